@@ -17,7 +17,7 @@ from race import race
 from mirflow.metrics import drums
 from mirflow.metrics.base import Pairs, get_task
 from mirflow.ragged import Ragged
-from mirflow.theory.percussion import DRUM_MAPS
+from mirflow.theory.general_midi import DRUM_MAPS
 
 Hits = tuple[np.ndarray, np.ndarray]
 """Times and pitches."""

@@ -226,13 +226,13 @@ def _median_without_each(ordered: Float) -> Float:
 
 
 def _information_gain(histogram: Float) -> Float:
-    from ..kernels.moments import information_gain
+    from ..kernels.ratios import information_gain
 
     return information_gain(histogram)
 
 
 def _standard_deviation(moments: Float) -> Float:
-    from ..kernels.moments import standard_deviation
+    from ..kernels.ratios import standard_deviation
 
     return standard_deviation(moments)
 

@@ -41,7 +41,7 @@ from ..kernels.intervals import batches
 from ..kernels.matching import match
 from ..kernels.ratios import Scored, rate, share
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
-from ..theory.percussion import DRUM_MAPS, DrumMap, pitch_of
+from ..theory.general_midi import DRUM_MAPS, DrumMap, pitch_of
 from ..theory.pitch import HIGHEST_MIDI
 from .base import Convention, Doubt, Pairs, Shared, Sparse, Task, refuse_unjudged, score_by
 from .cleaning import Cleaned, Problem, in_order, inspected, set_aside, usable_pair

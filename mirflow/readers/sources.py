@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..annotations.annotation import Annotation, stack_levels
 from ..annotations.audio import signal_column, unlike
+from ..annotations.rolls import HOP, frames_of
 from ..annotations.schema import KINDS
 from ..annotations.source import Source
 from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
@@ -16,7 +17,6 @@ from .audio_files import FileSignal, audio_files, digest_file
 from .content import demand_no_json, digest_of, file_stat, mix_stats, read_bytes
 from .delimited import parse_delimited
 from .formats import FORMATS, load_reader
-from .note_frames import HOP, frames_of
 from .options import Reading
 from .patterns import Match, Pattern, fill, group_by
 from .positions import select_beats

@@ -22,7 +22,7 @@ from mirflow.errors import AnnotationError, InvalidAnnotationError, MetricError,
 from mirflow.metrics import drums
 from mirflow.metrics.base import Pairs, get_task
 from mirflow.readers import read
-from mirflow.theory.percussion import DRUM_MAPS, pitch_of
+from mirflow.theory.general_midi import DRUM_MAPS, pitch_of
 
 Hits = tuple[list[float], list[str]]
 RATES = {"F": "f_measure", "P": "precision", "R": "recall"}

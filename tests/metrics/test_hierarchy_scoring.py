@@ -98,7 +98,7 @@ def test_each_pair_alone_equals_the_same_pair_in_any_batch_to_the_bit(pairs, ran
 def test_the_size_of_the_pieces_changes_nothing_but_the_last_bits(reference: Hierarchy, estimate: Hierarchy) -> None:
     expected = score_pairs([(reference, estimate)], MORE)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mirflow.metrics.hierarchy.orders._LIMIT", 30)
+        patch.setattr("mirflow.metrics.hierarchy.kernel._LIMIT", 30)
         found = score_pairs([(reference, estimate)], MORE)
     np.testing.assert_allclose(found.score, expected.score, rtol=0, atol=1e-12)
     assert np.array_equal(found.weight, expected.weight)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import mirflow
 from mirflow.annotations.annotation import Annotation
+from mirflow.annotations.rolls import frames_of
 from mirflow.errors import AnnotationError, InvalidAnnotationError
 from mirflow.readers import Reading, read
 from mirflow.readers.midi import parse_midi
-from mirflow.readers.note_frames import frames_of
 from mirflow.readers.sources import parse_file
 from tests.commands import printed
 from tests.readers.test_midi import off, on, saved

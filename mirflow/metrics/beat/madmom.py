@@ -16,9 +16,9 @@ import numpy as np
 from ...annotations.annotation import Annotation
 from ...errors import MetricError
 from ...kernels.intervals import batches
-from ...kernels.moments import information_gain as gain_of
 from ...kernels.ragged_ops import medians, search_rows, sum_by
 from ...kernels.ratios import Scored
+from ...kernels.ratios import information_gain as gain_of
 from ...ragged import Column, Float, Int, Ragged, offsets_of, ranges
 from ..base import Convention, Grid, Pairs, Scores, Shared, Sparse, refuse_unjudged
 from ..cleaning import usable_pair

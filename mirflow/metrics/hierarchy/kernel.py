@@ -1,4 +1,14 @@
-"""Kernels of the hierarchy metrics: hierarchies fitted to a span, and their agreement on ranks around frames."""
+"""Kernels of the hierarchy metrics: hierarchies fitted to a span, and their agreement on ranks around frames.
+
+A hierarchy ranks the frames around each frame q by the deepest level on which they share a segment or a label with it.
+Ranks are constant over blocks of frames between boundaries. While q moves within a run, the frames that its window
+gains and loses come from one block each. Therefore, a table of counts by rank in both hierarchies is computed from
+blocks once per run, and expanded to single frames only if it changes within the run.
+
+For moments, the durations in the table change linearly within a run. The agreement is then a quotient of two quadratic
+polynomials whose coefficients are sums of products of durations. In a logistic coordinate, all its poles have an
+imaginary part of at least pi / 2, so that the trapezoidal rule in that coordinate converges to the last digits.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import MetricError
-from ...kernels.intervals import MOST_FRAMES
-from ...ragged import Float, Int, Ragged, offsets_of, rows_of
+from ...kernels.intervals import MOST_FRAMES, batches
+from ...kernels.ragged_ops import sum_by
+from ...ragged import Float, Int, Ragged, offsets_of, ranges, rows_of
 from ..util import Array
-from .orders import Level, Tables, agreement, compare, compare_exactly, edges_of, level_of
 
 
 def frames_of(times: Float, frame_size: float) -> Int:
@@ -278,3 +288,271 @@ def window_frames(window: float, frame_size: float, frames: int) -> int:
     if window / frame_size > frames + 1:
         return frames
     return int((window - np.mod(window, frame_size)) / frame_size)
+
+
+_LIMIT = 1 << 19
+"""Entries of the largest temporary arrays."""
+
+Level = Int
+"""Segments or labels of a level on blocks: int64 (layers, blocks), -1 for none; overlaps need several layers."""
+
+
+def edges_of(frames: int, *bounds: Int) -> Int:
+    """Sort the distinct frames among 0, `frames` and all bounds between them.
+
+    Examples
+    --------
+    >>> edges_of(10, np.array([4, 0]), np.array([12, 4]))
+    array([ 0,  4, 10])
+    """
+    return np.unique(np.clip(np.concatenate([*bounds, np.array([0, frames])]), 0, frames)).astype(np.int64)
+
+
+def level_of(begin: Int, end: Int, name: Int, edges: Int) -> Level:
+    """Convert a level of a hierarchy to blocks: int64 (layers, blocks).
+
+    Parameters
+    ----------
+    begin, end : int64 (segments,), frames
+        Segments contain the frames from `begin` to before `end`, which are edges or outside of them.
+    name : int64 (segments,)
+        Identifiers of segments or labels, 0 or more.
+    edges : int64 (blocks + 1,), frames
+
+    Examples
+    --------
+    >>> edges = np.array([0, 2, 5, 9])
+    >>> level_of(np.array([0, 2]), np.array([5, 5]), np.array([7, 8]), edges).tolist()
+    [[7, 7, -1], [-1, 8, -1]]
+    """
+    first = np.searchsorted(edges[:-1], begin)
+    held = np.maximum(np.searchsorted(edges[:-1], end) - first, 0)
+    block, names = ranges(first, held), np.repeat(name, held)
+    order = np.argsort(block, kind="stable")
+    block, names = block[order], names[order]
+    layer = np.arange(len(block)) - np.searchsorted(block, block)
+    level = np.full((int(layer.max(initial=0)) + 1, len(edges) - 1), -1, dtype=np.int64)
+    level[layer, block] = names
+    return level
+
+
+def meet(levels: Sequence[Level], rows: slice) -> Int:
+    """Number of the deepest level on which blocks share a name, from 1; 0 if there is none: int64 (rows, blocks).
+
+    Levels are given from the top to the bottom, and the blocks in `rows` are compared with all blocks.
+
+    Examples
+    --------
+    >>> meet([np.array([[0, 0, 0]]), np.array([[0, 1, 0]])], slice(0, 2)).tolist()
+    [[2, 1, 2], [1, 2, 1]]
+    """
+    found = np.zeros((len(levels[0][0, rows]), levels[0].shape[1]), dtype=np.int64)
+    for depth, level in enumerate(levels, 1):
+        for one in level[:, rows]:
+            # -2 matches nothing, not even -1 on the other side.
+            mine = np.where(one < 0, -2, one)[:, None]
+            for other in level:
+                np.copyto(found, depth, where=mine == other)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Counts of frames around given frames, by their ranks in two hierarchies."""
+
+    counts: Float
+    """Whole numbers: float64 (ranks on the left, ranks on the right, tables)."""
+    times: Float
+    """Numbers of frames with each table: float64 (tables,)."""
+
+    @property
+    def swapped(self) -> Tables:
+        """Swap the sides."""
+        return Tables(self.counts.transpose(1, 0, 2), self.times)
+
+
+def compare(left: Sequence[Level], right: Sequence[Level], edges: Int, window: int) -> Iterator[Tables]:
+    """Compute tables of the ranks around all frames of two hierarchies on the same blocks, in pieces of limited size.
+
+    The window of frame q contains the frames from ``q - window`` to before ``q + window``, except q itself.
+    """
+    frames = int(edges[-1])
+    window = min(window, frames)
+    if window < 1:
+        return
+    breaks = np.concatenate([edges, edges - window, edges + window])
+    starts = np.unique(breaks[(breaks >= 0) & (breaks < frames)])
+    runs = _Runs(starts, np.diff(starts, append=frames), edges, window)
+    for part in batches(np.maximum(runs.spans, len(edges)), _LIMIT):
+        yield from runs.take(part).tables(left, right)
+
+
+class _Runs:
+    """Runs of frames in one block whose windows begin in one block and end in one block."""
+
+    def __init__(self, start: Int, length: Int, edges: Int, window: int) -> None:
+        self.start, self.length, self.edges, self.window = start, length, edges, window
+        frames = int(edges[-1])
+        self.low, self.high = np.maximum(start - window, 0), np.minimum(start + window, frames)
+        self.own, self.first, self.last = self._block(start), self._block(self.low), self._block(self.high - 1)
+        self.spans: Int = self.last - self.first + 1
+
+    def _block(self, frame: Int) -> Int:
+        return np.searchsorted(self.edges, frame, side="right") - 1
+
+    def take(self, part: slice) -> _Runs:
+        return _Runs(self.start[part], self.length[part], self.edges, self.window)
+
+    def tables(self, left: Sequence[Level], right: Sequence[Level]) -> Iterator[Tables]:
+        top = int(self.own[0])
+        rows = slice(top, int(self.own[-1]) + 1)
+        ranks = (len(left) + 1, len(right) + 1)
+        code = meet(left, rows) * ranks[1] + meet(right, rows)
+        own = self.own - top
+        counts = self._count(code, own, ranks[0] * ranks[1])
+        gained = self._code_at(code, own, self.start + self.window)
+        lost = self._code_at(code, own, self.start - self.window)
+        steady = (gained == lost) | (self.length == 1)
+        yield Tables(counts[:, steady].reshape(*ranks, -1), self.length[steady].astype(np.float64))
+        moving = np.flatnonzero(~steady)
+        for part in batches(self.length[moving] * len(counts), _LIMIT):
+            chosen = moving[part]
+            laid_out = _lay_out(counts[:, chosen], self.length[chosen], gained[chosen], lost[chosen])
+            yield Tables(laid_out.reshape(*ranks, -1), np.ones(laid_out.shape[1]))
+
+    def _count(self, code: Int, own: Int, codes: int) -> Float:
+        """Frames of each code around the first frame of each run: float64 (codes, runs)."""
+        run, block = rows_of(self.spans), ranges(self.first, self.spans)
+        overlap = np.minimum(self.edges[block + 1], self.high[run]) - np.maximum(self.edges[block], self.low[run])
+        size = len(self.start)
+        counts = sum_by(code[own[run], block] * size + run, overlap, codes * size).reshape(codes, size)
+        counts[code[own, self.own], np.arange(size)] -= 1
+        return counts
+
+    def _code_at(self, code: Int, own: Int, frame: Int) -> Int:
+        """Code of a frame at the border of the window; -1 before the first and after the last frame."""
+        inside = (frame >= 0) & (frame < self.edges[-1])
+        return np.where(inside, code[own, self._block(np.where(inside, frame, 0))], -1)
+
+
+def _lay_out(counts: Float, length: Int, gained: Int, lost: Int) -> Float:
+    """Expand runs to tables of single frames: float64 (codes, sum of lengths)."""
+    run = rows_of(length)
+    step = ranges(np.zeros(len(length), dtype=np.int64), length)
+    every = counts[:, run]
+    place = np.arange(len(run))
+    for code, sign in ((gained[run], 1.0), (lost[run], -1.0)):
+        inside = code >= 0
+        every[code[inside], place[inside]] += sign * step[inside]
+    return every
+
+
+_STEP, _REACH = 0.3, 33.0
+"""Parameters of the trapezoidal rule: the error is about ``exp(-pi**2 / step)`` plus ``exp(-reach)``, 1e-14 each."""
+
+
+def _nodes() -> tuple[Float, Float, Float]:
+    """Nodes from 0 to 1, their distances from 1, and weights that sum to 1."""
+    coordinate = np.arange(-_REACH, _REACH + _STEP / 2, _STEP)
+    place, rest = 1 / (1 + np.exp(-coordinate)), 1 / (1 + np.exp(coordinate))
+    weight = place * rest
+    return place, rest, weight / weight.sum()
+
+
+_PLACE, _REST, _WEIGHT = _nodes()
+
+
+def compare_exactly(left: Sequence[Level], right: Sequence[Level], edges: Float, window: float) -> Iterator[Tables]:
+    """Compute tables of the ranks around all moments of two hierarchies on the same blocks, in pieces of limited size.
+
+    Parameters
+    ----------
+    left, right : sequence of Level
+        Levels of both hierarchies on blocks between the edges.
+    edges : float64 (blocks + 1,), seconds
+        Ascending, from 0.
+    window : float, seconds
+        The window of moment q ranges from ``q - window`` to ``q + window``.
+
+    Yields
+    ------
+    Tables
+        Tables of durations in seconds, and the seconds of moments with each table.
+    """
+    end = float(edges[-1])
+    breaks = np.concatenate([edges, edges - window, edges + window]) if window < end else edges
+    starts = np.unique(breaks[(breaks >= 0) & (breaks < end)])
+    runs = _MomentRuns(starts, np.append(starts[1:], end), edges, window)
+    for part in batches(np.maximum(runs.spans, len(edges)), _LIMIT):
+        yield from runs.take(part).tables(left, right)
+
+
+class _MomentRuns:
+    """Runs of moments in one block whose windows begin in one block and end in one block."""
+
+    def __init__(self, start: Float, stop: Float, edges: Float, window: float) -> None:
+        self.start, self.stop, self.edges, self.window = start, stop, edges, window
+        # Blocks are determined at the middle of the run because the window may touch a block in a point at its ends.
+        middle = (start + stop) / 2
+        self.own, self.first, self.last = (self._block(middle + shift) for shift in (0.0, -window, window))
+        self.spans: Int = self.last - self.first + 1
+
+    def _block(self, time: Float) -> Int:
+        return np.clip(np.searchsorted(self.edges, time, side="right") - 1, 0, len(self.edges) - 2)
+
+    def take(self, part: slice) -> _MomentRuns:
+        return _MomentRuns(self.start[part], self.stop[part], self.edges, self.window)
+
+    def tables(self, left: Sequence[Level], right: Sequence[Level]) -> Iterator[Tables]:
+        top = int(self.own[0])
+        rows = slice(top, int(self.own[-1]) + 1)
+        ranks = (len(left) + 1, len(right) + 1)
+        code = (meet(left, rows) * ranks[1] + meet(right, rows))[self.own - top]
+        codes, length = ranks[0] * ranks[1], self.stop - self.start
+        run = np.arange(len(self.start))
+        gained = np.where(self.stop + self.window <= self.edges[-1], code[run, self.last], -1)
+        lost = np.where(self.start >= self.window, code[run, self.first], -1)
+        counts = [self._count(code, codes, moment) for moment in (self.start, self.stop)]
+        steady = gained == lost
+        yield Tables(counts[0][:, steady].reshape(*ranks, -1), length[steady])
+        moving = np.flatnonzero(~steady)
+        for part in batches(np.full(len(moving), codes * len(_PLACE)), _LIMIT):
+            begin, stop = (one[:, moving[part], np.newaxis] for one in counts)
+            laid_out = begin * _REST + stop * _PLACE
+            yield Tables(laid_out.reshape(*ranks, -1), np.outer(length[moving[part]], _WEIGHT).ravel())
+
+    def _count(self, code: Int, codes: int, moment: Float) -> Float:
+        """Seconds of each code around one moment of each run: float64 (codes, runs)."""
+        run, block = rows_of(self.spans), ranges(self.first, self.spans)
+        low, high = (moment - self.window)[run], (moment + self.window)[run]
+        overlap = np.minimum(self.edges[block + 1], high) - np.maximum(self.edges[block], low)
+        size = len(moment)
+        return sum_by(code[run, block] * size + run, np.maximum(overlap, 0.0), codes * size).reshape(codes, size)
+
+
+def agreement(tables: Tables, transitive: bool) -> tuple[float, float]:
+    """Sum of the agreement of the right side with the order around frames on the left, and the number of these frames.
+
+    With `transitive`, all pairs of frames of different rank on the left are compared; otherwise only those whose ranks
+    differ by one. The agreement of a frame is the share of these pairs with ranks in the same order on the right.
+
+    Examples
+    --------
+    Two frames have rank 0 and one has rank 1 on the left; on the right, one of the former also has rank 1.
+
+    >>> agreement(Tables(np.array([[[1.0], [1.0]], [[0.0], [1.0]]]), np.array([3.0])), True)
+    (1.5, 3.0)
+    """
+    counts = tables.counts
+    pairs = np.zeros(counts.shape[2])
+    wrong = np.zeros(counts.shape[2])
+    farther = np.zeros(counts.shape[1:])
+    for nearer, one_less in zip(counts[1:], counts, strict=False):
+        farther = farther + one_less if transitive else one_less
+        as_near = np.cumsum(farther[::-1], axis=0)[::-1]
+        pairs += nearer.sum(axis=0) * as_near[0]
+        wrong += (nearer * as_near).sum(axis=0)
+    ordered = pairs > 0
+    times = tables.times[ordered]
+    agreed = times * (1.0 - wrong[ordered] / pairs[ordered])
+    return float(sum_by(np.zeros(len(agreed), dtype=np.int64), agreed, 1)[0]), float(times.sum())

@@ -29,8 +29,7 @@ for Humans, 2024.
 """
 
 from ...theory.written_lyrics import normalize_lyrics
-from .metrics import TASK
-from .text_pair import FUNCTIONS, evaluate
+from .metrics import FUNCTIONS, TASK, evaluate
 
 __all__ = ["TASK", "evaluate", "normalize_lyrics"]
 

@@ -1,23 +1,26 @@
-"""Metrics of transcribed lyrics, their conventions, and the evidence of scores."""
+"""Metrics of transcribed lyrics, their conventions, the evidence of scores, and scores of one pair of texts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
-from ...annotations.annotation import Annotation, encode
-from ...errors import AnnotationError
+from ...annotations.annotation import Annotation, encode, to_ragged
+from ...errors import AnnotationError, refuse_unknown
 from ...kernels.ratios import Scored, f_measure, share
-from ...ragged import Bool, Column, Int, Ragged, offsets_of
+from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of
 from ..base import Convention, Doubt, Grid, Pairs, Scores, Sparse, Task, read_scores, refuse_grid, refuse_unjudged
 from ..cleaning import Cleaned, usable_pair
 from ..events import COUNTED, tabulate
 from ..measures import Measure, Weight, family, metric, metrics_in
+from ..pair import PairFunctions, documented
 from .kernel import DELETION, EDITS, HIT, INSERTION, SUBSTITUTION, Alignment, Spell, TextPairs, texts_of
 from .tokens import (
     LINE,
@@ -457,3 +460,73 @@ TASK = Task(
         ),
     ),
 )
+
+
+Lyrics = str | Iterable[str]
+
+
+def _row(rules: Convention, text: Lyrics, side: str, language: str) -> Ragged:
+    lines = text.split("\n") if isinstance(text, str) else list(text)
+    for line in lines:
+        if not isinstance(line, str):
+            raise AnnotationError(f"{side}: expected a line of text, got {line!r}")
+    columns = {"language": np.full(len(lines), language)}
+    return rules.clean(to_ragged([Annotation("text", columns, lines)])).rows
+
+
+def _score_pair(
+    rules: Convention, reference: Lyrics, estimate: Lyrics, measures: Sequence[Measure], language: str = ""
+) -> Float:
+    one, other = _row(rules, reference, "reference", language), _row(rules, estimate, "estimate", language)
+    return rules.score_pair(one, other, measures)
+
+
+@documented(
+    """
+    Parameters
+    ----------
+    reference, estimate : str, or iterable of str
+        The text, or its lines; an empty line ends a section.
+    convention : {"plain", "alt_eval", "jiwer"}
+    language : str
+        Language code for tokenisation by ``alt_eval``; empty: English.
+    **kwargs
+        Not used; other keyword arguments are refused.
+    """
+)
+def evaluate(
+    reference: Lyrics, estimate: Lyrics, convention: str = "plain", language: str = "", **kwargs: Any
+) -> OrderedDict[str, float]:
+    """All scores of one pair of texts.
+
+    Returns
+    -------
+    OrderedDict of str to float
+        Scores by metric; NaN if the reference has nothing to score.
+
+    Raises
+    ------
+    AnnotationError
+        For a line that is not a string.
+
+    Examples
+    --------
+    >>> found = evaluate("Oh my love\\nwait for me", "oh my dove\\nfor me")
+    >>> round(found["word_error_rate"], 4), found["line_break_f_measure"], round(found["case_error_rate"], 4)
+    (0.3333, 1.0, 0.1667)
+    >>> evaluate("Don't go!", "don't go", "alt_eval")["punctuation_recall"]
+    0.0
+    """
+    refuse_unknown("evaluate", kwargs, ("reference", "estimate", "convention", "language"))
+    rules = TASK.convention(convention)
+    measures = [one.measure() for one in rules.metrics if not one.dims]
+    scores = _score_pair(rules, reference, estimate, measures, language)
+    return OrderedDict((one.metric.name, value) for one, value in zip(measures, scores.tolist(), strict=True))
+
+
+_PLAIN, _MARKED = TASK.convention(), TASK.convention("alt_eval")
+_SIDES = "Texts, or their lines, as for `evaluate`."
+FUNCTIONS = {
+    **PairFunctions(_MARKED.metrics, partial(_score_pair, _MARKED)).functions(f"{_SIDES} In English, by ``alt_eval``."),
+    **PairFunctions(_PLAIN.metrics, partial(_score_pair, _PLAIN)).functions(_SIDES),
+}

@@ -12,7 +12,7 @@ import numpy as np
 from ...annotations.annotation import Annotation
 from ...ragged import Bool, Column, Float, Int
 from ...theory.chords import encode_vocabulary
-from ...theory.percussion import STAFF, staff_row
+from ...theory.general_midi import STAFF, staff_row
 from ..drawing import (
     BAD,
     BLUE,

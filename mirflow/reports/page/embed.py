@@ -17,9 +17,8 @@ from ...annotations.schema import KINDS
 from ...errors import shorten
 from ...ragged import Bool, Column, Float, offsets_of
 from ...theory.chords import encode_vocabulary
-from ...theory.general_midi import PEDALS, pedal_of
+from ...theory.general_midi import PEDALS, STAFF, pedal_of, staff_row
 from ...theory.keys import MODES, UNNAMED, parse_key
-from ...theory.percussion import STAFF, staff_row
 from ..drawing import matches, sheet_notes
 from ..origins import LONGEST
 
