@@ -1,4 +1,4 @@
-"""Data of the page about an evaluation: scores, missing cells with reasons, and intervals."""
+"""Data of the page about an evaluation: scores and aggregates, missing cells with reasons, and intervals."""
 
 from __future__ import annotations
 
@@ -11,9 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...analysis.aggregation import STORES
+from ...analysis.aggregation import STORES, reduce
 from ...analysis.inference import compare, intervals
-from ...analysis.missing import WITHHELD, find_problems, warn_withheld
+from ...analysis.missing import (
+    WITHHELD,
+    Gaps,
+    are_apart,
+    find_gaps,
+    find_problems,
+    included_scores,
+    warn_withheld,
+)
 from ...analysis.per_class import aggregate_table, select_table
 from ...analysis.policies import MISSING
 from ...analysis.queries import headline_metrics
@@ -21,15 +29,15 @@ from ...analysis.query_options import Query
 from ...analysis.scores import Array, arrays_of, coords_of, names_of
 from ...analysis.selection import find_measures
 from ...errors import QueryError, shorten
-from ...metrics.aggregates import AGGREGATES, RATIOS, allowed_aggregates
+from ...metrics.aggregates import AGGREGATES, RATIOS, STATISTICS, allowed_aggregates
 from ...metrics.measures import DESCRIBED
+from ...ragged import Bool, Float
 from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import REFERENCES_DIFFER, WARNINGS, list_cautions
 from ..captions import NO_INTERVAL, few_notes, letters_note
 from ..drawing import BAD, BLUE, GOOD, GREEN, HALF, ORANGE, PURPLE, RED, SKY, YELLOW
 from ..origins import Origin
-from .embed import Parts, pack_floats, pack_json
-from .numbers import EvaluationNumbers
+from .embed import Parts, pack_bytes, pack_floats, pack_json
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -199,6 +207,96 @@ def order_tracks(scores: xr.Dataset, metric: int) -> list[int]:
     differing = np.argsort(-np.where(np.isfinite(spread), spread, 0.0), kind="stable")
     both = chain.from_iterable(zip(np.argsort(mean, kind="stable").tolist(), differing.tolist(), strict=True))
     return list(dict.fromkeys(both))
+
+
+_MISSING, _UNDEFINED, _POLICIES = 1, 2, 2
+"""Bits of a cell's flags; from the third one on it counts under the first, second, ... policy."""
+
+
+class EvaluationNumbers:
+    """Scores of an evaluation and what follows from them, each computed when it is asked for.
+
+    Parameters
+    ----------
+    scores : xr.Dataset
+    groups : sequence of sequence of int
+        Positions of the tracks of each group whose statistics the page shows; all tracks come before them.
+    """
+
+    def __init__(self, scores: xr.Dataset, groups: Sequence[Sequence[int]]) -> None:
+        self.score, self.weight, self.status, self.duration = arrays_of(scores)
+        self.policies = _policies(scores, self.status)
+        self._groups = [[*range(scores.sizes["track"])], *groups]
+        self._gaps = find_gaps(self.score, self.weight, self.status, self.duration)
+
+    def put_scores(self, parts: Parts, name: str, metric: int, kinds: Sequence[str]) -> dict[str, Any]:
+        """Put the scores of a metric, its weights, flags, and the aggregates that are not ratios of sums.
+
+        Parameters
+        ----------
+        parts : Parts
+            It grows.
+        name : str
+            What the names of the parts begin with.
+        metric : int
+            Its position.
+        kinds : sequence of str
+            The aggregates that the metric has.
+        """
+        statistics = [kind for kind in kinds if kind in STATISTICS]
+        makers = {"score": self.score, "weight": self.weight}
+        put = {key: parts.put(f"{name}/{key}", partial(pack_floats, of[..., metric])) for key, of in makers.items()}
+        put["flags"] = parts.put(f"{name}/flags", lambda: pack_bytes(self.flags(metric)))
+        own = {kind: parts.put(f"{name}/{kind}", partial(self._statistic, metric, kind)) for kind in statistics}
+        return {**put, "statistics": own}
+
+    def flags(self, metric: int) -> Array:
+        """Flags of the cells (systems, tracks): missing, undefined, and under which policies they count."""
+        gaps, counted = self._counted(metric, self.policies)
+        flags = _MISSING * gaps.missing + _UNDEFINED * gaps.undefined
+        for place, (_, included) in enumerate(counted):
+            flags += included.astype(int) << (_POLICIES + place)
+        return flags[..., 0].astype(np.uint8)
+
+    def aggregates(self, metric: int, kinds: Sequence[str], policy: str) -> Float:
+        """Aggregates over all tracks.
+
+        Returns
+        -------
+        float64 (3 + aggregates, systems)
+            How many scores count, are missing, and are undefined; then each aggregate.
+        """
+        gaps, ((score, included),) = self._counted(metric, [policy])
+        weight = self.weight[..., [metric]]
+        counts = [part.sum(axis=1)[:, 0] for part in (included, gaps.missing, gaps.undefined)]
+        values = [reduce(score, weight, self.duration, kind, included)[:, 0] for kind in kinds]
+        return np.array([*counts, *values], dtype=np.float64)
+
+    def _counted(self, metric: int, policies: Sequence[str]) -> tuple[Gaps, list[tuple[Float, Bool]]]:
+        """The gaps of a metric; and its scores with those that count, under each policy."""
+        own, every = [metric], self._gaps
+        gaps = Gaps(every.missing[..., own], every.undefined[..., own], every.without_reference)
+        score, weight = self.score[..., own], self.weight[..., own]
+        return gaps, [included_scores(score, weight, gaps, policy, "keep") for policy in policies]
+
+    def _statistic(self, metric: int, kind: str) -> bytes:
+        """An aggregate that is not a ratio of sums, which the page does not compute (policies, groups, systems)."""
+        # The systems of all policies at once: there may be many groups.
+        score, included = (
+            np.concatenate(parts) for parts in zip(*self._counted(metric, self.policies)[1], strict=True)
+        )
+        found = np.empty((len(self._groups), len(score)))
+        for place, tracks in enumerate(self._groups):
+            found[place] = reduce(score[:, tracks], np.empty(0), np.empty(0), kind, included[:, tracks])[:, 0]
+        return pack_floats(np.moveaxis(found.reshape(len(self._groups), len(self.policies), -1), 0, 1))
+
+
+def _policies(scores: xr.Dataset, status: Array) -> list[str]:
+    """Policies for missing scores, as in a query, the default first."""
+    if STORES in scores.attrs and (status == Status.not_computed).any():
+        # The weights of scores that no store has are not known.
+        return ["skip", "common"] if are_apart(scores.attrs, status) else ["common", "skip"]
+    return ["common", "skip", "zero"]
 
 
 _MAIN = 7
