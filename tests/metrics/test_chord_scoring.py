@@ -278,10 +278,11 @@ def test_a_sample_of_annotator_pairs(shared_data: Path) -> None:
 
 
 @pytest.mark.slow
-def test_all_of_mirex_2013(shared_data: Path) -> None:
+def test_a_third_of_mirex_2013(shared_data: Path) -> None:
+    """Each track with three of the nine systems."""
     pairs = mirex2013(shared_data)
     assert len(pairs) == 217 * 9
-    check_real(pairs)
+    check_real(pairs[::3])
 
 
 @pytest.mark.slow

@@ -274,7 +274,7 @@ def test_a_sample_of_salami(shared_data: Path) -> None:
 
 
 @pytest.mark.slow
-def test_all_of_salami_both_ways(shared_data: Path) -> None:
+def test_all_of_salami_half_of_it_the_other_way(shared_data: Path) -> None:
     pairs = salami(shared_data)
     assert len(pairs) == 120 * 3
-    check_real(pairs + [(estimate, reference) for reference, estimate in pairs])
+    check_real(pairs[::2] + [(estimate, reference) for reference, estimate in pairs[1::2]])

@@ -23,7 +23,7 @@ from .processes import Server
 from .rounds import make_campaign
 
 ROUND = "/grading/similarity/"
-KILLS = int(os.environ.get("MIRFLOW_KILLS", "15"))
+KILLS = int(os.environ.get("MIRFLOW_KILLS", "8"))
 """How often the server is killed."""
 GRADERS = 4
 
