@@ -19,10 +19,10 @@ SCORES = [[[0.9], [0.1], [0.5], [0.4]], [[0.2], [0.8], [0.3], [0.6]]]
 ABOUT = {"genre": ["Rock", "Pop", "Rock", "Pop"], "year": [1971, 1985, 1990, 1979]}
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ds = make_group(SCORES, systems=["ada", "bob"], track_meta=ABOUT, standard=["mean"])
-    return write_store(tmp_path / "x.zarr", {"chord": ds})
+    return write_store(tmp_path_factory.mktemp("query") / "x.zarr", {"chord": ds})
 
 
 def rows(*words: object) -> list[dict[str, Any]]:

@@ -344,7 +344,7 @@ def scored_pair(task: str, name: str, identities: list[str], reference: Annotati
 
 # Separation takes half a second a pair.
 FEWER = settings(max_examples=4, suppress_health_check=list(HealthCheck))
-MANY = settings(max_examples=40, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=20, suppress_health_check=list(HealthCheck))
 
 
 @each_kernel
@@ -385,7 +385,7 @@ def test_odd_pairs_alone_give_what_they_give_in_any_batch_to_the_bit(task: str, 
     some = st.lists(st.sampled_from(others), max_size=4) if others else st.just([])
     grids = st.sampled_from([0.3 if grid == FRAMES else grid for grid in rules.grids])
 
-    @settings(MANY, max_examples=60)
+    @settings(MANY, max_examples=25)
     @given(st.lists(st.tuples(annotations(task), annotations(task)), min_size=2, max_size=5), some, grids, st.randoms())
     def check(pairs: list[Pair], chosen: list[str], grid: Grid, random: Random) -> None:
         random.shuffle(pairs)
