@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -162,11 +161,6 @@ def test_aug7_is_an_augmented_triad_with_a_minor_seventh_in_every_convention(nam
         scores = [score_pairs(rules, [(one, estimate)], measures).score[0] for one in spelt]
         np.testing.assert_array_equal(scores[0], scores[1])
         np.testing.assert_array_equal(scores[0], scores[2])
-
-
-def test_the_page_about_chords_lists_every_suffix() -> None:
-    page = (Path(__file__).parents[2] / "docs/chord.md").read_text()
-    assert all(f"`C{suffix}`" in page for suffix in SUFFIXES)
 
 
 def test_what_is_no_symbol_is_told_in_linear_time():

@@ -4,13 +4,16 @@ A comment such as ``<!-- generated: metrics onset -->`` in a page is replaced by
 
 ========================  ==========================================================================================
 ``metrics TASK``          the records of the task's metrics, a section for each convention
+``overview TASK``         a table of the metrics of the task's default convention, or of ``TASK.CONVENTION``
 ``introduction MODULE``   the docstring of a module
 ``functions MODULE``      the functions of a module, from their docstrings
 ``tasks``                 the tasks, with the numbers of their metrics, and links to their pages
-``conventions``           the conventions of all tasks with their rules
+``conventions``           the conventions of all tasks with their rules; ``conventions TASK``: of one
 ``doubts``                the signs of mistakes that runs warn of
 ``pipeline``              the keys of pipeline files, from the model that checks them
-``mapping``               likewise, the keys of mapping files
+``mapping``, ``campaign``  likewise, the keys of mapping files and of campaign files
+``kinds``, ``headings``   the kinds of annotations; the names of columns in headers
+``suffixes``              the symbols of lead sheets; ``drum_maps``: the classes of drums
 ``commands``              the commands and their options
 ``public``                the public names of the package
 ========================  ==========================================================================================
@@ -30,10 +33,11 @@ from mirflow.metrics.base import tasks
 
 from .api import functions_text, introduction_text, public_text
 from .commands import commands_text
-from .keys import mapping_text, pipeline_text
+from .keys import campaign_text, mapping_text, pipeline_text
 from .looks import tidy
 from .pictures import show_made
-from .records import conventions_text, doubts_text, keys_text, metrics_text, task_page, tasks_text
+from .records import conventions_text, doubts_text, keys_text, metrics_text, overview_text, task_page, tasks_text
+from .vocabularies import drum_maps_text, headings_text, kinds_text, suffixes_text
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
 _MARK = re.compile(r"^<!-- generated: (\w+)(?: ([\w.]+))? -->$", re.MULTILINE)
 _MAKERS: dict[str, Callable[..., str]] = {
     "metrics": metrics_text,
+    "overview": overview_text,
     "introduction": introduction_text,
     "functions": functions_text,
     "tasks": tasks_text,
@@ -49,6 +54,11 @@ _MAKERS: dict[str, Callable[..., str]] = {
     "keys": keys_text,
     "pipeline": pipeline_text,
     "mapping": mapping_text,
+    "campaign": campaign_text,
+    "kinds": kinds_text,
+    "headings": headings_text,
+    "suffixes": suffixes_text,
+    "drum_maps": drum_maps_text,
     "commands": commands_text,
     "public": public_text,
 }

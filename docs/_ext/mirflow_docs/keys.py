@@ -1,4 +1,4 @@
-"""The keys of pipeline and mapping files as Markdown, from the JSON Schemas of the models that check them."""
+"""The keys of pipeline, mapping and campaign files as Markdown, from the JSON Schemas of the models that check them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from mirflow.campaign.file import json_schema as campaign_schema
 from mirflow.pipeline import json_schema
 from mirflow.published.mapping import TableMapping
 
@@ -28,6 +29,19 @@ _MAPPING = {
     "Names": "`track`, `system`",
     "Tracks": "`tracks`",
 }
+_CAMPAIGN = {
+    "Campaign": "The file",
+    "Split": "`splits`",
+    "FinalRanking": "`final`",
+    "Limits": "`limits`",
+    "About": "`about`",
+    "AudioFiles": "`audio`",
+    "GradingRound": "`grading[]`",
+    "Planning": "`planning`",
+    "Notifications": "`notifications`",
+    "Webhook": "`webhook`",
+    "Mail": "`mail`",
+}
 
 
 def pipeline_text() -> str:
@@ -38,6 +52,13 @@ def pipeline_text() -> str:
 def mapping_text() -> str:
     """A table of keys for each part of a mapping file."""
     return _text("TableMapping", TableMapping.model_json_schema(), _MAPPING)
+
+
+def campaign_text() -> str:
+    """A table of keys for each part of a campaign file that pipeline files lack."""
+    schema = campaign_schema()
+    parts = {"Campaign": schema} | {name: _object(part) for name, part in schema["$defs"].items()}
+    return "\n".join(_part(title, parts[name], schema["$defs"]) for name, title in _CAMPAIGN.items())
 
 
 def _text(root: str, schema: Mapping[str, Any], titles: Mapping[str, str]) -> str:
@@ -91,9 +112,8 @@ _WORDS = {
 
 def _description(value: Mapping[str, Any], known: Mapping[str, Any]) -> str:
     """Of the key, else of what it holds."""
-    return str(
-        value.get("description") or known.get(value.get("$ref", "").rsplit("/", 1)[-1], {}).get("description", "")
-    )
+    text = value.get("description") or known.get(value.get("$ref", "").rsplit("/", 1)[-1], {}).get("description", "")
+    return " ".join(str(text).split())
 
 
 def _bare(value: Mapping[str, Any]) -> str:

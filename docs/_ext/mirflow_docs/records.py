@@ -75,8 +75,11 @@ def _alike(name: str) -> list[str]:
     return [one for one in tasks() if get_task(one).conventions is get_task(name).conventions]
 
 
-def conventions_text() -> str:
-    """A table of the conventions, a row each; tasks with the same ones stand together."""
+def conventions_text(task: str = "") -> str:
+    """A table of the conventions of a task, or of all tasks, of which those with the same ones share a row."""
+    if task:
+        summaries = [(code(rules.name), plain(rules.summary)) for rules in get_task(task).conventions.values()]
+        return table(("convention", "rules"), summaries)
     rows = []
     for name in tasks():
         alike = _alike(name)
@@ -129,6 +132,17 @@ def metrics_text(name: str) -> str:
         parts.append(_overview(name, rules))
         parts += [_record(name, rules, metric) for metric in rules.metrics]
     return "\n".join(parts)
+
+
+def overview_text(subject: str) -> str:
+    """A table of the metrics of a task's default convention, or of another one: ``TASK.CONVENTION``."""
+    name, _, convention = subject.partition(".")
+    rules = get_task(name).convention(convention or None)
+    rows = [
+        (f"[{code(metric.name)}](#{label(name, rules.name, metric.name)})", plain(metric.summary), plain(metric.weight))
+        for metric in rules.metrics
+    ]
+    return table(("metric", "what it measures", "weight"), rows)
 
 
 def label(task: str, convention: str, metric: str) -> str:

@@ -1,0 +1,56 @@
+"""Vocabularies as Markdown, from their declarations: kinds of annotations, names of columns, chord symbols, drums."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from mirflow.annotations.schema import HEADINGS, KINDS, Variable
+from mirflow.theory.leadsheet import SUFFIXES
+from mirflow.theory.percussion import DRUM_MAPS
+
+from .markdown import code, plain, table
+
+
+def kinds_text() -> str:
+    """A table of the kinds of annotations with their tasks and variables."""
+    rows = [
+        (code(kind.name), ", ".join(kind.tasks), "; ".join(_variable(variable) for variable in kind.variables))
+        for kind in KINDS.values()
+    ]
+    return table(("kind", "tasks", "variables"), rows)
+
+
+def _variable(variable: Variable) -> str:
+    units = f" [{variable.units}]" if variable.units else ""
+    optional = ", optional" if variable.optional else ""
+    return f"{code(variable.name)}{plain(units)} ({plain(variable.long_name)}{optional})"
+
+
+def headings_text() -> str:
+    """A table of the names by which headers may call a column, of each kind with names of its own."""
+    rows = [("", code(column), _codes(names)) for column, names in HEADINGS.items()]
+    for kind in KINDS.values():
+        rows += [(code(kind.name), code(column), _codes(names)) for column, names in kind.headings.items()]
+    return table(("kind", "column", "names"), rows)
+
+
+def suffixes_text() -> str:
+    """A table of chord labels with the symbols of lead sheets that mean them."""
+    symbols: dict[str, list[str]] = defaultdict(list)
+    for suffix, quality in SUFFIXES.items():
+        symbols[f"C:{quality}" if quality != "maj" else "C"].append(f"C{suffix}")
+    return table(("label", "symbols"), [(code(label), _codes(names)) for label, names in symbols.items()])
+
+
+def drum_maps_text() -> str:
+    """A table of the drum maps with the pitches of their classes."""
+    rows = [
+        (code(name), "; ".join(f"{drum} {' '.join(map(str, pitches))}" for drum, pitches in one.classes.items()))
+        for name, one in DRUM_MAPS.items()
+    ]
+    return table(("map", "classes and their pitches"), rows)
+
+
+def _codes(names: Iterable[str]) -> str:
+    return ", ".join(map(code, names))
