@@ -244,6 +244,7 @@ def test_the_reference_of_campaign_files_has_every_key(generated: Any) -> None:
 
 def test_vocabularies_are_complete(generated: Any) -> None:
     from mirflow.annotations.schema import KINDS
+    from mirflow.cli.output import MEANINGS
     from mirflow.theory.leadsheet import SUFFIXES
     from mirflow.theory.percussion import DRUM_MAPS
 
@@ -253,6 +254,10 @@ def test_vocabularies_are_complete(generated: Any) -> None:
     )
     headings = generated.fill("<!-- generated: headings -->")
     assert "| `ranking` | `rank` | `rank`, `ranking`, `position` |" in headings
+    namespaces = generated.fill("<!-- generated: namespaces -->")
+    assert "| beat, downbeat | `beat`, `beat_position` |" in namespaces
+    codes = generated.fill("<!-- generated: exits -->")
+    assert re.findall(r"^\| (\d+) \| \S", codes, re.MULTILINE) == [str(code) for code in MEANINGS]
     symbols = generated.fill("<!-- generated: suffixes -->")
     assert all(f"`C{suffix}`" in symbols for suffix in SUFFIXES)
     assert "| `C:min7` | `Cm7`, `Cmin7`, `Cmi7`, `C-7` |" in symbols

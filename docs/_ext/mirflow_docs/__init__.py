@@ -13,6 +13,7 @@ A comment such as ``<!-- generated: metrics onset -->`` in a page is replaced by
 ``pipeline``              the keys of pipeline files, from the model that checks them
 ``mapping``, ``campaign``  likewise, the keys of mapping files and of campaign files
 ``kinds``, ``headings``   the kinds of annotations; the names of columns in headers
+``namespaces``, ``exits``  the JAMS namespaces of the tasks; the exit codes of commands
 ``suffixes``              the symbols of lead sheets; ``drum_maps``: the classes of drums
 ``commands``              the commands and their options
 ``public``                the public names of the package
@@ -37,7 +38,7 @@ from .keys import campaign_text, mapping_text, pipeline_text
 from .looks import tidy
 from .pictures import show_made
 from .records import conventions_text, doubts_text, keys_text, metrics_text, overview_text, task_page, tasks_text
-from .vocabularies import drum_maps_text, headings_text, kinds_text, suffixes_text
+from .vocabularies import drum_maps_text, exits_text, headings_text, kinds_text, namespaces_text, suffixes_text
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -57,6 +58,8 @@ _MAKERS: dict[str, Callable[..., str]] = {
     "campaign": campaign_text,
     "kinds": kinds_text,
     "headings": headings_text,
+    "namespaces": namespaces_text,
+    "exits": exits_text,
     "suffixes": suffixes_text,
     "drum_maps": drum_maps_text,
     "commands": commands_text,

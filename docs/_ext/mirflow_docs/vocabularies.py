@@ -1,4 +1,4 @@
-"""Vocabularies as Markdown, from their declarations: kinds of annotations, names of columns, chord symbols, drums."""
+"""Vocabularies as Markdown, from their declarations: annotations, columns, namespaces, chord symbols, drums, exits."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from mirflow.annotations.schema import HEADINGS, KINDS, Variable
+from mirflow.cli.output import MEANINGS
+from mirflow.readers.namespaces import NAMESPACES
 from mirflow.theory.leadsheet import SUFFIXES
 from mirflow.theory.percussion import DRUM_MAPS
 
@@ -33,6 +35,19 @@ def headings_text() -> str:
     for kind in KINDS.values():
         rows += [(code(kind.name), code(column), _codes(names)) for column, names in kind.headings.items()]
     return table(("kind", "column", "names"), rows)
+
+
+def namespaces_text() -> str:
+    """A table of the JAMS namespaces that the tasks read."""
+    names: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for namespace in NAMESPACES.values():
+        names[namespace.tasks].append(namespace.name)
+    return table(("tasks", "namespaces"), [(", ".join(tasks), _codes(own)) for tasks, own in names.items()])
+
+
+def exits_text() -> str:
+    """A table of the exit codes of commands."""
+    return table(("code", "meaning"), [(str(number), plain(meaning)) for number, meaning in MEANINGS.items()])
 
 
 def suffixes_text() -> str:
