@@ -245,8 +245,8 @@ def test_the_reference_of_campaign_files_has_every_key(generated: Any) -> None:
 def test_vocabularies_are_complete(generated: Any) -> None:
     from mirflow.annotations.schema import KINDS
     from mirflow.cli.output import MEANINGS
+    from mirflow.theory.general_midi import DRUM_MAPS
     from mirflow.theory.leadsheet import SUFFIXES
-    from mirflow.theory.percussion import DRUM_MAPS
 
     kinds = generated.fill("<!-- generated: kinds -->")
     assert all(

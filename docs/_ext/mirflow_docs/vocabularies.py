@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from mirflow.annotations.schema import HEADINGS, KINDS, Variable
 from mirflow.cli.output import MEANINGS
 from mirflow.readers.namespaces import NAMESPACES
+from mirflow.theory.general_midi import DRUM_MAPS
 from mirflow.theory.leadsheet import SUFFIXES
-from mirflow.theory.percussion import DRUM_MAPS
 
 from .markdown import code, plain, table
 
