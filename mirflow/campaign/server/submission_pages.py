@@ -6,8 +6,8 @@ import asyncio
 import datetime as dt
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Any, get_args
 
@@ -38,6 +38,7 @@ from .submissions.entries import (
     LONGEST_NAME,
     LONGEST_REASON,
     Quota,
+    SplitScores,
     SubmissionError,
     demand_about,
     demand_entry,
@@ -63,7 +64,6 @@ from .submissions.submission_tables import (
     OPEN,
     Released,
     Submission,
-    SubmissionFinding,
     SubmissionProgress,
     Trouble,
     Verdict,
@@ -111,6 +111,10 @@ _REACHED = {
     "scored": 4,
 }
 
+_SCORE = ("value", "low", "high")
+_VERDICT = ("outcome", "difference", "low", "high", "p", "tracks")
+_FINDING = ("path", "line", "severity", "rule", "message")
+
 _watched: Counter[str] = Counter()
 
 
@@ -146,130 +150,6 @@ def _most_bytes(service: Service) -> int:
     return service.campaign.limits.size + _FORM_BYTES
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """A submission in the list."""
-
-    id: str
-    name: str
-    sender: str
-    splits: tuple[str, ...]
-    state: str
-    words: str
-    visibility: str
-    received: str
-    withdrawn: str
-    disqualified: str
-    held: bool
-    mine: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """A released score."""
-
-    evaluation: str
-    metric: str
-    value: float | None
-    low: float | None
-    high: float | None
-    tracks: int
-    headline: bool
-    kept_back: bool
-    rules: str
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A comparison with an earlier submission of the account, or with the leader."""
-
-    evaluation: str
-    metric: str
-    relation: str
-    other: str
-    outcome: str
-    difference: float | None
-    low: float | None
-    high: float | None
-    p: float | None
-    tracks: int
-
-
-@dataclass(frozen=True, slots=True)
-class SplitResult:
-    """Scores and comparisons on a split, with the number of decimals if they are rounded."""
-
-    split: str
-    hidden: bool
-    is_final: bool
-    decimals: int | None
-    comparison_decimals: int | None
-    scores: tuple[Score, ...]
-    comparisons: tuple[Comparison, ...]
-    changes: tuple[tuple[str, TrackChanges], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One of the four steps of a submission; `words` describe its outcome, `states` are the states within the step."""
-
-    title: str
-    words: str
-    note: str
-    states: tuple[str, ...]
-    is_now: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SubmissionView:
-    """A submission with everything that its page shows."""
-
-    summary: Summary
-    reason: str
-    description: str
-    paper: str
-    code: str
-    digest: str
-    files: int
-    size: str
-    rules: str
-    mirflow: str
-    embargo: str
-    counts: Mapping[str, int]
-    findings: tuple[SubmissionFinding, ...]
-    results: tuple[SplitResult, ...]
-    may_change: bool
-    same_as: tuple[str, str] | None
-    is_open: bool
-    status: Mapping[str, Any]
-
-    @property
-    def steps(self) -> list[Step]:
-        """The steps of the submission: sent, checked, scored, compared."""
-        own, state = self.summary, self.summary.state
-        files = f"{counted(self.files, 'file')}, {self.size}" if self.files else self.size
-        marks = ", ".join(counted(count, kind) for kind, count in self.counts.items() if count)
-        whose = {"own": "your", "leader": "the leader,"}
-        outcomes = [
-            f"{_OUTCOMES[one.outcome]} {whose[one.relation]} {one.other} ({result.split})"
-            for result in self.results
-            for one in result.comparisons
-        ]
-        found_in_it = marks or "nothing found" if self.may_change else ""
-        notes = (files, found_in_it, ", ".join(own.splits), "; ".join(outcomes) or "with nothing yet")
-        reached = _REACHED["accepted" if state == "withdrawn" and self.files else state]
-        found = []
-        for at, (title, states) in enumerate(_STEPS.items()):
-            failed = at == reached and state in ("refused", "failed", "withdrawn")
-            is_now = at == reached and self.is_open
-            words = "now" if is_now else state if failed else "done" if at < reached else "to come"
-            if at > reached and not self.is_open:
-                words = "not reached"
-            shown = at < reached or (at == 1 and state == "refused")
-            found.append(Step(title, words, notes[at] if shown else "", states, is_now))
-        return found
-
-
 def listing(request: Request) -> Response:
     """List the submissions that the viewer may see, latest first."""
     service, database, campaign = _of(request)
@@ -281,7 +161,7 @@ def listing(request: Request) -> Response:
         trouble = session.get(Trouble, 1) if organises else None
         unsent = undelivered(session, service.clock()) if organises else []
     if wants_json(request):
-        return JSONResponse({"submissions": [asdict(one) for one in found]}, headers=PRIVATE)
+        return JSONResponse({"submissions": found}, headers=PRIVATE)
     may_send = viewer is not None and viewer.may("submitter")
     hidden = [name for name, split in campaign.splits.items() if split.hidden] if organises else []
     context: dict[str, Any] = {"submissions": found, "may_send": may_send, "trouble": trouble, "hidden": hidden}
@@ -459,14 +339,25 @@ def show(request: Request) -> Response:
     viewer: Viewer | None = request.state.viewer
     with database.read() as session:
         submission = _find(session, request)
-        shown, choices = _shown(service, campaign, session, submission, viewer), visibilities_of(submission.team)
-    if wants_json(request):
-        return JSONResponse(_as_json(shown), headers=PRIVATE)
+        results = _visible_results(session, campaign, submission, viewer)
+        shown = _describe(service, session, submission, results, viewer)
+        if wants_json(request):
+            return JSONResponse(shown, headers=PRIVATE)
+        choices, twin = visibilities_of(submission.team), twin_of(session, submission, viewer)
+        size = shown_size(submission.size)
+        context: dict[str, Any] = {
+            "same_as": None if twin is None else twin.id,
+            "finals": [one.split for one in results if is_final(campaign.splits.get(one.split), service.clock())],
+            "changes": {one.split: _changes(service, submission, one, viewer) for one in results},
+        }
     return page(
         request,
         "submission.html",
         here="submissions",
         submission=shown,
+        size=size,
+        steps=_steps(shown, size),
+        **context,
         visibilities=choices,
         most=MOST_LISTED,
         no_better=NO_BETTER,
@@ -623,21 +514,23 @@ def _find(session: Session, request: Request, to_change: bool = False) -> Submis
     return found
 
 
-def _summary(submission: Submission, viewer: Viewer | None) -> Summary:
-    return Summary(
-        submission.id,
-        submission.name,
-        " ".join(filter(None, (submission.user.name, f"({submission.user.lab})" if submission.user.lab else ""))),
-        submission.split_names,
-        submission.state,
-        _WORDS[submission.state],
-        submission.visibility,
-        _time(submission.received),
-        _time(submission.withdrawn),
-        submission.disqualified,
-        submission.held,
-        viewer is not None and viewer.user == submission.user_id,
-    )
+def _summary(submission: Submission, viewer: Viewer | None) -> dict[str, Any]:
+    """Describe a submission for the list."""
+    lab = f" ({submission.user.lab})" if submission.user.lab else ""
+    return {
+        "id": submission.id,
+        "name": submission.name,
+        "sender": f"{submission.user.name}{lab}",
+        "splits": submission.split_names,
+        "state": submission.state,
+        "words": _WORDS[submission.state],
+        "visibility": submission.visibility,
+        "received": _time(submission.received),
+        "withdrawn": _time(submission.withdrawn),
+        "disqualified": submission.disqualified,
+        "held": submission.held,
+        "mine": viewer is not None and viewer.user == submission.user_id,
+    }
 
 
 def _status(session: Session, submission: Submission) -> dict[str, Any]:
@@ -655,57 +548,99 @@ def _status(session: Session, submission: Submission) -> dict[str, Any]:
     }
 
 
-def _shown(
-    service: Service, campaign: Campaign, session: Session, submission: Submission, viewer: Viewer | None
-) -> SubmissionView:
+def _describe(
+    service: Service, session: Session, submission: Submission, results: list[SplitScores], viewer: Viewer | None
+) -> dict[str, Any]:
+    """Describe a submission with everything that the viewer may see of it."""
+    campaign = service.campaign
+    assert campaign is not None
     until = campaign.embargo(submission.split_names, service.clock())
     mine, twin = may_change(submission, viewer), twin_of(session, submission, viewer)
-    return SubmissionView(
-        _summary(submission, viewer),
-        submission.reason if mine else "",
-        submission.description,
-        submission.paper,
-        submission.code,
-        submission.digest or submission.sent_digest,
-        submission.files,
-        shown_size(submission.size),
-        submission.rules,
-        submission.mirflow,
-        "" if until is None else show_moment(until),
-        {"error": submission.errors, "warning": submission.warnings, "note": submission.notes},
-        tuple(findings_of(session, submission)[:MOST_LISTED]) if mine else (),
-        tuple(_results(service, campaign, session, submission, viewer)),
-        mine,
-        None if twin is None else (twin.id, twin.name),
-        submission.state in OPEN,
-        _status(session, submission),
-    )
+    findings = findings_of(session, submission)[:MOST_LISTED] if mine else ()
+    return {
+        **_summary(submission, viewer),
+        "reason": submission.reason if mine else "",
+        **_columns(submission, ("description", "paper", "code")),
+        "digest": submission.digest or submission.sent_digest,
+        **_columns(submission, ("files", "rules", "mirflow")),
+        "embargo": "" if until is None else show_moment(until),
+        "may_change": mine,
+        "same_as": "" if twin is None else twin.name,
+        "progress": _status(session, submission),
+        "counts": {"error": submission.errors, "warning": submission.warnings, "note": submission.notes},
+        "findings": [_columns(one, _FINDING) for one in findings],
+        "results": [_describe_result(service, campaign, submission, one, viewer) for one in results],
+    }
 
 
-def _results(
-    service: Service, campaign: Campaign, session: Session, submission: Submission, viewer: Viewer | None
-) -> list[SplitResult]:
-    found = []
-    mine = may_change(submission, viewer)
-    for result in results_of(session, campaign, submission):
-        split, now = campaign.splits.get(result.split), service.clock()
-        if result.hidden and submission.withdrawn is not None and not mine:
-            continue
-        comparisons = tuple(_comparison(one) for one in result.verdicts if _may_compare(one, viewer, result.hidden))
-        changes: tuple[tuple[str, TrackChanges], ...] = ()
-        earlier = [one for one in result.verdicts if one.relation == "own" and may_see(one.other, viewer)]
-        if not result.hidden and earlier and service.disclosure(result.split).by_track:
-            changes = _changes(service, result.split, submission.name, earlier)
-        scores = tuple(_score(row, show_score(row, split, now)) for row in result.scores)
-        rounded = decimals_of(split, submission.received), decimals_of(split, now)
-        about = result.split, result.hidden, is_final(split, now), rounded[1], rounded[0]
-        found.append(SplitResult(*about, scores, comparisons, changes))
-    return found
+def _describe_result(
+    service: Service, campaign: Campaign, submission: Submission, result: SplitScores, viewer: Viewer | None
+) -> dict[str, Any]:
+    """Describe the scores and comparisons on a split, with the number of decimals if they are rounded."""
+    split, now = campaign.splits.get(result.split), service.clock()
+    return {
+        "split": result.split,
+        "hidden": result.hidden,
+        "decimals": decimals_of(split, now),
+        "comparison_decimals": decimals_of(split, submission.received),
+        "scores": [_describe_score(row, show_score(row, split, now)) for row in result.scores],
+        "comparisons": [
+            {
+                **_columns(row, ("evaluation", "metric", "relation")),
+                "other": row.other.name,
+                **_columns(row, _VERDICT),
+            }
+            for row in result.verdicts
+            if _may_compare(row, viewer, result.hidden)
+        ],
+    }
 
 
-def _score(row: Released, shown: ShownScore) -> Score:
-    kept = (row.tracks, row.headline, shown.kept_back, row.rules)
-    return Score(row.evaluation, row.metric, shown.value, shown.low, shown.high, *kept)
+def _describe_score(row: Released, shown: ShownScore) -> dict[str, Any]:
+    return {
+        **_columns(row, ("evaluation", "metric")),
+        **_columns(shown, _SCORE),
+        **_columns(row, ("tracks", "headline")),
+        "kept_back": shown.kept_back,
+        "rules": row.rules,
+    }
+
+
+def _columns(row: object, names: Sequence[str]) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in names}
+
+
+def _visible_results(
+    session: Session, campaign: Campaign, submission: Submission, viewer: Viewer | None
+) -> list[SplitScores]:
+    found = results_of(session, campaign, submission)
+    kept_back = submission.withdrawn is not None and not may_change(submission, viewer)
+    return [one for one in found if not (one.hidden and kept_back)]
+
+
+def _steps(shown: Mapping[str, Any], size: str) -> list[dict[str, Any]]:
+    """Describe the steps of a submission: sent, checked, scored, compared."""
+    state, is_open = shown["state"], shown["progress"]["open"]
+    marks = ", ".join(counted(count, kind) for kind, count in shown["counts"].items() if count)
+    whose = {"own": "your", "leader": "the leader,"}
+    outcomes = [
+        f"{_OUTCOMES[one['outcome']]} {whose[one['relation']]} {one['other']} ({result['split']})"
+        for result in shown["results"]
+        for one in result["comparisons"]
+    ]
+    files = f"{counted(shown['files'], 'file')}, {size}" if shown["files"] else size
+    found_in_it = marks or "nothing found" if shown["may_change"] else ""
+    notes = (files, found_in_it, ", ".join(shown["splits"]), "; ".join(outcomes) or "with nothing yet")
+    reached = _REACHED["accepted" if state == "withdrawn" and shown["files"] else state]
+    steps = []
+    for at, (title, states) in enumerate(_STEPS.items()):
+        failed, is_now = at == reached and state in ("refused", "failed", "withdrawn"), at == reached and is_open
+        words = "now" if is_now else state if failed else "done" if at < reached else "to come"
+        if at > reached and not is_open:
+            words = "not reached"
+        note = notes[at] if at < reached or (at == 1 and state == "refused") else ""
+        steps.append({"title": title, "words": words, "note": note, "states": states, "is_now": is_now})
+    return steps
 
 
 def _may_compare(row: Verdict, viewer: Viewer | None, hidden: bool) -> bool:
@@ -715,47 +650,23 @@ def _may_compare(row: Verdict, viewer: Viewer | None, hidden: bool) -> bool:
     return may_see(row.other, viewer)
 
 
-def _comparison(row: Verdict) -> Comparison:
-    kept = (row.outcome, row.difference, row.low, row.high, row.p, row.tracks)
-    return Comparison(row.evaluation, row.metric, row.relation, row.other.name, *kept)
-
-
-def _changes(service: Service, split: str, system: str, earlier: list[Verdict]) -> tuple[tuple[str, TrackChanges], ...]:
+def _changes(
+    service: Service, submission: Submission, result: SplitScores, viewer: Viewer | None
+) -> list[tuple[str, TrackChanges]]:
     """List changes by track against the account's earlier submission, for splits with public references."""
+    earlier = [one for one in result.verdicts if one.relation == "own" and may_see(one.other, viewer)]
+    if result.hidden or not earlier or not service.disclosure(result.split).by_track:
+        return []
     try:
-        groups = read_scores(service.stores_folder / f"{split}.zarr")
+        groups = read_scores(service.stores_folder / f"{result.split}.zarr")
         made = []
         for verdict in earlier:
-            ds = groups.get(verdict.evaluation)
-            if ds is not None and {system, verdict.other.name} <= set(ds["system"].values.tolist()):
-                changes = track_changes(ds, system, verdict.other.name, verdict.metric)
-                made.append((verdict.evaluation, changes))
-        return tuple(made)
+            ds, other = groups.get(verdict.evaluation), verdict.other.name
+            if ds is not None and {submission.name, other} <= set(ds["system"].values.tolist()):
+                made.append((verdict.evaluation, track_changes(ds, submission.name, other, verdict.metric)))
+        return made
     except (MirflowError, KeyError):
-        return ()  # the store is being created, or has lost a metric: omit the section
-
-
-def _as_json(shown: SubmissionView) -> dict[str, Any]:
-    findings = [
-        {"path": one.path, "line": one.line, "severity": one.severity, "rule": one.rule, "message": one.message}
-        for one in shown.findings
-    ]
-    results = [
-        {
-            "split": one.split,
-            "hidden": one.hidden,
-            "decimals": one.decimals,
-            "comparison_decimals": one.comparison_decimals,
-            "scores": [asdict(score) for score in one.scores],
-            "comparisons": [asdict(comparison) for comparison in one.comparisons],
-        }
-        for one in shown.results
-    ]
-    names = ("reason", "description", "paper", "code", "digest", "files", "rules", "mirflow", "embargo", "may_change")
-    plain = {name: getattr(shown, name) for name in names}
-    plain["same_as"] = "" if shown.same_as is None else shown.same_as[1]
-    progress = {"progress": dict(shown.status), "counts": dict(shown.counts)}
-    return {**asdict(shown.summary), **plain, **progress, "findings": findings, "results": results}
+        return []  # the store is being created, or has lost a metric: omit the section
 
 
 def _time(time: Any) -> str:

@@ -351,11 +351,17 @@ def show_number(value: float | str | None, decimals: int | None = None) -> str:
     return f"{number:z.{decimals}f}"
 
 
-def show_ends(score: Any) -> str:
-    """Format the interval of an aggregated score; empty if missing."""
-    if score.low is None or score.high is None:
+def show_ends(low: float | None, high: float | None) -> str:
+    """Format an interval; empty if it is missing.
+
+    Examples
+    --------
+    >>> show_ends(0.25, 0.5), show_ends(None, None)
+    ('[0.2500, 0.5000]', '')
+    """
+    if low is None or high is None:
         return ""
-    return show_interval((float(score.low), float(score.high)), False, 0.0)
+    return show_interval((float(low), float(high)), False, 0.0)
 
 
 def show_gain(value: float | None, decimals: int | None = None) -> str:
