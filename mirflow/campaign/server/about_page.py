@@ -29,7 +29,7 @@ _LINKS = ("https://", "http://", "mailto:")
 
 def routes(service: Service) -> list[BaseRoute]:
     """Return the route, if the campaign describes itself."""
-    return [GuardedRoute("/about", about, role=None)] if service.has_about else []
+    return [GuardedRoute("about", about, role=None)] if service.has_about else []
 
 
 def about(request: Request) -> Response:

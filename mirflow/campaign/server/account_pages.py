@@ -1,22 +1,27 @@
-"""Account pages: log in with a personal link, log out, and manage links, sessions and tokens."""
+"""Account pages: log in with a personal link, log out, manage links, sessions and tokens; and all accounts."""
 
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from typing import Any
 
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
 
-from .accounts import LIFETIMES, AccountError, Viewer, issue, log_in, revoke_token, valid_tokens
+from ..file import Campaign
+from .accounts import LIFETIMES, ROLES, AccountError, Viewer, issue, log_in, revoke_token, valid_tokens
 from .database import Database, Token, User
 from .deletion import delete_account
 from .security import GuardedRoute, cookie_name, cookie_path
 from .service import Service
+from .submissions.entries import quotas
 from .submissions.notifications import change_mail
-from .viewer_pages import error_answer, page
+from .submissions.submission_tables import Submission
+from .viewer_pages import PRIVATE, error_answer, page, wants_json
 
 MOST_DAYS = 366
 """Longest lifetime of a token, in days."""
@@ -29,27 +34,19 @@ def routes(service: Service) -> list[BaseRoute]:
     """Return the routes; empty without a database."""
     if service.database is None:
         return []
+    campaign = service.campaign
+    listing = [GuardedRoute("accounts", accounts, role="organiser")] if campaign and campaign.splits else []
     return [
         GuardedRoute("/login/{secret}", ask_to_log_in, role=None),
         GuardedRoute("/login/{secret}", log_in_by_link, role=None, methods=("POST",), rate="login"),
-        GuardedRoute("/logout", log_out, role="reader", methods=("POST",)),
-        GuardedRoute("/account", account, role="reader"),
-        GuardedRoute("/account/mail", set_mail, role="reader", methods=("POST",)),
-        GuardedRoute("/account/tokens", new_token, role="reader", methods=("POST",)),
-        GuardedRoute("/account/revoke", revoke, role="reader", methods=("POST",)),
-        GuardedRoute("/account/delete", delete, role="reader", methods=("POST",)),
+        GuardedRoute("logout", log_out, role="reader", methods=("POST",)),
+        GuardedRoute("account", account, role="reader"),
+        GuardedRoute("set_mail", set_mail, role="reader", methods=("POST",)),
+        GuardedRoute("new_token", new_token, role="reader", methods=("POST",)),
+        GuardedRoute("revoke_token", revoke, role="reader", methods=("POST",)),
+        GuardedRoute("delete_account", delete, role="reader", methods=("POST",)),
+        *listing,
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownToken:
-    """A link, session or token as its owner sees it."""
-
-    id: int
-    what: str
-    made: str
-    used: str
-    until: str
 
 
 def ask_to_log_in(request: Request) -> Response:
@@ -171,7 +168,7 @@ def _account(request: Request, secret: str = "", expires: dt.datetime | None = N
     viewer: Viewer = request.state.viewer
     with database.read() as session:
         user = session.get_one(User, viewer.user)
-        tokens = [_shown(token, viewer) for token in valid_tokens(session, viewer.user, service.clock())]
+        tokens = [_describe_token(token, viewer) for token in valid_tokens(session, viewer.user, service.clock())]
     return page(
         request,
         "account.html",
@@ -187,9 +184,52 @@ def _account(request: Request, secret: str = "", expires: dt.datetime | None = N
     )
 
 
-def _shown(token: Token, viewer: Viewer) -> ShownToken:
+def _describe_token(token: Token, viewer: Viewer) -> dict[str, object]:
+    """Describe a link, session or token to its owner."""
     what = _WHAT[token.kind] + (" (this one)" if token.id == viewer.token else "")
-    return ShownToken(token.id, what, _day(token.created), _day(token.used), _day(token.expires))
+    return {
+        "id": token.id,
+        "what": what,
+        "made": _day(token.created),
+        "used": _day(token.used),
+        "until": _day(token.expires),
+    }
+
+
+def accounts(request: Request) -> Response:
+    """List all accounts for organisers, with their submissions and the quota used by their team."""
+    service, database = _of(request)
+    campaign = service.campaign
+    assert campaign is not None
+    with database.read() as session:
+        listed = list_accounts(session, campaign, service.clock())
+    splits = {name: {"quota": one.quota, "per": one.per} for name, one in campaign.splits.items()}
+    if wants_json(request):
+        return JSONResponse({"splits": splits, "accounts": listed}, headers=PRIVATE)
+    return page(request, "accounts.html", here="submissions", accounts=listed, splits=splits)
+
+
+def list_accounts(session: Session, campaign: Campaign, now: dt.datetime) -> list[dict[str, Any]]:
+    """List all accounts by name; ``used`` are the submissions of the team in the current period by split."""
+    counted = session.execute(select(Submission.user_id, func.count()).group_by(Submission.user_id))
+    sent = {user: number for user, number in counted}  # noqa: C416 - mypy does not see rows as pairs
+    return [
+        {
+            "name": user.name,
+            "role": user.role,
+            "lab": user.lab,
+            "created": user.created.date().isoformat(),
+            "revoked": "" if user.revoked is None else user.revoked.date().isoformat(),
+            "mail": bool(user.mail),
+            "submissions": sent.get(user.id, 0),
+            "used": {one.split: one.used for one in quotas(session, campaign, user.id, now)} if _submits(user) else {},
+        }
+        for user in session.scalars(select(User).order_by(User.name))
+    ]
+
+
+def _submits(user: User) -> bool:
+    return any(role == user.role and "submitter" in rights for role, rights in ROLES.items())
 
 
 def _day(time: dt.datetime | None) -> str:

@@ -28,7 +28,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ...errors import MetricError, MirflowError, QueryError, UnknownNameError
 from . import (
     about_page,
-    account_list,
     account_pages,
     http_api,
     result_pages,
@@ -174,7 +173,7 @@ def _routes(service: Service) -> list[BaseRoute]:
     rounds = rounds_of(service)
     views = Views(service, rounds)
     return [
-        GuardedRoute("/static/{name}", asset, role=None),
+        GuardedRoute("asset", asset, role=None),
         *about_page.routes(service),
         *account_pages.routes(service),
         *http_api.routes(service, views),
@@ -183,7 +182,6 @@ def _routes(service: Service) -> list[BaseRoute]:
         *grader_pages.routes(service, rounds),
         *submission_pages.routes(service, views),
         *true_scores.routes(service),
-        *account_list.routes(service),
     ]
 
 

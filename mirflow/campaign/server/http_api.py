@@ -569,8 +569,7 @@ def _route(service: Service, views: Views, operation: Operation) -> GuardedRoute
         return _problem(503, "the stores are changing too often at the moment: retry the request")
 
     endpoint.__name__ = operation.answer.__name__.strip("_")
-    path = operation.path.replace("{store}", "{store:name}").replace("{evaluation}", "{evaluation:name}")
-    return GuardedRoute(BASE + path, endpoint, role=None, rate="query" if operation.parameters else None)
+    return GuardedRoute(BASE + operation.path, endpoint, role=None, rate="query" if operation.parameters else None)
 
 
 def _answer(

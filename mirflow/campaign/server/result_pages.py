@@ -43,26 +43,26 @@ _REPORT_BYTES = 32_000_000
 def routes(service: Service, views: Views) -> list[BaseRoute]:
     """Return the routes of the pages of results."""
     pages: dict[str, Callable[..., Content]] = {
-        "/": _front,
-        "/feed.xml": _feed,
-        "/archive/": _archive,
-        "/archive.json": _archive_json,
-        "/stores/{store:name}/": _report,
-        "/stores/{store:name}/report/contents.json": _report_contents,
-        "/stores/{store:name}/report/tracks/{track:name}.json": _report_track,
-        "/stores/{store:name}.json": _store_json,
-        "/stores/{store:name}/{evaluation:name}.json": _evaluation_json,
-        "/stores/{store:name}/{evaluation:name}/": _evaluation,
-        "/stores/{store:name}/{evaluation:name}/systems/{system:name}/": _system,
-        "/stores/{store:name}/{evaluation:name}/tracks/": _tracks,
-        "/stores/{store:name}/{evaluation:name}/tracks/{track:name}/": _track,
+        "front": _front,
+        "feed": _feed,
+        "archive": _archive,
+        "archive_json": _archive_json,
+        "store": _report,
+        "/stores/{store}/report/contents.json": _report_contents,
+        "/stores/{store}/report/tracks/{track}.json": _report_track,
+        "store_json": _store_json,
+        "evaluation_json": _evaluation_json,
+        "evaluation": _evaluation,
+        "system": _system,
+        "tracks": _tracks,
+        "track": _track,
     }
     found = [_route(views, path, make) for path, make in pages.items()]
     return [
         *found,
         _block_route(views),
         GuardedRoute("/static/{digest}/{name}", report_asset, role=None),
-        GuardedRoute("/audio/{audio}", listen, role=None),
+        GuardedRoute("audio", listen, role=None),
         GuardedRoute("/favicon.ico", no_icon, role=None),
     ]
 
@@ -284,7 +284,7 @@ def _block_route(views: Views) -> GuardedRoute:
         keep = _FOR_GOOD if asked.viewer is None else PRIVATE
         return Response(found, media_type="application/octet-stream", headers=keep)
 
-    return GuardedRoute("/stores/{store:name}/report/blocks/{address:path}", report_block, role=None)
+    return GuardedRoute("/stores/{store}/report/blocks/{address:path}", report_block, role=None)
 
 
 @cache

@@ -6,6 +6,7 @@ import errno
 import hmac
 import inspect
 import logging
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -23,6 +24,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ..site.pages import ADDRESSES
 from .accounts import Kind, Role, Viewer, find_named, find_viewer, mark_used
 from .limits import SMALL, BoundedBody, bucket_of, lies_in, read_address
 from .service import Service
@@ -51,6 +53,12 @@ LATER = {"Retry-After": "10"}
 FIELDS = 500
 """Most fields of a form."""
 
+_CONVERTORS: Mapping[str, str] = {
+    **dict.fromkeys(("store", "evaluation", "system", "track", "split", "other"), "name"),
+    **dict.fromkeys(("page", "assignment"), "int"),
+}
+"""Convertors of placeholders in addresses."""
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _LOG = logging.getLogger("mirflow.server")
 _ACCESS = logging.getLogger("mirflow.access")
 _USED_SECONDS = 3600.0
@@ -65,6 +73,8 @@ class GuardedRoute(Route):
 
     Parameters
     ----------
+    page : str
+        Name of a page among :data:`.pages.ADDRESSES`, or the path of an address that no page links.
     endpoint : callable
         Takes a request and returns a response; plain functions run in a thread. The fields of a small form are in
         ``request.state.form``.
@@ -81,7 +91,7 @@ class GuardedRoute(Route):
 
     def __init__(
         self,
-        path: str,
+        page: str,
         endpoint: Endpoint,
         *,
         role: Role | None,
@@ -90,6 +100,7 @@ class GuardedRoute(Route):
         body: int | Callable[[Service], int] = SMALL,
         rate: str | None = None,
     ) -> None:
+        path = _PLACEHOLDER.sub(_with_convertor, ADDRESSES.get(page, page))
         super().__init__(path, self._guarded, methods=list(methods), name=getattr(endpoint, "__name__", path))
         self.role, self.form, self.body, self.rate = role, form, body, rate
         self.guards = endpoint
@@ -115,6 +126,11 @@ class GuardedRoute(Route):
             check_forgery(request, str(request.state.form.get("csrf", "")))
         found = self.guards(request) if self._is_async else await run_in_threadpool(self.guards, request)
         return await found if isinstance(found, Awaitable) else found
+
+
+def _with_convertor(placeholder: re.Match[str]) -> str:
+    name = placeholder[1]
+    return f"{{{name}:{_CONVERTORS[name]}}}" if name in _CONVERTORS else placeholder[0]
 
 
 def _unknown(request: Request) -> HTTPException:

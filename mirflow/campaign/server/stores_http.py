@@ -171,7 +171,7 @@ def routes(service: Service) -> list[BaseRoute]:
         etag = f"{snapshot.token}-{digest(request.url.path)}"
         return _answer(request, content, etag, CORS if service.cors else {}, is_pinned=bool(token))
 
-    return [GuardedRoute("/stores/{store:name}.zarr/{key:path}", value, role=None)]
+    return [GuardedRoute("/stores/{store}.zarr/{key:path}", value, role=None)]
 
 
 def _key(request: Request) -> str:

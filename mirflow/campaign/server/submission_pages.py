@@ -122,26 +122,25 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
     """Return the routes, if the campaign takes submissions."""
     if service.database is None or service.campaign is None or not service.campaign.splits:
         return []
-    one = "/submissions/{submission}"
     return [
-        GuardedRoute("/submissions/", listing, role=None),
-        GuardedRoute("/submissions/new", form, role="submitter"),
+        GuardedRoute("submissions", listing, role=None),
+        GuardedRoute("new_submission", form, role="submitter"),
         GuardedRoute(
-            "/submissions/new", send, role="submitter", methods=("POST",), form=False, body=_most_bytes, rate="upload"
+            "new_submission", send, role="submitter", methods=("POST",), form=False, body=_most_bytes, rate="upload"
         ),
-        GuardedRoute("/submissions/tracks/{split:name}/{evaluation:name}.txt", tracks_table, role="submitter"),
-        GuardedRoute(f"{one}/", show, role=None, rate="query"),
-        GuardedRoute(f"{one}/findings.csv", findings_table, role="submitter"),
-        GuardedRoute(f"{one}/progress", progress, role=None),
+        GuardedRoute("submission_tracks", tracks_table, role="submitter"),
+        GuardedRoute("submission", show, role=None, rate="query"),
+        GuardedRoute("submission_findings", findings_table, role="submitter"),
+        GuardedRoute("submission_progress", progress, role=None),
         GuardedRoute(
-            f"{one}/changes/{{split:name}}/{{evaluation:name}}/{{track:name}}/{{other:name}}",
+            "submission_change",
             partial(show_change, views),
             role=None,
             rate="query",
         ),
-        GuardedRoute(f"{one}/visibility", change_visibility, role="submitter", methods=("POST",)),
-        GuardedRoute(f"{one}/withdraw", withdraw_for_good, role="submitter", methods=("POST",)),
-        GuardedRoute(f"{one}/disqualify", disqualify_for_good, role="organiser", methods=("POST",)),
+        GuardedRoute("submission_visibility", change_visibility, role="submitter", methods=("POST",)),
+        GuardedRoute("submission_withdraw", withdraw_for_good, role="submitter", methods=("POST",)),
+        GuardedRoute("submission_disqualify", disqualify_for_good, role="organiser", methods=("POST",)),
     ]
 
 

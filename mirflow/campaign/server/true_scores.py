@@ -95,8 +95,8 @@ def routes(service: Service) -> list[BaseRoute]:
     if not any(split.hidden for split in service.campaign.splits.values()):
         return []
     return [
-        GuardedRoute("/true-scores/{split:name}/", true_scores, role="organiser"),
-        GuardedRoute("/true-scores/{split:name}.csv", true_scores_table, role="organiser"),
+        GuardedRoute("true_scores", true_scores, role="organiser"),
+        GuardedRoute("true_scores_csv", true_scores_table, role="organiser"),
     ]
 
 

@@ -8,7 +8,6 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ...reports.leaderboard import AggregatedScore
 from .changes import Change
 from .page_contents import MANY, EvaluationPage, ListedTrack, StoreContents, SystemRow, evaluation, list_track
 
@@ -23,32 +22,13 @@ ENOUGH = 8
 
 
 @dataclass(frozen=True)
-class MatrixCell:
-    """A system in an evaluation, by the headline metric."""
-
-    score: AggregatedScore
-    best: bool
-    like_best: bool
-    """Whether it leads, and whether it does not differ significantly from the leader."""
-
-
-@dataclass(frozen=True)
-class MatrixRow:
-    """A system in all evaluations."""
-
-    system: str
-    cells: list[MatrixCell | None]
-    """None for evaluations without the system."""
-
-
-@dataclass(frozen=True)
 class Matrix:
     """All systems of a store in all of its evaluations."""
 
     store: StoreContents
     evaluations: list[EvaluationPage]
-    rows: list[MatrixRow]
-    """Rows with cells in the order of `evaluations`."""
+    rows: Mapping[str, list[SystemRow | None]]
+    """For each system its rows in the order of `evaluations`; None for evaluations without the system."""
 
 
 @dataclass(frozen=True)
@@ -187,12 +167,5 @@ def _matrix_of(store: StoreContents, pages: Sequence[EvaluationPage]) -> Matrix:
     """Arrange the systems of a store by evaluation; equal names in different stores may denote different systems."""
     own = [page for page in pages if page.store.name == store.name]
     by_system = [{row.system.name: row for row in page.rows} for page in own]
-    found = []
-    for name in dict.fromkeys(name for rows in by_system for name in rows):
-        rows = [known.get(name) for known in by_system]
-        cells = [
-            None if row is None else MatrixCell(row.score, row.system.rank == 1, bool(row.system.like_best))
-            for row in rows
-        ]
-        found.append(MatrixRow(name, cells))
-    return Matrix(store, own, found)
+    names = dict.fromkeys(name for rows in by_system for name in rows)
+    return Matrix(store, own, {name: [rows.get(name) for rows in by_system] for name in names})

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
-from ...analysis.missing import find_problems
+from ...analysis.missing import CellProblem, find_problems
 from ...analysis.policies import MISSING, UNDEFINED
 from ...analysis.queries import headline_metrics
 from ...analysis.scores import arrays_of, coords_of, names_of
@@ -391,15 +391,6 @@ class ListedTrack:
 
 
 @dataclass(frozen=True)
-class Reason:
-    """A missing score or a warning."""
-
-    track: str
-    status: str
-    message: str
-
-
-@dataclass(frozen=True)
 class SystemPage:
     """A system in an evaluation."""
 
@@ -409,7 +400,7 @@ class SystemPage:
     metrics: list[MetricRow]
     tracks: list[ListedTrack]
     """The worst tracks by the headline metric; empty if only aggregates are shown."""
-    problems: list[Reason]
+    problems: list[CellProblem]
     others: list[str]
     """Other evaluations of the store with the system."""
 
@@ -427,7 +418,7 @@ def system(contents: StoreContents, name: str, system: str) -> SystemPage:
     if own is None:
         raise UnknownNameError("system", system, [one.name for one in ranked.systems])
     tracks: list[ListedTrack] = []
-    problems: list[Reason] = []
+    problems: list[CellProblem] = []
     if name in contents.datasets:
         scores = contents.scores(name)
         values = scores.score[scores.rows[system], :, scores.headline]
@@ -449,14 +440,11 @@ def system(contents: StoreContents, name: str, system: str) -> SystemPage:
     )
 
 
-def _reasons(contents: StoreContents, name: str, system: str) -> list[Reason]:
-    ds = contents.datasets[name]
-    return [
-        Reason(one.track, one.status.name.replace("_", " "), one.message)
-        if contents.references or one.status in QUOTES_NOTHING
-        else Reason(one.track, one.status.name.replace("_", " "), "")
-        for one in find_problems(ds.sel(system=[system]))
-    ]
+def _reasons(contents: StoreContents, name: str, system: str) -> list[CellProblem]:
+    """List missing scores and warnings, without messages that may quote a reference unless these are shown."""
+    found = find_problems(contents.datasets[name].sel(system=[system]))
+    shown = (contents.references or one.status in QUOTES_NOTHING for one in found)
+    return [one if whole else replace(one, message="") for one, whole in zip(found, shown, strict=True)]
 
 
 def _metric_row(ranked: RankedEvaluation, own: RankedSystem, metric: RankedMetric) -> MetricRow:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -38,7 +38,7 @@ from .judging import (
     record,
 )
 from .loudness import find_gains
-from .overview import RoundOverview, look_over
+from .overview import look_over
 from .participation import (
     consent,
     find_participation,
@@ -96,20 +96,19 @@ def routes(service: Service, rounds: Rounds | None) -> list[GuardedRoute]:
     if rounds is None or service.database is None:
         return []
     made = GraderPages(service, service.database, rounds)
-    at = "/grading/{round}"
     return [
         *organiser_pages.routes(service, service.database, rounds),
-        GuardedRoute("/grading/", made.index, role="grader"),
-        GuardedRoute(f"{at}/", made.show, role="grader"),
-        GuardedRoute(f"{at}/consent", made.agree, role="grader", methods=["POST"]),
-        GuardedRoute(f"{at}/judgements", made.judge, role="grader", methods=["POST"]),
-        GuardedRoute(f"{at}/events", made.events, role="grader", methods=["POST"]),
-        GuardedRoute(f"{at}/withdraw", made.ask_withdrawal, role="grader"),
-        GuardedRoute(f"{at}/withdraw", made.withdraw, role="grader", methods=["POST"]),
-        GuardedRoute(f"{at}/overview", made.overview, role="organiser", rate="query"),
-        GuardedRoute(f"{at}/overview.json", made.overview_json, role="organiser", rate="query"),
-        GuardedRoute(f"{at}/audio/query/{{page:int}}", made.query_audio, role="grader"),
-        GuardedRoute(f"{at}/audio/{{assignment:int}}", made.candidate_audio, role="grader"),
+        GuardedRoute("grading", made.index, role="grader"),
+        GuardedRoute("round", made.show, role="grader"),
+        GuardedRoute("consent", made.agree, role="grader", methods=["POST"]),
+        GuardedRoute("judgements", made.judge, role="grader", methods=["POST"]),
+        GuardedRoute("grading_events", made.events, role="grader", methods=["POST"]),
+        GuardedRoute("withdraw", made.ask_withdrawal, role="grader"),
+        GuardedRoute("withdraw", made.withdraw, role="grader", methods=["POST"]),
+        GuardedRoute("round_overview", made.overview, role="organiser", rate="query"),
+        GuardedRoute("overview_json", made.overview_json, role="organiser", rate="query"),
+        GuardedRoute("query_audio", made.query_audio, role="grader"),
+        GuardedRoute("candidate_audio", made.candidate_audio, role="grader"),
     ]
 
 
@@ -294,10 +293,10 @@ class GraderPages:
     def overview_json(self, request: Request) -> Response:
         """Return the overview as JSON."""
         opened = self._round(request)
-        found = {"round": opened.name, **asdict(self._look_over(opened))}
+        found = {"round": opened.name, **self._look_over(opened)}
         return JSONResponse(found, headers=PRIVATE)
 
-    def _look_over(self, opened: OpenRound) -> RoundOverview:
+    def _look_over(self, opened: OpenRound) -> dict[str, Any]:
         try:
             key = read_key(find_key(opened.config, opened.root))
         except AnnotationError:  # it may have been removed from the server meanwhile

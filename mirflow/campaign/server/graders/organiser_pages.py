@@ -25,6 +25,7 @@ from ....store.generations import write_synced
 from ...file import Limits
 from ...grading.judgement_tables import Closed, Known, Unjudged
 from ...grading.query_draw import read_each
+from ...site.pages import ADDRESSES
 from ..database import Database
 from ..limits import shown_size
 from ..security import GuardedRoute, check_forgery
@@ -61,6 +62,7 @@ TABLE_BYTES = 10 * 10**6
 CLOSED = "closed"
 """Subfolder of the campaign for the tables of rounds closed on the pages."""
 MOST_TOP, MOST_NUMBER, MOST_SEED = 1000, 100_000, 2**63
+_STEP = ADDRESSES["plan_step"]
 _FORM_BYTES = 2**20
 _SHOWN_GRADERS = 200
 _closing = Lock()
@@ -71,27 +73,26 @@ Form = Mapping[str, Any]
 def routes(service: Service, database: Database, rounds: Rounds) -> list[GuardedRoute]:
     """Return the routes for closing rounds, and for planning them if the campaign configures it."""
     made = OrganiserPages(service, database, rounds)
-    at = "/grading/{round}"
     closing: list[GuardedRoute] = [
-        GuardedRoute(f"{at}/close", made.ask_to_close, role="organiser", rate="query"),
-        GuardedRoute(f"{at}/close", made.close, role="organiser", methods=["POST"]),
-        GuardedRoute(f"{at}/closed.zip", made.closed_tables, role="organiser", rate="query"),
+        GuardedRoute("close_round", made.ask_to_close, role="organiser", rate="query"),
+        GuardedRoute("close_round", made.close, role="organiser", methods=["POST"]),
+        GuardedRoute("closed_tables", made.closed_tables, role="organiser", rate="query"),
     ]
     if service.campaign is None or service.campaign.planning is None:
         return closing
 
     def step(name: str, endpoint: Callable[[Request], Response]) -> GuardedRoute:
-        return GuardedRoute(f"{at}/plan/{name}", endpoint, role="organiser", methods=["POST"])
+        return GuardedRoute(_STEP.replace("{step}", name), endpoint, role="organiser", methods=["POST"])
 
     def upload(name: str, endpoint: Any, most: int) -> GuardedRoute:
         settings: dict[str, Any] = {"form": False, "body": most + _FORM_BYTES, "rate": "upload"}
-        return GuardedRoute(f"{at}/plan/{name}", endpoint, role="organiser", methods=["POST"], **settings)
+        return GuardedRoute(_STEP.replace("{step}", name), endpoint, role="organiser", methods=["POST"], **settings)
 
     return [
-        GuardedRoute("/grading/new", made.new, role="organiser"),
-        GuardedRoute("/grading/new", made.begin, role="organiser", methods=["POST"]),
-        GuardedRoute(f"{at}/plan", made.show, role="organiser", rate="query"),
-        GuardedRoute(f"{at}/plan/files/{{file}}", made.file, role="organiser"),
+        GuardedRoute("new_round", made.new, role="organiser"),
+        GuardedRoute("new_round", made.begin, role="organiser", methods=["POST"]),
+        GuardedRoute("plan", made.show, role="organiser", rate="query"),
+        GuardedRoute("plan_file", made.file, role="organiser"),
         step("pieces", made.choose_pieces),
         upload("upload-pieces", made.send_pieces, TABLE_BYTES),
         step("draw", made.draw),

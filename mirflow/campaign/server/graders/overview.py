@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,26 +38,6 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 """Maps names to texts, numbers or None."""
-
-
-@dataclass(frozen=True)
-class RoundOverview:
-    """Overview of a round for organisers."""
-
-    quantities: Row
-    """Counts of pairs, graders, judgements and others."""
-    counts: list[Row]
-    """Number of pairs with 0, 1, 2, ... judgements."""
-    agreement: list[Row]
-    """Fleiss's kappa with three categories and with SS and VS merged, and other measures: name, broad or fine, value,
-    number of compared pairs, and description.
-    """
-    boxes: list[Row]
-    """Fine judgements within each broad category, for box plots."""
-    graders: list[Row]
-    """Judgements, seconds and self-agreement on repeats for each numbered grader."""
-    schemes: list[Row]
-    """Ranking of the systems with all categories, and without the middle one."""
 
 
 def numbered(session: Session, opened: OpenRound) -> dict[int, str]:
@@ -131,27 +110,35 @@ def events_of(session: Session, opened: OpenRound) -> list[Row]:
     return [{"time": time.isoformat(timespec="milliseconds"), **row} for time, row in found]
 
 
-def look_over(session: Session, opened: OpenRound, key: Pool | None) -> RoundOverview:
-    """Compute the overview of a round.
+def look_over(session: Session, opened: OpenRound, key: Pool | None) -> Row:
+    """Compute the overview of a round for organisers.
 
     Parameters
     ----------
     key : Pool or None
         The system behind each candidate; None: systems are not ranked.
+
+    Returns
+    -------
+    dict
+        ``quantities`` (pairs, graders, judgements and others), and rows: ``counts`` (pairs with 0, 1, 2, ...
+        judgements), ``agreement`` (Fleiss's kappa with three categories and with SS and VS merged, and other measures),
+        ``boxes`` (fine judgements within each broad category), ``graders`` (judgements, seconds and self-agreement of
+        each), ``schemes`` (ranking of the systems with all categories, and without the middle one).
     """
     judged = judgements_of(session, opened)
     pairs = session.execute(
         select(StoredPair.query, StoredPair.candidate).where(StoredPair.round_id == opened.id, ~StoredPair.training)
     )
     made = rater_agreement.progress(judged, [Pair(*one) for one in pairs], opened.config.graders_per_pair)
-    return RoundOverview(
-        _quantities(session, opened, judged, made),
-        [{"judgements": number, "pairs": pairs} for number, pairs in made.by_count.items()],
-        _agreement(judged),
-        _boxes(judged),
-        _graders(session, opened, judged),
-        _schemes(judged, key) if key is not None else [],
-    )
+    return {
+        "quantities": _quantities(session, opened, judged, made),
+        "counts": [{"judgements": number, "pairs": pairs} for number, pairs in made.by_count.items()],
+        "agreement": _agreement(judged),
+        "boxes": _boxes(judged),
+        "graders": _graders(session, opened, judged),
+        "schemes": _schemes(judged, key) if key is not None else [],
+    }
 
 
 def _quantities(
