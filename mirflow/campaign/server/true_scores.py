@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
-from dataclasses import asdict, astuple, dataclass, fields
 from itertools import groupby
+from operator import itemgetter
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -21,44 +22,25 @@ from .submissions.entries import plain_text
 from .submissions.submission_tables import Released, Submission
 from .viewer_pages import PRIVATE, page, wants_json
 
-
-@dataclass(frozen=True, slots=True)
-class TrueScore:
-    """A true score on a hidden split, and the released score."""
-
-    evaluation: str
-    metric: str
-    rank: int | None
-    """Rank among all systems by this metric; None for withdrawn systems and undefined scores."""
-    system: str
-    submission: str
-    sender: str
-    lab: str
-    visibility: str
-    withdrawn: str
-    """Time of withdrawal or disqualification, ISO 8601; else empty."""
-    disqualified: str
-    """The organisers' reason; else empty."""
-    value: float | None
-    low: float | None
-    high: float | None
-    """The true score with its interval."""
-    released: float | None
-    """The rounded score that was released; None if the ladder withholds it."""
-    tracks: int
-    received: str
-    rules: str
+_COLUMNS = (
+    *("evaluation", "metric", "rank", "system", "submission", "sender", "lab", "visibility", "withdrawn"),
+    *("disqualified", "value", "low", "high", "released", "tracks", "received", "rules"),
+)
 
 
-def read_true_scores(session: Session, split: str) -> list[TrueScore]:
-    """Read the true scores of all systems on a hidden split by evaluation and metric, best first."""
+def read_true_scores(session: Session, split: str) -> list[dict[str, Any]]:
+    """Read the true scores of all systems on a hidden split by evaluation and metric, best first.
+
+    Withdrawn systems and undefined scores have no rank; ``released`` is the rounded score, None if the ladder withholds
+    it, and ``withdrawn`` the time of withdrawal or disqualification.
+    """
     chosen = select(Released).join(Submission).where(Released.split == split)
     order = (Released.evaluation, Released.headline.desc(), Released.metric, Submission.number)
     rows = session.scalars(chosen.order_by(*order))
     return [one for _, own in groupby(rows, lambda row: (row.evaluation, row.metric)) for one in _ranked([*own])]
 
 
-def _ranked(rows: list[Released]) -> Iterator[TrueScore]:
+def _ranked(rows: list[Released]) -> Iterator[dict[str, Any]]:
     """Order the scores by one metric, best first; withdrawn systems and undefined scores come last."""
     gains = {
         row.id: -row.true_value if row.lower_is_better else row.true_value
@@ -67,25 +49,25 @@ def _ranked(rows: list[Released]) -> Iterator[TrueScore]:
     }
     for row in sorted(rows, key=lambda row: -gains.get(row.id, -float("inf"))):
         sent, own = row.submission, gains.get(row.id)
-        yield TrueScore(
-            evaluation=row.evaluation,
-            metric=row.metric,
-            rank=None if own is None else 1 + sum(other > own for other in gains.values()),
-            system=sent.name,
-            submission=sent.id,
-            sender=sent.user.name,
-            lab=sent.user.lab,
-            visibility=sent.visibility,
-            withdrawn="" if sent.withdrawn is None else sent.withdrawn.isoformat(timespec="seconds"),
-            disqualified=sent.disqualified,
-            value=row.true_value,
-            low=row.true_low,
-            high=row.true_high,
-            released=row.value,
-            tracks=row.tracks,
-            received=sent.received.isoformat(timespec="seconds"),
-            rules=row.rules,
-        )
+        yield {
+            "evaluation": row.evaluation,
+            "metric": row.metric,
+            "rank": None if own is None else 1 + sum(other > own for other in gains.values()),
+            "system": sent.name,
+            "submission": sent.id,
+            "sender": sent.user.name,
+            "lab": sent.user.lab,
+            "visibility": sent.visibility,
+            "withdrawn": "" if sent.withdrawn is None else sent.withdrawn.isoformat(timespec="seconds"),
+            "disqualified": sent.disqualified,
+            "value": row.true_value,
+            "low": row.true_low,
+            "high": row.true_high,
+            "released": row.value,
+            "tracks": row.tracks,
+            "received": sent.received.isoformat(timespec="seconds"),
+            "rules": row.rules,
+        }
 
 
 def routes(service: Service) -> list[BaseRoute]:
@@ -104,8 +86,8 @@ def true_scores(request: Request) -> Response:
     """Show the true scores of all systems, including private ones."""
     split, scores = _asked(request)
     if wants_json(request):
-        return JSONResponse({"split": split, "scores": [asdict(one) for one in scores]}, headers=PRIVATE)
-    tables = [(name, [*own]) for name, own in groupby(scores, lambda one: (one.evaluation, one.metric))]
+        return JSONResponse({"split": split, "scores": scores}, headers=PRIVATE)
+    tables = [(name, [*own]) for name, own in groupby(scores, itemgetter("evaluation", "metric"))]
     return page(request, "true_scores.html", here="submissions", split=split, tables=tables)
 
 
@@ -114,14 +96,14 @@ def true_scores_table(request: Request) -> Response:
     split, scores = _asked(request)
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow([one.name for one in fields(TrueScore)])
+    rows.writerow(_COLUMNS)
     for score in scores:
-        rows.writerow([plain_text(value) if isinstance(value, str) else value for value in astuple(score)])
+        rows.writerow([plain_text(value) if isinstance(value, str) else value for value in score.values()])
     disposition = f'attachment; filename="{split}-true-scores.csv"'  # names of splits are identifiers
     return Response(text.getvalue(), headers={"Content-Disposition": disposition, **PRIVATE}, media_type="text/csv")
 
 
-def _asked(request: Request) -> tuple[str, list[TrueScore]]:
+def _asked(request: Request) -> tuple[str, list[dict[str, Any]]]:
     """Return the hidden split of a request, and its scores."""
     service: Service = request.app.state.service
     assert service.campaign is not None

@@ -18,7 +18,7 @@ from mirflow.annotations.annotation import Annotation, CodedLabels
 from mirflow.annotations.schema import TASK_KINDS
 from mirflow.annotations.source import HeldSource, MemorySource
 from mirflow.campaign.file import load_campaign, pipeline_of, reference_tracks
-from mirflow.campaign.server.submissions.reading import read_job
+from mirflow.campaign.server.submissions.checking import read_job
 from mirflow.errors import InvalidAnnotationError, PipelineError, UnreadableError
 from mirflow.pipeline.document import dump_document
 from mirflow.readers.readings import open_readings, write_readings

@@ -9,6 +9,7 @@ import mirflow
 from mirflow.analysis.scores import read_store
 from mirflow.campaign.site import page_contents
 from mirflow.errors import QueryError, UnknownNameError
+from mirflow.store.cells import Status
 
 from ...groups import CODES, make_group, random_group, write_store
 
@@ -127,7 +128,7 @@ def test_messages_that_may_quote_a_reference_are_left_out_without_references():
     shown, hidden = (page_contents.store("s", {"chord": group}, references=own) for own in (True, False))
     assert [one.message for one in page_contents.system(shown, "chord", "S0").problems] == ["not a chord: 'H:moll'"]
     assert [(one.status, one.message) for one in page_contents.system(hidden, "chord", "S0").problems] == [
-        ("invalid", "")
+        (Status.invalid, "")
     ]
 
 

@@ -22,7 +22,6 @@ from ..security import GuardedRoute
 from ..service import Service
 from ..viewer_pages import PRIVATE, error_answer, page
 from . import organiser_pages
-from .event_log import keep_events, read_events
 from .grading_tables import Participation, StoredAssignment
 from .judging import (
     JudgementChange,
@@ -31,8 +30,10 @@ from .judging import (
     is_done,
     is_heard,
     judged_by,
+    keep_events,
     next_number,
     read_change,
+    read_events,
     read_object,
     read_values,
     record,

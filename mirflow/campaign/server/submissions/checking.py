@@ -1,6 +1,7 @@
-"""Checks of a submission before scoring: file names, contents, and the linter; runs in a child process.
+"""Checks of a submission before scoring (file names, contents, the linter), and its reading; run in child processes.
 
-Checks never read references; the caller passes the names of the tracks.
+References are never read; the caller passes the names of the tracks. No other code parses submitted files: scores and
+timelines come from what :func:`read_job` stores.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ from typing import Any
 import msgspec
 
 from ....annotations.schema import kind_of
-from ....errors import AnnotationError, MirflowError, clean_text, counted
+from ....errors import AnnotationError, MirflowError, PipelineError, Problem, clean_text, counted
 from ....linter import check_paths
-from ....pipeline.model import Evaluation
+from ....pipeline.discovery import find_estimates
+from ....pipeline.model import Evaluation, Trouble, resolve
 from ....readers.formats import SUFFIXES
 from ....readers.label_maps import anchored
 from ....readers.options import OPTIONS
 from ....readers.patterns import Pattern, fill
-from ...file import Limits
+from ....readers.readings import write_readings
+from ...file import Limits, reading_name, with_estimates
 from .archives import ARCHIVES, ArchiveError, unpack
 from .confinement import JobError, SendMessage
 
@@ -312,3 +315,37 @@ def _lint_file(path: str, out: Path, evaluation: Evaluation, options: Mapping[st
 def _local(text: str, out: Path) -> str:
     """Remove the folder of this host from a text."""
     return text.replace(f"{out}/", "").replace(str(out), "")
+
+
+def read_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
+    """Read a system's files for the evaluations of a split, and store the annotations.
+
+    Parameters
+    ----------
+    task : mapping
+        ``evaluations`` (as in the campaign file), ``root`` (of the split), ``files`` (of the system, relative to it),
+        ``split``, ``places`` (of the references, by evaluation), ``out`` (an empty folder).
+
+    Returns
+    -------
+    dict
+        ``evaluations``: names of those with files.
+    """
+    root, files = str(task["root"]), str(task["files"])
+    kept = []
+    for given in task["evaluations"]:
+        path = Evaluation.model_validate(given).estimates.path
+        if not Pattern(path).find(Path(root, files)):
+            continue
+        evaluation = Evaluation.model_validate(with_estimates(given, f"{files}/{path}"))
+        resolved = resolve(evaluation, root, None)
+        if isinstance(resolved, list):
+            raise PipelineError([Problem(".".join(map(str, place)), why) for place, why in resolved])
+        troubles: list[Trouble] = []
+        found = find_estimates(evaluation, resolved, root, task["places"].get(evaluation.name, ()), troubles)
+        target = Path(task["out"], reading_name(task["split"], evaluation.name))
+        target.parent.mkdir(exist_ok=True)
+        problems = [([str(step) for step in place], why) for place, why in troubles]
+        write_readings(target, resolved.estimates.kind, found, problems)
+        kept.append(evaluation.name)
+    return {"evaluations": kept}

@@ -42,7 +42,7 @@ JOBS: Mapping[str, str] = {
     "hold": ".confinement:hold_job",
     "tracks": ".scoring:tracks_job",
     "check": ".checking:check_job",
-    "read": ".reading:read_job",
+    "read": ".checking:read_job",
     "score": ".scoring:score_job",
     "release": ".scoring:release_job",
     "publish": ".scoring:publish_job",
@@ -52,7 +52,7 @@ JOBS: Mapping[str, str] = {
 }
 """Modules and functions of jobs, by name."""
 PRELOADED = (
-    ".checking", ".reading", ".scoring", "mirflow.store.zarr_io", "mirflow.linter", "mirflow.campaign.site.changes",
+    ".checking", ".scoring", "mirflow.store.zarr_io", "mirflow.linter", "mirflow.campaign.site.changes",
     "xarray", "pandas", "scipy.stats", "dask.array", "filelock",
 )  # fmt: skip
 """Modules that jobs of submissions need, imported once."""

@@ -1,7 +1,6 @@
 """Jobs of a worker: inputs, permissions and results of its confined processes.
 
-One job checks an upload, one reads it, and one scores it. Their functions are in `checking.py`, `reading.py` and
-`scoring.py`.
+One job checks an upload, one reads it, and one scores it. Their functions are in `checking.py` and `scoring.py`.
 """
 
 from __future__ import annotations

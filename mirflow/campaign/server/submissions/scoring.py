@@ -1,8 +1,9 @@
 """Scoring of a submission by an ordinary run, whose scores are then joined to the store of a split; in child processes.
 
-Only the annotations that a confined process has read before (:mod:`.reading`) are scored. A submission is run alone,
-and its scores are kept as files until they are joined to the store of the split: no other submission is read, and no
-score of it is computed again. Scores in a store are never replaced; metrics of new rules become new columns.
+Only the annotations that a confined process has read before (:func:`.checking.read_job`) are scored. A submission is
+run alone, and its scores are kept as files until they are joined to the store of the split: no other submission is
+read, and no score of it is computed again. Scores in a store are never replaced; metrics of new rules become new
+columns.
 """
 
 from __future__ import annotations
