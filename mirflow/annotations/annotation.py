@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 class CodedLabels(Sequence[str]):
     """Labels as codes, for annotations that share a large vocabulary, such as rankings of one collection.
 
-    Parameters
-    ----------
-    vocabulary : tuple of str
-        Distinct texts; one object shared by all annotations.
-    codes : int64 (n,)
-        Indices into the vocabulary.
+    `vocabulary` has distinct texts, and is shared by all annotations; `codes` are indices into it, int64 (n,).
 
     Examples
     --------
@@ -103,17 +98,9 @@ _MOST_CHARACTERS = 2**24
 
 
 def texts_at(texts: Sequence[str], places: Int | None = None) -> Column:
-    """Make an array of texts by their indices.
+    """Make an array of the texts at some indices, or of all.
 
-    Parameters
-    ----------
-    places : int64 array or None
-        Indices into `texts`; None: all of them in order.
-
-    Returns
-    -------
-    str array of the shape of `places`
-        Fixed-width strings, or objects if a single long text would make that too large.
+    Strings have a fixed width, but are objects if a single long text would make the array too large.
 
     Examples
     --------
@@ -219,12 +206,7 @@ class Annotation:
 def to_ragged(annotations: Sequence[Annotation], vocabulary: dict[str, int] | None = None) -> Ragged:
     """Convert annotations of one kind to rows with one vocabulary.
 
-    Parameters
-    ----------
-    annotations : sequence of Annotation
-        At least one, all of the same kind. Columns that only some have are filled with NaN or no label (-1).
-    vocabulary : dict of str to int or None
-        Existing codes; it grows.
+    Columns that only some have are filled with NaN or no label (-1). `vocabulary` has existing codes, and grows.
 
     Examples
     --------
@@ -306,12 +288,7 @@ def from_ragged(kind: str, rows: Ragged, row: int, attrs: Mapping[str, Attribute
 def stack_levels(levels: Sequence[Annotation], files: Sequence[str] = ()) -> Annotation:
     """Stack segmentations, from the coarsest to the finest; without segments, the hierarchy has no levels.
 
-    Parameters
-    ----------
-    levels : sequence of Annotation
-        At least one, of kind intervals.
-    files : sequence of str
-        Name of each level's file in messages; empty: all levels are in one file.
+    `files` has the name of each level's file for messages; empty: all levels are in one file.
 
     Examples
     --------

@@ -24,11 +24,7 @@ Laid = tuple[Values, tuple[Int, ...]]
 def from_arguments(kind: Kind, values: Sequence[Any]) -> Annotation:
     """Make an annotation from the arguments of mir_eval's functions for one side.
 
-    Parameters
-    ----------
-    kind : Kind
-    values : sequence
-        Values in the order of `Kind.arguments`; optional ones may be omitted at the end or None.
+    Values are in the order of `Kind.arguments`; optional ones may be omitted at the end or None.
 
     Examples
     --------
@@ -57,17 +53,9 @@ def _demand_times_first(annotation: Annotation) -> None:
 def from_columns(kind: Kind, given: Mapping[str, Any]) -> Annotation:
     """Make an annotation from columns by name.
 
-    Parameters
-    ----------
-    kind : Kind
-    given : mapping of str to array or sequence
-        Variables of the kind, or arguments such as ``intervals`` instead of these; for nested kinds also columns with
-        the number of the outer item of each row (``level``; ``pattern`` and ``occurrence``). None is ignored.
-
-    Returns
-    -------
-    Annotation
-        With float64 columns and text; messages count its items from 1.
+    Columns are variables of the kind, or arguments such as ``intervals`` instead of these; for nested kinds also
+    columns with the number of the outer item of each row (``level``; ``pattern`` and ``occurrence``). None is ignored.
+    Messages count items from 1.
 
     Examples
     --------

@@ -40,12 +40,6 @@ class Signal(Protocol):
 class HeldSignal:
     """A signal in memory.
 
-    Parameters
-    ----------
-    amplitude : float (channels, frames)
-    rate : float
-        Hz.
-
     Examples
     --------
     >>> HeldSignal(np.array([[0.0, 0.5, 1.0]]), 8000.0).read(1, 3).tolist()
@@ -53,7 +47,9 @@ class HeldSignal:
     """
 
     amplitude: Float
+    """float (channels, frames)"""
     rate: float
+    """Hz."""
 
     def __post_init__(self) -> None:
         if self.amplitude.ndim != 2:

@@ -22,20 +22,6 @@ Credit = tuple[str, str, float]
 class Classes:
     """A set of classes or tags.
 
-    Parameters
-    ----------
-    names : tuple of str
-        Distinct names.
-    credits : tuple of (str, str, float)
-        Credits of errors; others earn no credit.
-    parents : tuple of (str, str)
-        Classes of a tree with their parents.
-
-    Raises
-    ------
-    AnnotationError
-        If a name is repeated or empty, or a credit is not between 0 and 1 or refers to an unknown class.
-
     Examples
     --------
     >>> genres = Classes.of(tree={"Jazz & Blues": ["Jazz", "Blues"], "Classical": None})
@@ -46,8 +32,11 @@ class Classes:
     """
 
     names: tuple[str, ...]
+    """Distinct names."""
     credits: tuple[Credit, ...] = ()
+    """Reference's class, estimate's class and credit of an error; other errors earn no credit."""
     parents: tuple[tuple[str, str], ...] = ()
+    """Classes of a tree with their parents."""
 
     def __post_init__(self) -> None:
         if not self.names:
@@ -80,15 +69,10 @@ class Classes:
     ) -> Classes:
         """Make classes from names, a tree and a table of credits, all of which are optional.
 
-        Parameters
-        ----------
-        names : sequence of str
-        tree : mapping
-            Classes with their subclasses. The credit of an error is the number of common levels of both classes over
-            the levels of the deeper one. As in MIREX's genre hierarchy, it is 0.5 for siblings on the second level, and
-            for a top class and its child.
-        credit : mapping of str to mapping of str to float
-            Reference's class -> estimate's class -> credit, which overrides the tree's.
+        The tree maps classes to their subclasses. The credit of an error is the number of common levels of both classes
+        over the levels of the deeper one. As in MIREX's genre hierarchy, it is 0.5 for siblings on the second level,
+        and for a top class and its child. `credit` (reference's class -> estimate's class -> credit) overrides the
+        tree's.
         """
         paths = dict(_paths(tree or {}, ()))
         table = {(one, other): _shared(paths[one], paths[other]) for one in paths for other in paths if one != other}

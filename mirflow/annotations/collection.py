@@ -239,11 +239,8 @@ def collect(annotations: Mapping[str, Annotation]) -> Collection:
 def to_variables(kind: Kind, rows: Ragged) -> Variables:
     """Convert ragged rows to the named, labelled arrays of datasets and packs.
 
-    Returns
-    -------
-    dict of str to (dim, array, attrs)
-        ``row_size(track)`` counts along the outermost dim and ``<dim>_size`` along each inner one, with the CF
-        attribute ``sample_dimension``; labels are codes into ``vocabulary``.
+    ``row_size(track)`` counts along the outermost dim and ``<dim>_size`` along each inner one, with the CF attribute
+    ``sample_dimension``; labels are codes into ``vocabulary``.
     """
     variables: Variables = {}
     outer = "track"

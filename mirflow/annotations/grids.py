@@ -84,14 +84,7 @@ class TimeGrid:
 def make_grid(kind: Kind, rows: Ragged, spec: GridSpec, decimals: int | None = None) -> TimeGrid:
     """Make the grid of a specification for annotations of a kind.
 
-    Parameters
-    ----------
-    kind : Kind
-    rows : Ragged
-        Annotations, of which the first is the reference.
-    spec : {"union", "reference"}, {"hop": seconds} or array of seconds
-    decimals : int or None
-        Decimals to which times are rounded, to merge times that hardly differ.
+    The first row is the reference. Times are rounded to `decimals`, to merge times that hardly differ.
 
     Examples
     --------
@@ -164,15 +157,7 @@ def extents(kind: Kind, rows: Ragged) -> Float:
 
 
 def valid_frames(kind: Kind, ends: Float, grid: TimeGrid) -> Bool:
-    """Mask of stretches that begin before the end of each row or contain its last time: bool (rows, n).
-
-    Parameters
-    ----------
-    kind : Kind
-    ends : float64 (rows,), seconds
-        See `extents`.
-    grid : TimeGrid
-    """
+    """Mask of stretches that begin before the end of each row (`extents`) or contain its last time: bool (rows, n)."""
     if "end" in kind.times:
         return grid.times < ends[:, np.newaxis]
     return np.arange(len(grid)) <= grid.frame_of(ends)[:, np.newaxis]
@@ -188,14 +173,9 @@ def names_of(annotations: Sequence[Annotation]) -> list[str]:
 
 
 def codes_at(rows: Ragged, times: Float) -> npt.NDArray[np.int32]:
-    """Find the label codes in force at given times for each row: int32 (rows, times), -1 for none.
+    """Find the label codes in force at ascending times for each row: int32 (rows, times), -1 for none.
 
-    Parameters
-    ----------
-    rows : Ragged
-        Intervals in any order; empty ones have no effect, and those that start last take precedence in overlaps.
-    times : float64 (n,), seconds
-        Ascending.
+    Intervals may be in any order; empty ones have no effect, and those that start last take precedence in overlaps.
 
     Examples
     --------
@@ -228,12 +208,7 @@ def labels_on_grid(rows: Ragged, grid: TimeGrid) -> Variables:
 def levels_on_grid(rows: Ragged, grid: TimeGrid, levels: int) -> Variables:
     """Convert hierarchies to ``code`` int32 (rows, levels, n), with each level as for intervals.
 
-    Parameters
-    ----------
-    rows : Ragged
-    grid : TimeGrid
-    levels : int
-        Number of levels, at least the maximum over rows; missing levels have no labels.
+    `levels` is at least the maximum over rows; missing levels have no labels.
     """
     codes = np.full((len(rows), levels, len(grid)), -1, dtype=np.int32)
     owner = rows_of(rows.counts[0])
@@ -246,19 +221,9 @@ def levels_on_grid(rows: Ragged, grid: TimeGrid, levels: int) -> Variables:
 def events_on_grid(rows: Ragged, grid: TimeGrid, width: int = 0) -> Variables:
     """Convert events to counts and activations on a grid.
 
-    Parameters
-    ----------
-    rows : Ragged
-    grid : TimeGrid
-    width : int
-        Number of stretches on each side of an event that are also activated.
-
-    Returns
-    -------
-    dict
-        ``count`` int64 (rows, n), the number of events in each stretch; ``activation`` float32 (rows, n), ``1 - d /
-        (width + 1)`` at a distance of d stretches from the nearest event; and, for labelled events, ``code`` int32
-        (rows, n), the label of the last one in each stretch.
+    Variables are ``count`` int64 (rows, n), the number of events in each stretch; ``activation`` float32 (rows, n), ``1
+    - d / (width + 1)`` at a distance of d stretches from the nearest event; and, for labelled events, ``code`` int32
+    (rows, n), the label of the last one in each stretch.
 
     Examples
     --------

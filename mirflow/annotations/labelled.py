@@ -123,12 +123,7 @@ def _span(key: Place, size: int) -> tuple[slice, Place]:
 class _LabelledSignal:
     """One source of a labelled array ``(channel, sample)`` as a signal; lazy arrays are computed piece by piece.
 
-    Parameters
-    ----------
-    amplitude : xr.Variable
-        Floating point, with the dim ``sample`` and optionally ``channel``.
-    rate : float
-        Hz.
+    `amplitude` is floating point, with the dim ``sample`` and optionally ``channel``.
     """
 
     __slots__ = ("_amplitude", "_rate")
@@ -183,11 +178,8 @@ def _audio_dataset(annotation: Annotation) -> xr.Dataset:
 def _audio_annotation(dataset: xr.Dataset) -> Annotation:
     """Convert a dataset of a reader or of the user to signals.
 
-    Parameters
-    ----------
-    dataset : xr.Dataset
-        Floating point ``amplitude`` over ``source``, ``sample`` and optionally ``channel``, with the attribute ``rate``
-        in Hz; an optional coordinate ``source`` names the sources.
+    It has a floating point ``amplitude`` over ``source``, ``sample`` and optionally ``channel``, the attribute ``rate``
+    in Hz, and optionally names of the sources as coordinate ``source``.
     """
     if AMPLITUDE not in dataset.data_vars:
         raise AnnotationError(f"audio needs a variable {AMPLITUDE!r} over {', '.join(DIMS)}")

@@ -38,22 +38,11 @@ def outside(frequency: Float) -> Bool:
 
 
 def notes_on_grid(rows: Ragged, grid: TimeGrid) -> Variables:
-    """Make piano rolls of notes.
+    """Make piano rolls of notes with pitches from MIDI 0 to 127, rounded to semitones.
 
     A note covers the stretches from the one in which it starts to before the one in which it ends, and at least one. Of
-    overlapping notes of one pitch, the one that starts last is used.
-
-    Parameters
-    ----------
-    rows : Ragged
-        Notes with pitches from MIDI 0 to 127, rounded to semitones.
-    grid : TimeGrid
-
-    Returns
-    -------
-    dict
-        ``active`` and ``onset``, bool (rows, n, 128); for notes with velocities also ``velocity``, float32 (rows, n,
-        128), 0 if nothing sounds.
+    overlapping notes of one pitch, the one that starts last is used. Variables are ``active`` and ``onset``, bool
+    (rows, n, 128), and for notes with velocities ``velocity``, float32 (rows, n, 128), 0 if nothing sounds.
 
     Examples
     --------
@@ -91,13 +80,7 @@ def notes_on_grid(rows: Ragged, grid: TimeGrid) -> Variables:
 def pitches_on_grid(rows: Ragged, frames: Int, shape: tuple[int, int]) -> Variables:
     """Make piano rolls of frames with several pitches: ``active``, bool (rows, n, 128).
 
-    Parameters
-    ----------
-    rows : Ragged
-        Frames with nonzero pitches.
-    frames : int64 (rows * n,)
-        Frame at each time of the grid for each row, as an index into all frames; -1 for none.
-    shape : (rows, n)
+    `frames` has the frame at each time of the grid for each row, as an index into all frames; -1 for none.
 
     Examples
     --------

@@ -128,11 +128,8 @@ _RULES: MappingProxyType[str, tuple[str, Callable[[Ragged], Bool], str, str]] = 
 def inspect(kind: Kind, rows: Ragged) -> dict[str, Finding]:
     """Find all items that violate a rule of their kind, by the name of the violation.
 
-    Returns
-    -------
-    dict of str to Finding
-        Violations that were found: ``not_finite``, ``too_late``, ``negative``, ``reversed``, ``zero_length``,
-        ``unsorted``, ``duplicate``, ``overlap``, ``gap``.
+    Names are ``not_finite``, ``too_late``, ``negative``, ``reversed``, ``zero_length``, ``unsorted``, ``duplicate``,
+    ``overlap`` and ``gap``.
 
     Examples
     --------

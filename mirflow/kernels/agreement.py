@@ -197,15 +197,8 @@ class Outcomes:
 def margins(matrix: Float) -> Float:
     """Sums of confusion matrices, additive over tracks, from which their correlation is computed.
 
-    Parameters
-    ----------
-    matrix : float64 (..., classes, classes)
-        Counts by class of the reference and class of the estimate.
-
-    Returns
-    -------
-    float64 (..., 2 + 2 * classes)
-        Sum of the diagonal, total sum, sums of rows and sums of columns.
+    From counts by class of the reference and the estimate, float64 (..., classes, classes): the sum of the diagonal,
+    the total sum, and sums of rows and of columns, float64 (..., 2 + 2 * classes).
     """
     right = np.diagonal(matrix, axis1=-2, axis2=-1).sum(axis=-1, keepdims=True)
     row, column = matrix.sum(axis=-1), matrix.sum(axis=-2)
@@ -215,15 +208,8 @@ def margins(matrix: Float) -> Float:
 def matthews_correlation(sums: Float) -> Float:
     """Correlation of the classes of both sides in [-1, 1]: Matthews's for two, R_K of Gorodkin (2004) for more.
 
-    Parameters
-    ----------
-    sums : float64 (..., 2 + 2 * classes)
-        `margins`, or sums of them over tracks.
-
-    Returns
-    -------
-    float64 (...)
-        NaN without counts; 0 if a side has only one class, as in scikit-learn.
+    `sums` are `margins`, or sums of them over tracks. NaN without counts; 0 if a side has only one class, as in
+    scikit-learn.
 
     Examples
     --------

@@ -49,11 +49,7 @@ class ContingencyTables:
 def tabulate(left: Runs, right: Runs, times: Float | None = None) -> ContingencyTables:
     """Count the frames of all pairs by their labels on both sides; both sides of a pair have the same number of frames.
 
-    Parameters
-    ----------
-    left, right : Runs
-    times : float64 (k,) or None
-        Ascending times of frames; if given, durations between them are summed instead of counting frames.
+    With ascending times of frames, durations between them are summed instead.
 
     Examples
     --------
@@ -159,10 +155,6 @@ def expected_mutual_information(table: ContingencyTables) -> Float:
     over all cells of ``E[n / N * log(N * n / (a * b))]``. As ``E[n]`` is ``a * b / N``, only ``E[n * log(n)]`` has to
     be summed. The probabilities of a cell are computed recursively by their ratios and normalised at the end, so no
     factorials are needed; those far from the mean, by Bernstein's inequality, are omitted.
-
-    Parameters
-    ----------
-    table : ContingencyTables
 
     References
     ----------

@@ -18,14 +18,7 @@ from .ragged_ops import sum_by
 
 
 def rank(*columns: Float) -> tuple[Float, tuple[Int, ...]]:
-    """Convert finite times of any number of columns to ranks.
-
-    Returns
-    -------
-    times : float64 (k,)
-        The distinct times, ascending.
-    ranks : tuple of int64 (n,)
-        Indices into `times` of the values of each column.
+    """Convert finite times of any number of columns to ranks: the distinct times, ascending, and indices into them.
 
     Examples
     --------
@@ -85,11 +78,8 @@ def steps_between(times: Float, counts: Int) -> Float:
 def merge(left: Int, left_counts: Int, right: Int, right_counts: Int) -> Timeline:
     """Merge pairs of sequences to common timelines.
 
-    Parameters
-    ----------
-    left, right, left_counts, right_counts
-        Ranks of the points of each side, not descending within a pair. Each side of a pair has at least one point, and
-        both start at the same rank.
+    Ranks of the points of each side are not descending within a pair. Each side of a pair has at least one point, and
+    both start at the same rank.
 
     Examples
     --------
@@ -164,12 +154,7 @@ def grid_frames(end: float, hop: float) -> int:
 def frames_before(start: Float, hop: float, time: Float) -> Int:
     """Number of frames of a grid before a time, which is the index of the first frame at or after it: int64 (n,).
 
-    Parameters
-    ----------
-    start : float64 (n,), seconds
-        Time of the grid's first frame; frame k is at ``start + k * hop``, computed in this way.
-    hop : float, seconds
-    time : float64 (n,), seconds
+    Frame k is at ``start + k * hop`` seconds, computed in this way.
 
     Examples
     --------
@@ -203,13 +188,8 @@ class Runs:
 def single_frames_before(time: Float, hop: float, including: bool) -> Int:
     """Number of frames before a time if frame k is at ``k * hop`` in single precision: int64 (n,).
 
-    Parameters
-    ----------
-    time : float64 (n,), seconds
-        Finite, from 0 to about 2**24 hops, the largest exact integer in single precision.
-    hop : float, seconds
-    including : bool
-        Whether to count a frame exactly at the time.
+    Times are finite, from 0 to about 2**24 hops, the largest exact integer in single precision. A frame exactly at the
+    time counts if `including`.
 
     Examples
     --------
@@ -236,13 +216,9 @@ def single_frames_before(time: Float, hop: float, including: bool) -> Int:
 def paint(first: Int, stop: Int, code: Int, counts: Int, frames: Int) -> Runs:
     """Find the visible runs of each row after painting its intervals over each other, in given order.
 
-    Parameters
-    ----------
-    first, stop, code : int64 (intervals,)
-        Frames covered by each interval, excluding `stop`, and its code.
-    counts, frames : int64 (rows,)
-        Numbers of intervals and of frames. Intervals are cropped to the frames, and frames outside all intervals have
-        the code `NOTHING`.
+    An interval covers the frames from `first` to before `stop`; `counts` and `frames` are the numbers of intervals and
+    of frames of each row. Intervals are cropped to the frames, and frames outside all intervals have the code
+    `NOTHING`.
 
     Examples
     --------
@@ -312,15 +288,9 @@ def _flatten(first: Int, stop: Int, code: Int, counts: Int, rows: Int) -> tuple[
 def fragmentation(times: Float, counts: Int, opens: Bool, counted: Bool) -> Float:
     """Seconds of the counted stretches of each row outside their largest pieces: float64 (rows,).
 
-    Parameters
-    ----------
-    times, counts
-        All points at which a row is cut, possibly repeated.
-    opens : bool (points,)
-        Whether a stretch begins, which lasts until the next one of its row or the row's last point. The first stretch
-        of a row begins at its first time.
-    counted : bool (stretches,)
-        Whether a stretch counts (an interval) or not (a gap).
+    `times` are all points at which a row is cut, possibly repeated. At a point that opens, a stretch begins, which
+    lasts until the next one of its row or the row's last point; the first one begins at the row's first time. A stretch
+    counts (an interval) or not (a gap): `counted` is bool (stretches,).
 
     Examples
     --------
@@ -349,14 +319,8 @@ def directional_hamming(
 ) -> Float:
     """Fragmentation of the intervals of rows by the boundaries of others: float64 (rows,).
 
-    It is the total length of all intervals outside their largest pieces, over the span of the row; 0 without cuts.
-
-    Parameters
-    ----------
-    start, end, counts
-        Intervals to cut, ascending and without overlap within a row; at least one per row.
-    cut_start, cut_end, cut_counts
-        Intervals whose starts and ends are the cuts, in any order.
+    It is the total length of all intervals outside their largest pieces, over the span of the row; 0 without cuts. The
+    intervals to cut are ascending and without overlap, at least one per row; those that cut are in any order.
 
     References
     ----------

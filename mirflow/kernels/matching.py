@@ -31,12 +31,8 @@ def within_reach(
     """Candidates of each estimate: references with ``estimate - window <= reference <= estimate + window``.
 
     Sums are computed in this way, so that rounding decides about events exactly at the edge of the window as in
-    mir_eval. With a negative window, there are no candidates.
-
-    Returns
-    -------
-    first, last : int64 (estimates,)
-        Range of flat references for each estimate, excluding `last`.
+    mir_eval. With a negative window, there are no candidates. The result is the range of flat references for each
+    estimate, as first and excluded last index.
 
     Examples
     --------
@@ -164,15 +160,8 @@ def match_greedily(
 def match_ranges(first: Int, last: Int) -> Bool:
     """Mask of ranges that are matched with one of their elements in a largest matching of ranges and elements.
 
-    Parameters
-    ----------
-    first, last : int64 (ranges,)
-        Nonempty ranges in any order, excluding `last`.
-
-    Returns
-    -------
-    bool (ranges,)
-        The number of matched ranges in a connected component does not depend on other components.
+    Ranges are not empty and exclude `last`. The number of matched ranges in a connected component does not depend on
+    other components.
 
     Examples
     --------
@@ -301,14 +290,8 @@ def nearest(times: Float, counts: Int, queries: Float, query_counts: Int, place:
 
     Floating point distances are compared as by :func:`numpy.argmin`.
 
-    Parameters
-    ----------
-    times, counts
-        Rows, with at least one time if there are queries.
-    queries, query_counts
-        Finite values in any order.
-    place : int64 (queries,) or None
-        Left insertion points of the queries in `times`, see :func:`mirflow.kernels.ragged_ops.search_rows`.
+    Queries are finite and in any order. `place` has their left insertion points in `times`, see
+    :func:`mirflow.kernels.ragged_ops.search_rows`.
 
     Examples
     --------
@@ -345,13 +328,8 @@ _START = -1
 def match_in_order(left: Int, right: Int, left_size: int, right_size: int) -> Int:
     """Find the largest matching that results from visiting vertices in the order of the edges: ascending edges.
 
-    Parameters
-    ----------
-    left, right : int64 (edges,)
-        Vertices of each edge, without repetitions. Left vertices are visited in the order of their first occurrence,
-        and their right vertices in the order of the edges.
-    left_size, right_size : int
-        Numbers of vertices.
+    Edges join a left and a right vertex, without repetitions. Left vertices are visited in the order of their first
+    occurrence, and their right vertices in the order of the edges.
 
     References
     ----------
@@ -545,12 +523,7 @@ def match_heaviest(left: Int, right: Int, weight: Float) -> Int:
     Connected components are solved separately, so that the results do not depend on each other. Sums that differ only
     by rounding count as equal.
 
-    Parameters
-    ----------
-    left, right : int64 (edges,)
-        The vertices that each edge joins, every edge once.
-    weight : float64 (edges,)
-        Weights from -1 to 1.
+    Edges occur once, with weights from -1 to 1.
 
     References
     ----------

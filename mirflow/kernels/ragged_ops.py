@@ -50,12 +50,6 @@ def sum_rows(values: Float, offsets: Int) -> Float:
     The order of additions depends only on the number of values in the row, so that sums are equal to the bit in any
     batch.
 
-    Parameters
-    ----------
-    values : float64 (n,)
-    offsets : int64 (rows + 1,)
-        From 0, up to `n`.
-
     Examples
     --------
     >>> sum_rows(np.array([1.0, 2.0, 0.5]), np.array([0, 2, 2, 3])).tolist()
@@ -94,21 +88,10 @@ def ascending(values: Float) -> Int:
 
 
 def by_group_and_time(group: Int, times: Float) -> tuple[Int, Int, Float]:
-    """Stable argsort of times by group and time.
+    """Stable argsort of times by group and time: indices, and sorted groups and times.
 
-    Group, time and index are packed into integers, which are sorted in a fraction of the time of ``np.lexsort``. The
-    latter is only used if the packed times are too coarse.
-
-    Parameters
-    ----------
-    group : int64 (n,)
-        From 0.
-    times : float64 (n,)
-
-    Returns
-    -------
-    order, group, times : (n,)
-        Indices, and sorted groups and times.
+    Group (from 0), time and index are packed into integers, which are sorted in a fraction of the time of
+    ``np.lexsort``. The latter is only used if the packed times are too coarse.
 
     Examples
     --------
@@ -173,10 +156,7 @@ _LIMIT = 1 << 21
 def common(left: Int, left_counts: Int, right: Int, right_counts: Int) -> Float:
     """Sizes of the intersections of all sets on the left and on the right: float64 (left sets, right sets).
 
-    Parameters
-    ----------
-    left, left_counts, right, right_counts
-        Concatenated members of the sets; repeated members count once.
+    Members of the sets are concatenated; repeated members count once.
 
     Examples
     --------
@@ -206,24 +186,11 @@ Side = Literal["left", "right"]
 
 
 def search_rows(times: Float, counts: Int, queries: Float, query_counts: Int, side: Side = "left") -> Int:
-    """Find insertion points of values in sorted rows, with separate values for each row.
+    """Find insertion points of values in sorted rows, with separate values for each row: indices into the flat `times`.
 
     Integers in nearly the same order as the values give an index that is never too large; the values themselves are
-    compared from there on, so that the result is exact and independent of other rows.
-
-    Parameters
-    ----------
-    times, counts
-        Rows of finite values, possibly repeated.
-    queries, query_counts
-        Values in any order within their row, possibly infinite.
-    side : {"left", "right"}
-        As in :func:`numpy.searchsorted`: before or after equal values.
-
-    Returns
-    -------
-    int64 (queries,)
-        Index into the flat `times`, from the start to the end of the row, inclusive.
+    compared from there on, so that the result is exact and independent of other rows. Times are finite and possibly
+    repeated, queries in any order and possibly infinite. `side` is that of :func:`numpy.searchsorted`.
 
     Examples
     --------
@@ -335,12 +302,7 @@ class SortedRows:
         """Find the sample in force at given times (the first one for earlier times): int64 (times,), indices into
         `keys`.
 
-        Parameters
-        ----------
-        row : int64 (groups,)
-            Row of each group of times.
-        times, counts
-            Groups of times.
+        Times are in groups; `row` has the row of each group.
         """
         first, last = self.first[row], self.last[row]
         with np.errstate(invalid="ignore", over="ignore"):
@@ -377,11 +339,8 @@ class SortedRows:
 def holding(times: Float, counts: Int) -> SortedRows:
     """Make an axis on which a sample holds from its time to that of the next one.
 
-    Parameters
-    ----------
-    times, counts
-        Rows with at least one sample, followed by an infinite one that is not counted. The last of simultaneous samples
-        holds.
+    Rows have at least one sample, followed by an infinite one that is not counted. The last of simultaneous samples
+    holds.
 
     Examples
     --------

@@ -20,18 +20,14 @@ _ITEMS = 2**18
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """The judged items in lists, concatenated in the order of the lists: int64 (n,) each.
-
-    Parameters
-    ----------
-    pair : of judgements and a list
-    place : in the list, counted from 0
-    judged : index among all judged items
-    """
+    """The judged items in lists, concatenated in the order of the lists: int64 (n,) each."""
 
     pair: Int
+    """Pair of judgements and a list."""
     place: Int
+    """Rank in the list, from 0."""
     judged: Int
+    """Index among all judged items."""
 
 
 def meet_judged(
@@ -39,13 +35,8 @@ def meet_judged(
 ) -> Met:
     """Find the judged items of rows in lists.
 
-    Parameters
-    ----------
-    judged, listed : int64 (items,)
-        Concatenated codes of items, distinct within a row; -1 is an item unknown to the other side.
-    judged_counts, listed_counts : int64 (rows,)
-    judged_row, listed_row : int64 (pairs,)
-        Rows of each pair.
+    Items are concatenated codes, distinct within a row; -1 is an item unknown to the other side. `judged_row` and
+    `listed_row` are the rows of each pair.
 
     Examples
     --------

@@ -13,15 +13,9 @@ Scored = tuple[Float, Float]
 
 
 def divide(part: Any, whole: Any, otherwise: float | Float = 0.0, *, signed: bool = False) -> Float:
-    """Divide arrays, with a given result if the denominator is not positive.
+    """Divide arrays of shapes that broadcast; the result is `otherwise` where `whole` is not positive (or NaN).
 
-    Parameters
-    ----------
-    part, whole : array of numbers, of shapes that broadcast
-    otherwise : float or float64 array
-        Result if `whole` is not positive (or NaN).
-    signed : bool
-        Also divide by negative denominators: `otherwise` is then the result only if `whole` is 0.
+    If `signed`, also divide by negative denominators: the result is then `otherwise` only where `whole` is 0.
 
     Examples
     --------
@@ -40,11 +34,7 @@ def divide(part: Any, whole: Any, otherwise: float | Float = 0.0, *, signed: boo
 def harmonic_mean(precision: Float, recall: Float, beta: float = 1.0) -> Float:
     """Weighted harmonic mean of precision and recall: 0 if both are 0, NaN if one is NaN.
 
-    Parameters
-    ----------
-    precision, recall : float64 (...)
-    beta : float
-        Weight of recall relative to precision.
+    `beta` is the weight of recall relative to precision.
 
     Examples
     --------
@@ -68,17 +58,9 @@ def share(part: Any, whole: Any, otherwise: float | Float = 0.0) -> Scored:
 
 
 def rate(what: str, hits: Int, references: Int, estimates: Int, *, otherwise: float = 0.0, beta: float = 1.0) -> Scored:
-    """Precision, recall or F-measure from numbers of events, with its weight.
+    """Precision, recall or F-measure from numbers of matched events and of the events of either side, with its weight.
 
-    Parameters
-    ----------
-    what : {"precision", "recall", "f_measure"}
-    hits, references, estimates : int64 (...)
-        Numbers of matched events and of the events of either side.
-    otherwise : float
-        Precision without estimates, and recall without references.
-    beta : float
-        Weight of recall relative to precision in the F-measure.
+    `otherwise` is the precision without estimates and the recall without references.
 
     Examples
     --------
@@ -108,15 +90,7 @@ def f_measure(precision: tuple[Any, Any], recall: tuple[Any, Any], beta: float =
 def information_gain(histogram: Float) -> Float:
     """Distance of histograms from uniform ones: log2 of the number of bins minus the entropy, in bits.
 
-    Parameters
-    ----------
-    histogram : float64 (..., bins)
-        Counts, at least one bin.
-
-    Returns
-    -------
-    float64 (...)
-        log2 of the number of bins for a histogram without counts.
+    It is log2 of the number of bins for a histogram without counts.
 
     References
     ----------
@@ -135,11 +109,7 @@ def information_gain(histogram: Float) -> Float:
 
 
 def standard_deviation(moments: Float) -> Float:
-    """Standard deviations from numbers, sums and sums of squares of values: float64 (...), NaN without values.
-
-    Parameters
-    ----------
-    moments : float64 (..., 3)
+    """Standard deviations from numbers, sums and sums of squares of values, float64 (..., 3): NaN without values.
 
     Examples
     --------

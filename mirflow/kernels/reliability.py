@@ -23,18 +23,12 @@ Form = Literal["1,1", "1,k", "2,1", "3,1"]
 
 
 class Sums(NamedTuple):
-    """Sums from which a measure is computed.
-
-    Parameters
-    ----------
-    groups : float64 (groups, sums)
-        Sums over the items of each group.
-    value : callable
-        Function of sums, float64 (n, sums), that returns the measure, float64 (n,).
-    """
+    """Sums from which a measure is computed."""
 
     groups: Float
+    """Sums over the items of each group: float64 (groups, sums)."""
     value: Callable[[Float], Float]
+    """Returns the measure of sums, float64 (n, sums): float64 (n,)."""
 
     def whole(self) -> float:
         """Measure of all items."""
@@ -84,21 +78,11 @@ class Ratings:
 
 
 def cohen_kappa(one: npt.ArrayLike, other: npt.ArrayLike, categories: int, weights: Weights = "nominal") -> float:
-    """Compute Cohen's kappa of two graders, weighted by the distance of categories.
+    """Compute Cohen's kappa of two graders: 1 - observed / expected disagreement, weighted by the distance of
+    categories.
 
-    Parameters
-    ----------
-    one, other : (items,)
-        Categories, from 0; NaN if not rated. Items rated by both count.
-    categories : int
-        Number of categories.
-    weights : {"nominal", "linear", "quadratic"}
-        Weight of a disagreement: 1, the distance of the categories, or its square.
-
-    Returns
-    -------
-    float
-        1 - observed / expected disagreement; NaN if no disagreement is expected or no item was rated by both.
+    Categories count from 0; NaN if not rated. Items rated by both count. A disagreement weighs 1 (nominal), the
+    distance of the categories (linear), or its square. NaN if no disagreement is expected or no item was rated by both.
 
     References
     ----------
@@ -116,17 +100,8 @@ def cohen_kappa(one: npt.ArrayLike, other: npt.ArrayLike, categories: int, weigh
 def mean_kappa(ratings: npt.ArrayLike, categories: int, weights: Weights = "quadratic") -> float:
     """Compute the mean of Cohen's kappa over pairs of graders, weighted by the number of items rated by both.
 
-    If all graders rated all items, this is Light's kappa.
-
-    Parameters
-    ----------
-    ratings : (items, graders)
-        Categories, from 0; NaN if not rated.
-
-    Returns
-    -------
-    float
-        NaN if it is undefined for all pairs of graders.
+    Ratings are categories, (items, graders), from 0; NaN if not rated. If all graders rated all items, this is Light's
+    kappa. NaN if it is undefined for all pairs of graders.
 
     References
     ----------
@@ -178,24 +153,18 @@ def _disagreement(categories: int, weights: Weights) -> Float:
 
 
 def intraclass_correlation(ratings: npt.ArrayLike, form: Form = "1,1") -> float:
-    """Compute an intraclass correlation of ratings on a scale, named as by Shrout and Fleiss.
+    """Compute an intraclass correlation of ratings on a scale, (items, graders), named as by Shrout and Fleiss.
 
-    Parameters
-    ----------
-    ratings : (items, graders)
-        NaN if not rated. Items with at least two ratings count; if their numbers differ, their mean is that of the
-        unbalanced analysis of variance, (N - sum of n^2 / N) / (items - 1).
-    form : {"1,1", "1,k", "2,1", "3,1"}
-        ``1,1``: correlation of single ratings, if items may be rated by different graders (one-way random effects);
-        ``1,k``: of the mean of an item's ratings. ``2,1`` and ``3,1``: of single ratings, if the same graders rated all
-        items: absolute agreement (two-way random effects), and consistency, which ignores that some graders rate higher
-        (two-way mixed effects).
+    NaN marks items not rated. Items with at least two ratings count; if their numbers differ, their mean is that of the
+    unbalanced analysis of variance, (N - sum of n^2 / N) / (items - 1).
 
-    Returns
-    -------
-    float
-        NaN for fewer than two items, without variance, and for the last two forms unless all graders rated all items.
-        May be negative.
+    ``1,1`` is the correlation of single ratings, if items may be rated by different graders (one-way random effects);
+    ``1,k`` that of the mean of an item's ratings. ``2,1`` and ``3,1`` are those of single ratings, if the same graders
+    rated all items: absolute agreement (two-way random effects), and consistency, which ignores that some graders rate
+    higher (two-way mixed effects).
+
+    The result may be negative. It is NaN for fewer than two items, without variance, and for the last two forms unless
+    all graders rated all items.
 
     References
     ----------
@@ -254,20 +223,11 @@ def _two_way(sums: Float, form: Form) -> Float:
 
 
 def krippendorff_alpha(ratings: npt.ArrayLike, scale: Scale = "interval") -> float:
-    """Compute Krippendorff's alpha for any number of graders, missing ratings and scales.
+    """Compute Krippendorff's alpha, 1 - observed / expected disagreement, of any number of graders on several scales.
 
-    Parameters
-    ----------
-    ratings : (items, graders)
-        Ratings; NaN if not rated. Items with at least two ratings count.
-    scale : {"nominal", "ordinal", "interval"}
-        Weight of a disagreement: 1; the square of the number of ratings between the two; or the square of their
-        difference.
-
-    Returns
-    -------
-    float
-        1 - observed / expected disagreement; NaN if all ratings are equal or no item has two.
+    Ratings are (items, graders), NaN if not rated; items with at least two count. A disagreement weighs 1 (nominal),
+    the square of the number of ratings between the two (ordinal), or the square of their difference (interval). NaN if
+    all ratings are equal or no item has two.
 
     References
     ----------

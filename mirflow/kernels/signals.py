@@ -52,10 +52,7 @@ class SignalBlocks:
 def correlate(first: Reader, second: Reader, frames: int, lags: int) -> Float:
     """Correlate all rows of two recordings, as if silence preceded and followed them.
 
-    Returns
-    -------
-    float64 (rows of first, rows of second, lags)
-        Element ``[i, j, k]`` is the sum over n of ``first[i, n] * second[j, n + k]``.
+    Element ``[i, j, k]`` of the result is the sum over n of ``first[i, n] * second[j, n + k]``.
 
     Examples
     --------
@@ -88,12 +85,7 @@ Bank = tuple[slice, Float]
 class Filters:
     """Banks of filters for recordings of one length, transformed once.
 
-    Parameters
-    ----------
-    frames : int
-        Samples of the recordings.
-    banks : sequence of (slice, float64 (outputs, inputs, taps))
-        Input rows and filters, with equal numbers of taps.
+    Banks are slices of input rows with filters, float64 (outputs, inputs, taps), of equal numbers of taps.
 
     Examples
     --------
@@ -116,19 +108,9 @@ class Filters:
         """Compute the outputs of the banks for consecutive stretches of time, including the filters' ringing at the
         end.
 
-        Parameters
-        ----------
-        read : callable
-            Reader of the recording.
-        groups : sequence of sequences of int or None
-            Groups of banks with equal numbers of outputs that are transformed back together; None: all banks.
-
-        Yields
-        ------
-        start, stop : int
-            The last stretch extends beyond the recording by the number of taps minus one.
-        outputs : list of float64 (banks, outputs, stop - start)
-            Outputs of each group.
+        Banks of a group have equal numbers of outputs and are transformed back together; None: all banks. Stretches are
+        given as start, stop and a float64 (banks, outputs, stop - start) of each group. The last one extends beyond the
+        recording by the number of taps minus one.
         """
         from scipy.fft import irfft, rfft
 
@@ -164,10 +146,7 @@ class DelaySpan:
     linearly dependent, it is pivoted, and redundant delays get filters of 0: the filters of such a system are not
     unique, but the projection is.
 
-    Parameters
-    ----------
-    correlations : float64 (rows, rows, lags)
-        Result of `correlate` for the signals with themselves.
+    `correlations` are those of the signals with themselves, see `correlate`.
 
     Examples
     --------
@@ -205,13 +184,10 @@ class DelaySpan:
         return part
 
     def filters(self, products: Float) -> Float:
-        """Compute filters of the projections of recordings from the signals' correlations with them (rows, others,
-        lags).
+        """Compute filters of the projections of recordings: float64 (others, rows, lags).
 
-        Returns
-        -------
-        float64 (others, rows, lags)
-            The projection of a recording is the sum of the filtered signals over rows.
+        `products` are the signals' correlations with the recordings, (rows, others, lags). The projection of a
+        recording is the sum of the filtered signals over rows.
         """
         from scipy.linalg.lapack import dpotrs
 

@@ -92,19 +92,10 @@ class Timestamps:
 
 
 def segments(stamps: Timestamps, duration: float | None = None) -> tuple[Float, Float]:
-    """Overlap of the segments between events with their counterparts.
+    """Overlap of the segments between events with their counterparts, and total, in seconds: float64 (pairs,) each.
 
-    Parameters
-    ----------
-    stamps : Timestamps
-    duration : float or None
-        Length of the recording in seconds, which adds the segments before the first event and after the last one. None
-        leaves these out.
-
-    Returns
-    -------
-    overlap, total : float64 (pairs,), seconds
-        The total is the duration, or the time from the first to the last event of the reference.
+    The total is the duration, or the time from the first to the last event of the reference. A duration adds the
+    segments before the first event and after the last one.
 
     Examples
     --------
@@ -485,12 +476,8 @@ def clean(rows: Ragged) -> Cleaned:
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
     """Return every event with its error, and its verdict for ``percentage_correct``.
 
-    Returns
-    -------
-    dict of str to array (events,)
-        ``reference``, ``estimate`` and ``deviation`` (estimate - reference), float64, seconds; for
-        ``percentage_correct``
-        also ``verdict``, ``right`` or ``wrong``.
+    Columns are ``reference``, ``estimate`` and ``deviation`` (estimate - reference) in seconds; for
+    ``percentage_correct`` also ``verdict``, ``right`` or ``wrong``.
 
     Examples
     --------

@@ -163,11 +163,8 @@ def evidence(
 ) -> dict[str, Column]:
     """Return the two classes and the verdict, for a measure that judges single tracks.
 
-    Returns
-    -------
-    dict of str to array (1,)
-        ``reference``, ``estimate`` (classes), ``verdict``: ``right``, ``near`` (earns a credit) or ``wrong``, and
-        ``credit``.
+    Columns are ``reference``, ``estimate`` (classes), ``verdict``: ``right``, ``near`` (earns a credit) or ``wrong``,
+    and ``credit``.
 
     Examples
     --------

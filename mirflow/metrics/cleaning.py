@@ -54,22 +54,8 @@ def set_aside(
 ) -> Cleaned:
     """Empty the rows that hold a flawed item, and count irregular items of the others.
 
-    Parameters
-    ----------
-    rows : Ragged
-        One side of the pairs; the items are those of the innermost level.
-    problems : sequence of (bool (items,), callable)
-        Masks of flawed items, and functions that return the message for an item. The first problem of an item is
-        reported.
-    irregular : bool (items,) or None
-        Items that are accepted but counted in `repairs`.
-    drop : bool
-        Whether irregular items are dropped.
-
-    Returns
-    -------
-    Cleaned
-        With the same rows if nothing is dropped.
+    Items are those of the innermost level. Problems are masks of flawed items with functions that return the message
+    for an item, of which the first is reported. Irregular items are counted in `repairs`, and dropped if `drop`.
 
     Examples
     --------

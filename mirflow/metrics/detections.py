@@ -99,25 +99,11 @@ _INFINITE = float("inf")
 def metrics_of_detections(
     detect: Detect, what: str, parameters: tuple[Parameter, ...], literature: str, **common: Any
 ) -> tuple[Metric, ...]:
-    """Declare the metrics of detected events.
+    """Declare the metrics of detected events, such as "beats"; `detect` is a function of a module that counts
+    detections.
 
-    Parameters
-    ----------
-    detect : callable
-        Module-level function that counts the detections.
-    what : str
-        Name of the events, such as "beats".
-    parameters : tuple of Parameter
-        Parameters of `detect`.
-    literature : str
-    **common
-        Other fields of `Metric`.
-
-    Returns
-    -------
-    tuple of Metric
-        ``f_measure``, ``precision``, ``recall``, ``accuracy``, ``mean_error``, ``std_error``, and on request ``counts``
-        and ``error_moments``.
+    They are ``f_measure``, ``precision``, ``recall``, ``accuracy``, ``mean_error``, ``std_error``, and on request
+    ``counts`` and ``error_moments``; `common` are other fields of `Metric`.
     """
     common = {"parameters": parameters, "literature": literature, **common}
     return (*_scalars(detect, what, common), *_tables(detect, what, common))

@@ -83,16 +83,9 @@ class ClassHits:
 
 
 def count_hits(pairs: Pairs, drums: DrumMap, window: float, octave: bool = False) -> ClassHits:
-    """Find a largest matching of the hits of each class of each pair.
+    """Find a largest matching of the hits of each class of each pair; columns are time, in order, and label.
 
-    Parameters
-    ----------
-    pairs : Pairs
-        Columns time (float64, seconds, in order) and label.
-    drums : DrumMap
-    window : float, seconds
-    octave : bool
-        Whether hits at twice or half the rate of the reference are right.
+    With `octave`, hits at twice or half the rate of the reference are right.
     """
     size = len(drums.names)
     found = np.zeros((3, len(pairs) * size), dtype=np.int64)
@@ -321,11 +314,8 @@ def _label_problems(rows: Ragged, own: DrumMap | None) -> list[Problem]:
 def evidence(own: DrumMap | None, reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
     """Return the hits of both sides that belong to a class, with verdicts.
 
-    Returns
-    -------
-    dict of str to array
-        ``reference`` and ``estimate`` (float64, seconds; NaN if not matched), in order of time, ``class`` and
-        ``verdict``: ``hit``, ``missed`` or ``extra``.
+    Columns are ``reference`` and ``estimate`` (seconds; NaN if not matched), in order of time, ``class`` and
+    ``verdict``: ``hit``, ``missed`` or ``extra``.
 
     Examples
     --------

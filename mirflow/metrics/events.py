@@ -181,11 +181,8 @@ def tabulate(
 def matched(references: Float, estimates: Float, window: float, matching: str, delay: float = 0.0) -> dict[str, Column]:
     """Return the events of one pair with verdicts; estimates are delayed before matching.
 
-    Returns
-    -------
-    dict of str to array
-        ``reference`` and ``estimate`` (float64, seconds; NaN if not matched), in order of time, and
-        ``verdict``: ``hit``, ``missed`` or ``extra``.
+    Columns are ``reference`` and ``estimate`` (seconds; NaN if not matched), in order of time, and ``verdict``:
+    ``hit``, ``missed`` or ``extra``.
     """
     counts = (np.array([len(side)], dtype=np.int64) for side in (references, estimates))
     reference_count, estimate_count = counts

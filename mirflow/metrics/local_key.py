@@ -213,11 +213,8 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
     """Return the stretches of time in which neither key changes, for any measure.
 
-    Returns
-    -------
-    dict of str to array (stretches,)
-        ``start`` and ``end`` (float64, seconds), ``reference`` and ``estimate`` (labels, empty for no estimate),
-        ``verdict`` (``right`` or ``wrong``) and ``relation``, one of `mirflow.theory.keys.RELATIONS`.
+    Columns are ``start`` and ``end`` (seconds), ``reference`` and ``estimate`` (labels, empty for no estimate),
+    ``verdict`` (``right`` or ``wrong``) and ``relation``, one of `mirflow.theory.keys.RELATIONS`.
 
     Examples
     --------

@@ -68,13 +68,6 @@ def count_classes(pairs: Pairs, window: float, matching: str) -> tuple[ClassCoun
     """Match the onsets of each class of each pair; onsets without a label form a separate class.
 
     Returns counts by class and the names of all classes, sorted.
-
-    Parameters
-    ----------
-    pairs : Pairs
-        Columns time (float64, seconds) and, optionally, label.
-    window : float, seconds
-    matching : {"optimal", "greedy"}
     """
     sides = pairs.lay_out()
     names = [[*side.labels, UNNAMED] if "label" in side.columns else [UNNAMED] for side in sides]

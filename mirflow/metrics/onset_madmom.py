@@ -25,12 +25,7 @@ _SLACK = 1e-12
 def combine(events: Events, distance: float) -> Events:
     """Replace close neighbours by their mean, from left to right, and continue with the mean.
 
-    Parameters
-    ----------
-    events : Events
-        Events in any order, which is kept.
-    distance : float, seconds
-        Largest distance of combined events; 0: none are combined.
+    Events keep their order, which may be any. The distance is in seconds; 0: none are combined.
 
     Examples
     --------

@@ -120,11 +120,8 @@ class JudgedRankings:
 def judge(pairs: Pairs) -> JudgedRankings:
     """Judge rankings by references.
 
-    Parameters
-    ----------
-    pairs : Pairs
-        References have a column label and optionally value (the grade, 1 by default) and left_out (1: the item is
-        removed from rankings); estimates have a column label, in order of rank.
+    References have a column label and optionally value (the grade, 1 by default) and left_out (1: the item is removed
+    from rankings); estimates have a column label, in order of rank.
 
     Examples
     --------
@@ -458,21 +455,11 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
 def evidence(
     reference: Annotation, estimate: Annotation, measure: Measure, cleaner: Callable[[Ragged], Cleaned] = clean
 ) -> dict[str, Column]:
-    """Return the relevant items of a query with the rank at which each was found.
+    """Return the relevant items of a query with the rank at which each was found; the measure's ``level`` defines
+    relevance.
 
-    Parameters
-    ----------
-    reference, estimate : Annotation
-    measure : Measure
-        Any measure; its ``level``, if it has one, defines relevance.
-    cleaner : callable
-        Cleaner of the convention, which orders the ranking.
-
-    Returns
-    -------
-    dict of str to array
-        ``item``, ``grade``, ``rank`` (float64, not counting items that are left out; NaN if missed) and ``verdict``
-        (``found`` or ``missed``); found items come first, in order of rank.
+    Columns are ``item``, ``grade``, ``rank`` (not counting items that are left out; NaN if missed) and ``verdict``
+    (``found`` or ``missed``); found items come first, in order of rank.
 
     Examples
     --------

@@ -433,12 +433,9 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
     """Return the notes of the score and unmatched reports, for any measure.
 
-    Returns
-    -------
-    dict of str to array
-        In order of time: ``reference``, ``estimate``, ``detected`` and ``position`` (float64, seconds; NaN for none),
-        ``pitch`` (MIDI number) and ``verdict``: ``aligned``, ``misaligned``, ``missed``, or ``extra`` for an unmatched
-        report.
+    Columns, in order of time: ``reference``, ``estimate``, ``detected`` and ``position`` (seconds; NaN for none),
+    ``pitch`` (MIDI number) and ``verdict``: ``aligned``, ``misaligned``, ``missed``, or ``extra`` for an unmatched
+    report.
 
     Examples
     --------

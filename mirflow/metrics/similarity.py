@@ -200,17 +200,8 @@ def find_judged(judged: JudgedCandidates, pairs: Pairs) -> Met:
 def count_ahead(relevance: Float, counts: Int) -> tuple[Int, Int]:
     """Count the candidates in the groups ahead of each candidate, and the relevant candidates of each row.
 
-    Parameters
-    ----------
-    relevance : float64 (candidates,)
-        All rows, concatenated; -infinity marks candidates that are not relevant.
-    counts : int64 (rows,)
-
-    Returns
-    -------
-    ahead : int64 (candidates,)
-        Number of candidates in the groups of higher relevance; -1 if not relevant.
-    relevant : int64 (rows,)
+    The relevance of candidates of all rows is concatenated; -infinity marks those that are not relevant, before which
+    -1 candidates count.
 
     Examples
     --------
@@ -417,12 +408,9 @@ def _check_scale(judged: JudgedCandidates, reference_row: Int, measure: Measure,
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
     """Return the scored candidates in order of rank.
 
-    Returns
-    -------
-    dict of str to array (candidates,)
-        ``estimate`` (the candidate), ``rank`` (from 1), ``NS``, ``SS`` and ``VS`` (numbers of graders), ``fine`` (mean
-        or NaN) and ``verdict`` (``judged`` or ``unjudged``). For the average dynamic recall, ``verdict`` is
-        ``relevant`` or ``not relevant``, and ``counts_from`` is the place from which a candidate counts (0: never).
+    Columns are ``estimate`` (the candidate), ``rank`` (from 1), ``NS``, ``SS`` and ``VS`` (numbers of graders),
+    ``fine`` (mean or NaN) and ``verdict`` (``judged`` or ``unjudged``). For the average dynamic recall, ``verdict`` is
+    ``relevant`` or ``not relevant``, and ``counts_from`` is the place from which a candidate counts (0: never).
 
     Examples
     --------

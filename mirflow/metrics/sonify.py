@@ -186,20 +186,9 @@ def _steps(levels: Float, spans: Float, seconds: float) -> tuple[Float, Float]:
 def _glide(levels: Float, starts: Float, period: int, length: int) -> tuple[Int, Float, Float]:
     """Average a step function over a period around each sample; it is 0 outside of the signal.
 
-    The result is piecewise linear, so few numbers describe a signal of any length.
-
-    Parameters
-    ----------
-    levels, starts : float64 (columns,)
-        Starts in samples, ascending, the first at most 0.
-    period, length : int, samples
-
-    Returns
-    -------
-    edges : int64 (pieces + 1,), samples
-        From 0 to `length`.
-    values, slopes : float64 (pieces,)
-        Value at the first sample of each piece, and increment per sample.
+    Starts are in samples, ascending, the first at most 0. The result is piecewise linear, so few numbers describe a
+    signal of any length: edges of pieces in samples, the value at the first sample of each, and its increment per
+    sample.
     """
     first = np.append(np.clip(np.ceil(starts), 0, length).astype(np.int64), length)
     first[0] = 0

@@ -155,12 +155,7 @@ SIDES = ("relevance", "affinity")
 class TagPairs(Shared):
     """The decisions on the tags of pairs, with results that metrics share.
 
-    Parameters
-    ----------
-    decisions : Decisions
-    known : bool (pairs,)
-        Whether the pair has a reference.
-    classes : Classes or None
+    `known` says whether a pair has a reference.
     """
 
     def __init__(self, decisions: Decisions, known: Bool, classes: Classes | None) -> None:
@@ -334,11 +329,8 @@ def evidence(
 ) -> dict[str, Column]:
     """Return the tags of a clip, in the estimate's order, with verdicts.
 
-    Returns
-    -------
-    dict of str to array
-        ``label``, ``affinity`` (minus infinity for tags that are not listed, infinity for tags without a number) and
-        ``verdict``: ``hit``, ``extra``, ``missed`` or ``rejected``.
+    Columns are ``label``, ``affinity`` (minus infinity for tags that are not listed, infinity for tags without a
+    number) and ``verdict``: ``hit``, ``extra``, ``missed`` or ``rejected``.
 
     Examples
     --------

@@ -106,12 +106,7 @@ def lay_out(rows: Ragged) -> Tempi:
 def find_hits(reference: Float, estimate: Float, tol: float) -> Bool:
     """Mark the tempi of the reference that were found: bool (n, 2).
 
-    Parameters
-    ----------
-    reference, estimate : float64 (n, 2), beats per minute
-        A reference of 0 is never found; NaN in an estimate matches nothing.
-    tol : float
-        Largest deviation as a share of the reference.
+    A reference of 0 is never found; NaN in an estimate matches nothing. `tol` is a share of the reference.
 
     Examples
     --------
@@ -126,15 +121,9 @@ def find_hits(reference: Float, estimate: Float, tol: float) -> Bool:
 
 
 def is_near(reference: Float, estimate: Float, tol: float, factors: tuple[float, ...] = (1.0,)) -> Bool:
-    """True if an estimate is close to the reference or one of its multiples: bool (n,).
+    """True if an estimate is close to the reference or one of its multiples, by a share of the multiple: bool (n,).
 
-    Parameters
-    ----------
-    reference, estimate : float64 (n,), beats per minute
-        0 means no tempo and is not close to anything.
-    tol : float
-        Largest deviation as a share of the multiple.
-    factors : tuple of float
+    0 means no tempo and is not close to anything.
 
     Examples
     --------
@@ -150,14 +139,9 @@ def is_near(reference: Float, estimate: Float, tol: float, factors: tuple[float,
 
 
 def octave_error(reference: Float, estimate: Float, factors: tuple[float, ...] = (1.0,)) -> Float:
-    """Octaves from the reference up to the estimate: float64 (n,), NaN if either is missing.
+    """Octaves from the reference up to the estimate: float64 (n,), NaN if either is missing (0).
 
-    Parameters
-    ----------
-    reference, estimate : float64 (n,), beats per minute
-        0 means no tempo.
-    factors : tuple of float
-        Factors by which the estimate may be multiplied first; the (first) error closest to 0 is returned.
+    The estimate may be multiplied by a factor first; the (first) error closest to 0 is returned.
 
     Examples
     --------
@@ -513,11 +497,8 @@ def clean(rows: Ragged) -> Cleaned:
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
     """Return the tempi of the reference with verdicts, for a measure of two tempi.
 
-    Returns
-    -------
-    dict of str to array (tempi of the reference,)
-        ``reference`` and ``estimate`` (the nearest one), float64, beats per minute; ``share`` of the salience;
-        ``verdict``, ``right`` or ``wrong``.
+    Columns are ``reference`` and ``estimate`` (the nearest one) in beats per minute; ``share`` of the salience;
+    ``verdict``, ``right`` or ``wrong``.
 
     Examples
     --------

@@ -48,16 +48,9 @@ class Ranked:
 
     @classmethod
     def of(cls, rows: Ragged, chosen: Int, ranked: bool, most: int) -> Ranked:
-        """Take the tempi of rows.
+        """Take the tempi of rows, at most `most` (0: all) of each.
 
-        Parameters
-        ----------
-        rows : Ragged
-        chosen : int64 (pairs,)
-        ranked : bool
-            Whether to sort them by strength; equal ones, and tempi without strengths, keep their order.
-        most : int
-            Largest number of tempi per row; 0: all.
+        If `ranked`, they are sorted by strength; equal ones, and tempi without strengths, keep their order.
         """
         if len(rows) == len(chosen) == 1:
             return cls._of_one(rows, ranked, most)

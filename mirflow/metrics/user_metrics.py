@@ -96,22 +96,10 @@ def is_reference(text: str) -> bool:
 
 
 def load_metrics(text: str, task: str, folder: str | os.PathLike[str] = ".") -> tuple[tuple[Metric, ...], list[str]]:
-    """Load metrics specified by their module.
+    """Load metrics specified by their module, and the identity strings or sweeps of those selected.
 
-    Parameters
-    ----------
-    text : str
-        ``path.py:name`` or ``package.module:name``, optionally with one of several values and with parameters as in
-        identity strings: ``my_metrics.py:swing.early@0.1``.
-    task : str
-    folder : path
-        Folder to which paths are relative.
-
-    Returns
-    -------
-    metrics : tuple of Metric
-    texts : list of str
-        Identity strings or sweeps of the selected metrics.
+    `text` is ``path.py:name`` or ``package.module:name``, optionally with one of several values and with parameters as
+    in identity strings: ``my_metrics.py:swing.early@0.1``. Paths are relative to `folder`.
     """
     match = _REFERENCE.fullmatch(text.strip())
     assert match is not None, text
@@ -165,12 +153,8 @@ def metrics_from(found: Any, task: str) -> tuple[Metric, ...]:
 def installed_metrics(task: str, name: str | None = None) -> tuple[Metric, ...]:
     """Return the metrics of a task that installed packages declare as entry points ``mirflow.metrics``.
 
-    Parameters
-    ----------
-    task : str
-    name : str or None
-        Entry point, optionally followed by a dot and a value; None: all, skipping those that cannot be loaded with a
-        warning.
+    `name` is an entry point, optionally followed by a dot and a value; None: all, skipping those that cannot be loaded
+    with a warning.
     """
     found: list[Metric] = []
     for point in installed(METRICS):

@@ -135,25 +135,11 @@ def _delimited(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
 
 
 def parse_json_table(text: str, path: str, key: Pattern, name: str | Path, left_out: Sequence[str] = ()) -> ScoreTable:
-    """A table from JSON: a row for each member of an object, a column for each number or text in it.
+    """Make a table from JSON: a row for each member of an object, and a column for each number or text in it.
 
-    Parameters
-    ----------
-    text : str
-    path : str
-        Where the object is, its keys divided by ``/``; empty: the whole document.
-    key : Pattern
-        How the members' keys are written.
-    name : path
-        For messages.
-    left_out : sequence of str
-        Keys of members that are no rows, in which ``*`` stands for anything.
-
-    Returns
-    -------
-    ScoreTable
-        Columns are the places within a member, divided by ``/``; items of lists are counted from 0. What a member lacks
-        is empty.
+    `path` are the keys that lead to the object, divided by ``/`` (empty: the whole document), `key` the form of the
+    members' keys, and `left_out` the keys of members that are not rows, in which ``*`` stands for anything. Columns are
+    the paths within a member, divided by ``/``; items of lists are counted from 0. Absent values are empty.
 
     Examples
     --------

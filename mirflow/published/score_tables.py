@@ -193,16 +193,9 @@ class Published:
 
 
 def read_published(path: str | Path, *, root: str | Path | None = None, table: str | Path | None = None) -> Published:
-    """The scores of the tables that a mapping file names.
+    """Read the scores of the tables that a mapping file names.
 
-    Parameters
-    ----------
-    path : path
-        A mapping file.
-    root : path or None
-        Instead of the file's own ``root``; relative to the working directory.
-    table : path or None
-        A table instead of the one that the mapping names; only for mappings of one table.
+    `root` replaces the file's ``root``, relative to the working directory; `table` the table of a mapping of one table.
     """
     document = read_document(path)
     if isinstance(document.data, Mapping) and "evaluations" in document.data:

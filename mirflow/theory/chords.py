@@ -105,19 +105,9 @@ def quality_semitones(quality: str) -> list[int]:
 def encode_chord(label: str, reduce_extended: bool = False, strict_bass: bool = False) -> ChordCode:
     """Encode a chord label as numbers.
 
-    Parameters
-    ----------
-    label : str
-    reduce_extended : bool
-        Whether degrees above the octave, including those of extended qualities, are reduced to their octave
-        equivalents. Otherwise they are left out.
-    strict_bass : bool
-        Whether a bass outside the chord is an error. Otherwise it is added to the chord.
-
-    Returns
-    -------
-    ChordCode
-        ``X`` has no root and all twelve semitones, so that it never equals a chord with a root.
+    Degrees above the octave, including those of extended qualities, are reduced to their octave equivalents if
+    `reduce_extended`, and otherwise left out. A bass outside the chord is an error if `strict_bass`, and otherwise
+    added to the chord. ``X`` has no root and all twelve semitones, so that it never equals a chord with a root.
 
     Examples
     --------

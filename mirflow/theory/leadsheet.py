@@ -66,11 +66,8 @@ _SIGNS = str.maketrans({"♭": "b", "♯": "#", "\N{MINUS SIGN}": "-", "\N{EN DA
 def leadsheet_to_harte(symbol: str) -> str:
     """Convert a chord symbol of a lead sheet to Harte's syntax.
 
-    Parameters
-    ----------
-    symbol : str
-        Root in capitals, a suffix of `SUFFIXES`, alterations (``b5 #5 b9 #9 #11 b13 add9``, optionally in brackets),
-        and an optional bass note.
+    It has a root in capitals, a suffix of `SUFFIXES`, alterations (``b5 #5 b9 #9 #11 b13 add9``, optionally in
+    brackets), and an optional bass note.
 
     Examples
     --------

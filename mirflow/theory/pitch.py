@@ -53,15 +53,10 @@ def midi_to_hz(midi: Any) -> Any:
 
 
 def to_hertz(pitch: Float, kind: str, unit: str) -> Float:
-    """Convert pitches of a file to Hz: float64 (n,).
+    """Convert pitches of a file, in Hz or MIDI numbers, to Hz: float64 (n,).
 
-    Parameters
-    ----------
-    pitch : float64 (n,)
-    kind : {"notes", "series", "multipitch"}
-        Every number of a note is a pitch. In series and multipitch, 0 is silence, and negative numbers are guesses in
-        unvoiced frames, whose signs are kept in either unit.
-    unit : {"Hz", "MIDI"}
+    Every number of a note is a pitch. In series and multipitch, 0 is silence, and negative numbers are guesses in
+    unvoiced frames, whose signs are kept in either unit.
 
     Examples
     --------

@@ -108,12 +108,8 @@ def _groupings(tatums: Sequence[int], meters: Sequence[tuple[int, Meter]]) -> It
 def notation_of(columns: Mapping[str, Float], labels: Sequence[str]) -> Notation:
     """Make a notation from the rows of a clean annotation.
 
-    Parameters
-    ----------
-    columns : mapping of str to float64 (n,)
-        ``time``, ``notated_start`` and ``notated_end`` in seconds, ``pitch`` as MIDI numbers and ``voice``.
-    labels : sequence of str
-        ``note``, ``tatum``, ``meter 3 2 4 0``, ``key 7 major``, or ``chord G:maj``.
+    Columns are ``time``, ``notated_start`` and ``notated_end`` in seconds, ``pitch`` as MIDI numbers and ``voice``;
+    labels are ``note``, ``tatum``, ``meter 3 2 4 0``, ``key 7 major``, or ``chord G:maj``.
 
     Examples
     --------
@@ -373,12 +369,8 @@ def judge(
 ) -> Judgement:
     """Score an estimate on the time axis of its reference.
 
-    Parameters
-    ----------
-    as_program : bool
-        Whether notes are matched as by the program; see `match_notes`.
-    groupings : pair of list of (int, int), or None
-        Groupings of the estimate, and the remaining ones of the reference; None: all.
+    Notes are matched as by the program if `as_program`; see `match_notes`. `groupings` are those of the estimate, and
+    the remaining ones of the reference; None: all.
     """
     matches = match_notes(reference, estimate, within.onset, as_program)
     hits = len(matches)
@@ -433,10 +425,7 @@ def _distances(reference: Notation, estimate: Notation) -> Float:
 def alignments(reference: Notation, estimate: Notation, penalty: float, most: int) -> Iterator[Alignment]:
     """Best alignments of notated times by dynamic time warping, at most `most` of them.
 
-    Parameters
-    ----------
-    penalty : float
-        Cost of skipping a time; aligning two times costs 1 - F-measure of their pitches.
+    Skipping a time costs `penalty`; aligning two times costs 1 - F-measure of their pitches.
     """
     if not reference.notes or not estimate.notes:
         return

@@ -197,11 +197,8 @@ def score(
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
     """Return the notes of both sides with their verdicts: an `Explainer` for `multipitch` on one time axis.
 
-    Returns
-    -------
-    dict of str to array
-        In order of time: ``reference`` and ``estimate`` (onsets, float64, seconds; NaN if not matched), ``pitch`` (MIDI
-        number) and ``verdict``: ``hit``, ``missed`` or ``extra``.
+    Columns, in order of time: ``reference`` and ``estimate`` (onsets in seconds; NaN if not matched), ``pitch`` (MIDI
+    number) and ``verdict``: ``hit``, ``missed`` or ``extra``.
 
     Examples
     --------

@@ -25,11 +25,8 @@ CHOICES = {"mir_eval": LEVELS, "harmonix": ("annotated", "double", "half_odd", "
 def variations(beats: Events) -> dict[str, Events]:
     """Compute all variations of sequences with at least one beat.
 
-    Returns
-    -------
-    dict of str to Events
-        ``annotated``; ``off_beat``, half way between neighbours; ``double``, both of these; ``half_odd`` and
-        ``half_even``, every second beat from the first or the second one.
+    They are ``annotated``; ``off_beat``, half way between neighbours; ``double``, both of these; ``half_odd`` and
+    ``half_even``, every second beat from the first or the second one.
 
     Examples
     --------
@@ -63,15 +60,8 @@ def place_in(events: Events) -> Int:
 
 
 def places_from_double(place: Int, pair: Int, levels: dict[str, Events]) -> dict[str, Int]:
-    """Compute insertion points at every level of `variations` from those in the doubled beats.
-
-    Parameters
-    ----------
-    place : int64 (n,)
-        Insertion points into the flat doubled beats.
-    pair : int64 (n,)
-        The pair of each time.
-    levels : dict of str to Events
+    """Compute insertion points at every level of `variations` from those in the doubled beats, by the pair of each
+    time.
     """
     before = place - levels["double"].offsets[:-1][pair]
     annotated = (before + 1) >> 1
@@ -169,13 +159,8 @@ def _cemgil(batch: Batch, sigma: float) -> tuple[Float, Float]:
 def goto(batch: Batch, threshold: float, mu: float, sigma: float) -> Float:
     """Goto's score, 1 or 0: float64 (pairs,).
 
-    Parameters
-    ----------
-    batch : Batch
-    threshold : float
-        Largest error of a correct beat, in half intervals of the reference; below 1.
-    mu, sigma : float
-        Upper limits of the mean and the standard deviation of the absolute errors in the section.
+    `threshold` is the largest error of a correct beat, in half intervals of the reference, below 1; `mu` and `sigma`
+    are the upper limits of the mean and the standard deviation of the absolute errors in the section.
     """
     if not threshold < 1:
         raise MetricError(f"goto: the threshold must be below 1, got {threshold}")
@@ -249,25 +234,12 @@ TOO_CLOSE = "all reference beats are in one frame of 10 ms, so beat intervals ar
 def p_score(
     batch: Batch, window: float, remove_offset: bool, normaliser: str, rounding: str
 ) -> tuple[Float, Float, Bool]:
-    """P-score of pairs with at least two beats on each side.
+    """P-score of pairs with at least two beats on each side: score, denominator, and whether it is measurable.
 
-    Parameters
-    ----------
-    batch : Batch
-    window : float
-        Half width of the window as a share of the reference's median interval.
-    remove_offset : bool
-        Whether the impulse trains start at the first beat of either side, instead of 0 s.
-    normaliser : {"beats", "impulses"}
-        Items whose larger number is the denominator.
-    rounding : {"half_even", "half_up"}
-        Rounding of windows with a fraction of half a frame.
-
-    Returns
-    -------
-    score, denominator : float64 (pairs,)
-    measurable : bool (pairs,)
-        False if all reference beats are in one frame; the score is then 0.
+    The window is a share of the reference's median interval to either side. With `remove_offset`, impulse trains start
+    at the first beat of either side instead of 0 s. The denominator is the larger number of beats or of impulses;
+    windows with a fraction of half a frame are rounded as `rounding` says. If all reference beats are in one frame, the
+    pair is not measurable and its score 0.
     """
     reference, estimate = batch.reference, batch.estimate
     offset = np.zeros(len(reference))
@@ -318,18 +290,9 @@ def _coincidences(reference: Events, estimate: Events, width: Float) -> Float:
 def continuity(batch: Batch, phase: float, period: float) -> tuple[Float, Float, Float]:
     """Shares of correct beats at every metrical level, for pairs with at least two beats on each side.
 
-    Parameters
-    ----------
-    batch : Batch
-    phase, period : float
-        Largest deviations of a beat and of the interval before it, as shares of the reference's interval.
-
-    Returns
-    -------
-    longest, total : float64 (pairs, levels)
-        Length of the longest run of correct beats, and number of correct beats, divided by the denominator.
-    denominator : float64 (pairs, levels)
-        The larger number of beats of both sides.
+    `phase` and `period` are the largest deviations of a beat and of the interval before it, as shares of the
+    reference's interval. Returns the length of the longest run of correct beats and their number, divided by the
+    denominator, and the denominator, the larger number of beats of both sides: float64 (pairs, levels) each.
     """
     return batch.once(("continuity", phase, period), lambda: _continuity(batch, phase, period))
 

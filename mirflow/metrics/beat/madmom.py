@@ -60,12 +60,7 @@ def _intervals(beats: Events) -> tuple[Float, Float]:
 
 
 class Towards:
-    """Beats of pairs relative to a target, which is not empty in pairs with beats.
-
-    Parameters
-    ----------
-    target, beats : Events
-    """
+    """Beats of pairs relative to a target, which is not empty in pairs with beats."""
 
     def __init__(self, target: Events, beats: Events) -> None:
         self.target, self.beats = target, beats
@@ -94,14 +89,9 @@ class Towards:
 
 
 def levels_of(beats: Events, offbeat: bool, double: bool, triple: bool) -> list[Events]:
-    """Beats at other metrical levels, some of which may be empty.
+    """Beats at other metrical levels, some of which may be empty; there is at least one beat per pair.
 
-    Parameters
-    ----------
-    beats : Events
-        Beats, at least one per pair.
-    offbeat, double, triple : bool
-        Whether to include off-beats; double and half tempo; triple tempo and a third of it.
+    Levels are off-beats; double and half tempo; triple tempo and a third of it.
 
     Examples
     --------
@@ -140,13 +130,9 @@ def _tripled(beats: Events) -> Events:
 def continuity(judged: Towards, phase: float, period: float) -> tuple[Int, Int]:
     """Length of the longest run of correct beats, and number of correct beats: int64 (pairs,) each.
 
-    Parameters
-    ----------
-    judged : Towards
-        Estimates relative to a reference, with at least two beats per pair on both sides. Simultaneous estimates count
-        as one, which is right if one of them is close enough and one follows the right interval.
-    phase, period : float
-        Largest errors of a beat and of the interval before it, as shares of the reference's interval before its beat.
+    Estimates are relative to a reference, with at least two beats per pair on both sides. Simultaneous estimates count
+    as one, which is right if one of them is close enough and one follows the right interval. `phase` and `period` are
+    the largest errors of a beat and of the interval before it, as shares of the reference's interval before its beat.
     """
     estimate = judged.beats
     interval, own = judged.intervals[0][judged.near], _intervals(estimate)[0]
@@ -179,15 +165,9 @@ def _runs(index: Int, pair: Int) -> tuple[Int, Int]:
 def has_precise_run(forward: Towards, nearest: Int, threshold: float, mu: float, sigma: float) -> Float:
     """Goto's score, 1 or 0: float64 (pairs,).
 
-    Parameters
-    ----------
-    forward : Towards
-        Estimates relative to a reference with at least two beats per pair.
-    nearest : int64 (references,)
-        Index of the nearest estimate of each reference beat.
-    threshold, mu, sigma : float
-        Limits of the errors of correct beats, and of the mean and standard deviation of their absolute values in the
-        longest run, in intervals.
+    `forward` has estimates relative to a reference with at least two beats per pair; `nearest` is the index of the
+    nearest estimate of each reference beat. Limits are those of the errors of correct beats, and of the mean and
+    standard deviation of their absolute values in the longest run, in intervals.
     """
     error, reference = forward.relative_error, forward.target
     with np.errstate(invalid="ignore"):

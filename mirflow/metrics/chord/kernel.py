@@ -85,15 +85,8 @@ def _distinct(steps: Steps) -> Steps:
 class StepRows:
     """Steps of distinct rows, which are looked up by row and rank.
 
-    Parameters
-    ----------
-    steps : Steps
-    rank : int64 (steps,)
-        The times of the steps as ranks.
-    ranks : int
-        Number of ranks, including those of other sequences.
-    carry : bool
-        Whether a label stays in force during the gap after it; otherwise nothing is in force.
+    A label stays in force during the gap after it if `carry`. Times are given as ranks, whose number includes those of
+    other sequences.
     """
 
     def __init__(self, steps: Steps, rank: Int, ranks: int, carry: bool = True) -> None:
@@ -119,26 +112,16 @@ class StepRows:
         return Steps(self._rank[source], self._item[source], self._stop[source], self._edge[source], counts)
 
     def fit(self, rows: Int, low: Int, high: Int, chord: Int | None, stretched: bool = False) -> Steps:
-        """Crop and pad rows to the span of each pair.
+        """Crop and pad rows to the span of each pair, in ranks.
 
         Intervals entirely before `low` or after `high` are dropped, intervals across are cut, and intervals of which
         only an instant would remain are dropped. Nothing (no chord) is in force before the first and after the last
-        interval of a row; during gaps in between, the earlier label is.
+        interval of a row; during gaps in between, the earlier label is. The first step of each pair is at `low`; all
+        others are between `low` and `high`.
 
-        Parameters
-        ----------
-        rows, low, high : int64 (pairs,)
-            Row of each pair, and its span as ranks, with low < high.
-        chord : int64 (intervals + 1,) or None
-            Chord number by which neighbours form runs; the last element is for `NOTHING`. None: each step is an edge.
-        stretched : bool
-            Whether the first and last interval in the span are extended to its ends if the row continues beyond them
-            after a gap.
-
-        Returns
-        -------
-        Steps
-            The first step of each pair is at `low`; all others are between `low` and `high`.
+        Neighbours with equal `chord` numbers form runs; the last number is for `NOTHING`. None: each step is an edge.
+        If `stretched`, the first and last interval in the span are extended to its ends if the row continues beyond
+        them after a gap.
         """
         first = np.searchsorted(self._keys, (rows << self._bits) + low, side="right")
         last = np.maximum(np.searchsorted(self._keys, (rows << self._bits) + high, side="left"), first)
@@ -397,11 +380,6 @@ class Verdicts:
     A pattern is the outcome of all rules together: right, wrong or not comparable under each. There are far fewer
     patterns than chord pairs, so each segment's seconds are added once to its pattern instead of once per rule.
     Patterns are then summed in the order of their codes, which does not depend on the batch.
-
-    Parameters
-    ----------
-    chords : Chords
-        Distinct chords of the batch; each pair of them is compared when it first occurs.
     """
 
     def __init__(self, chords: Chords) -> None:

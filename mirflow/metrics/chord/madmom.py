@@ -168,12 +168,7 @@ def _numbered(chords: Iterable[Chord]) -> Int:
 
 
 class Distinct:
-    """The distinct chords of two sides.
-
-    Parameters
-    ----------
-    references, estimates : Ragged
-    """
+    """The distinct chords of two sides."""
 
     def __init__(self, references: Ragged, estimates: Ragged) -> None:
         vocabulary = list(dict.fromkeys([NO_CHORD, *references.labels, *estimates.labels]))

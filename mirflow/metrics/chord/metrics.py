@@ -35,19 +35,10 @@ from .rules import RULES, VOCABULARIES, Chords, compare, encode_runs, encode_sid
 
 
 def refuse(pairs: Pairs, runs: tuple[Int | None, Int | None]) -> tuple[dict[int, str], dict[int, str]]:
-    """Find the pairs that cannot be scored, and the reasons.
+    """Find the pairs that cannot be scored, and the reasons: those with a faulty reference, and with a faulty estimate.
 
-    Parameters
-    ----------
-    pairs : Pairs
-    runs : tuple of int64 (intervals,) or None
-        For each side, the number by which neighbours form runs; None: there are no runs.
-
-    Returns
-    -------
-    by_reference, by_estimate : dict of int to str
-        Pairs with a faulty reference, and other pairs with a faulty estimate. Estimates are judged within the
-        reference's span.
+    Estimates are judged within the reference's span. `runs` has, for each side, the number by which neighbours form
+    runs.
     """
     (references, reference_row), (estimates, estimate_row) = pairs.sides
     by_reference: dict[int, str] = {}
@@ -419,20 +410,10 @@ def evidences(
 ) -> list[Evidence | AnnotationError]:
     """Return the segments judged by a chord rule with their verdicts, for several estimates: a `ManyExplainer`.
 
-    Parameters
-    ----------
-    reference : Annotation
-        Of kind intervals.
-    estimates : sequence of Annotation
-    measure : Measure
-        One of the twelve rules, or a chord symbol recall on exact time by one of them.
-
-    Returns
-    -------
-    list of dict of str to array (segments,)
-        ``start``, ``end`` (float64, seconds), ``reference``, ``estimate`` (labels) and ``verdict``, one of ``right``,
-        ``wrong`` and ``not comparable``. The right seconds over the comparable ones are the score. Estimates that
-        cannot be scored are replaced by an AnnotationError.
+    The measure is one of the twelve rules, or a chord symbol recall on exact time by one of them. Columns are
+    ``start``, ``end`` (seconds), ``reference``, ``estimate`` (labels) and ``verdict``, one of ``right``, ``wrong`` and
+    ``not comparable``. The right seconds over the comparable ones are the score. Estimates that cannot be scored are
+    replaced by an AnnotationError.
 
     Examples
     --------
@@ -465,17 +446,7 @@ def judge(
     reference: Annotation,
     estimates: Sequence[Annotation],
 ) -> list[Evidence | AnnotationError]:
-    """Return the evidence of several estimates of a track.
-
-    Parameters
-    ----------
-    clean : callable
-        Cleaner of the convention.
-    segments : callable
-        (reference, estimates) -> the segments of each estimate; flawed ones are empty.
-    reference : Annotation
-    estimates : sequence of Annotation
-    """
+    """Return the evidence of several estimates of a track; `segments` returns those of each, empty for flawed ones."""
     own = usable(reference, clean(to_ragged([reference])), "reference")
     if not len(own.columns["start"]):
         raise InvalidAnnotationError("the reference is empty, so there is nothing to explain")

@@ -301,13 +301,7 @@ RIGHT = [Outcome.all_correct, Outcome.correct_no_chord]
 class Judged(Shared):
     """Pairs judged by the rules; each result is computed once.
 
-    Parameters
-    ----------
-    times : float64 (n,), seconds
-        Distinct times by rank.
-    sides : (SegmentSide, SegmentSide)
-        References and estimates.
-    labels : (SideVocabulary, SideVocabulary)
+    `times` are distinct ones by rank; `sides` and `labels` are those of references and estimates.
     """
 
     def __init__(
@@ -525,20 +519,10 @@ def evidences(
 ) -> list[Evidence | AnnotationError]:
     """Return the stretches between cut points with their verdicts under a rule, for several estimates.
 
-    Parameters
-    ----------
-    reference : Annotation
-        Of kind intervals.
-    estimates : sequence of Annotation
-    measure : Measure
-        One of the five rules, or an outcome of one.
-
-    Returns
-    -------
-    list of dict of str to array (stretches,)
-        ``start``, ``end`` (float64, seconds), ``reference``, ``estimate`` (labels, N for none), ``verdict`` (``right``,
-        ``wrong`` or ``not comparable``) and ``outcome`` (the column to which the time is added, or ``left_out``).
-        Estimates that cannot be scored are replaced by an AnnotationError.
+    The measure is one of the five rules, or an outcome of one. Columns are ``start``, ``end`` (seconds), ``reference``,
+    ``estimate`` (labels, N for none), ``verdict`` (``right``, ``wrong`` or ``not comparable``) and ``outcome`` (the
+    column to which the time is added, or ``left_out``). Estimates that cannot be scored are replaced by an
+    AnnotationError.
 
     Examples
     --------

@@ -86,19 +86,10 @@ RULES = (
 
 
 def compare(reference: ChordTable, estimate: ChordTable, rule: str) -> Float:
-    """Compare chords row by row.
+    """Compare chords row by row: 1 if the estimate is right, 0 if it is wrong, -1 if the reference is not in the
+    vocabulary.
 
-    Parameters
-    ----------
-    reference, estimate : ChordTable
-        Chords encoded without reducing extended ones, with equal numbers of rows.
-    rule : str
-        One of `RULES`.
-
-    Returns
-    -------
-    float64 (n,)
-        1 if the estimate is right, 0 if it is wrong, -1 if the reference is outside the rule's vocabulary.
+    Chords are encoded without reducing extended ones; `rule` is one of `RULES`.
 
     References
     ----------

@@ -311,13 +311,8 @@ def edges_of(frames: int, *bounds: Int) -> Int:
 def level_of(begin: Int, end: Int, name: Int, edges: Int) -> Level:
     """Convert a level of a hierarchy to blocks: int64 (layers, blocks).
 
-    Parameters
-    ----------
-    begin, end : int64 (segments,), frames
-        Segments contain the frames from `begin` to before `end`, which are edges or outside of them.
-    name : int64 (segments,)
-        Identifiers of segments or labels, 0 or more.
-    edges : int64 (blocks + 1,), frames
+    Segments contain the frames from `begin` to before `end`, which are edges or outside of them. Names are identifiers
+    of segments or labels, 0 or more.
 
     Examples
     --------
@@ -465,19 +460,8 @@ _PLACE, _REST, _WEIGHT = _nodes()
 def compare_exactly(left: Sequence[Level], right: Sequence[Level], edges: Float, window: float) -> Iterator[Tables]:
     """Compute tables of the ranks around all moments of two hierarchies on the same blocks, in pieces of limited size.
 
-    Parameters
-    ----------
-    left, right : sequence of Level
-        Levels of both hierarchies on blocks between the edges.
-    edges : float64 (blocks + 1,), seconds
-        Ascending, from 0.
-    window : float, seconds
-        The window of moment q ranges from ``q - window`` to ``q + window``.
-
-    Yields
-    ------
-    Tables
-        Tables of durations in seconds, and the seconds of moments with each table.
+    Edges of the blocks ascend from 0, in seconds. The window of moment q ranges from ``q - window`` to ``q + window``.
+    Tables have durations in seconds, and the seconds of moments with each table.
     """
     end = float(edges[-1])
     breaks = np.concatenate([edges, edges - window, edges + window]) if window < end else edges

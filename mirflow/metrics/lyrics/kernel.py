@@ -112,17 +112,7 @@ class Texts:
 
 
 def texts_of(references: Ragged, estimates: Ragged, spell: Spell, fold: Callable[[str], str]) -> tuple[Texts, Texts]:
-    """Make the tokens of both sides with common codes.
-
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Cleaned rows.
-    spell : callable
-        Tokens -> words as spelt.
-    fold : callable
-        Word -> word as compared.
-    """
+    """Make the tokens of both sides with common codes, with words as spelt and as folded for comparison."""
     spellings: dict[str, int] = {}
     folds: dict[tuple[int, str], int] = {}
     coded = []
@@ -187,14 +177,7 @@ class Alignment:
 
 
 class TextPairs(Shared):
-    """Edits between the texts of pairs; alignments are computed once for all metrics.
-
-    Parameters
-    ----------
-    pairs : Pairs
-    spell, fold : callable
-        See `texts_of`.
-    """
+    """Edits between the texts of pairs; alignments are computed once for all metrics."""
 
     def __init__(self, pairs: Pairs, spell: Spell, fold: Callable[[str], str]) -> None:
         super().__init__()

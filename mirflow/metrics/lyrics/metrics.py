@@ -314,11 +314,8 @@ class Rules:
     def explain(self, reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
         """Return aligned words, or marks of the kind counted by the measure, with their edits.
 
-        Returns
-        -------
-        dict of str to array (edits,)
-            ``reference`` and ``estimate``: texts, empty if missing; ``verdict``: ``hit``, ``substitution``,
-            ``deletion``, ``insertion``, or ``case`` for words that differ only in case.
+        Columns are ``reference`` and ``estimate``: texts, empty if missing; ``verdict``: ``hit``, ``substitution``,
+        ``deletion``, ``insertion``, or ``case`` for words that differ only in case.
         """
         refuse_unjudged(measure, METRICS, "words")
         sides = usable_pair(reference, estimate, partial(clean, tokenise=self.tokenise))

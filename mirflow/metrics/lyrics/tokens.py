@@ -107,12 +107,6 @@ def jiwer_tokens(text: str, language: str = "") -> Tokens:
 def moses_tokens(text: str, language: str = DEFAULT_LANGUAGE) -> Tokens:
     """Split text into Moses tokens, with the rules of alt-eval 1.2.0 for lyrics.
 
-    Parameters
-    ----------
-    text : str
-    language : str
-        Code of the language, such as ``de``; see `language_code`.
-
     Examples
     --------
     >>> moses_tokens("Don't (go)!\\n\\nOh-oh")[0]

@@ -159,16 +159,7 @@ def resample(series: Series, row: Int, times: Float, counts: Int, resampling: st
     sample is appended there. Between a sample with and one without pitch, the former is held. Voicing is resampled like
     frequencies, except that binary voicing is held instead of interpolated.
 
-    Parameters
-    ----------
-    series : Series
-    row : int64 (groups,)
-        Row of each group of times.
-    times : float64 (sum of counts,), seconds
-        Ascending within a group; none before the first sample of its row.
-    counts : int64 (groups,)
-        At least 1.
-    resampling : {"linear", "nearest", "hold"}
+    Groups of times ascend, with at least one time each, and none before the first sample of the group's row.
     """
     same = is_on_grid(series, row, times, counts)
     if same.all():

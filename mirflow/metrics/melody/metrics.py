@@ -70,24 +70,12 @@ DECIMALS = 10
 def sample_series(
     rows: Ragged, times: Float, resampling: str = "linear", *, hold_last: bool = False
 ) -> tuple[Float, Float]:
-    """Sample melodies at common times.
+    """Sample clean melodies at common times: frequency in Hz, 0 without pitch, and voicing in [0, 1], 0 for guessed
+    pitches.
 
-    Parameters
-    ----------
-    rows : Ragged
-        Clean ones.
-    times : float64 (n,), seconds
-    resampling : {"linear", "nearest", "hold"}
-        Frequency between two samples: interpolated linearly in cents, the nearest one, or the previous one. Nothing is
-        interpolated between a pitch and silence.
-    hold_last : bool
-        Whether the last sample is held until the last time, as at the times of a reference in mir_eval. Otherwise, the
-        melody is silent after it.
-
-    Returns
-    -------
-    frequency, voicing : float64 (rows, n)
-        Frequency in Hz, 0 without pitch; and voicing in [0, 1], which is 0 for guessed pitches.
+    Frequencies between two samples are interpolated linearly in cents, the nearest one, or held. Nothing is
+    interpolated between a pitch and silence. With `hold_last`, the last sample is held until the last time, as at the
+    times of a reference in mir_eval. Otherwise, the melody is silent after it.
 
     Examples
     --------
@@ -405,23 +393,11 @@ _OF_PITCH = ("raw_pitch_accuracy", "raw_chroma_accuracy")
 def evidence(
     reference: Annotation, estimate: Annotation, measure: Measure, hop: float | None = None
 ) -> dict[str, Column]:
-    """Return the frames of the reference with verdicts: an `Explainer`.
+    """Return the frames of the reference, or of a hop in seconds, with verdicts: an `Explainer` for any metric.
 
-    Parameters
-    ----------
-    reference, estimate : Annotation
-        Of kind series.
-    measure : Measure
-        Any metric. The raw accuracies ignore the voicing of estimated pitches.
-    hop : float or None, seconds
-        Distance of the frames; None: those of the reference.
-
-    Returns
-    -------
-    dict of str to array
-        ``start`` and ``end`` of each frame (float64, seconds), the frequencies ``reference_frequency`` and
-        ``estimate_frequency`` (float64, Hz; NaN for none, negative for a guess in an unvoiced frame), and ``verdict``:
-        ``right``, ``octave``, ``wrong``, ``missed``, ``false alarm`` or ``rightly unvoiced``.
+    Columns are ``start`` and ``end`` of each frame (seconds), ``reference_frequency`` and ``estimate_frequency`` (Hz;
+    NaN for none, negative for a guess in an unvoiced frame), and ``verdict``: ``right``, ``octave``, ``wrong``,
+    ``missed``, ``false alarm`` or ``rightly unvoiced``. The raw accuracies ignore the voicing of estimated pitches.
 
     Examples
     --------

@@ -129,11 +129,7 @@ def within(reference: Float, estimate: Float, window: float, chroma: bool) -> Bo
 def matched(references: Pitches, estimates: Pitches, ways: Sequence[Way]) -> Iterator[tuple[Way, tuple[Int, Int, Int]]]:
     """Find largest matchings of the pitches of corresponding frames in each way, in blocks of frames.
 
-    Yields
-    ------
-    way : (float, bool)
-    frame, reference, estimate : int64 (matches,)
-        Frame of each match, and matched pitches as indices into `midi`.
+    Each way comes with the frame of each match, and the matched pitches of both sides as indices into `midi`.
     """
     products = references.counts * estimates.counts
     filled = np.flatnonzero(products)

@@ -85,20 +85,16 @@ def _in_order(rows: Ragged) -> Ragged:
 
 @dataclass(frozen=True)
 class Counts:
-    """Numbers of pitches over the frames of pairs: float64 (pairs,) each.
-
-    Parameters
-    ----------
-    hits : matched pitches
-    reference, estimate : pitches of each side
-    fewer, more : the smaller and the larger of both numbers of each frame
-    """
+    """Numbers of pitches over the frames of pairs: float64 (pairs,) each."""
 
     hits: Float
+    """Matched pitches."""
     reference: Float
     estimate: Float
+    """Pitches of each side."""
     fewer: Float
     more: Float
+    """The smaller and the larger of both numbers of each frame."""
 
     @classmethod
     def of(cls, hits: Int, reference: Int, estimate: Int, pair: Int, pairs: int) -> Counts:
@@ -247,12 +243,8 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = REFERENCE) -> 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
     """Return the pitches of both sides at the times of the reference with verdicts: an `Explainer`.
 
-    Returns
-    -------
-    dict of str to array
-        ``start`` and ``end`` of the frame (float64, seconds), ``reference_frequency`` and ``estimate_frequency``
-        (float64, Hz; NaN if not matched), and ``verdict``: ``hit``, ``missed`` or ``extra``. Frames without pitches are
-        left out.
+    Columns are ``start`` and ``end`` of the frame (seconds), ``reference_frequency`` and ``estimate_frequency`` (Hz;
+    NaN if not matched), and ``verdict``: ``hit``, ``missed`` or ``extra``. Frames without pitches are left out.
 
     Examples
     --------

@@ -115,11 +115,8 @@ class PatternComparison:
 class Layer:
     """Comparison of patterns by their occurrences.
 
-    Parameters
-    ----------
-    likeness : float64 (occurrences of the reference, occurrences of the estimate)
-    reference, estimate : int64 (patterns,)
-        Number of occurrences of each pattern.
+    `likeness` is that of the occurrences of both sides; `reference` and `estimate` are numbers of occurrences of each
+    pattern.
     """
 
     def __init__(self, likeness: Float, reference: Int, estimate: Int) -> None:
@@ -451,12 +448,9 @@ METRICS = (
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
     """Return each estimated pattern with the most similar reference pattern: an `Explainer`.
 
-    Returns
-    -------
-    dict of str to array
-        ``reference`` and ``estimate``, float64: numbers of the patterns from 1, NaN for none. ``likeness``, float64:
-        that of the two most similar occurrences. ``verdict``: ``hit`` if it reaches the threshold of the measure, else
-        ``extra``. Reference patterns without such an estimate follow as ``missed``, with their greatest likeness.
+    Columns are ``reference`` and ``estimate``: numbers of the patterns from 1, NaN for none; ``likeness``: that of the
+    two most similar occurrences; and ``verdict``: ``hit`` if it reaches the threshold of the measure, else ``extra``.
+    Reference patterns without such an estimate follow as ``missed``, with their greatest likeness.
 
     Examples
     --------

@@ -31,16 +31,7 @@ MS = "ms"
 
 
 def milliseconds(times: Float) -> Float:
-    """Convert to whole milliseconds like ``int(round(t, 3) * 1000)``, which may be too small by one.
-
-    Parameters
-    ----------
-    times : float64 (n,), seconds
-
-    Returns
-    -------
-    float64 (n,)
-        Whole numbers.
+    """Convert seconds to whole milliseconds like ``int(round(t, 3) * 1000)``, which may be too small by one.
 
     Examples
     --------
@@ -62,10 +53,6 @@ class LabelTimes(Shared):
     """Labels of pairs, and the time that they share.
 
     Pairs without a reference have no time.
-
-    Parameters
-    ----------
-    pairs : Pairs
     """
 
     def __init__(self, pairs: Pairs) -> None:
@@ -256,11 +243,8 @@ def evidence(
 ) -> dict[str, Column]:
     """Return the stretches between all boundaries, with the labels of both sides and verdicts.
 
-    Returns
-    -------
-    dict of str to array (stretches,)
-        ``start``, ``end`` (float64, seconds), ``reference``, ``estimate`` (labels in lower case, empty for none) and
-        ``verdict``, ``right`` or ``wrong``. The label accuracy is the share of right seconds.
+    Columns are ``start``, ``end`` (seconds), ``reference``, ``estimate`` (labels in lower case, empty for none) and
+    ``verdict``, ``right`` or ``wrong``. The label accuracy is the share of right seconds.
 
     Examples
     --------

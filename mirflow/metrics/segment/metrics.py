@@ -55,12 +55,8 @@ def clean_as_given(rows: Ragged) -> Cleaned:
 class FittedScores(kernel.PairScores):
     """Scores of pairs by mir_eval's rules.
 
-    Parameters
-    ----------
-    references, estimates : LabelledSpans
-        One row per pair, fitted to each other.
-    *ends : float64 (pairs,), seconds
-        Ends of the frames of each side, or once if they are equal.
+    Spans have one row per pair, fitted to each other. `ends` are those of the frames of each side, or once if they are
+    equal.
     """
 
     def __init__(self, references: kernel.LabelledSpans, estimates: kernel.LabelledSpans, *ends: Float) -> None:
@@ -467,13 +463,9 @@ def evidence(
 ) -> dict[str, Column]:
     """Return the boundaries of both sides, fitted to each other, with verdicts: an `Explainer`.
 
-    Metrics of functional labels return stretches between boundaries; see `functions.evidence`.
-
-    Returns
-    -------
-    dict of str to array
-        ``reference`` and ``estimate`` (float64, seconds; NaN if not matched), in order of time, and ``verdict``:
-        ``hit``, ``missed`` or ``extra``.
+    Columns are ``reference`` and ``estimate`` (seconds; NaN if not matched), in order of time, and ``verdict``:
+    ``hit``, ``missed`` or ``extra``. Metrics of functional labels return stretches between boundaries; see
+    `functions.evidence`.
 
     Examples
     --------

@@ -22,15 +22,7 @@ ONE_SIDE = "one side"
 
 
 class Lengths:
-    """Lengths of the unmodified segments of rows.
-
-    Parameters
-    ----------
-    start, end : float64 (segments,), seconds
-    code : int64 (segments,)
-        Numbers of labels, 0 or more.
-    counts : int64 (rows,)
-    """
+    """Lengths of the unmodified segments of rows, with numbers of labels from 0."""
 
     def __init__(self, start: Float, end: Float, code: Int, counts: Int) -> None:
         self.length, self.code, self.counts = end - start, code, counts

@@ -247,12 +247,8 @@ def to_ratios(energies: Energies) -> Float:
 def best_order(scores: Float) -> Int:
     """Find the permutation with the largest mean score: estimated source for each reference source, int64 (sources,).
 
-    With up to 7 sources, it is the first of several equally good permutations. If a score is NaN, it is the identity.
-
-    Parameters
-    ----------
-    scores : float64 (sources, sources)
-        Scores of each estimated source (rows) with each reference source (columns).
+    Scores are those of each estimated source (rows) with each reference source (columns). With up to 7 sources, it is
+    the first of several equally good permutations. If a score is NaN, it is the identity.
 
     Examples
     --------
@@ -286,15 +282,11 @@ _SIR = NAMES.index("sir")
 
 
 def measure_whole(references: ReferenceSources, estimates: Recording, permutation: bool) -> tuple[Float, Int]:
-    """Ratios of whole recordings.
+    """Ratios of whole recordings in dB, with rows as in `NAMES`, and the estimated source compared with each reference
+    source.
 
-    Returns
-    -------
-    ratios : float64 (5, sources), dB
-        Rows as in `NAMES`; NaN throughout if a sample is not finite.
-    order : int64 (sources,)
-        Estimated source compared with each reference source: with `permutation`, that of the permutation with the
-        largest mean SIR, else the one with the same index.
+    Ratios are NaN throughout if a sample is not finite. With `permutation`, sources are compared by the permutation
+    with the largest mean SIR, else by their index.
     """
     count = len(references.recording)
     order = np.arange(count)
@@ -325,25 +317,12 @@ def measure_frames(
     lags: int,
     mute: Sequence[int] = (),
 ) -> tuple[Float, Float]:
-    """Ratios of frames, each treated as a recording with its own filters.
+    """Ratios of frames, each treated as a recording with its own filters, in dB, and the order of each frame's sources.
 
-    Parameters
-    ----------
-    references, estimates : Recording
-    window, hop : int
-        Samples of a frame and between frames. With fewer than two frames, the whole recording is one frame.
-    permutation : bool
-        Whether each frame has its own permutation of the estimates.
-    lags : int
-        Taps of the filters.
-    mute : sequence of int
-        Estimated sources that are entirely silent.
-
-    Returns
-    -------
-    ratios : float64 (5, sources, frames), dB
-        NaN in frames in which another source is silent.
-    order : float64 (sources, frames)
+    `window` and `hop` are in samples. With fewer than two frames, the whole recording is one frame. With `permutation`,
+    each frame has its own permutation of the estimates. `lags` is the number of taps of the filters, and `mute` lists
+    the estimated sources that are entirely silent. Ratios, float64 (5, sources, frames), are NaN in frames in which
+    another source is silent.
     """
     count = (references.frames - window + hop) // hop
     if count < 2:
@@ -365,12 +344,7 @@ def measure_frames_with_one_filter(
 ) -> Float:
     """Ratios of frames with the filters of the whole recording, as in the fourth version of BSS Eval.
 
-    Parameters are those of `measure_frames`.
-
-    Returns
-    -------
-    float64 (5, sources, frames), dB
-        NaN in frames in which another source is silent.
+    Parameters and ratios are those of `measure_frames`.
     """
     recording = references.recording
     window = min(window, recording.frames)
@@ -417,19 +391,11 @@ _FAINTEST, _LOUDEST = 1e-100, 1e100
 
 @np.errstate(all="ignore")  # samples that are not finite are refused
 def scale_invariant(references: Recording, estimates: Recording, zero_mean: bool) -> Float:
-    """SI-SDR of each estimated source against each reference source.
+    """SI-SDR in dB of each estimated source (rows) against each reference source; all channels of a source share one
+    gain.
 
-    Parameters
-    ----------
-    references, estimates : Recording
-        Equal numbers of sources, channels and samples on both sides. All channels of a source share one gain.
-    zero_mean : bool
-        Whether to subtract the mean of each channel first.
-
-    Returns
-    -------
-    float64 (estimated sources, reference sources), dB
-        NaN if a reference is 0 after subtracting its mean.
+    Both sides have equal numbers of sources, channels and samples. With `zero_mean`, the mean of each channel is
+    subtracted first. NaN if a reference is 0 after that.
 
     Examples
     --------

@@ -30,22 +30,11 @@ class SpectralDistances:
 
 
 def spectral_distances(references: Recording, estimates: Recording, floor: float) -> SpectralDistances:
-    """Distances of the magnitude spectra of each source.
+    """Distances of the magnitude spectra of each source; NaN if a recording is too short to be mirrored.
 
     Frames are centred on multiples of the hop, signals are mirrored at their ends, and windows are periodic Hann
-    windows.
-
-    Parameters
-    ----------
-    references, estimates : Recording
-        Equal numbers of sources, channels and samples on both sides.
-    floor : float
-        Smallest square of a magnitude.
-
-    Returns
-    -------
-    SpectralDistances
-        NaN if a recording is too short to be mirrored.
+    windows. Both sides have equal numbers of sources, channels and samples; `floor` is the smallest square of a
+    magnitude.
 
     References
     ----------

@@ -33,16 +33,7 @@ def _difference(what: str, block: NoteBatch, matches: Matches) -> Float:
 
 
 def statistic_of(differences: Float, pair: Int, number: Int, statistic: str) -> Float:
-    """Compute a statistic of the differences of each pair: float64 (pairs,), NaN without differences.
-
-    Parameters
-    ----------
-    differences : float64 (n,)
-        Differences, sorted by pair.
-    pair : int64 (n,)
-    number : int64 (pairs,)
-    statistic : str
-        One of `STATISTICS`, or ``mean``.
+    """Compute a statistic of the differences of each pair, sorted by pair: float64 (pairs,), NaN without differences.
 
     Examples
     --------

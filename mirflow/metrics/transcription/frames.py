@@ -70,14 +70,9 @@ Compared = tuple[ActivePitches, ActivePitches]
 
 
 def compare(reference: Spans, estimate: Spans, contained: bool = True) -> Compared:
-    """Find the times at which pitches are active on each side, and on both.
+    """Find the times at which pitches are active on each side, and on both; stretches are sorted by pair.
 
-    Parameters
-    ----------
-    reference, estimate : Spans
-        Sorted by pair.
-    contained : bool
-        Whether a pitch stays active after a stretch that is contained in a longer one.
+    If `contained`, a pitch stays active after a stretch that is contained in a longer one.
 
     Examples
     --------
@@ -155,21 +150,10 @@ Levels = tuple[Int, Float, Float, list[Int]]
 
 
 def levels(key: tuple[Int, Int], start: Float, end: Float, weights: tuple[Int, ...]) -> Levels:
-    """Sum the weights of simultaneous stretches.
+    """Sum the weights of simultaneous stretches with equal keys (pair and others).
 
-    Parameters
-    ----------
-    key : tuple of int64 (n,)
-        Pair and further keys that must agree for stretches to be added.
-    start, end : float64 (n,)
-    weights : tuple of int64 (n,)
-
-    Returns
-    -------
-    place : int64 (m,)
-        Index of a stretch with the same key, for each piece between neighbouring times with nonzero sums.
-    start, end : float64 (m,)
-    sums : list of int64 (m,)
+    Returns, for each piece between neighbouring times with nonzero sums, the index of a stretch with the same key,
+    start, end, and the sums.
     """
     voice, size = voices_of(*key), len(start)
     order, voice, times = by_group_and_time(np.concatenate([voice, voice]), np.concatenate([start, end]))
@@ -188,21 +172,15 @@ def levels(key: tuple[Int, Int], start: Float, end: Float, weights: tuple[Int, .
 
 @dataclass(frozen=True)
 class Activity:
-    """Sums over the active pitches of pairs, in seconds times pitches: float64 (pairs,).
-
-    Parameters
-    ----------
-    hits, reference, estimate
-        Time that pitches are active on both sides, and on each side.
-    fewer, more
-        Integrals of the smaller and the larger number of simultaneous pitches of both sides.
-    """
+    """Sums over the active pitches of pairs, in seconds times pitches: float64 (pairs,)."""
 
     hits: Float
     reference: Float
     estimate: Float
+    """Time that pitches are active on both sides, and on each side."""
     fewer: Float
     more: Float
+    """Integrals of the smaller and the larger number of simultaneous pitches of both sides."""
 
 
 def hits_and_sides(found: Compared, pairs: int) -> tuple[Float, Float, Float]:
@@ -221,13 +199,7 @@ Counted = tuple[Int, Int, Float, Float, Int, Int]
 def count_active(found: Compared, group: Callable[[Int], Int]) -> Counted:
     """Count the simultaneous active pitches of each side by group of pitches.
 
-    Returns
-    -------
-    pair, pitch : int64 (m,)
-        `pitch` is one of the group.
-    start, end : float64 (m,)
-    reference, estimate : int64 (m,)
-        Counts, not both 0.
+    Returns pair, a pitch of the group, start, end, and counts of both sides, which are not both 0: (m,) each.
     """
     pair, pitch, start, end = _joined(found)
     ours = np.repeat(np.array([1, 0]), [len(side.pair) for side in found])

@@ -83,13 +83,7 @@ Parts = tuple[tuple[str, Rule], ...]
 
 
 def parts_of(measure: Measure, part: str = "") -> Parts:
-    """Parts of the notes used by a measure, with its conditions.
-
-    Parameters
-    ----------
-    part : str
-        Default part of measures that do not define one; empty: all notes.
-    """
+    """Parts of the notes used by a measure, with its conditions; `part` is the default part, empty: all notes."""
     rule, needs = rule_of(measure), measure.metric.needs
     if needs not in OF_PROGRAMS:
         return ((LENGTHENED if needs == LENGTHENED else part, rule),)
@@ -176,14 +170,8 @@ class Matches:
 class NoteBatch(Shared):
     """Pairs of transcriptions with cached results.
 
-    Parameters
-    ----------
-    reference, estimate : Notes
-        Notes of the same pairs.
-    with_velocity : bool (pairs,) or None
-        Pairs whose velocities are all known; None: all.
-    usual : str
-        Default part of the notes used by metrics; empty: all.
+    `with_velocity` marks the pairs whose velocities are all known (None: all); `usual` is the default part of the
+    notes.
     """
 
     def __init__(
@@ -440,14 +428,8 @@ def show_notes(
 ) -> dict[str, Column]:
     """Tabulate the notes of a pair with verdicts; see :func:`mirflow.metrics.transcription.metrics.evidence`.
 
-    Parameters
-    ----------
-    rows : (Ragged, Ragged)
-        Reference and estimate, with a single row each.
-    matched, others : (int64 (n,), int64 (m,))
-        Indices of matched notes on both sides, and of notes that are missed or extra.
-    shown_as : mapping of str to str
-        See `SHOWN`.
+    Both sides have a single row. Indices of both sides are those of matched notes, and of notes that are missed or
+    extra.
     """
     (hits, right), (missed, extra) = matched, others
     shown: dict[str, Column] = {}

@@ -282,22 +282,11 @@ def evidence(
 ) -> dict[str, Column]:
     """Return the notes of both sides with verdicts: an `Explainer` for measures without dims and velocities.
 
-    Parameters
-    ----------
-    part : str
-        See `score`.
-    keeping : callable
-        Cleaner of both sides.
-    resolve : callable
-        Function from clean notes to those that are compared.
-
-    Returns
-    -------
-    dict of str to array
-        ``reference`` and ``estimate`` (onsets, float64, seconds; NaN if not matched), in order of time,
-        ``reference_end`` and ``estimate_end`` (float64, seconds), ``reference_pitch`` and ``estimate_pitch`` (float64,
-        Hz), ``reference_program`` and ``estimate_program`` for measures of programs, and ``verdict``: ``hit``,
-        ``missed`` or ``extra``. For active pitches, see `frames.evidence`.
+    `part` is that of `score`, `keeping` the cleaner of both sides, and `resolve` makes the notes that are compared from
+    clean ones. Columns are ``reference`` and ``estimate`` (onsets in seconds; NaN if not matched), in order of time,
+    ``reference_end`` and ``estimate_end`` (seconds), ``reference_pitch`` and ``estimate_pitch`` (Hz),
+    ``reference_program`` and ``estimate_program`` for measures of programs, and ``verdict``: ``hit``, ``missed`` or
+    ``extra``. For active pitches, see `frames.evidence`.
 
     Examples
     --------

@@ -52,11 +52,6 @@ def cut_overlaps(row: Int, pitch: Int, start: Float, end: Float) -> Float:
 
     Simultaneous notes are ordered by their ends, so that all but the last have zero length.
 
-    Parameters
-    ----------
-    row, pitch : int64 (notes,)
-    start, end : float64 (notes,)
-
     Examples
     --------
     >>> zeros = np.zeros(2, dtype=np.int64)
@@ -101,13 +96,7 @@ def decode(row: Int, pitch: Int, start: Float, end: Float, velocity: Float, hop:
     later notes overwrite earlier ones. A note is decoded at each first frame that does not follow another one, and
     lasts until a frame with neither of these labels. Its velocity is the mean over all its first frames.
 
-    Parameters
-    ----------
-    row, pitch : int64 (notes,)
-        Notes of a row are written in order.
-    start, end : float64 (notes,), seconds
-    velocity : float64 (notes,)
-    hop : float, seconds
+    Notes of a row are written in order; times and hop are in seconds.
 
     References
     ----------
@@ -156,14 +145,8 @@ def decode(row: Int, pitch: Int, start: Float, end: Float, velocity: Float, hop:
 def _mean_velocity(onsets: Int, written: Int, velocity: Float, begins: Int, stop: Int) -> Float:
     """Mean velocity over the first frames within each note; for simultaneous notes, that of the last in the file.
 
-    Parameters
-    ----------
-    onsets : int64 (n,)
-        Runs of first frames.
-    written, velocity : (notes,)
-        First frame of each note of the file and its velocity, the last note first.
-    begins, stop : int64 (decoded,)
-        First frame of each decoded note, and the frame after its last.
+    `onsets` are runs of first frames, `written` and `velocity` the first frame and velocity of each note of the file,
+    the last note first. A decoded note lasts from the frame `begins` to before `stop`.
     """
     cells, last = np.unique(written, return_index=True)
     values = velocity[last][np.searchsorted(cells, onsets)]
