@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
 
 import numpy as np
 
 from ..errors import InvalidAnnotationError
-from ..ragged import Column, Int, Ragged
+from ..ragged import Column, Int, Ragged, offsets_of
 from .schema import KINDS, Kind
 
 if TYPE_CHECKING:
@@ -306,6 +306,24 @@ def stack_levels(levels: Sequence[Annotation], files: Sequence[str] = ()) -> Ann
     if not counts.any():
         counts = counts[:0]
     return Annotation("hierarchy", columns, labels, (counts,), lines, levels[0].attrs, tuple(files))
+
+
+def split_levels(hierarchy: Annotation) -> list[Annotation]:
+    """Split a hierarchy into the segmentations of its levels, from the coarsest to the finest.
+
+    Examples
+    --------
+    >>> columns = {"start": np.array([0.0, 0.0, 1.0]), "end": np.array([2.0, 1.0, 2.0])}
+    >>> whole, parts = split_levels(Annotation("hierarchy", columns, ["A", "a", "b"], (np.array([1, 2]),)))
+    >>> whole.labels, parts.labels
+    (['A'], ['a', 'b'])
+    """
+    levels = []
+    for first, end in pairwise(offsets_of(hierarchy.inner_counts[0]).tolist()):
+        columns = {name: column[first:end] for name, column in hierarchy.columns.items()}
+        labels = None if hierarchy.labels is None else hierarchy.labels[first:end]
+        levels.append(Annotation(hierarchy.schema.level, columns, labels))
+    return levels
 
 
 def intervals_of_text(text: Annotation) -> Annotation:

@@ -20,6 +20,7 @@ from matplotlib.colors import LinearSegmentedColormap, LogNorm, to_rgba
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import Formatter, FuncFormatter, MultipleLocator
 
+from ..annotations.annotation import split_levels
 from ..errors import AnnotationError
 from ..theory.pitch import hz_to_midi, midi_to_hz
 from .pair import documented
@@ -694,12 +695,8 @@ def _labels(one: Annotation) -> list[str]:
 
 
 def _draw_hierarchy(one: Annotation, ax: Axes | None, kwargs: dict[str, Any]) -> Axes:
-    ends = np.cumsum(one.inner_counts[0])[:-1]
-    parts = np.split(np.arange(len(one.columns["start"])), ends)
-    labels = _labels(one)
-    return hierarchy(
-        [_spans(one)[part] for part in parts], [[labels[at] for at in part] for part in parts], ax=ax, **kwargs
-    )
+    levels = split_levels(one)
+    return hierarchy([_spans(level) for level in levels], [_labels(level) for level in levels], ax=ax, **kwargs)
 
 
 def _draw_frames(one: Annotation, ax: Axes | None, kwargs: dict[str, Any]) -> Axes:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...annotations.annotation import Annotation
+from ...annotations.annotation import Annotation, split_levels
 from ...ragged import Bool, Column, Float, Int
 from ...theory.chords import encode_vocabulary
 from ...theory.general_midi import STAFF, staff_row
@@ -136,13 +136,9 @@ def _draw_intervals(lanes: Lanes, one: Annotation, at: float, room: tuple[float,
 
 
 def _draw_hierarchy(lanes: Lanes, one: Annotation, at: float) -> None:
-    ends = np.concatenate([[0], np.cumsum(one.inner_counts[0])])
-    levels = len(ends) - 1
-    height = (TOP + BOTTOM) / max(1, levels)
-    for level in range(levels):
-        inside = slice(int(ends[level]), int(ends[level + 1]))
-        columns = {name: column[inside] for name, column in one.columns.items()}
-        part = Annotation(one.schema.level, columns, (one.labels or [])[inside] or None)
+    levels = split_levels(one)
+    height = (TOP + BOTTOM) / max(1, len(levels))
+    for level, part in enumerate(levels):
         _draw_intervals(lanes, part, at, (TOP - level * height, height))
 
 
