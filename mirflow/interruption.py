@@ -25,13 +25,7 @@ THREAD_SECONDS = 5.0
 
 
 class Interrupted(BaseException):
-    """A signal that ends the command.
-
-    Parameters
-    ----------
-    number : int
-        Of the signal.
-    """
+    """A signal that ends the command."""
 
     def __init__(self, number: int = signal.SIGINT) -> None:
         self.number = number

@@ -34,14 +34,7 @@ def lazy_variable(
 ) -> xr.Variable:
     """A variable that is read on access; only the selection is read.
 
-    Parameters
-    ----------
-    dims : sequence of str
-    shape : tuple of int
-    dtype : dtype
-    read : callable
-        Reads a product of places.
-    attrs : mapping or None
+    `read` reads a product of places.
 
     Examples
     --------
@@ -64,12 +57,6 @@ def plain_variable(dims: Sequence[Hashable], values: Any, attrs: Mapping[Any, An
     ``xr.Variable(dims, values)``, or a tuple passed to a dataset, imports ``dask.array`` to check the type of the
     values, which takes as long as importing xarray. Dates are converted as usual.
 
-    Parameters
-    ----------
-    dims : sequence of str
-    values : array
-    attrs : mapping or None
-
     Examples
     --------
     >>> plain_variable(("x",), np.arange(3)).values.tolist()
@@ -81,14 +68,8 @@ def plain_variable(dims: Sequence[Hashable], values: Any, attrs: Mapping[Any, An
 def plain_dataset(
     variables: Mapping[str, Sequence[Any]], coords: Mapping[str, Any], attrs: Mapping[Any, Any] | None = None
 ) -> xr.Dataset:
-    """A dataset of numpy arrays, made without importing ``dask.array``.
-
-    Parameters
-    ----------
-    variables : mapping of str to (dims, array) or (dims, array, attrs)
-    coords : mapping of str to array, or (dim, array)
-        An array alone lies along the dim of its name.
-    attrs : mapping or None
+    """Make a dataset of numpy arrays without importing ``dask.array``; a coordinate alone lies along the dim of its
+    name.
 
     Examples
     --------

@@ -107,32 +107,17 @@ def check_paths(
 ) -> Iterator[FileCheck]:
     """Check files, and all annotation files in folders and their subfolders.
 
-    Parameters
-    ----------
-    paths : iterable of path
-    task : str or None
-        Task of the annotations. None: by the namespaces of a JAMS file; ``.lab`` files then count as chords, ``.key``
-        files as keys, MIDI files as transcriptions, audio files as sources; other files are skipped with a note.
-    convention : str or None
-        Convention whose rules define errors; None: the task's default.
-    schema : bool
-        Whether to validate JAMS files against the schemas of the jams library.
-    annotator : str, int or None
-        Annotator in JAMS files with several; None: all of them.
-    reference : path or None
-        Reference of the paths, a file for a file and a folder for a folder, to warn about estimates whose times hardly
-        match it.
-    role : {"reference", "estimate"} or None
-        Role of the files. References are also scored against themselves, and unusual annotations are noted. None:
-        estimates if a reference is given, otherwise references.
-    **options
-        Options of reading the files, as for :func:`mirflow.load`, and the reference; with the prefix ``reference_``,
-        only the reference.
+    Without a task, it follows from the namespaces of a JAMS file; ``.lab`` files then count as chords, ``.key`` files
+    as keys, MIDI files as transcriptions, audio files as sources; other files are skipped with a note. The convention,
+    by default the task's, defines errors. With `schema`, JAMS files are validated against the schemas of the jams
+    library. Without an annotator, all those of JAMS files are checked.
 
-    Yields
-    ------
-    FileCheck
-        One per file, including clean ones, with its problems sorted by line; one per track of a pack.
+    The reference, a file for a file and a folder for a folder, gives warnings about estimates whose times hardly match
+    it. References are also scored against themselves, and unusual annotations are noted. Without a role, files are
+    estimates if a reference is given, otherwise references. Options of reading are those of :func:`mirflow.load`, also
+    for the reference; with the prefix ``reference_``, only for the reference.
+
+    Yields a `FileCheck` per file, including clean ones, with its problems sorted by line; one per track of a pack.
     """
     given = list(map(Path, paths))
     is_reference = reference is None if role is None else role == "reference"

@@ -131,10 +131,7 @@ def _import_file(path: str) -> ModuleType:
 def digest_of(module: ModuleType, found: Any = None) -> str:
     """Digest of the source of a module, and of the file of a function that it has imported from elsewhere.
 
-    Returns
-    -------
-    str
-        16 hexadecimal digits; empty where there is no source.
+    16 hexadecimal digits; empty without a source.
     """
     files = [getattr(module, "__file__", None)]
     with suppress(TypeError):
@@ -170,13 +167,7 @@ def _path_in(name: str) -> str:
 
 
 def describe_error(error: BaseException, module: str = "") -> str:
-    """An error in one line, with the file and line where it was raised: of several places the last one in a module.
-
-    Parameters
-    ----------
-    error : BaseException
-    module : str
-        Path of the module; empty: the last place of all counts.
+    """Describe an error in one line, with the file and line where it was raised: the last one in a module, if given.
 
     Examples
     --------

@@ -23,10 +23,7 @@ SLOW_SECONDS = 0.5
 class Progress:
     """Counts the tracks that are done; this one shows nothing.
 
-    Parameters
-    ----------
-    stream : file or None
-        Where messages and the state are shown.
+    Messages and the state are shown on a stream.
     """
 
     stage_seconds = 0.0
@@ -155,10 +152,7 @@ _REFRESH_SECONDS = 0.1
 class NotebookBar(Progress):
     """A bar below a cell of a notebook, updated in place; the number of tracks stays there.
 
-    Parameters
-    ----------
-    delay : float
-        Seconds after which the tracks are shown; 0: at once, and stages too.
+    Tracks are shown after a delay in seconds; 0: at once, and stages too.
     """
 
     def __init__(self, delay: float = SLOW_SECONDS) -> None:
@@ -208,12 +202,9 @@ def progress_for(stream: TextIO | None = None, quiet: bool = False) -> Progress:
 
 
 def progress_of(wanted: bool | Progress | None) -> Progress:
-    """The progress that a function of Python shows.
+    """Return the progress that a function of Python shows.
 
-    Parameters
-    ----------
-    wanted : bool, Progress or None
-        True: wherever it runs. None: on a terminal or in a notebook, as soon as the work takes time.
+    True: wherever it runs. None: on a terminal or in a notebook, as soon as the work takes time.
     """
     if isinstance(wanted, Progress):
         return wanted

@@ -17,15 +17,7 @@ _EXTENSIONS: dict[str, tuple[str, str]] = {}
 
 
 def extend(name: str, module: str, made: str) -> None:
-    """Give the accessors an attribute that lies above them.
-
-    Parameters
-    ----------
-    name : str
-        The attribute.
-    module, made : str
-        Module and name of a function of the dataset or tree, or of a class.
-    """
+    """Give the accessors an attribute that lies above them, made by a class or a function of the dataset or tree."""
     _EXTENSIONS[name] = (module, made)
 
 

@@ -133,15 +133,10 @@ class EvaluationRules:
         tracks: Sequence[str] | None = None,
         cautions: Iterable[Caution] = (),
     ) -> xr.Dataset:
-        """The scores of blocks in the form of a group of a store.
+        """Return the scores of blocks in the form of a group of a store.
 
-        Parameters
-        ----------
-        parts : iterable of Cells
-        systems, tracks : sequence of str or None
-            Names in the order of the dataset; None: in order of appearance.
-        cautions : iterable of Caution
-            Warnings about the meaning of the scores.
+        Names of systems and tracks are in the order of the dataset; None: in order of appearance. Cautions are warnings
+        about the meaning of the scores.
         """
         scalars = tuple(str(measure) for measure in self.measures if not measure.metric.dims)
         cells = concatenate_cells([no_cells(scalars), *parts])

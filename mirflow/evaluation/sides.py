@@ -47,15 +47,7 @@ ESTIMATE = "estimate"
 
 
 def work_of(track: str, reference: Source | None, estimates: Mapping[str, Source | None]) -> TrackWork:
-    """The work of one track: its reference, and the estimate of each system.
-
-    Parameters
-    ----------
-    track : str
-    reference : Source or None
-    estimates : mapping of str to Source or None
-        By system.
-    """
+    """Return the work of one track: its reference, and the estimate of each system."""
     references = () if reference is None else (Reference(reference),)
     return TrackWork(track, references, tuple(estimates), tuple(estimates.values()), (0,) * len(estimates))
 
@@ -116,14 +108,10 @@ class RowSource(MemorySource):
 
 
 def sources_of(value: Any, task: str, side: str) -> Sources:
-    """The source of each track of one side.
+    """Find the source of each track of one side (``reference`` or ``estimate``, for messages).
 
-    Parameters
-    ----------
-    value : collection, dataset of one, table with a column ``track``, or mapping of tracks to annotations
-    task : str
-    side : str
-        ``reference`` or ``estimate``, for messages.
+    The value is a collection, the dataset of one, a table with a column ``track``, or a mapping of tracks to
+    annotations.
     """
     if _is_collection_dataset(value):
         value = to_plain(value, task)
@@ -166,15 +154,10 @@ def _of_table(table: LongTable, system: str, task: str, side: str) -> Sources:
 
 
 def systems_of(value: Any, task: str, tracks: Iterable[str]) -> dict[str, Sources]:
-    """The sources of the estimates, by system and track.
+    """Find the sources of the estimates, by system and track.
 
-    Parameters
-    ----------
-    value
-        As for `sources_of`; a table may have a column ``system``, and a mapping may be one of systems to estimates.
-    task : str
-    tracks : iterable of str
-        Those of the references.
+    Values are those of `sources_of`; a table may have a column ``system``, and a mapping may be one of systems to
+    estimates. `tracks` are those of the references.
     """
     kind = kind_of(task)
     if is_table(value):
@@ -219,13 +202,9 @@ def holds_tracks(value: Any, kind: Kind) -> bool:
 
 
 def stream(pairs: Iterable[Any], task: str) -> Iterator[TrackWork]:
-    """The work of each of an iterable of pairs, one after the other.
+    """Yield the work of each pair, one after the other; None for a side that is missing.
 
-    Parameters
-    ----------
-    pairs : iterable of (track, reference, estimate) or (track, system, reference, estimate)
-        None for a side that is missing.
-    task : str
+    Pairs are (track, reference, estimate) or (track, system, reference, estimate).
     """
     seen: set[tuple[str, str]] = set()
     last = "before any track"

@@ -159,15 +159,10 @@ def variables_of(text: str) -> frozenset[str]:
 
 
 def parse_document(text: str, environment: Mapping[str, str] | None = None, *, foreign: bool = False) -> Document:
-    """The contents of YAML text.
+    """Parse the contents of YAML text.
 
-    Parameters
-    ----------
-    text : str
-    environment : mapping or None
-        Values of ``${NAME}``; None: the environment of this process.
-    foreign : bool
-        Whether the text came from elsewhere and sees no environment.
+    `environment` has values of ``${NAME}``; None: the environment of this process. Text that is `foreign` came from
+    elsewhere and sees no environment.
 
     Examples
     --------

@@ -126,24 +126,11 @@ def draft_pipeline(
     estimates: Collection[str] = (),
     place: str | Path | None = None,
 ) -> str:
-    """Write the text of a pipeline file for the annotations in a folder.
+    """Write the text of a pipeline file for the annotations in a folder, its root.
 
-    The two sides are recognised by names of folders and files (``reference``, ``gt``, ``estimates``, ``systems``, ...),
-    tasks by the contents of files and names of folders. Comments name what was found and what is uncertain.
-
-    Parameters
-    ----------
-    folder : path
-        The root of the pipeline.
-    reference, estimates : collection of str
-        Names of folders that hold references, or estimates, beside the usual ones.
-    place : path or None
-        The folder of the file; None: `folder`.
-
-    Returns
-    -------
-    str
-        YAML, for a file in `place`.
+    The two sides are recognised by names of folders and files (``reference``, ``gt``, ``estimates``, ``systems``, ...)
+    and by those given, tasks by the contents of files and names of folders. Comments name what was found and what is
+    uncertain. `place` is the folder of the file; None: `folder`.
     """
     root = Path(folder)
     files = list(_list_files(root))

@@ -248,20 +248,10 @@ def plan_pipeline(
 
 
 def import_plugins(document: Document, folder: Path, problems: list[Problem]) -> dict[str, str]:
-    """Import the modules of a pipeline or campaign that declare tasks and readers.
+    """Import the modules of a pipeline or campaign that declare tasks and readers; failures are added to `problems`.
 
-    Parameters
-    ----------
-    document : Document
-    folder : Path
-        Folder that paths of Python files are relative to.
-    problems : list of Problem
-        What cannot be imported is added.
-
-    Returns
-    -------
-    dict of str to str
-        Absolute paths of files, or names of modules, with the digests of their sources.
+    Paths of Python files are relative to `folder`. Returns absolute paths of files, or names of modules, with the
+    digests of their sources.
     """
     listed = document.data.get("plugins") if isinstance(document.data, Mapping) else None
     found: dict[str, str] = {}

@@ -111,13 +111,7 @@ class ClassesKey(Shorthand):
         return self
 
     def read(self, root: str | Path) -> Classes:
-        """Read the classes, from the file if one is named.
-
-        Raises
-        ------
-        AnnotationError
-            If the file cannot be read or understood.
-        """
+        """Read the classes, from the file if one is named."""
         return self._written() if self.path is None else read_classes(Path(root, self.path), self.path)
 
     def _written(self) -> Classes:
@@ -425,16 +419,10 @@ class Resolved:
 
 
 def resolve(evaluation: Evaluation, root: str, folder: str | None) -> Resolved | list[Trouble]:
-    """The records that an evaluation names, or everything that is wrong with its names.
+    """Return the records that an evaluation names, or everything that is wrong with its names.
 
-    Parameters
-    ----------
-    evaluation : Evaluation
-    root : str
-        Folder that paths of annotations are relative to.
-    folder : str or None
-        Folder that paths of Python files are relative to; None: grid and measures, on which the files do not depend,
-        are left out.
+    Paths of annotations are relative to `root`, those of Python files to `folder`; None: grid and measures, on which
+    the files do not depend, are left out.
     """
     troubles: list[Trouble] = []
     try:

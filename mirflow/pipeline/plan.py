@@ -173,21 +173,11 @@ def _mix(values: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]) -> np.ndarray
 
 
 def stale_cells(plan: EvaluationPlan, before: GroupContent | None, force: bool = False) -> Stale:
-    """Find the cells that have to be computed.
+    """Find the cells that have to be computed; all of them with `force`.
 
-    Parameters
-    ----------
-    plan : EvaluationPlan
-    before : GroupContent or None
-        What the store holds, with the measures' signatures among its attributes; None: nothing.
-    force : bool
-        Compute every cell again.
-
-    Returns
-    -------
-    Stale
-        A cell is reused if its files' stamps are those of the stored cell, every measure of the plan is stored under
-        the same signature, and its outcome was not one that another try may change.
+    A stored cell is reused if its files' stamps are the same, every measure of the plan is stored under the same
+    signature, and its outcome is not one that another try may change. `before` is the content of the store; None:
+    nothing.
     """
     shape = plan.shape
     if before is None:

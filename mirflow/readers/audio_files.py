@@ -29,16 +29,8 @@ class FileSignal:
 
     Samples are float64 from -1 to 1: integers of n bits are divided by ``2 ** (n - 1)``. The file is opened at the
     first read and stays open. The last block is kept, so that reading consecutive or overlapping blocks does not seek.
-    Threads may share a signal; a pickled signal opens its file again.
-
-    Parameters
-    ----------
-    path : str
-        Absolute if other processes read the file.
-    name : str
-        Name in messages; defaults to the path.
-    max_bytes : int or None
-        Larger files are refused.
+    Threads may share a signal; a pickled signal opens its file again, so its path should be absolute. Files larger than
+    `max_bytes` are refused.
 
     Examples
     --------
@@ -83,13 +75,7 @@ class FileSignal:
         return self._frames
 
     def read(self, start: int, stop: int) -> Float:
-        """Samples `start` to `stop` of all channels: float64 (channels, stop - start).
-
-        Raises
-        ------
-        UnreadableError
-            If they cannot be read: the file is damaged there, or was changed since its header was read.
-        """
+        """Samples `start` to `stop` of all channels: float64 (channels, stop - start)."""
         if stop <= start:
             return np.zeros((self._channels, 0))
         with self._lock:

@@ -107,20 +107,9 @@ def parse_billboard(
 ) -> Annotation:
     """Read chords, sections, beats or downbeats from a file of the McGill Billboard project.
 
-    Parameters
-    ----------
-    data : bytes
-    reading : Reading
-        The task is ``chord``, ``segment`` (letters, or functions with ``columns: {label: function}``), ``beat`` (with
-        positions in the bar) or ``downbeat`` (bars).
-    name : path
-        Name of the file in messages, and its ``source``.
-
-    Returns
-    -------
-    Annotation
-        Of kind ``intervals`` or ``events``. Silence and passages without harmony are ``N``; pauses, phrases without
-        chords and passages too fast to notate are ``X``.
+    Tasks are ``chord``, ``segment`` (letters, or functions with ``columns: {label: function}``), ``beat`` (with
+    positions in the bar) and ``downbeat`` (bars). Silence and passages without harmony are ``N``; pauses, phrases
+    without chords and passages too fast to notate are ``X``.
 
     Examples
     --------

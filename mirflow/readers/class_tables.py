@@ -24,15 +24,9 @@ _DEEPEST = 100
 def read_classes(path: str | os.PathLike[str], name: str = "") -> Classes:
     """Read the classes in a file.
 
-    Parameters
-    ----------
-    path : path
-        A table with a header, separated by commas, or by tabs if the name ends in ``.tsv``: a column ``class`` for
-        names; ``class`` and ``parent`` for a tree, whose top classes have no parent; or ``from``, ``to`` and
-        ``credit`` for the credit of an estimate ``to`` if the reference is ``from``. A file without such a header
-        holds one name per line.
-    name : str
-        Name of the file in messages; defaults to its path.
+    It is a table with a header, separated by commas, or by tabs if the name ends in ``.tsv``: a column ``class`` for
+    names; ``class`` and ``parent`` for a tree, whose top classes have no parent; or ``from``, ``to`` and ``credit`` for
+    the credit of an estimate ``to`` if the reference is ``from``. A file without such a header holds one name per line.
     """
     where = os.fspath(path)
     name = name or where

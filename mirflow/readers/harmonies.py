@@ -59,23 +59,11 @@ _SEVENTHS_MAJOR, _SEVENTHS_MINOR = ("I", "ii", "iii", "IV", "V", "vi"), ("iv", "
 
 
 def parse_score(data: bytes, reading: Reading, format: str, name: str | Path = "<bytes>") -> Annotation:
-    """Read chords or keys from the bytes of a score.
+    """Read chords or keys from the bytes of a score: MusicXML, perhaps compressed, or kern.
 
-    Parameters
-    ----------
-    data : bytes
-        MusicXML, perhaps compressed, or kern.
-    reading : Reading
-        The task is ``chord`` (harmonies, or a spine ``**harm``), ``key`` or ``local_key`` (key signatures with a mode,
-        or key designations such as ``*C:``); `score_tempo` replaces the tempo marks.
-    format : {"musicxml", "kern"}
-    name : path
-        Name of the file in messages, and its ``source``.
-
-    Returns
-    -------
-    Annotation
-        Of kind ``intervals`` or ``key``. Each chord or key lasts until the next one, the last one until the end.
+    Tasks are ``chord`` (harmonies, or a spine ``**harm``), ``key`` and ``local_key`` (key signatures with a mode, or
+    key designations such as ``*C:``); `score_tempo` replaces the tempo marks. Each chord or key lasts until the next
+    one, the last one until the end.
     """
     if reading.task not in ("chord", "key", "local_key"):
         raise InvalidAnnotationError(

@@ -657,12 +657,7 @@ def _namespace(annotation: Annotation, task: str | None, namespace: str | None) 
 
 
 def observations_of(annotation: Annotation, namespace: str, duration: float) -> list[Observation]:
-    """The observations of an annotation.
-
-    Parameters
-    ----------
-    duration : float, seconds
-        Duration of the track, for a key or a tempo.
+    """Return the observations of an annotation; the duration of the track, in seconds, is that of a key or a tempo.
 
     Examples
     --------

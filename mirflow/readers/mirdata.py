@@ -72,16 +72,9 @@ def convert(value: Any, reading: Reading, annotator: str | int | None = None) ->
     """Convert an object of mirdata to an annotation, in seconds and Hz.
 
     Events keep only the starts of their intervals. Confidences become velocities of notes, if that is their unit, or
-    saliences of tempi. Labels of beats are positions in the bar.
-
-    Parameters
-    ----------
-    value : object of mirdata.annotations, str, number, or sequence of str
-        A str is a key or a class, a sequence of str holds tags, and a number is a tempo.
-    reading : Reading
-        Kind of annotation, and the selection of beats.
-    annotator : str, int or None
-        For a `MultiAnnotator`: an id, or a position among the annotators of the track.
+    saliences of tempi. Labels of beats are positions in the bar. A str is a key or a class, a sequence of str holds
+    tags, and a number is a tempo. For a `MultiAnnotator`, `annotator` is an id, or a position among the annotators of
+    the track.
     """
     if type(value).__name__ == "MultiAnnotator":
         value = _choose_annotator(value, annotator)

@@ -101,18 +101,12 @@ def is_object(thing: object) -> bool:
 
 
 def to_annotation(thing: Any, task: str, **options: Any) -> Annotation:
-    """Convert an object to an annotation, by its type.
+    """Convert an object to an annotation of a task or a kind, by its type.
 
-    Parameters
-    ----------
-    thing : object
-        An `Annotation`, xr.Dataset, object of jams, pretty_midi or mirdata, path, table, mapping of columns, tuple of
-        the arguments of mir_eval's functions, or the first of these arguments. A str is a path, except for tasks whose
-        annotations are text (``key``, ``classification``); in ``lyrics``, it is a path if it ends in a suffix.
-    task : str
-        A task or a kind.
-    **options
-        Options of reading, for paths and objects of jams.
+    It is an `Annotation`, xr.Dataset, object of jams, pretty_midi or mirdata, path, table, mapping of columns, tuple of
+    the arguments of mir_eval's functions, or the first of these arguments. A str is a path, except for tasks whose
+    annotations are text (``key``, ``classification``); in ``lyrics``, it is a path if it ends in a suffix. Options of
+    reading are those of paths and objects of jams.
 
     Examples
     --------

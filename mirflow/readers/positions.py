@@ -35,14 +35,8 @@ _MOST = 32
 def select_beats(annotation: Annotation, select: Select | None, name: str | Path) -> Annotation:
     """Select beats of a file, and drop the column ``bar``.
 
-    Parameters
-    ----------
-    annotation : Annotation
-        Events with positions in the bar as labels, and perhaps a column ``bar`` with bar numbers.
-    select : {"all", "downbeat", "bar_start", "bar_end"} or None
-        None: the downbeats if there are positions, otherwise all.
-    name : path
-        Name of the file in messages.
+    Events have positions in the bar as labels, and perhaps a column ``bar`` with bar numbers. None selects the
+    downbeats if there are positions, otherwise all.
 
     Examples
     --------

@@ -221,17 +221,9 @@ def write_readings(
     sources: Iterable[tuple[Source, Mapping[str, str]]],
     problems: Sequence[tuple[Sequence[str], str]] = (),
 ) -> None:
-    """Read sources one by one and store their annotations.
+    """Read sources one by one and store their annotations in a new file, whose name ends in ``.readings``.
 
-    Parameters
-    ----------
-    path : Path
-        A new file; its name ends in ``.readings``.
-    kind : str
-        Kind of the annotations; audio cannot be stored.
-    sources : iterable of (Source, mapping of str to str)
-        Sources with the values of their placeholders.
-    problems : sequence of (sequence of str, str)
+    Sources come with the values of their placeholders. Audio cannot be stored.
 
     Examples
     --------

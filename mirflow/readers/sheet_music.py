@@ -137,19 +137,9 @@ def parse_notation(data: bytes, reading: Reading, format: str = "musicxml", name
 
 
 def load_score(data: bytes, format: str, name: str | Path, max_bytes: int = MAX_BYTES, encoding: str = "utf-8") -> Any:
-    """Parse a score with music21.
+    """Parse a score, MusicXML (perhaps compressed) or kern, with music21.
 
-    Parameters
-    ----------
-    data : bytes
-        MusicXML, perhaps compressed, or kern.
-    format : {"musicxml", "kern"}
-    name : path
-        Name of the file in messages.
-    max_bytes : int
-        A compressed score that is larger is unreadable.
-    encoding : str
-        Encoding of the text; by default, the encoding that MusicXML declares is used.
+    A compressed score larger than `max_bytes` is unreadable. By default, the encoding that MusicXML declares is used.
     """
     try:
         from music21 import converter, stream

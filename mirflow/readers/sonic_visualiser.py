@@ -29,22 +29,11 @@ _SMALL = 2**20
 
 
 def parse_svl(data: bytes, reading: Reading, format: str = "svl", name: str | Path = "<bytes>") -> Annotation:
-    """Read the layer in the bytes of a Sonic Visualiser file.
+    """Read the layer in the bytes of a Sonic Visualiser file, perhaps compressed with bzip2 as sessions are.
 
-    Parameters
-    ----------
-    data : bytes
-        XML, perhaps compressed with bzip2 as sessions are.
-    reading : Reading
-        Of kind ``events`` (instants), ``series`` (values over time, in Hz) or ``notes``.
-    name : path
-        Name of the file in messages, and its ``source``.
-
-    Returns
-    -------
-    Annotation
-        Sorted by time. Gaps in a pitch track on a grid are unvoiced: a 0 is inserted one step after the point before
-        the gap and one step before the point after it. Levels of notes become velocities from 0 to 127.
+    Kinds are ``events`` (instants), ``series`` (values over time, in Hz) and ``notes``, sorted by time. Gaps in a pitch
+    track on a grid are unvoiced: a 0 is inserted one step after the point before the gap and one step before the point
+    after it. Levels of notes become velocities from 0 to 127.
 
     Examples
     --------

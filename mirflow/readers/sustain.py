@@ -28,26 +28,12 @@ def told_pedal(presses: Sequence[tuple[float, int, int]], *, extended: bool) -> 
 def extend_ends(
     start: Float, end: Float, voice: Int, channel: Int, presses: Sequence[tuple[float, int, int]], last: float
 ) -> Float:
-    """Ends of notes under the sustain pedal.
+    """Return the ends of notes under the sustain pedal, in ticks or seconds.
 
     A note that ends while the pedal of its channel is down sounds until the pedal is released or the next note of its
-    pitch starts, whichever comes first, or until the last event if the pedal stays down. Notes are never shortened.
-
-    Parameters
-    ----------
-    start, end : float64 (notes,)
-        Ticks or seconds.
-    voice : int64 (notes,)
-        One number for each channel and pitch.
-    channel : int64 (notes,)
-    presses : sequence of (time, channel, value)
-        Events of the pedal, in file order. At the same time, the last event of a channel counts.
-    last : float
-        Time of the last event.
-
-    Returns
-    -------
-    float64 (notes,)
+    pitch starts, whichever comes first, or until the last event if the pedal stays down. Notes are never shortened. A
+    voice is one number for each channel and pitch. Events of the pedal are in file order; at the same time, the last
+    event of a channel counts.
 
     References
     ----------

@@ -269,14 +269,8 @@ def _concatenate_sparse(parts: Sequence[Cells], name: str) -> Sparse:
 
 
 def mark_failed_metrics(failures: Iterable[tuple[int, int]], metrics: tuple[str, ...]) -> dict[str, Sparse]:
-    """The result that says which metrics failed on which cells; nothing where none did.
-
-    Parameters
-    ----------
-    failures : iterable of (int, int)
-        The cell and the place of the metric.
-    metrics : tuple of str
-        Identities of all metrics that might have failed.
+    """Return the result that says which metrics failed on which cells; nothing without failures (cell, index of the
+    metric).
     """
     index = np.array(sorted(set(failures)), dtype=np.int64).reshape(-1, 2)
     about = {"long_name": "1 where the metric failed and others have a score of the cell"}

@@ -34,14 +34,8 @@ def kept_cautions(cautions: Iterable[Caution]) -> dict[str, list[dict[str, str]]
 
 
 def list_cautions(attrs: Mapping[str, Any], systems: Collection[str] | None = None) -> list[str]:
-    """Warnings, each once.
-
-    Parameters
-    ----------
-    attrs : mapping
-        Of an evaluation.
-    systems : collection of str or None
-        Only what concerns one of these, or everybody; None: all of it.
+    """Return warnings among the attributes of an evaluation, each once; with `systems`, those that concern one of them
+    or all.
 
     Examples
     --------
@@ -75,13 +69,7 @@ def labelled_cautions(attrs: Mapping[str, Any], store: str) -> dict[str, list[di
 
 
 def joined_cautions(given: Mapping[str, Mapping[str, Any]]) -> dict[str, list[dict[str, str]]]:
-    """The attribute of several stores as one: those of each, after its name where not all of them say the same.
-
-    Parameters
-    ----------
-    given : mapping of str to mapping
-        Attributes of the evaluation, by store.
-    """
+    """Join the attribute of several stores: the warnings of each, after its name unless all stores have the same."""
     stores: dict[tuple[str, str], list[str]] = {}
     for store, attrs in given.items():
         for one in attrs.get(WARNINGS, ()):
@@ -371,19 +359,10 @@ def _named_coordinates(content: GroupContent) -> Iterator[StoredVariable]:
 
 
 def dense_cells(content: GroupContent, names: Iterable[str] = CELL_ATTRS) -> dict[str, Array]:
-    """The cells of an evaluation as arrays over (system, track), as a store has them.
+    """Return the cells of an evaluation as arrays over (system, track), as a store has them.
 
-    Parameters
-    ----------
-    content : GroupContent
-    names : iterable of str
-        Some of the arrays below.
-
-    Returns
-    -------
-    dict of str to array
-        ``score`` and ``weight`` (systems, tracks, measures); ``status``, ``repairs``, ``message``, ``digest`` and
-        ``stamp`` (systems, tracks); ``duration`` (tracks,) in seconds. A cell that has no result is ``not_computed``.
+    ``score`` and ``weight`` are (systems, tracks, measures); ``status``, ``repairs``, ``message``, ``digest`` and
+    ``stamp`` (systems, tracks); ``duration`` (tracks,) in seconds. A cell without a result is ``not_computed``.
     """
     cells, shape = content.cells, content.shape
     place = cell_places(cells, content.systems, content.tracks)

@@ -22,16 +22,10 @@ _BYTES = 32
 
 
 def sign_run(folder: Path, pipeline: str, root: str) -> None:
-    """Sign the pipeline and the root of a store that a run has just written.
+    """Sign the pipeline and the root, as stored, of a store that a run has just written to the folder of its
+    generations.
 
     Without a home folder, or on a full disk, no signature is written, and reports ask for ``--root``.
-
-    Parameters
-    ----------
-    folder : path
-        That of the store's generations.
-    pipeline, root : str
-        As the store keeps them.
     """
     with suppress(OSError, RuntimeError):
         file = _key_file()

@@ -159,18 +159,11 @@ def _sparse(group: Any, name: str, cell_at: Int) -> Sparse:
 
 
 def read_scores(path: str | Path) -> dict[str, xr.Dataset]:
-    """All evaluations of a store, by name, with scores, weights, statuses and durations in memory.
+    """Return all evaluations of a store, or of a plain copy, by name: scores, weights, statuses and durations in
+    memory.
 
-    Parameters
-    ----------
-    path : str or path
-        The store, or a plain copy of one.
-
-    Returns
-    -------
-    dict of str to xr.Dataset
-        As :func:`open_store` gives them. What is not in memory is read when it is looked at; of results with extra dims
-        only what is selected.
+    They are those of :func:`open_store`. Other values are read on access; of results with extra dims only the
+    selection.
     """
     datasets = _read(
         path, lambda root: {name: _dataset(group, as_written=True) for name, group in sorted(root.groups())}
@@ -212,12 +205,8 @@ def _dataset(group: zarr.Group, *, as_written: bool = False) -> xr.Dataset:
 
 
 def dataset_of(content: GroupContent) -> xr.Dataset:
-    """The dataset of an evaluation in memory: the same as that of its group in a store.
-
-    Parameters
-    ----------
-    content : GroupContent
-        With each cell at most once.
+    """Return the dataset of an evaluation in memory, the same as that of its group in a store; each cell occurs at most
+    once.
     """
     import xarray as xr
 
@@ -241,14 +230,9 @@ def dataset_of(content: GroupContent) -> xr.Dataset:
 
 
 def content_of(ds: xr.Dataset, name: str | None = None) -> GroupContent:
-    """The evaluation that a dataset holds: the inverse of `dataset_of`, also of a part of its cells and metrics.
+    """Return the evaluation that a dataset holds: the inverse of `dataset_of`, also of a part of its cells and metrics.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-        As a store's group; what it lacks beside scores, weights and statuses is empty.
-    name : str or None
-        Of the group; None: the task.
+    Arrays that it lacks beside scores, weights and statuses are empty. Without a name, it is that of the task.
     """
     missing = [one for one in ("score", "weight", "status") if one not in ds.data_vars]
     missing += [dim for dim in DIMS if dim not in ds.dims or dim not in ds.coords]
