@@ -138,24 +138,6 @@ object of jams, pretty_midi or mirdata (untyped libraries)."""
 class Annotation:
     """One annotation of one track, in plain columns.
 
-    Parameters
-    ----------
-    kind : str
-        A name of :data:`mirflow.annotations.schema.KINDS`.
-    columns : mapping of str to array
-        Times and values, float64, in the units of the schema; signals for audio.
-    labels : sequence of str or None
-        Text of each row, for kinds that have a ``label``: a list, or codes with a shared vocabulary.
-    inner_counts : tuple of int64 arrays
-        Counts of the dims below the outermost, for nested kinds.
-    lines : sequence of int or None
-        Line of each row in its file, counted from 1; None if rows and lines agree or the file has no lines. A row is an
-        item of the dim of the times: the innermost one, or a frame in multipitch.
-    attrs : mapping
-        Provenance: ``source`` (path), ``namespace``, ``annotator``, ``duration`` [s], ``title``, ``artist``.
-    files : tuple of str
-        File of each item of the outermost dim, if there are several files.
-
     Examples
     --------
     >>> chords = Annotation("intervals", {"start": np.array([0.0]), "end": np.array([2.0])}, ["C:maj"])
@@ -164,12 +146,20 @@ class Annotation:
     """
 
     kind: str
+    """A name of :data:`mirflow.annotations.schema.KINDS`."""
     columns: Mapping[str, Column]
+    """Times and values, float64, in the units of the schema; signals for audio."""
     labels: Sequence[str] | None = None
+    """Text of each row, for kinds that have a ``label``: a list, or codes with a shared vocabulary."""
     inner_counts: tuple[Int, ...] = ()
+    """Counts of the dims below the outermost, for nested kinds: int64 each."""
     lines: Sequence[int] | None = None
+    """Line of each row in its file, counted from 1; None if rows and lines agree or the file has no lines. A row is an
+    item of the dim of the times: the innermost one, or a frame in multipitch."""
     attrs: Mapping[str, Attribute] = field(default_factory=dict)
+    """Provenance: ``source`` (path), ``namespace``, ``annotator``, ``duration`` [s], ``title``, ``artist``."""
     files: tuple[str, ...] = ()
+    """File of each item of the outermost dim, if there are several files."""
 
     def __len__(self) -> int:
         if self.inner_counts:
@@ -228,7 +218,6 @@ def to_ragged(annotations: Sequence[Annotation], vocabulary: dict[str, int] | No
 
 
 def _size(annotation: Annotation, depth: int) -> int:
-    """Number of items of an annotation at a depth."""
     return len(annotation) if depth == 1 else int(annotation.inner_counts[depth - 2].sum())
 
 

@@ -72,7 +72,6 @@ def from_columns(kind: Kind, given: Mapping[str, Any]) -> Annotation:
 
 
 def _of_known(kind: Kind, given: Values) -> Annotation:
-    """Make an annotation of known columns and arguments, none of which is None."""
     if kind.name == "audio":
         return _audio(given)
     columns, counts = _LAYOUTS.get(kind.name, _flat)(kind, given)
@@ -97,7 +96,6 @@ def _of_known(kind: Kind, given: Values) -> Annotation:
 
 
 def _flags(name: str, values: Any) -> Any:
-    """Convert truth values to 1 and 0."""
     array = as_array(name, values)
     return array.astype(np.float64) if array.dtype.kind == "b" else values
 

@@ -149,7 +149,6 @@ def _paths(tree: Tree, above: tuple[str, ...]) -> list[tuple[str, tuple[str, ...
 
 
 def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> float:
-    """Share of the levels that two paths have in common."""
     common = 0
     for here, there in zip(one, other, strict=False):
         if here != there:

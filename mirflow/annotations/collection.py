@@ -65,7 +65,6 @@ class Tracks(Mapping[str, "xr.Dataset"]):
         return {track: row for row, track in enumerate(self.tracks)}
 
     def _row_of(self, track: str) -> int:
-        """Position of a track; raise an UnknownNameError if it is unknown."""
         if track not in self._rows:
             raise UnknownNameError("track", track, self.tracks)
         return self._rows[track]
@@ -89,7 +88,6 @@ class Tracks(Mapping[str, "xr.Dataset"]):
         return np.atleast_1d(np.arange(len(self))[track])
 
     def _describe(self) -> str:
-        """Describe the kind and the number of tracks in a line."""
         return f"{type(self).__name__}: {counted(len(self), 'track')} of {self.kind}"
 
     def _listed(self) -> tuple[list[str], list[list[object]]]:
@@ -117,18 +115,6 @@ class Collection(Tracks):
     ``len``, ``in``, ``items()`` and iteration refer to tracks. ``sel`` and ``isel`` select tracks together with their
     values, so that both always stay consistent.
 
-    Parameters
-    ----------
-    kind : str
-        A name of :data:`mirflow.annotations.schema.KINDS`.
-    tracks : tuple of str
-        Distinct names, one per row.
-    rows : Ragged
-    metadata : mapping of str to array
-        Values per track, such as ``artist`` or ``duration``.
-    attrs : mapping
-        Attributes of the collection.
-
     Examples
     --------
     >>> one = Annotation("intervals", {"start": np.array([0.0]), "end": np.array([2.0])}, ["G"])
@@ -141,9 +127,12 @@ class Collection(Tracks):
     """
 
     kind: str
+    """A name of :data:`mirflow.annotations.schema.KINDS`."""
     tracks: tuple[str, ...]
+    """Distinct names, one per row."""
     rows: Ragged
     metadata: Mapping[str, Column] = field(default_factory=dict)
+    """Values per track, such as ``artist`` or ``duration``."""
     attrs: Mapping[str, Attribute] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -187,7 +176,6 @@ class Collection(Tracks):
         return Collection(self.kind, tuple(self.tracks[i] for i in index), self.rows.take(index), metadata, self.attrs)
 
     def _describe(self) -> str:
-        """Describe the kind and the sizes in a line."""
         inner = [counted(size, dim) for dim, size in self.sizes.items() if dim != "track"]
         return ", ".join([super()._describe(), *inner])
 

@@ -256,7 +256,6 @@ def events_on_grid(rows: Ragged, grid: TimeGrid, width: int = 0) -> Variables:
 
 
 def _is_last(values: Int) -> Bool:
-    """Mask of values that differ from the next one: bool (n,)."""
     return np.append(values[1:] != values[:-1], True)[: len(values)]
 
 

@@ -153,7 +153,6 @@ class _LabelledSignal:
 
 
 def _audio_dataset(annotation: Annotation) -> xr.Dataset:
-    """Convert signals to a dataset ``amplitude(source, channel, sample)``, which is read lazily."""
     signals: list[Signal] = list(annotation.columns["signal"])
     names = annotation.labels or [f"source {place}" for place in range(len(signals))]
     where = annotation.attrs.get("source")

@@ -246,7 +246,6 @@ def _padded(width: Int) -> Int:
 
 
 def _information(count: Int) -> Float:
-    """``n * log(n)``."""
     number = count.astype(np.float64)
     return number * np.log(np.maximum(number, 1.0))
 

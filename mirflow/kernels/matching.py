@@ -122,7 +122,6 @@ def match(
 
 
 def _count(matched: Int, counts: Int) -> Int:
-    """Number of matched events of each pair: int64 (pairs,)."""
     if len(counts) == 1:
         return np.array([len(matched)], dtype=np.int64)
     return np.bincount(rows_of(counts)[matched], minlength=len(counts)).astype(np.int64, copy=False)

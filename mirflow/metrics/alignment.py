@@ -365,7 +365,6 @@ _scores = PairFunctions(METRICS, _score_pair)
 
 
 def _given(duration: float | None) -> dict[str, Value]:
-    """The length of the recording, if it is known."""
     if duration is not None and not float(duration) > 0:
         raise ValueError(f"Positive duration needs to be provided, but got {duration}")
     return {} if duration is None else {"duration": float(duration)}

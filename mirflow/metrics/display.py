@@ -81,7 +81,6 @@ _DRAWN: WeakKeyDictionary[Axes, _Drawn] = WeakKeyDictionary()
 
 
 def _axes(ax: Axes | None) -> tuple[Axes, bool]:
-    """Axes to draw on, and whether they are new."""
     if ax is not None:
         return ax, False
     import matplotlib.pyplot as plt

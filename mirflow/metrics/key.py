@@ -62,7 +62,6 @@ __all__ = ["KEY_TO_SEMITONE", "TASK", "evaluate", "split_key_string", "validate"
 
 
 def _keys(rows: Ragged, row: Int) -> Int:
-    """Codes of the keys of nonempty rows."""
     of_label = np.array([_code(label) for label in rows.labels], dtype=np.int64)
     codes: Int = of_label[rows.columns["label"][rows.offsets[row]]]
     return codes

@@ -267,7 +267,6 @@ def _answerable(hits: Hits) -> Float:
 
 
 def _first(hits: Hits, absent: float) -> Float:
-    """The rank of the first relevant item of each ranking."""
     first = np.full(len(hits.relevant), absent)
     leading = hits.number == 1
     first[hits.pair[leading]] = hits.rank[leading]
@@ -431,7 +430,6 @@ METRICS = metrics_in(globals())
 
 
 def _discounted(pair: Int, rank: Int, grade: Float, k: int, pairs: int, exponential: bool) -> Float:
-    """The discounted cumulative gain of each pair."""
     inside = _within(rank, k)
     gain = np.exp2(grade[inside]) - 1 if exponential else grade[inside]
     return sum_by(pair[inside], gain / np.log2(rank[inside] + 1.0), pairs)

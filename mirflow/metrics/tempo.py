@@ -348,7 +348,6 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
 
 
 def _main(values: Array) -> Tempi:
-    """The (first) tempo of one track."""
     tempo = np.zeros((1, 2))
     tempo[0, : np.size(values)] = values
     return Tempi(tempo, np.ones(1), np.array([np.size(values)]))

@@ -162,7 +162,6 @@ def evaluate(reference: SideWithVelocities, estimate: SideWithVelocities) -> Ord
 
 @cache
 def _columns() -> tuple[Measure, ...]:
-    """Measures of all columns, parsed once."""
     return MT3.select()
 
 

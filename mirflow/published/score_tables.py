@@ -67,8 +67,6 @@ class Gathered:
 
 @dataclass(frozen=True)
 class _RowReader:
-    """One file's rows to scores."""
-
     asked: ScoreFile
     measures: Mapping[str, Measure]
     table: ScoreTable
@@ -93,7 +91,6 @@ class _RowReader:
                 self._put(owner, name, measure, row, column, scale, weight)
 
     def _columns(self) -> Iterator[Column]:
-        """Columns of the scores in a row."""
         asked, place = self.asked, self.table.place
         shared = None if asked.weight is None else place(asked.weight)
         for text, one in asked.metrics.items():
@@ -108,7 +105,6 @@ class _RowReader:
                 yield renamed, str(self.measures[asked.wide.metric]), place(column), asked.scale, shared
 
     def _finder(self, name: str) -> Find:
-        """The text of a row under a placeholder or column."""
         if name in self.asked.placeholders:
             return lambda row: {**self.values, **row.values}.get(name, "")
         place = self.table.place(name)
@@ -139,7 +135,6 @@ class _RowReader:
         return plain
 
     def _put(self, system: str, track: str, name: str, row: Row, column: int, scale: float, weight: int | None) -> None:
-        """Gather one score."""
         heavy = 1.0
         value, decimals = self._number(row, column)
         if np.isnan(value) and self.asked.nan == "zero":
@@ -304,7 +299,6 @@ def _scores(
     files: Sequence[Sequence[Match]],
     origin: Mapping[str, str],
 ) -> GroupContent:
-    """The scores of a group's tables."""
     gathered = Gathered()
     for one, known, matches in zip(group.tables, measures, files, strict=True):
         for match in matches:

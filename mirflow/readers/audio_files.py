@@ -163,12 +163,10 @@ class FileSignal:
 
 
 def _nothing(channels: int) -> tuple[int, Float]:
-    """An empty block: its start, and its samples."""
     return 0, np.zeros((channels, 0))
 
 
 def _reason(error: Exception) -> str:
-    """The message of libsndfile without the name of the file."""
     return str(error).rpartition("': ")[2].removeprefix("Error : ").rstrip(".")
 
 

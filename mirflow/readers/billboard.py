@@ -141,8 +141,6 @@ def _label(reading: Reading, name: str | Path) -> str:
 
 @dataclass
 class _Lines:
-    """The lines of a file as phrases, under the metre in force."""
-
     name: str | Path
     metre: Metre | None = None
 
@@ -229,7 +227,6 @@ class _Lines:
 
 
 def _with_ends(phrases: Sequence[Phrase]) -> Iterator[tuple[Phrase, float]]:
-    """All phrases but the last, each with the time of the next one."""
     for phrase, after in pairwise(phrases):
         yield phrase, after.time
 

@@ -90,7 +90,6 @@ def _tree(rows: Sequence[_Row], name: str) -> Tree:
 
 
 def _demand_top(one: str, parents: Mapping[str, str], name: str) -> None:
-    """Refuse cycles and trees that are implausibly deep."""
     passed = {one}
     while parents.get(one):
         one = parents[one]

@@ -67,7 +67,6 @@ def read_within(path: str | Path, most: int, name: str | None = None) -> tuple[b
 
 
 def _read_up_to(file: FileIO, expected: int, most: int) -> bytes:
-    """At most `most` bytes of a file."""
     parts: list[bytes] = []
     read, size = 0, expected + 1
     while read < most:

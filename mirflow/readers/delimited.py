@@ -420,7 +420,6 @@ def _units(kind: str) -> dict[str, str | None]:
 
 
 def _in_units(columns: dict[str, Column], kind: Kind, options: DelimitedOptions, rows: int) -> dict[str, Column]:
-    """Convert the columns of a file to the units and columns of the schema."""
     units = _units(kind.name)
     for name, column in columns.items():
         if units.get(name) == "s":

@@ -191,7 +191,6 @@ def _merged(found: list[tuple[float, str, str]], what: str, name: str | Path) ->
 
 
 def _chords(score: Any, name: str | Path) -> Found:
-    """The harmonies of a score in Harte's syntax."""
     found = []
     for offset, one in _placed(score, ("ChordSymbol", "NoChord", "RomanNumeral")):
         where = _where(one, offset)
@@ -211,7 +210,6 @@ def _spelled(pitch: Any) -> str:
 
 
 def _of_symbol(symbol: Any) -> str:
-    """The label of a MusicXML harmony; raise a ValueError if it does not define a chord."""
     if "NoChord" in symbol.classes:
         return NO_CHORD
     kind = str(symbol.chordKind)
@@ -248,7 +246,6 @@ def _altered(number: int, alter: int) -> str:
 
 
 def _of_numeral(numeral: Any) -> str:
-    """The label of a Roman numeral in its key."""
     root = _spelled(numeral.root())
     degrees = dict.fromkeys(degree_of_note(root, _spelled(pitch)) for pitch in numeral.pitches)
     degrees.pop("1", None)
@@ -261,7 +258,6 @@ def _of_numeral(numeral: Any) -> str:
 
 
 def _keys(score: Any, name: str | Path) -> Found:
-    """The keys of a score, without repetitions."""
     found: list[tuple[float, str, str]] = []
     bare: dict[float, str] = {}
     for offset, one in _placed(score, ("KeySignature",)):
@@ -282,7 +278,6 @@ def _keys(score: Any, name: str | Path) -> Found:
 
 
 def _clock(score: Any, tempo: float | None, name: str | Path) -> Callable[[Float], Float]:
-    """The times of offsets in quarter notes, in seconds."""
     marks: dict[float, float] = {}
     if tempo is not None:
         marks[0.0] = tempo

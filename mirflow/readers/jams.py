@@ -328,7 +328,6 @@ def _ends_of(time: Float, duration: Float) -> Float:
 
 
 def _value_texts(values: Sequence[Any], namespace: str) -> list[str]:
-    """Values of observations as labels: positions of beats as numbers, null as an empty label."""
     if NAMESPACES[namespace].value == "position":
         values = [value.get("position") if isinstance(value, Mapping) else value for value in values]
     # Positions of beats, the most frequent values that are not text, are whole numbers.
@@ -344,8 +343,6 @@ def _text(value: Any) -> str:
 
 
 class _Header(msgspec.Struct):
-    """One annotation of a file, with undecoded observations."""
-
     namespace: str = ""
     data: msgspec.Raw = msgspec.Raw(b"[]")
     annotation_metadata: Any = None
@@ -728,7 +725,6 @@ def _notes(annotation: Annotation) -> Iterator[Observation]:
 
 
 def _number(label: str) -> float | str | None:
-    """A label as a number if it is one, None if it is empty."""
     if not label:
         return None
     try:

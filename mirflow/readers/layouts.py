@@ -71,7 +71,6 @@ def is_number(text: str) -> bool:
 
 
 def _is_any_number(text: str) -> bool:
-    """True for a number, with a decimal point or comma."""
     return is_number(text) or is_number(text.replace(",", ".", 1))
 
 

@@ -172,7 +172,6 @@ def _parse_lrc(text: str, reading: Reading, name: str | Path) -> Times:
 
 
 def _words(rest: str, start: float, end: float, line: int) -> list[Piece]:
-    """The words of a line, each lasting until the next time; a time without a word ends the previous word."""
     parts = _WORD_STAMP.split(rest)
     stamps = zip(parts[1::3], parts[2::3], strict=True)
     times = [start, *(_seconds(*stamp) for stamp in stamps)]

@@ -79,7 +79,6 @@ def parse_midi(data: bytes, reading: Reading, format: str = "midi", name: str | 
 
 
 def _last(file: mido.MidiFile) -> int:
-    """The tick of the last event; 0 without tracks."""
     return max((sum(int(message.time) for message in track) for track in file.tracks), default=0)
 
 
@@ -106,7 +105,6 @@ def controls(file: mido.MidiFile, number: int) -> list[tuple[int, int, int]]:
 
 
 def _extended(notes: list[_Note], presses: Sequence[tuple[int, int, int]], last: int) -> list[_Note]:
-    """The notes with the ends that the sustain pedal gives them."""
     start, end, channel, pitch = (
         np.array([getattr(note, name) for note in notes], dtype=np.int64)
         for name in ("start", "end", "channel", "pitch")
@@ -116,7 +114,6 @@ def _extended(notes: list[_Note], presses: Sequence[tuple[int, int, int]], last:
 
 
 def _hits(file: mido.MidiFile, name: str | Path) -> Annotation:
-    """The notes of channel 10 as hits of drums, by time and pitch."""
     found, channels = [], set()
     for track in file.tracks:
         tick = 0
@@ -161,8 +158,6 @@ def decode_midi(data: bytes, name: str | Path) -> mido.MidiFile:
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """One note, in ticks."""
-
     start: int
     end: int
     pitch: int
@@ -249,7 +244,6 @@ class Clock:
 
 
 def _tempi(file: mido.MidiFile) -> Iterator[tuple[int, int]]:
-    """Ticks at which the tempo changes, and the tempo in microseconds per beat."""
     for track in file.tracks:
         tick = 0
         for message in track:

@@ -111,7 +111,6 @@ def _choose_annotator(value: Any, annotator: str | int | None) -> Any:
 
 
 def _from_plain(value: Any, kind: str) -> Annotation:
-    """Convert plain text or numbers: a key, tags, or a tempo."""
     texts = [value] if isinstance(value, str) else value
     if kind in ("key", "labels") and isinstance(texts, list | tuple) and all(isinstance(one, str) for one in texts):
         return Annotation(kind, {}, [" ".join(one.split()) for one in texts], lines=())
@@ -121,7 +120,6 @@ def _from_plain(value: Any, kind: str) -> Annotation:
 
 
 def _seconds(times: Any, unit: str) -> Float:
-    """Times, or intervals, in seconds."""
     if unit not in _SECONDS:
         raise InvalidAnnotationError(f"cannot convert times in {unit} to seconds; supported units are s and ms")
     times = np.asarray(times, dtype=np.float64)
@@ -145,8 +143,6 @@ def _spans(value: Any) -> dict[str, Column]:
 
 
 def _intervals(labels: str) -> Callable[[Any], Annotation]:
-    """Labelled intervals; `labels` is the name of the attribute with the labels."""
-
     def make(value: Any) -> Annotation:
         texts = getattr(value, labels)
         if texts is None:
@@ -157,14 +153,12 @@ def _intervals(labels: str) -> Callable[[Any], Annotation]:
 
 
 def _starts(labels: str) -> Callable[[Any], Annotation]:
-    """Labelled events at the starts of intervals."""
     return lambda value: Annotation(
         "events", {"time": _spans(value)["start"]}, list(map(str, getattr(value, labels))), lines=()
     )
 
 
 def _lyrics(value: Any) -> Annotation:
-    """Words or lines with their times."""
     pieces = pieces_of(list(map(str, value.lyrics)), *_spans(value).values())
     return Annotation("text", columns_of(pieces), [text for text, *_ in pieces], lines=())
 
@@ -406,7 +400,6 @@ _MOST_OPENED = 8
 
 
 def _keep(name: MirdataDataset, dataset: Any) -> None:
-    """Cache a data set; drop the oldest of many."""
     _OPENED[name] = dataset
     for old in list(_OPENED)[:-_MOST_OPENED]:
         _OPENED.pop(old, None)
@@ -564,7 +557,6 @@ def _version() -> str:
 
 
 def _digest(annotation: Annotation) -> str:
-    """A hash of the contents of an annotation."""
     parts = [annotation.kind.encode(), "\0".join(annotation.labels or ()).encode()]
     parts += [counts.tobytes() for counts in annotation.inner_counts]
     parts += [name.encode() + annotation.columns[name].tobytes() for name in sorted(annotation.columns)]

@@ -267,7 +267,6 @@ def nearest_names(references: Iterable[str], estimates: Iterable[str]) -> Apart:
 
 
 def _nearest(name: str, others: Sequence[str]) -> str:
-    """The closest of other names: one that contains this name or is contained in it, or the most similar one."""
     held = [other for other in others if name in other or other in name]
     if held:
         return min(held, key=lambda other: abs(len(other) - len(name)))
@@ -276,7 +275,6 @@ def _nearest(name: str, others: Sequence[str]) -> str:
 
 
 def _common(name: str, other: str) -> tuple[str, tuple[str, str], tuple[str, str]]:
-    """The longest common part of two names, and the text around it in each."""
     found = SequenceMatcher(None, name, other, autojunk=False).find_longest_match()
     core = name[found.a : found.a + found.size].strip("_-. ")
     one, other_one = (text.partition(core) if core else (text, "", "") for text in (name, other))

@@ -409,7 +409,6 @@ class LongTable:
 
 
 def _is_held(cell: Any) -> bool:
-    """True for a list, or a single value that is not missing."""
     return isinstance(cell, list | np.ndarray) or _is_given(cell)
 
 

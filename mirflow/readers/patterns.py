@@ -222,7 +222,6 @@ def _stat(entry: os.DirEntry[str] | Path) -> tuple[int, int]:
 
 
 def _regex(text: str, bound: Mapping[str, str]) -> re.Pattern[str]:
-    """A regular expression for one step, or for the rest of a path."""
     parts: list[str] = []
     seen: set[str] = set()
     position = 0

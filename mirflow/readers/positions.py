@@ -69,7 +69,6 @@ def _with_doubt(annotation: Annotation, doubt: str) -> Annotation:
 
 
 def _swapped(annotation: Annotation) -> str:
-    """Evidence that the first column numbers the events, and the second has their times."""
     time, labels = annotation.columns.get("time"), annotation.labels
     if time is None or labels is None or len(time) < _ENOUGH or time[0] not in (0, 1) or (np.diff(time) != 1).any():
         return ""
@@ -86,7 +85,6 @@ def _swapped(annotation: Annotation) -> str:
 
 
 def _without_bars(position: Float) -> str:
-    """Evidence that the positions of beats in their bars are something else."""
     hint = "downbeats have position 1"
     if position.min() == 0 and position.max() < _MOST:
         return f"positions in the bar from 0 to {position.max():.0f}: {hint}; count from 1, or declare the column"

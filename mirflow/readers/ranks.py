@@ -70,7 +70,6 @@ def reorder(annotation: Annotation, columns: Mapping[str, Column], order: Int) -
 
 
 def _check_distinct(annotation: Annotation, rank: Float, order: Int, name: str | Path | None) -> None:
-    """Raise unless ranks are distinct integers from 1 on."""
     for item in np.flatnonzero(~(rank >= 1) | (rank != np.floor(rank))).tolist():
         message = f"invalid rank {rank[item]:g}: ranks are integers from 1"
         raise InvalidAnnotationError(message, path=name, line=annotation.line(item))

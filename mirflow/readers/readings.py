@@ -50,8 +50,6 @@ class _Row(msgspec.Struct, array_like=True):
 
 
 class _Contents(msgspec.Struct):
-    """The table of contents."""
-
     kind: str
     rows: list[_Row]
     problems: list[tuple[list[str], str]]

@@ -210,8 +210,6 @@ def _encoding_of(data: bytes) -> str:
 
 
 def _refuse_entities(text: str, name: str | Path) -> None:
-    """Raise for invalid XML, and for XML that declares entities."""
-
     def refuse(*_: object) -> None:
         raise UnreadableError("declares XML entities, which scores do not need", path=name)
 

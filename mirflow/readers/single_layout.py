@@ -94,7 +94,6 @@ def parse_tempo(data: bytes, reading: Reading, format: str = "txt", name: str | 
 
 
 def _one_row(data: bytes, reading: Reading, name: str | Path, what: str) -> list[tuple[int, str]]:
-    """The only row of a file, with its line; empty for an empty file."""
     lines = number_lines(decode(data, name, reading.delimited.encoding), reading.delimited.comment)
     rows = [(number, text.strip()) for number, text in lines]
     if len(rows) > 1:
@@ -161,7 +160,6 @@ def parse_multipitch(data: bytes, reading: Reading, format: str = "txt", name: s
 
 
 def _not_a_number(rows: list[list[str]], start: int, reading: Reading, name: str | Path) -> InvalidAnnotationError:
-    """The error for the first field that is not a number."""
     wrong = ((line, place, field) for line, row in enumerate(rows, start + 1) for place, field in enumerate(row))
     line, place, field = next(one for one in wrong if not is_number(one[2]))
     hint = look(guess_task(rows), KINDS[reading.kind])

@@ -57,7 +57,6 @@ def parse_svl(data: bytes, reading: Reading, format: str = "svl", name: str | Pa
 
 
 def _plain(data: bytes, max_bytes: int, name: str | Path) -> bytes:
-    """The XML, decompressed if necessary."""
     if not data.startswith(b"BZh"):
         return data
     stream = bz2.BZ2Decompressor()
@@ -155,8 +154,6 @@ def _with_gaps(frame: Float, value: Float, lines: list[int], resolution: float) 
 
 @dataclass
 class _Document:
-    """The layers of a file."""
-
     layers: list[_Layer]
 
     @classmethod

@@ -86,7 +86,6 @@ def parse_user_format(data: bytes, reading: Any, name: str | Path) -> Annotation
 
 
 def _demand_size(found: Any, reading: Any) -> None:
-    """Refuse arrays larger than the size limit of files before numpy allocates them."""
     columns = found.values() if isinstance(found, Mapping) else found if isinstance(found, tuple) else (found,)
     items = max((length_hint(column, 0) for column in columns), default=0)
     if 8 * items > reading.max_bytes:

@@ -161,32 +161,22 @@ Coords = Mapping[str, Sequence[Entry]]
 
 @dataclass(frozen=True)
 class GroupContent:
-    """The results of one evaluation, as a store holds them.
-
-    Parameters
-    ----------
-    name : str
-        Name of the group, an identifier.
-    systems, tracks : tuple of str
-        Names in the order of the group.
-    cells : Cells
-        Results of any of the (system, track) cells, in any order. The rest reads as ``not_computed``. Cells of
-        other systems and tracks are left out; of a cell that is given twice the later one counts.
-    metric_coords, system_coords, track_coords : mapping of str to sequence
-        Further coordinates along each dim: str, float, int, bool, or None if it is missing. Those along
-        ``metric`` are what :func:`mirflow.metrics.base` says.
-    attrs : mapping
-        Attributes of the group, as JSON: task, convention, grid, parameters, pipeline, versions, signature, ...
-    """
+    """The results of one evaluation, as a store holds them."""
 
     name: str
+    """Name of the group, an identifier."""
     systems: tuple[str, ...]
     tracks: tuple[str, ...]
     cells: Cells
+    """Results of any (system, track) cells, in any order; the rest is ``not_computed``. Cells of other systems and
+    tracks are ignored; of repeated cells, the last one counts."""
     metric_coords: Coords = field(default_factory=dict)
     system_coords: Coords = field(default_factory=dict)
     track_coords: Coords = field(default_factory=dict)
+    """Further coordinates along each dim: str, float, int, bool, or None if missing; those along ``metric`` describe
+    the metrics."""
     attrs: Mapping[str, Any] = field(default_factory=dict)
+    """Attributes of the group, as JSON: task, convention, grid, parameters, pipeline, versions, signature, ..."""
 
     @property
     def shape(self) -> tuple[int, int]:

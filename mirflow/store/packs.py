@@ -45,29 +45,19 @@ def size_name(kind: Kind, depth: int) -> str:
 
 @dataclass(frozen=True)
 class Pack:
-    """A collection of annotations of one kind, one per track.
-
-    Parameters
-    ----------
-    kind : str
-        A name of :data:`mirflow.annotations.schema.KINDS`.
-    tracks : tuple of str
-    rows : Ragged
-        One row a track.
-    attrs : mapping
-        What holds for all of them: ``annotator`` or ``system``, ``namespace``, where they come from.
-    track_attrs : mapping of str to sequence
-        What is known of each track: ``title``, ``artist``, ``duration`` [s], ...
-    digests : tuple of str
-        Digest of each row's contents, equal for equal annotations whatever pack they are in.
-    """
+    """A collection of annotations of one kind, one per track."""
 
     kind: str
+    """A name of :data:`mirflow.annotations.schema.KINDS`."""
     tracks: tuple[str, ...]
     rows: Ragged
+    """One row per track."""
     attrs: Mapping[str, Attribute] = field(default_factory=dict)
+    """Attributes of all annotations: ``annotator`` or ``system``, ``namespace``, provenance."""
     track_attrs: Coords = field(default_factory=dict)
+    """Attributes of each track: ``title``, ``artist``, ``duration`` [s], ..."""
     digests: tuple[str, ...] = ()
+    """Digest of each row's contents, equal for equal annotations in any pack."""
 
     @cached_property
     def row_of(self) -> dict[str, int]:
@@ -341,26 +331,17 @@ def _coord_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PackSource(Source):
-    """The annotation of one track of a pack; immutable, hashable, picklable.
-
-    Parameters
-    ----------
-    path : str
-        The pack; absolute if other processes are to read it.
-    track : str
-    kind : str
-        Kind of the annotations in the pack.
-    name : str
-        What to call the pack in messages; empty: its path.
-    found : (int, int) or None
-        What `stat` answers, where the pack was open when the source was made.
-    """
+    """The annotation of one track of a pack; immutable, hashable, picklable."""
 
     path: str
+    """The pack; absolute if other processes read it."""
     track: str
     kind: str
+    """Kind of the annotations in the pack."""
     name: str = ""
+    """Name of the pack in messages; empty: its path."""
     found: tuple[int, int] | None = field(default=None, compare=False)
+    """Result of `stat`, if the pack was open when the source was made."""
 
     @property
     def label(self) -> str:

@@ -449,7 +449,6 @@ def _walk_back(step: _Step, way: int) -> Alignment:
 
 
 def _last_steps(distance: Float, penalty: float) -> tuple[_Step, ...]:
-    """The last steps of all best alignments."""
     columns = distance.shape[1]
     above: list[float] = [0.0] + [math.inf] * columns
     steps_above: list[tuple[_Step, ...]] = [()] * (columns + 1)

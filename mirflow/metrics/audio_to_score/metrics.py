@@ -62,7 +62,6 @@ def clean(rows: Ragged) -> Cleaned:
 
 
 def _is_known(label: str) -> bool:
-    """True if a label is valid in notations."""
     what, _, rest = label.partition(" ")
     words = rest.split()
     if what in ("note", "tatum"):

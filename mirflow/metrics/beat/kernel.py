@@ -339,7 +339,6 @@ def _is_right(reference: Events, estimate: Events, nearest: Int, phase: float, p
 
 
 def _longest_runs(right: Bool, events: Events) -> Float:
-    """Length of each pair's longest run of correct beats."""
     item = np.arange(len(right), dtype=np.int64)
     begin = np.where(right, events.offsets[:-1][events.pair], item + 1)
     length = item + 1 - np.maximum.accumulate(begin)

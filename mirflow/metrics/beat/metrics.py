@@ -193,13 +193,11 @@ _continuity = partial(
 
 
 def _runs(batch: Batch, measure: Measure) -> Scored:
-    """Length of the longest run of correct beats at each level, and its denominator."""
     longest, _, denominator = kernel.continuity(batch, float(measure["phase"]), float(measure["period"]))
     return longest, denominator
 
 
 def _totals(batch: Batch, measure: Measure) -> Scored:
-    """Number of correct beats at each level, and its denominator."""
     _, total, denominator = kernel.continuity(batch, float(measure["phase"]), float(measure["period"]))
     return total, denominator
 

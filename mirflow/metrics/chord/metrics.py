@@ -60,7 +60,6 @@ def refuse(pairs: Pairs, runs: tuple[Int | None, Int | None]) -> tuple[dict[int,
 
 
 def _faults_of_rows(rows: Ragged, run: Int | None) -> dict[int, list[int]]:
-    """Faulty items by row."""
     items = np.flatnonzero(interval_faults(rows, run))
     found: dict[int, list[int]] = {}
     for row, item in zip(np.searchsorted(rows.offsets, items, side="right").tolist(), items.tolist(), strict=True):
@@ -382,7 +381,6 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", mergi
 
 
 def _hop(grid: Grid) -> float | None:
-    """The hop of a grid of frames; None for exact time."""
     if grid == "union":
         return None
     if isinstance(grid, str) or not 0 < grid < np.inf:

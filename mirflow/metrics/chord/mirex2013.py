@@ -510,7 +510,6 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
 
 
 def _rule_of(measure: Measure) -> str:
-    """Rule of a measure; empty for segmentation."""
     return measure.metric.name if measure.metric.recall else str(measure.parameters.get("rule", ""))
 
 

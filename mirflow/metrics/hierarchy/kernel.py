@@ -431,7 +431,6 @@ class _Runs:
 
 
 def _lay_out(counts: Float, length: Int, gained: Int, lost: Int) -> Float:
-    """Expand runs to tables of single frames: float64 (codes, sum of lengths)."""
     run = rows_of(length)
     step = ranges(np.zeros(len(length), dtype=np.int64), length)
     every = counts[:, run]

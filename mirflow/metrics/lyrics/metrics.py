@@ -62,7 +62,6 @@ def _word_error_rate(texts: TextPairs, measure: Measure) -> Scored:
 
 
 def _references(edits: Int) -> Int:
-    """Items of the reference: int64 (pairs,)."""
     return np.asarray(edits[:, HIT] + edits[:, SUBSTITUTION] + edits[:, DELETION])
 
 
@@ -367,7 +366,6 @@ _EVIDENCE = ("reference", "estimate", "verdict")
 
 
 def _without_words(side: Ragged) -> Bool:
-    """Mask of rows without words: bool (rows,)."""
     offsets = offsets_of(side.counts[0])
     words = np.concatenate([[0], np.cumsum(side.columns["tag"] == WORD)])
     return np.asarray(words[offsets[1:]] == words[offsets[:-1]])

@@ -108,7 +108,6 @@ def _reach(row: Ragged, times: Float, *, to_end: bool) -> slice:
 
 
 def _sample(row: Ragged, times: Float, resampling: str) -> tuple[Float, Float]:
-    """Frequencies in Hz and voicing of one melody at given times."""
     if not len(times):
         return np.zeros(0), np.zeros(0)
     only, count = np.zeros(1, dtype=np.int64), np.array([len(times)], dtype=np.int64)

@@ -237,8 +237,6 @@ Kind = Callable[[PatternComparison, Measure], tuple[Fraction, Fraction]]
 
 
 class _Pair:
-    """Precisions and recalls of one pair, with a cache."""
-
     def __init__(self, reference: Patterns, estimate: Patterns) -> None:
         self.reference, self.estimate = reference, estimate
         self.comparison = None if reference.is_empty or estimate.is_empty else PatternComparison(reference, estimate)

@@ -47,8 +47,6 @@ def _encode_exactly(labels: tuple[str, ...]) -> kernel.Codes:
 
 
 class _MirexScores(kernel.PairScores):
-    """Scores of pairs by MIREX's rules."""
-
     def __init__(
         self,
         given: tuple[kernel.LabelledSpans, kernel.LabelledSpans],
@@ -171,7 +169,6 @@ def _in_order_of_labels(spans: kernel.LabelledSpans, chosen: Bool) -> Int:
 
 
 def _count_labels(spans: kernel.LabelledSpans) -> Int:
-    """Count the distinct labels of each row: int64 (rows,)."""
     owner = rows_of(spans.counts)
     size = int(spans.code.max(initial=0)) + 1
     distinct = np.unique(owner * size + spans.code) // size

@@ -205,7 +205,6 @@ class Projections:
 
 
 def _energies(source: Float, estimated: Float, filtered: Float, joint: Float) -> list[float]:
-    """Energies in the order of the fields of `Energies`."""
     spatial, residual = filtered - source, estimated - filtered
     parts = (source, filtered, joint, estimated - source, spatial, residual, joint - filtered, estimated - joint)
     return [float(np.einsum("ij,ij->", part, part)) for part in parts]

@@ -176,7 +176,6 @@ def _same(name: str, has: str, value: float, unit: str, expected: float) -> None
 
 
 def _names(rows: Ragged, row: int) -> tuple[str, ...] | None:
-    """Names of a row's sources; None if one is missing."""
     if "label" not in rows.columns:
         return None
     first, last = rows.offsets[row : row + 2]

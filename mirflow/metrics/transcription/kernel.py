@@ -277,7 +277,6 @@ class NoteBatch(Shared):
         return Matches(reference[order], estimate[order], self.reference.pair[reference[order]])
 
     def _edges_in_order(self, rule: Rule) -> Edges:
-        """Edges ordered by reference and estimated notes."""
         reference, estimate = self.edges(rule)
         key = reference * len(self.estimate.start) + estimate
         if (key[1:] > key[:-1]).all():
@@ -322,7 +321,6 @@ class NoteBatch(Shared):
 
 
 def _of_ends(notes: Notes, rule: Rule) -> Float:
-    """Tolerance of the end of each reference note."""
     return np.asarray(np.maximum((rule.ratio or 0.0) * np.abs(notes.end - notes.start), rule.least))
 
 

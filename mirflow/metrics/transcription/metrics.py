@@ -162,7 +162,6 @@ def _velocity(rows: Ragged) -> Float:
 
 
 def _lack_velocities(rows: Ragged) -> dict[str, Bool]:
-    """Mask notes with missing and with invalid velocities."""
     velocity = _velocity(rows)
     return {"no velocity": ~np.isfinite(velocity), "a negative velocity": velocity < 0}
 
@@ -232,7 +231,6 @@ def _crowded(pairs: Pairs, measures: Sequence[Measure]) -> dict[int, str]:
 
 
 def _notes(rows: Ragged, row: int) -> Notes:
-    """The notes of a single row."""
     one = rows.take([row])
     columns = {**one.columns, "octave": np.log2(one.columns["pitch"])}
     return Notes.of(Ragged(columns, one.counts), np.zeros(1, dtype=np.int64))
@@ -253,7 +251,6 @@ def _read_rate(what: str, block: NoteBatch, measure: Measure) -> Scored:
 
 
 def _loudness(measure: Measure) -> tuple[float, float]:
-    """Tolerance and scale of velocities."""
     return float(measure["velocity_tolerance"]), float(measure.parameters.get("velocity_scale", 1.0))
 
 

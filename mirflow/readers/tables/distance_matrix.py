@@ -80,7 +80,6 @@ class Head:
         raise InvalidAnnotationError("is not a matrix: no line begins with Q/R", path=self.name)
 
     def _next(self) -> str | None:
-        """The next line that is not blank."""
         while True:
             data = self.file.readline()
             if not data:
@@ -103,7 +102,6 @@ class Head:
         return tuple(names[number] for number in numbers), names
 
     def _below(self) -> list[str] | None:
-        """The fields of the next line, without consuming it."""
         line, stop = self.line, self.stop
         text = self._next()
         self.line, self.stop = line, stop
