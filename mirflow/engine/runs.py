@@ -35,6 +35,7 @@ from ..store.cells import (
     no_cells,
     relabel,
     split_message,
+    with_measures,
 )
 from ..store.format import (
     IMPORTED,
@@ -111,7 +112,6 @@ def _latest(plan: EvaluationPlan, cells: Cells, mask: Bool | None = None) -> Cel
 
 def _of_measures(plan: EvaluationPlan, cells: Cells) -> Cells:
     scalars = tuple(str(measure) for measure in plan.measures if not measure.metric.dims)
-    columns = [cells.measures.index(name) for name in scalars]
     named = {measure.variable for measure in plan.measures if measure.metric.dims}
     extras = {name: sparse for name, sparse in cells.extras.items() if name in named}
     if plan.combine == "each":
@@ -121,9 +121,7 @@ def _of_measures(plan: EvaluationPlan, cells: Cells) -> Cells:
     if FAILED_METRICS in cells.extras:
         failed = relabel(cells.extras[FAILED_METRICS], (tuple(map(str, plan.measures)),))
         extras |= {FAILED_METRICS: replace(failed, dims=(FAILED_METRIC,))} if len(failed.index) else {}
-    return replace(
-        cells, measures=scalars, score=cells.score[:, columns], weight=cells.weight[:, columns], extras=extras
-    )
+    return replace(with_measures(cells, scalars), extras=extras)
 
 
 def _content(job: Job, attrs: Mapping[str, Any]) -> GroupContent:

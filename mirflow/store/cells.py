@@ -232,6 +232,22 @@ def concatenate_cells(parts: Iterable[Cells]) -> Cells:
     return Cells(measures=parts[0].measures, extras=extras, **columns)
 
 
+def with_measures(cells: Cells, measures: tuple[str, ...]) -> Cells:
+    """Cells with columns for these measures; where they lack one, scores are NaN and weights 0.
+
+    Examples
+    --------
+    >>> with_measures(no_cells(("root", "majmin")), ("majmin", "mirex")).score.shape
+    (0, 2)
+    """
+    place = {name: column for column, name in enumerate(cells.measures)}
+    known = [column for column, name in enumerate(measures) if name in place]
+    score, weight = np.full((len(cells), len(measures)), np.nan), np.zeros((len(cells), len(measures)))
+    columns = [place[measures[column]] for column in known]
+    score[:, known], weight[:, known] = cells.score[:, columns], cells.weight[:, columns]
+    return replace(cells, measures=measures, score=score, weight=weight)
+
+
 def _concatenate_sparse(parts: Sequence[Cells], name: str) -> Sparse:
     """One result with extra dims of all cells; labels that differ between parts are merged and sorted."""
     starts = np.cumsum([0, *(len(part) for part in parts)])

@@ -72,13 +72,17 @@ def test_the_defaults_of_a_campaign(tmp_path: Path) -> None:
             "opens: 2027-02-01\ncloses: 2027-01-01\nsplits:",
             "closes at 2027-01-01 23:59 UTC, before it opens",
         ),
-        ("splits:", "limits: {size: 5 parsecs}\nsplits:", "invalid size '5 parsecs': expected a size such as 100 MB"),
+        ("splits:", "limits: {size: 5 parsecs}\nsplits:", "needs a size such as 100 MB, not '5 parsecs'"),
         (
             "splits:",
             "closes: soon\nsplits:",
-            "invalid time 'soon': expected a time with its zone such as .*, or a day such as 2026-12-31",
+            "needs a time with its zone such as .*, or a day such as 2026-12-31, not 'soon'",
         ),
-        ("splits:", "audio: x.flac\nsplits:", r"audio: missing \{track\}: 'x.flac'|audio.pattern: missing"),
+        (
+            "splits:",
+            "audio: x.flac\nsplits:",
+            r"audio\.pattern: needs \{track\} in place of the name of a track: 'x\.flac'",
+        ),
         ("splits:", "rules: 2027\nsplits:", "rules: needs text, not 2027; put it in quotes"),
     ],
 )

@@ -29,7 +29,7 @@ from ....pipeline.load import plan_pipeline
 from ....pipeline.model import Pipeline
 from ....pipeline.plan import SIGNATURES
 from ....progress import Progress
-from ....store.cells import Cells, Entry, GroupContent, Status, concatenate_cells
+from ....store.cells import Cells, Entry, GroupContent, Status, concatenate_cells, with_measures
 from ....store.format import WARNINGS, of_systems
 from ....store.generations import remove
 from ....store.journal import Journal, read_content, write_content
@@ -262,40 +262,38 @@ def join(before: GroupContent | None, new: GroupContent) -> GroupContent:
         _demand_same_estimates(before, new)
     if has and measures == before.measures and set(new.tracks) <= set(before.tracks):
         return before
-    parts = [_with_columns(before.cells, measures)]
-    added = _with_columns(new.cells, measures)
-    if has:  # existing columns stay; new rules add further ones
-        old = parts[0]
-        keep = [place for place, name in enumerate(measures) if name in before.measures]
-        rows = {cell: row for row, cell in enumerate(zip(old.system, old.track, strict=True))}
-        for row, cell in enumerate(zip(added.system, added.track, strict=True)):
-            if cell in rows:
-                added.score[row, keep] = old.score[rows[cell], keep]
-                added.weight[row, keep] = old.weight[rows[cell], keep]
-    cells = concatenate_cells([*parts, added])
     systems = before.systems if has else (*before.systems, system)
     tracks = tuple(sorted({*before.tracks, *new.tracks}))
-    attrs = {
-        **before.attrs,
-        **{
-            key: {**new.attrs.get(key, {}), **before.attrs.get(key, {})}
-            for key in _MERGED
-            if key in new.attrs or key in before.attrs
-        },
-    }
-    warned = [*before.attrs.get(WARNINGS, ()), *new.attrs.get(WARNINGS, ())]
-    if warned:
-        attrs[WARNINGS] = [one for place, one in enumerate(warned) if one not in warned[:place]]
     return GroupContent(
         before.name,
         systems,
         tracks,
-        cells,
+        _joined_cells(before.cells, new.cells, measures),
         _coords(before.measures, before.metric_coords, new.measures, new.metric_coords, measures),
         _coords(before.systems, before.system_coords, new.systems, new.system_coords, systems),
         _coords(before.tracks, before.track_coords, new.tracks, new.track_coords, tracks),
-        attrs,
+        _joined_attrs(before.attrs, new.attrs),
     )
+
+
+def _joined_cells(before: Cells, new: Cells, measures: tuple[str, ...]) -> Cells:
+    """Add cells to others; scores of cells that both have stay, and further measures become columns."""
+    old, added = with_measures(before, measures), with_measures(new, measures)
+    keep = [place for place, name in enumerate(measures) if name in before.measures]
+    rows = {cell: row for row, cell in enumerate(zip(old.system, old.track, strict=True))}
+    for row, cell in enumerate(zip(added.system, added.track, strict=True)):
+        if cell in rows:
+            added.score[row, keep] = old.score[rows[cell], keep]
+            added.weight[row, keep] = old.weight[rows[cell], keep]
+    return concatenate_cells([old, added])
+
+
+def _joined_attrs(before: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge attributes; the first ones take precedence."""
+    merged = {key: {**new.get(key, {}), **before.get(key, {})} for key in _MERGED if key in new or key in before}
+    warned = [*before.get(WARNINGS, ()), *new.get(WARNINGS, ())]
+    kept = [one for place, one in enumerate(warned) if one not in warned[:place]]
+    return {**before, **merged, **({WARNINGS: kept} if kept else {})}
 
 
 def _of_references(content: GroupContent) -> GroupContent:
@@ -341,14 +339,6 @@ def _demand_same_estimates(before: GroupContent, new: GroupContent) -> None:
     for track, digest in zip(new.cells.track, new.cells.digest, strict=True):
         if known.get(track, "") and known[track] != digest.partition(":")[2]:
             raise AnnotationError(f"another submission was already scored as {system!r}: choose another name")
-
-
-def _with_columns(cells: Cells, measures: tuple[str, ...]) -> Cells:
-    """Add columns for further measures, without scores or weights."""
-    place = [measures.index(name) for name in cells.measures]
-    score, weight = np.full((len(cells), len(measures)), np.nan), np.zeros((len(cells), len(measures)))
-    score[:, place], weight[:, place] = cells.score, cells.weight
-    return replace(cells, measures=measures, score=score, weight=weight)
 
 
 _Coords = Mapping[str, Sequence[Entry]]
