@@ -15,6 +15,7 @@ _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:const|function|async function|class) (\w+))", re.MULTILINE)
 _ASSETS = "assets"
 START = "main"
+STYLE = "page.css"
 
 
 def read_asset(name: str) -> str:
@@ -80,11 +81,6 @@ def script() -> str:
     return join_modules({name: read_asset(f"{name}.js") for name in names})
 
 
-def style() -> str:
-    """The page's style."""
-    return read_asset("page.css")
-
-
 def assemble(title: str, contents: str, blocks: Sequence[str], links: Sequence[tuple[str, str]] = ()) -> str:
     """Put the page in one file together.
 
@@ -99,7 +95,7 @@ def assemble(title: str, contents: str, blocks: Sequence[str], links: Sequence[t
     links : sequence of (str, str)
         Words and addresses of other pages, as plain text.
     """
-    own_script, own_style = script(), style()
+    own_script, own_style = script(), read_asset(STYLE)
     digests = (hashlib.sha256(text.encode()).digest() for text in (own_script, own_style))
     allowed = (f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     sources = "; ".join(f"{what}-src {own}" for what, own in zip(("script", "style"), allowed, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -138,7 +139,7 @@ def describe_inference(
     Returns
     -------
     list of (int, dict)
-        Position of a metric; ``aggregate``, ``low`` and ``high``, one a system (ends of the 95 % intervals; NaN where
+        Position of a metric; ``aggregate``, ``low`` and ``high``, one a system (ends of the 95 % intervals; None where
         there are too few tracks, words where they are infinite), ``letters`` (none where nothing was compared, or too
         few units were) and ``how``, the methods for people.
     """
@@ -168,9 +169,11 @@ def describe_inference(
     return described
 
 
-def _end(value: float) -> float | str:
-    """JSON has no infinite numbers, so that these are words."""
-    return f"{'-' if value < 0 else ''}Infinity" if np.isinf(value) else value
+def _end(value: float) -> float | str | None:
+    """JSON has no infinite numbers, so that these are words, and no NaN."""
+    if math.isinf(value):
+        return f"{'-' if value < 0 else ''}Infinity"
+    return None if math.isnan(value) else value
 
 
 def _significance_groups(scores: xr.Dataset, names: Sequence[str]) -> dict[str, tuple[list[str], str]]:
@@ -226,7 +229,10 @@ class EvaluationNumbers:
     def __init__(self, scores: xr.Dataset, groups: Sequence[Sequence[int]]) -> None:
         self.score, self.weight, self.status, self.duration = arrays_of(scores)
         self.policies = _policies(scores, self.status)
-        self._groups = [[*range(scores.sizes["track"])], *groups]
+        self._groups = len(groups) + 1
+        self._alike: dict[int, list[tuple[int, Sequence[int]]]] = {}  # by size
+        for number, tracks in enumerate([range(scores.sizes["track"]), *groups]):
+            self._alike.setdefault(len(tracks), []).append((number, tracks))
         self._gaps = find_gaps(self.score, self.weight, self.status, self.duration)
 
     def put_scores(self, parts: Parts, name: str, metric: int, kinds: Sequence[str]) -> dict[str, Any]:
@@ -280,15 +286,17 @@ class EvaluationNumbers:
         return gaps, [included_scores(score, weight, gaps, policy, "keep") for policy in policies]
 
     def _statistic(self, metric: int, kind: str) -> bytes:
-        """An aggregate that is not a ratio of sums, which the page does not compute (policies, groups, systems)."""
-        # The systems of all policies at once: there may be many groups.
-        score, included = (
-            np.concatenate(parts) for parts in zip(*self._counted(metric, self.policies)[1], strict=True)
-        )
-        found = np.empty((len(self._groups), len(score)))
-        for place, tracks in enumerate(self._groups):
-            found[place] = reduce(score[:, tracks], np.empty(0), np.empty(0), kind, included[:, tracks])[:, 0]
-        return pack_floats(np.moveaxis(found.reshape(len(self._groups), len(self.policies), -1), 0, 1))
+        """Pack an aggregate of all groups by each policy that is not a ratio of sums, which the page cannot compute."""
+        _, counted = self._counted(metric, self.policies)
+        score, included = (np.concatenate(parts) for parts in zip(*counted, strict=True))
+        found = np.empty((self._groups, len(score)))
+        # The systems of all policies, and the groups of one size, at once: there may be many.
+        for size, groups in self._alike.items():
+            numbers, tracks = [number for number, _ in groups], np.array([own for _, own in groups], dtype=np.int64)
+            rows = len(score) * len(groups), size, 1
+            own, counts = score[:, tracks].reshape(rows), included[:, tracks].reshape(rows)
+            found[numbers] = reduce(own, np.empty(0), np.empty(0), kind, counts).reshape(len(score), len(groups)).T
+        return pack_floats(np.moveaxis(found.reshape(self._groups, len(self.policies), -1), 0, 1))
 
 
 def _policies(scores: xr.Dataset, status: Array) -> list[str]:
@@ -444,9 +452,12 @@ def describe_stores(name: str, origins: Sequence[Origin]) -> list[dict[str, Any]
 
 
 def _coords(coords: Mapping[str, Array]) -> list[list[Any]]:
-    """Names and values of coordinates: numbers stay numbers, everything else becomes text."""
-    numbers = {name: values.dtype.kind in "if" for name, values in coords.items()}
-    return [[name, [one if numbers[name] else str(one) for one in own.tolist()]] for name, own in coords.items()]
+    """Names and values of coordinates: numbers stay numbers, NaN is None, everything else becomes text."""
+    columns = []
+    for name, values in coords.items():
+        known = (one if one == one else None for one in values.tolist())
+        columns.append([name, [*known] if values.dtype.kind in "if" else [*map(str, values.tolist())]])
+    return columns
 
 
 def _groupings(coords: Sequence[Sequence[Any]]) -> dict[str, list[list[int]]]:
@@ -455,7 +466,7 @@ def _groupings(coords: Sequence[Sequence[Any]]) -> dict[str, list[list[int]]]:
     for name, values in coords:
         groups: dict[Any, list[int]] = {}
         for track, value in enumerate(values):
-            groups.setdefault("" if value != value else value, []).append(track)
+            groups.setdefault("" if value is None else value, []).append(track)
         if 1 < len(groups) <= GROUPS and len(groups) < len(values):
             found[name] = list(groups.values())
     return found

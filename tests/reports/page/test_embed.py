@@ -195,7 +195,7 @@ class TestInference:
     def test_few_tracks_have_neither_intervals_nor_letters_and_two_sentences(self):
         ((_, found),) = describe_inference(as_scores(random_group(3, 5, 1)), [0], [0])
         assert found["letters"] == []
-        assert np.isnan([found["low"], found["high"]]).all()
+        assert found["low"] == found["high"] == [None, None, None]
         assert found["how"] == (
             "No interval: at 95 % it takes 6 tracks or more. "
             "No letters: so few units cannot give a corrected p-value below 0.05 (permutation test, max-T, n = 5)."
