@@ -170,7 +170,7 @@ def annotation(task: str, *values: object, **columns: object) -> xr.Dataset:
         ordered = dict(zip(kind.arguments, values, strict=False))
         twice = next((name for name in ordered if name in columns), None)
         if twice is not None:
-            raise InvalidAnnotationError(f"{twice} is given twice: in its place and by its name")
+            raise InvalidAnnotationError(f"{twice} is given twice: by position and by name")
         one = of_columns(kind, {**ordered, **columns})
     else:
         one = to_annotation(values[0] if len(values) == 1 else values, task)
@@ -302,7 +302,7 @@ def _sources(pattern: PathLike, reading: Reading, annotator: str | int | None) -
         return dict(spread_tables(text, reading))
     inner = [KINDS[reading.kind].part] if has_parts(text, reading) else []
     if set(matcher.names) != {"track", *inner}:
-        raise AnnotationError(f"a collection needs {{track}} and no other placeholder in its pattern: {text!r}")
+        raise AnnotationError(f"invalid pattern {text!r} of a collection: expected {{track}} and no other placeholder")
     matches = matcher.find(root)
     if not matches:
         raise AnnotationError(f"the pattern {text!r} matches nothing; {matcher.hint(root)}")
@@ -403,7 +403,7 @@ def _task_of(dataset: MirdataDataset, tracks: Sequence[str], annotation: str) ->
         if task is not None:
             return task
         if value is not None:
-            raise MetricError(f"{annotation} of {dataset.name} is {type(value).__name__}: say its task")
+            raise MetricError(f"{annotation} of {dataset.name} is {type(value).__name__}: name its task")
     raise together(problems) if problems else AnnotationError(f"no track of {dataset.name} has {annotation}")
 
 

@@ -213,7 +213,7 @@ def test_all_problems_of_a_pipeline_are_reported_at_once(folder: Path) -> None:
         "did you mean 'task'",
         "did you mean 'store'",
         "did you mean 'majmin'",
-        "needs text, not 3",
+        "invalid value 3: expected text",
         "evaluations[2]",
         "matches nothing: 'ref/{track}.txt'",
         "another evaluation has the name 'chord'",

@@ -53,7 +53,7 @@ class HeldSignal:
 
     def __post_init__(self) -> None:
         if self.amplitude.ndim != 2:
-            raise AnnotationError(f"a signal must have the dims channels and samples, not {self.amplitude.ndim} dims")
+            raise AnnotationError(f"invalid signal of {self.amplitude.ndim} dims: expected channels and samples")
 
     @property
     def channels(self) -> int:

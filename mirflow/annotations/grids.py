@@ -39,7 +39,7 @@ def hop_of(grid: GridSpec) -> float | None:
         hop = grid["hop"]
         if isinstance(hop, Real) and np.isfinite(hop) and hop > 0:
             return float(hop)
-    raise AnnotationError(f"not a grid: {grid!r}; use union, reference, {{hop: seconds}} or an array of times")
+    raise AnnotationError(f"invalid grid {grid!r}: expected union, reference, {{hop: seconds}} or an array of times")
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +138,7 @@ def _given_grid(spec: npt.ArrayLike) -> TimeGrid:
         times = np.zeros(0)
     if times.ndim != 1 or len(times) < 2:
         raise AnnotationError(
-            f"not a grid: {spec!r}; use union, reference, {{hop: seconds}} or an array of at least two times"
+            f"invalid grid {spec!r}: expected union, reference, {{hop: seconds}} or an array of at least two times"
         )
     wrong = ~np.isfinite(times)
     wrong[1:] |= times[1:] <= times[:-1]

@@ -50,7 +50,7 @@ def from_dataset(dataset: xr.Dataset) -> Annotation:
         raise AnnotationError(f"not an annotation: {type(dataset).__name__}; mirflow.annotation makes one")
     name = str(dataset.attrs.get("kind"))
     if name not in KINDS:
-        raise AnnotationError(f"not an annotation: its attribute 'kind' is {name!r}; known: {', '.join(KINDS)}")
+        raise AnnotationError(f"not an annotation: unknown kind {name!r}: choose from {', '.join(KINDS)}")
     if name == "audio":
         return _audio_annotation(dataset)
     kind = KINDS[name]
@@ -186,7 +186,7 @@ def _audio_annotation(dataset: xr.Dataset) -> Annotation:
     if not {"source", "sample"} <= set(amplitude.dims) <= set(DIMS):
         raise AnnotationError(f"{AMPLITUDE} has the dims {', '.join(map(str, amplitude.dims))}, not {', '.join(DIMS)}")
     if amplitude.dtype.kind != "f":
-        raise AnnotationError(f"{AMPLITUDE} must be floating point, from -1 to 1, not {amplitude.dtype}")
+        raise AnnotationError(f"invalid dtype {amplitude.dtype} of {AMPLITUDE}: expected floating point, from -1 to 1")
     rate = _rate(dataset)
     signals = [_LabelledSignal(amplitude.isel(source=place), rate) for place in range(amplitude.sizes["source"])]
     labels = [str(name) for name in dataset["source"].values] if "source" in dataset.coords else None
@@ -202,5 +202,5 @@ def _rate(dataset: xr.Dataset) -> float:
     except (TypeError, ValueError):
         rate = 0.0
     if not (np.isfinite(rate) and rate > 0):
-        raise AnnotationError(f"audio needs the attribute {RATE!r}, the sampling rate in Hz, not {given!r}")
+        raise AnnotationError(f"invalid rate {given!r}: expected the sampling rate in Hz as attribute {RATE!r}")
     return rate

@@ -584,5 +584,5 @@ def kind_of(task: str) -> Kind:
         raise UnknownNameError("task", task, [*TASK_KINDS, *declared(TASKS)])
     kind = str(getattr(found, "kind", ""))
     if kind not in KINDS:
-        raise PluginError(f"task {task!r}: declared with unknown kind {kind!r}; choose from: {', '.join(KINDS)}")
+        raise PluginError(f"task {task!r}: unknown kind {kind!r}: choose from {', '.join(KINDS)}")
     return KINDS[kind]

@@ -41,7 +41,7 @@ def _bytes(value: Any) -> int:
         return value
     found = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is None or found[2].upper() not in _UNITS:
-        raise ValueError(f"needs a size such as 100 MB, not {value!r}")
+        raise ValueError(f"invalid size {value!r}: expected a size such as 100 MB")
     return int(float(found[1]) * _UNITS[found[2].upper()])
 
 
@@ -56,7 +56,8 @@ def _moment(value: Any, other: str = "") -> Any:
         if found is not None and found.tzinfo is not None:
             return found
     raise ValueError(
-        f"needs a time with its zone such as 2026-12-31T23:59:59-12:00 or 2026-12-31 23:59 AoE{other}, not {text!r}"
+        f"invalid time {text!r}: expected a time with its zone such as 2026-12-31T23:59:59-12:00 or "
+        f"2026-12-31 23:59 AoE{other}"
     )
 
 
@@ -76,7 +77,7 @@ def _of_day(value: Any, time: dt.time) -> Any:
         try:
             return dt.datetime.combine(dt.date.fromisoformat(text.strip()), time, dt.UTC)
         except ValueError:
-            raise ValueError(f"needs a date such as 2026-12-31, not {text!r}") from None
+            raise ValueError(f"invalid date {text!r}: expected a date such as 2026-12-31") from None
     return _moment(value, ", or a day such as 2026-12-31")
 
 
@@ -198,7 +199,7 @@ class AudioFiles(Shorthand):
 
 def _demand_piece(audio: str) -> None:
     if "{piece}" not in audio:
-        raise ValueError(f"needs {{piece}} in place of the name of a piece: {audio!r}")
+        raise ValueError(f"invalid pattern {audio!r}: expected {{piece}} in place of the name of a piece")
 
 
 class GradingRound(Strict):
@@ -288,14 +289,14 @@ def _web_address(text: str) -> str:
     except ValueError:
         whole = False
     if not whole or not text.isascii() or not text.isprintable() or " " in text:
-        raise ValueError(f"needs an address such as https://lab.org/hook, not {text!r}")
+        raise ValueError(f"invalid address {text!r}: expected one such as https://lab.org/hook")
     return text
 
 
 def _variable(text: str) -> str:
     if not _VARIABLE.fullmatch(text):
         # Do not quote the value, which may be the secret itself.
-        raise ValueError("needs the name of an environment variable (letters, digits and _), not its value")
+        raise ValueError("expected the name of an environment variable (letters, digits and _), not its value")
     return text
 
 
@@ -308,7 +309,7 @@ def mail_address(text: str) -> str:
     'ada@lab.org'
     """
     if len(text) > 254 or not _MAIL.fullmatch(text):
-        raise ValueError(f"needs an address such as ada@lab.org in ASCII characters, not {text[:80]!r}")
+        raise ValueError(f"invalid address {text[:80]!r}: expected one such as ada@lab.org in ASCII characters")
     return text
 
 
@@ -344,7 +345,7 @@ class Mail(Strict):
     @model_validator(mode="after")
     def _check(self) -> Mail:
         if bool(self.user) != (self.password is not None):
-            raise ValueError("needs user and password, or neither")
+            raise ValueError("expected user and password, or neither")
         if self.user and self.encryption == "none":
             raise ValueError("the password would be sent without encryption: set encryption to starttls or tls")
         return self
@@ -361,7 +362,7 @@ class Notifications(Strict):
     @model_validator(mode="after")
     def _check(self) -> Notifications:
         if self.webhook is None and self.mail is None:
-            raise ValueError("needs webhook, mail, or both")
+            raise ValueError("expected webhook, mail, or both")
         return self
 
 
@@ -444,9 +445,9 @@ class Campaign(Strict):
     @model_validator(mode="after")
     def _check(self) -> Campaign:
         if bool(self.evaluations) != bool(self.splits):
-            raise ValueError("needs evaluations and splits, or neither")
+            raise ValueError("expected evaluations and splits, or neither")
         if not (self.evaluations or self.stores or self.grading or self.planning):
-            raise ValueError("has nothing to serve: needs evaluations with splits, stores, grading, or planning")
+            raise ValueError("nothing to serve: expected evaluations with splits, stores, grading, or planning")
         _demand_order(self.opens, self.closes)
         return self
 
@@ -529,7 +530,10 @@ def _unfit(campaign: Campaign) -> Iterator[Trouble]:
         if one.name in {other.name for other in campaign.grading[:at]}:
             yield ("grading", at, "name"), f"duplicate name {one.name!r}: choose a name for each round"
     if campaign.audio is not None and "track" not in Pattern(campaign.audio.pattern).names:
-        yield ("audio", "pattern"), f"needs {{track}} in place of the name of a track: {campaign.audio.pattern!r}"
+        yield (
+            ("audio", "pattern"),
+            f"invalid pattern {campaign.audio.pattern!r}: expected {{track}} in place of the name of a track",
+        )
 
 
 def make_round(given: Mapping[str, Any], path: str | Path | None = None) -> GradingRound:

@@ -36,7 +36,9 @@ def _check_scheduler(context: click.Context, parameter: click.Parameter, value: 
     try:
         return Execution(scheduler=value).scheduler
     except ValueError:
-        raise click.BadParameter(f"must be one of {', '.join(SCHEDULERS)} or tcp://host:port, not {value!r}") from None
+        raise click.BadParameter(
+            f"unknown scheduler {value!r}: choose from {', '.join(SCHEDULERS)}, tcp://host:port"
+        ) from None
 
 
 @click.command("run", cls=Command, section="score", place=3, short_help="Score the evaluations of a pipeline file.")

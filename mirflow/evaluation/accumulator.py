@@ -414,10 +414,10 @@ class Accumulator:
         if missing is not None and missing not in MISSING:
             raise UnknownNameError("missing", missing, MISSING)
         if not any(not measure.metric.dims for measure in self._rules.measures):
-            raise MetricError("compute gives metrics that are one number a pair; query the dataset of the others")
+            raise MetricError("compute returns metrics with one number per pair; query the dataset for the others")
         cells = self._cells()
         if missing is None and (failures := describe_failures(cells, "pair")):
-            warn_caller(f"{failures}; dataset() has them all, missing='skip' leaves them out without a warning")
+            warn_caller(f"{failures}; dataset() lists them all, missing='skip' leaves them out without a warning")
         elif missing is None:
             self._warn_of_gaps(cells)
         self._warn_of_doubts(cells)

@@ -456,7 +456,7 @@ def score(
     if on_error not in ("keep", "raise"):
         raise UnknownNameError("on_error", str(on_error), ("keep", "raise"))
     if block is not None and block < 1:
-        raise AnnotationError(f"block must be at least 1, not {block}")
+        raise AnnotationError(f"invalid block {block}: expected at least 1")
     task = task or task_of(references)
     rules, kind = EvaluationRules.of(task, metrics, convention, grid, classes), kind_of(task)
     size = block_size(task) if block is None else block
@@ -551,7 +551,7 @@ def _score_blocks(
 def warn_of_results(cells: Cells) -> None:
     """Warn once about annotations that could not be scored, and once about doubtful scores."""
     if failures := describe_failures(cells, "cell", FAILED - MISSING):
-        warn_caller(f"{failures}; status and message have them all")
+        warn_caller(f"{failures}; status and message list them all")
     if gaps := describe_gaps(cells.take(np.flatnonzero(cells.status == Status.ok)), "scored cell"):
         warn_caller(f"{gaps}; message has all reasons")
     for text in describe_doubts(cells).values():
@@ -604,7 +604,7 @@ def describe_doubts(cells: Cells) -> dict[str, str]:
         return {}
     names = f"{', '.join(nothing[:_SHOWN])}{', ...' if len(nothing) > _SHOWN else ''}"
     where = "" if len(cells) == 1 else f" in any of {counted(len(cells), 'cell')}"
-    return {"nothing": f"there is nothing to measure for {names}{where}: the weight is 0, and the score no measurement"}
+    return {"nothing": f"nothing to measure for {names}{where}: the weight is 0, and the score is not a measurement"}
 
 
 def unmeasured(cells: Cells) -> list[str]:

@@ -59,7 +59,7 @@ def to_plain(value: Any, task: str | None, options: Mapping[str, Any] = MappingP
     if _is_collection_dataset(value):
         return collection_from_dataset(value if "kind" in value.attrs or task is None else _of_task(value, task))
     if task is None and not hasattr(value, "data_vars"):
-        raise MetricError(f"say which task to score: {', '.join(tasks())}")
+        raise MetricError(f"the task is missing: choose from {', '.join(tasks())}")
     return to_annotation(value, str(value.attrs.get("kind")) if task is None else task, **options)
 
 
@@ -83,7 +83,7 @@ def task_of(*given: Any) -> str:
     ]
     possible = next(([task for task in kind.tasks if task in tasks()] for kind in kinds if kind is not None), [])
     if len(possible) != 1:
-        raise MetricError(f"say which task to score: {', '.join(possible or tasks())}")
+        raise MetricError(f"the task is missing: choose from {', '.join(possible or tasks())}")
     return possible[0]
 
 
@@ -127,7 +127,7 @@ def sources_of(value: Any, task: str, side: str) -> Sources:
         table = LongTable.of(value, kind_of(task))
         if table.systems:
             raise AnnotationError(
-                f"the {side}s name systems: leave the column {SYSTEM!r} out, which estimates may have"
+                f"the {side}s name systems: leave out the column {SYSTEM!r}, which only estimates may have"
             )
         return _of_table(table, "", task, side)
     if not isinstance(value, Mapping):
@@ -187,7 +187,7 @@ def _refuse_columns(systems: Mapping[str, Sources], kind: Kind, tracks: set[str]
             known = (*kind.required, *kind.arguments)
             misspelt = next((one for one in unknown if one not in kind.given_as), unknown[0])
             raise AnnotationError(
-                f"{name!r} is a track of the references, and {misspelt!r} is no column of {kind.name}; "
+                f"{name!r} is a track of the references, and {misspelt!r} is not a column of {kind.name}; "
                 f"{suggest(misspelt, known)}"
             )
 

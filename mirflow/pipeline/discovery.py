@@ -42,7 +42,7 @@ def find_slip(pattern: Pattern, side: str, kind: str) -> str:
     Examples
     --------
     >>> find_slip(Pattern("lists/{sytem}.txt"), "estimates", "ranking")
-    "{sytem} has no meaning, but is nearly {system}: correct or rename it: 'lists/{sytem}.txt'"
+    "unknown placeholder {sytem} in 'lists/{sytem}.txt': did you mean {system}? If not, rename it"
     >>> find_slip(Pattern("fold{fold}/{track}.lab"), "reference", "labels")
     ''
     """
@@ -51,7 +51,7 @@ def find_slip(pattern: Pattern, side: str, kind: str) -> str:
     for name in pattern.names:
         near = difflib.get_close_matches(name.lower(), lacking, n=1, cutoff=_ALIKE) if name not in meant else []
         if near:
-            return f"{{{name}}} has no meaning, but is nearly {{{near[0]}}}: correct or rename it: {pattern.text!r}"
+            return f"unknown placeholder {{{name}}} in {pattern.text!r}: did you mean {{{near[0]}}}? If not, rename it"
     return ""
 
 
@@ -234,7 +234,7 @@ def discover(
         _match_names(found)
     found.tracks = sorted({*found.references, *(track for _, track in found.estimates)})
     if evaluation.reference.combine is None and any(len(one) > 1 for one in found.references.values()):
-        found.trouble(("reference", "combine"), "tracks have several references: say mean, max or each")
+        found.trouble(("reference", "combine"), "tracks have several references: choose from mean, max, each")
     return found
 
 
@@ -593,7 +593,7 @@ def _choose_systems(found: Discovery) -> list[str]:
             message = f"{system!r} is not scored as a system: {name!r} is the reference; "
             found.warn(f"{message}list the systems that take part to say so", system)
         if not present and found.reference_systems:
-            found.trouble(("estimates", "path"), f"finds the reference only: {evaluation.estimates.path!r}")
+            found.trouble(("estimates", "path"), f"matches only the reference: {evaluation.estimates.path!r}")
         empty = _empty_folders(found, present) if present and not found.scored else []
         if empty:
             some = ", ".join(map(repr, empty[:_SHOWN])) + (", ..." if len(empty) > _SHOWN else "")

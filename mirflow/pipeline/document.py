@@ -229,7 +229,7 @@ class _Builder:
         """The value of a node."""
         self.count += 1
         if self.count > MAX_VALUES:
-            raise _ExplodedError(f"stands for more than {MAX_VALUES} values: do its aliases multiply?")
+            raise _ExplodedError(f"expands to more than {MAX_VALUES} values: do its aliases multiply?")
         if len(place) > MAX_DEPTH:
             raise _ExplodedError(f"is nested more than {MAX_DEPTH} levels deep: does an alias contain itself?")
         self.document.lines.setdefault(place, node.start_mark.line + 1)
@@ -250,7 +250,7 @@ class _Builder:
                 for source in value_node.value if isinstance(value_node, yaml.SequenceNode) else [value_node]:
                     more = self.build(source, place)
                     if not isinstance(more, dict):
-                        self._add((*place, "<<"), f"needs a mapping (line {source.start_mark.line + 1})")
+                        self._add((*place, "<<"), f"expected a mapping (line {source.start_mark.line + 1})")
                         continue
                     merged |= {key: value for key, value in more.items() if key not in merged}
                 continue
@@ -310,7 +310,7 @@ def validate(document: Document, model: type[Model], needs: str) -> tuple[Model 
     """The model of a document, if it has the right form, and all that is wrong with it; `needs` are its keys."""
     problems = list(document.problems)
     if not isinstance(document.data, Mapping):
-        return None, problems or [Problem("", f"is empty; it needs {needs}")]
+        return None, problems or [Problem("", f"is empty: expected {needs}")]
     try:
         return model.model_validate(document.data), problems
     except ValidationError as error:
@@ -373,9 +373,9 @@ def _words(error: Mapping[str, Any]) -> str:
     if error["type"] in _KINDS:
         unquoted = error["type"] == "string_type" and isinstance(error["input"], (bool, int, float))
         hint = "; put it in quotes" if unquoted else ""
-        return f"needs {_KINDS[error['type']]}, not {error['input']!r}{hint}"
+        return f"invalid value {error['input']!r}: expected {_KINDS[error['type']]}{hint}"
     if error["type"] == "literal_error":
-        return f"must be {error['ctx']['expected']}, not {error['input']!r}"
+        return f"invalid value {error['input']!r}: expected {error['ctx']['expected']}"
     if error["type"] == "too_short":
         return "is empty"
     return str(error["msg"]).removeprefix("Value error, ").replace("Input should", "should")

@@ -158,7 +158,7 @@ def draft_pipeline(
     if not pairs:
         had = f"{counted(sum(len(one.files) for one in references), 'reference')} found"
         if not found and not rest:
-            why = "but no estimates: name their folder estimates, systems, ..., or say --estimates"
+            why = "but no estimates: name their folder estimates, systems, ..., or pass --estimates"
         elif not series:
             raise _unrecognised(root, found or rest, "estimate", "estimates, systems, ...")
         else:
@@ -177,7 +177,7 @@ def _unrecognised(root: Path, files: Sequence[_FoundFile], side: str, names: str
     """The error about a side without annotations: it has no files, or no task reads them."""
     option = "--reference" if side == "reference" else "--estimates"
     if not files:
-        return AnnotationError(f"no {side}s found: name their folder or files {names}, or say {option}", path=root)
+        return AnnotationError(f"no {side}s found: name their folder or files {names}, or pass {option}", path=root)
     first = files[0]
     task = next((task for task in map(_hint, reversed(first.parts)) if task), "beat")
     try:

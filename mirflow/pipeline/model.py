@@ -68,14 +68,14 @@ def _tree(value: Any) -> Any:
     if isinstance(value, dict):
         for name, below in value.items():
             if not isinstance(name, str):
-                raise ValueError(f"needs names of classes, not {name!r}; put it in quotes")
+                raise ValueError(f"invalid name {name!r}: expected the name of a class; put it in quotes")
             _tree(below)
     elif isinstance(value, list):
         for name in value:
             if not isinstance(name, str):
-                raise ValueError(f"needs names of classes, not {name!r}; put it in quotes")
+                raise ValueError(f"invalid name {name!r}: expected the name of a class; put it in quotes")
     elif value is not None:
-        raise ValueError(f"needs a list of classes or a mapping, not {value!r}")
+        raise ValueError(f"invalid classes {value!r}: expected a list or a mapping")
     return value
 
 
@@ -102,7 +102,7 @@ class ClassesKey(Shorthand):
     @model_validator(mode="after")
     def _check(self) -> ClassesKey:
         if self.path is not None and (self.names or self.tree or self.credit):
-            raise ValueError("names a file, which says all: leave names, tree and credit out")
+            raise ValueError("names a file: leave out names, tree and credit")
         if self.path is None:
             try:
                 self._written()
@@ -125,19 +125,20 @@ _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://\S+")
 def identifier(name: str) -> str:
     """A name that can be that of a group in a store."""
     if not name.isidentifier() or not name.isascii() or len(name) > MAX_NAME:
-        raise ValueError(f"must be an identifier (letters, digits, underscores; at most {MAX_NAME}), not {name[:80]!r}")
+        expected = f"an identifier (letters, digits, underscores; at most {MAX_NAME})"
+        raise ValueError(f"invalid name {name[:80]!r}: expected {expected}")
     return name
 
 
 def _scalar(value: Any) -> str | int | float | bool:
     if not isinstance(value, (str, int, float)):
-        raise ValueError(f"must be text, a number, true or false, not {value!r}")
+        raise ValueError(f"invalid value {value!r}: expected text, a number, true or false")
     return value
 
 
 def _index_or_name(value: Any) -> str | int:
     if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise ValueError(f"must be text or a whole number, not {value!r}")
+        raise ValueError(f"invalid value {value!r}: expected text or a whole number")
     return value
 
 
@@ -146,7 +147,7 @@ def _grid(value: Any) -> str | float:
         return value
     hop = value.get("hop") if isinstance(value, dict) and set(value) == {"hop"} else None
     if isinstance(hop, bool) or not isinstance(hop, (int, float)) or not 0 < hop < 3600:
-        raise ValueError(f"must be union, reference or {{hop: seconds}}, not {value!r}")
+        raise ValueError(f"invalid grid {value!r}: expected union, reference or {{hop: seconds}}")
     return float(hop)
 
 
@@ -158,7 +159,7 @@ def _systems(value: Any) -> Any:
         return {name: {} for name in value}
     if isinstance(value, list):
         wrong = next(name for name in value if not isinstance(name, str))
-        raise ValueError(f"needs names of systems, not {wrong!r}; put it in quotes")
+        raise ValueError(f"invalid name {wrong!r}: expected the name of a system; put it in quotes")
     return {name: {} if meta is None else meta for name, meta in value.items()} if isinstance(value, dict) else value
 
 
@@ -171,7 +172,7 @@ def _store(path: str) -> str:
 
 def _scheduler(name: str) -> str:
     if name not in SCHEDULERS and not _ADDRESS.fullmatch(name):
-        raise ValueError(f"must be one of {', '.join(SCHEDULERS)} or tcp://host:port, not {name!r}")
+        raise ValueError(f"unknown scheduler {name!r}: choose from {', '.join(SCHEDULERS)}, tcp://host:port")
     return name
 
 
@@ -301,7 +302,7 @@ class References(Estimates):
         if self.mirdata is None:
             given = [name for name in own if getattr(self, name) != type(self).model_fields[name].default]
             if given:
-                raise ValueError(f"{given[0]} is of data sets of mirdata: name one, as mirdata: beatles")
+                raise ValueError(f"{given[0]} applies only to data sets of mirdata: name one, such as mirdata: beatles")
             if not self.path:
                 raise ValueError("needs a path, or a data set of mirdata")
             return self
@@ -324,19 +325,21 @@ class Tracks(Shorthand):
     key: str = "track"
     """The table's column that holds the tracks' names."""
     files: dict[str, str] = Field(default_factory=dict)
-    """Columns whose values stand in one small text file for each track: name to pattern with {track}."""
+    """Columns whose values are in one small text file for each track: name to pattern with {track}."""
 
     @model_validator(mode="after")
     def _check(self) -> Tracks:
         if self.path is None and not self.files:
-            raise ValueError("names neither a table (path) nor files")
+            raise ValueError("expected a table (path) or files")
         for name, pattern in self.files.items():
             try:
                 names = Pattern(pattern).names
             except AnnotationError as error:
                 raise ValueError(str(error)) from None
             if names != ("track",):
-                raise ValueError(f"files.{name} needs {{track}} and no other placeholder: {pattern!r}")
+                raise ValueError(
+                    f"invalid pattern {pattern!r} of files.{name}: expected {{track}} and no other placeholder"
+                )
         return self
 
 
@@ -356,7 +359,7 @@ class Evaluation(Strict):
     parameters: dict[str, Scalar] = Field(default_factory=dict)
     """Set for all metrics that have them."""
     classes: ClassesKey | None = None
-    """The classes or tags that there are: a file, a list, or an object; others are then invalid."""
+    """The classes or tags: a file, a list, or an object; others are then invalid."""
     reference: References
     """Where the references are."""
     estimates: Estimates
@@ -366,7 +369,7 @@ class Evaluation(Strict):
     tracks: Tracks | None = None
     """Metadata of the tracks: a csv file with a column track, relative to root, or an object with more about it."""
     on_error: Literal["record", "ignore", "raise"] = "record"
-    """What a track that fails does to the run: exit status 3 at the end, nothing, or stop at once."""
+    """Effect of a track that fails: exit status 3 at the end, nothing, or an immediate stop."""
 
     @model_validator(mode="before")
     @classmethod
@@ -389,7 +392,7 @@ class Pipeline(Strict):
     """A pipeline file: what is evaluated, and where the results go."""
 
     name: str = ""
-    """For people; default: the file's name without its suffix."""
+    """Displayed title; default: the file's name without its suffix."""
     root: str = "."
     """Folder that the paths below are relative to, itself relative to the file's folder."""
     plugins: list[str] = Field(default_factory=list)

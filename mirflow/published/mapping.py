@@ -213,7 +213,7 @@ def _scale(value: Any) -> float:
     if value in ("ratio", "percent") and isinstance(value, str):
         return 1.0 if value == "ratio" else 0.01
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
-        raise ValueError(f"must be ratio, percent or a number above 0 to multiply by, not {value!r}")
+        raise ValueError(f"invalid scale {value!r}: expected ratio, percent or a number above 0")
     return float(value)
 
 
@@ -254,9 +254,9 @@ class Names(Shorthand):
     @model_validator(mode="after")
     def _check(self) -> Names:
         if self.column is not None and self.name is not None:
-            raise ValueError("gives a column and a name; one of them is enough")
+            raise ValueError("expected either a column or a name")
         if self.pattern is not None and len(Pattern(self.pattern).names) != 1:
-            raise ValueError(f"pattern needs one placeholder: {self.pattern!r}")
+            raise ValueError(f"invalid pattern {self.pattern!r}: expected one placeholder")
         return self
 
 
@@ -336,11 +336,12 @@ class ScoreFile(Strict):
     @model_validator(mode="after")
     def _check(self) -> ScoreFile:
         if len(self.delimiter) != 1 and self.delimiter not in _DELIMITERS:
-            raise ValueError(f"delimiter must be a character or one of {', '.join(_DELIMITERS)}: {self.delimiter!r}")
+            expected = f"a character or one of {', '.join(_DELIMITERS)}"
+            raise ValueError(f"invalid delimiter {self.delimiter!r}: expected {expected}")
         if bool(self.metrics) == (self.wide is not None):
-            raise ValueError("needs metrics (columns of metrics) or wide (columns of systems), and one of them only")
+            raise ValueError("expected either metrics (columns of metrics) or wide (columns of systems)")
         if self.key is not None and self.rows is None:
-            raise ValueError("key is for JSON; say under rows where its rows are")
+            raise ValueError("key applies only to JSON: name the place of its rows under rows")
         for key, side in (("track", self.track), ("system", self.system)):
             sources = [side.column is not None, side.name is not None, key in self.placeholders]
             if key == "system" and self.wide is not None:

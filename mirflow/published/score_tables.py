@@ -235,7 +235,7 @@ def _with_table(mapping: TableMapping, table: str | Path, path: str | Path) -> T
     """A mapping of one table with another file in its place."""
     files = [one for group in mapping.groups for one in group.tables]
     if len(files) != 1:
-        why = f"names {len(files)} tables; a file can stand in for the only one, a folder for root"
+        why = f"names {len(files)} tables: a file can replace only a single table, a folder the root"
         raise PipelineError([Problem("groups", why)], path)
     name = Path(table).name
     known = Pattern(Path(files[0].path).name).match(name)
@@ -257,7 +257,7 @@ def _measures(group: ScoreGroup, document: Document, place: Place, problems: lis
         problems.append(document.problem((*place, key), str(error)))
         return []
     if group.task is None and group.convention is not None:
-        problems.append(document.problem((*place, "convention"), "is of no task; name the task too"))
+        problems.append(document.problem((*place, "convention"), "needs a task: name it, too"))
     found: list[dict[str, Measure]] = []
     for number, one in enumerate(group.tables):
         found.append({})
@@ -282,7 +282,7 @@ def _measure(text: str, declared: ScoreColumn | Wide, convention: Convention | N
             hint = "a metric that mirflow does not know declares its orientation: higher, lower or none"
             raise MetricError(f"{error}; {hint}") from None
         if not text.strip() or any(sign in text for sign in "@() \t"):
-            raise MetricError(f"{text!r} cannot be the name of a metric; write it without blanks, @ and ()") from None
+            raise MetricError(f"invalid metric name {text!r}: blanks, @ and () are not allowed") from None
         weight = "as the table says"
         foreign = Metric(text, declared.title or text, "", weight, "", pooling="micro", perfect=None)
         return Measure(replace(foreign, orientation=declared.orientation, unit=declared.unit or ""))

@@ -299,7 +299,7 @@ def variables(content: GroupContent) -> tuple[list[StoredVariable], list[StoredV
             # A dim of the same name with other labels gets the variable's in front.
             free = [one for one in (dim, f"{name}_{dim}") if one.casefold() not in taken or labels.get(one) == own]
             if not free:
-                raise StoreError(f"{name}: its dim {dim!r} cannot be stored, both {dim!r} and {name}_{dim} are taken")
+                raise StoreError(f"{name}: cannot store dim {dim!r}: both {dim!r} and {name}_{dim} are taken")
             dims.append(free[0])
             if free[0].casefold() not in taken:
                 coords.append(StoredVariable(free[0], (free[0],), strings(own), {"long_name": dim}))
@@ -316,7 +316,7 @@ def check(content: GroupContent) -> None:
     name, cells = content.name, content.cells
     if not name.isidentifier() or len(name.encode()) > MAX_NAME:
         raise StoreError(
-            f"group {name!r}: the name must be an identifier (at most {MAX_NAME} letters, digits, underscores)"
+            f"invalid group name {name!r}: expected an identifier (at most {MAX_NAME} letters, digits, underscores)"
         )
     for dim, values in zip(DIMS, (content.systems, content.tracks, content.measures), strict=True):
         if len(set(values)) != len(values):

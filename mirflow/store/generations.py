@@ -89,7 +89,7 @@ def storing(path: str | Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
-        raise StoreError(f"{path}: cannot be written: {reason}; what was there before is untouched") from error
+        raise StoreError(f"{path}: cannot be written: {reason}; the previous contents are untouched") from error
 
 
 _DAMAGE = (
@@ -204,7 +204,7 @@ def resolve(path: str | Path) -> Path:
     """
     named = demand_path(path)
     if not named.is_symlink() and not named.exists():
-        raise StoreError(f"{named}: there is no such store{_near(named)}")
+        raise StoreError(f"{named}: no such store{_near(named)}")
     folder = Path(os.path.realpath(named))
     while not (folder / "zarr.json").is_file() and (again := Path(os.path.realpath(named))) != folder:
         # Two runs published between the two looks.

@@ -264,7 +264,7 @@ def write_pack(
 def _check(path: Path, pack: Pack) -> None:
     kind = KINDS.get(pack.kind)
     if kind is None or not kind.dims:
-        raise StoreError(f"{path}: kind {pack.kind!r} cannot be packed; known: {', '.join(KINDS)}")
+        raise StoreError(f"{path}: unknown kind {pack.kind!r}: choose from {', '.join(KINDS)}")
     if pack.kind == "audio":
         raise StoreError(f"{path}: audio stays in its files: it cannot be packed")
     if len(pack.rows.counts) != len(kind.dims):
@@ -285,7 +285,7 @@ def _refuse_taken(path: Path, overwrite: bool) -> None:
     if not os.path.lexists(path):
         return
     if not overwrite:
-        raise StoreError(f"{path}: is there already; --overwrite (in Python overwrite=True) replaces it")
+        raise StoreError(f"{path}: already exists; --overwrite (in Python overwrite=True) replaces it")
     if path.is_symlink():
         raise StoreError(f"{path}: is a link, a result store perhaps; a pack cannot replace it")
     from .zarr_io import open_root

@@ -104,14 +104,14 @@ def test_a_dataset_of_ones_own() -> None:
     [
         (xr.Dataset({"sound": ("sample", np.zeros(3))}), "needs a variable 'amplitude'"),
         (xr.Dataset({"amplitude": ("sample", np.zeros(3))}), "amplitude has the dims sample, not source"),
-        (xr.Dataset({"amplitude": (("source", "sample"), np.zeros((2, 3)))}), "needs the attribute 'rate'"),
+        (xr.Dataset({"amplitude": (("source", "sample"), np.zeros((2, 3)))}), "invalid rate None: expected"),
         (
             xr.Dataset({"amplitude": (("source", "sample"), np.zeros((2, 3)))}, attrs={"rate": "fast"}),
-            "in Hz, not 'fast'",
+            "invalid rate 'fast': expected the sampling rate in Hz",
         ),
         (
             xr.Dataset({"amplitude": (("source", "sample"), np.zeros((2, 3), np.int16))}, attrs={"rate": 8000}),
-            "floating point, from -1 to 1, not int16",
+            "invalid dtype int16 of amplitude: expected floating point",
         ),
     ],
 )

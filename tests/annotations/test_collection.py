@@ -51,7 +51,7 @@ def test_a_nested_annotation_survives_being_a_dataset() -> None:
 
 
 def test_a_dataset_that_is_no_annotation_is_refused() -> None:
-    with pytest.raises(AnnotationError, match="its attribute 'kind' is 'None'"):
+    with pytest.raises(AnnotationError, match="unknown kind 'None'"):
         from_dataset(to_dataset(chords("C")).drop_attrs())
     with pytest.raises(AnnotationError, match="needs the variables end"):
         from_dataset(to_dataset(chords("C")).drop_vars("end"))

@@ -95,7 +95,7 @@ def test_the_label_in_force_is_that_of_the_last_interval_to_start(
     ],
 )
 def test_what_is_no_grid_is_refused(grid: object) -> None:
-    with pytest.raises(AnnotationError, match="not a grid"):
+    with pytest.raises(AnnotationError, match="invalid grid"):
         mirflow.align([REFERENCE], grid)  # type: ignore[arg-type]
 
 

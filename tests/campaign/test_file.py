@@ -54,8 +54,12 @@ def test_the_defaults_of_a_campaign(tmp_path: Path) -> None:
     [
         ("campaign: Chords", "campain: Chords", r"campain: unknown key; did you mean 'campaign'\? \(line 1\)"),
         ("quota: 3", "quotas: 3", r"splits\.test\.quotas: unknown key; did you mean 'quota'\?"),
-        ("quota: 3", "per: year", r"splits\.test\.per: must be 'day', 'week', 'month' or 'campaign', not 'year'"),
-        ("  dev: dev\n", "  dev-1: dev\n", r"splits\.dev-1: must be an identifier"),
+        (
+            "quota: 3",
+            "per: year",
+            r"splits\.test\.per: invalid value 'year': expected 'day', 'week', 'month' or 'campaign'",
+        ),
+        ("  dev: dev\n", "  dev-1: dev\n", r"splits\.dev-1: invalid name 'dev-1': expected an identifier"),
         ("splits:\n  dev: dev\n", "splts:\n  dev: dev\n", r"splts: unknown key; did you mean 'splits'"),
         ("task: chord", "task: cord", r"unknown task 'cord'; did you mean 'chord'\?"),
         ("task: chord", "task: separation", "estimates are audio, which cannot be submitted"),
@@ -72,18 +76,18 @@ def test_the_defaults_of_a_campaign(tmp_path: Path) -> None:
             "opens: 2027-02-01\ncloses: 2027-01-01\nsplits:",
             "closes at 2027-01-01 23:59 UTC, before it opens",
         ),
-        ("splits:", "limits: {size: 5 parsecs}\nsplits:", "needs a size such as 100 MB, not '5 parsecs'"),
+        ("splits:", "limits: {size: 5 parsecs}\nsplits:", "invalid size '5 parsecs': expected a size such as 100 MB"),
         (
             "splits:",
             "closes: soon\nsplits:",
-            "needs a time with its zone such as .*, or a day such as 2026-12-31, not 'soon'",
+            "invalid time 'soon': expected a time with its zone such as .*, or a day such as 2026-12-31",
         ),
         (
             "splits:",
             "audio: x.flac\nsplits:",
-            r"audio\.pattern: needs \{track\} in place of the name of a track: 'x\.flac'",
+            r"audio\.pattern: invalid pattern 'x\.flac': expected \{track\} in place of the name of a track",
         ),
-        ("splits:", "rules: 2027\nsplits:", "rules: needs text, not 2027; put it in quotes"),
+        ("splits:", "rules: 2027\nsplits:", "rules: invalid value 2027: expected text; put it in quotes"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(old: str, new: str, message: str, tmp_path: Path) -> None:

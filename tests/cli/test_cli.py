@@ -381,7 +381,10 @@ class TestRun:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (("--scheduler", "proceses"), "must be one of auto, serial, processes, threads or tcp://host:port, not"),
+            (
+                ("--scheduler", "proceses"),
+                "unknown scheduler 'proceses': choose from auto, serial, processes, threads, tcp://host:port",
+            ),
             (("--scheduler", "tcp://a:1", "--workers", "2"), "--workers does not apply to the cluster at tcp://a:1"),
         ],
     )

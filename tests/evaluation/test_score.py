@@ -178,8 +178,8 @@ def test_tracks_without_any_in_common_are_warned_of() -> None:
         ([1.0], [1.0], "given as list, .*; mirflow.evaluate scores one pair"),
         ({"a": [1.0], 3: [1.0]}, {}, "invalid name of a track: 3 and others are text"),
         (REFERENCES, {"ours": {"a": [1.0]}, "b": [1.0]}, "'ours' holds many tracks, 'b' is one annotation"),
-        (REFERENCES, {"a": {"tiem": [1.0]}}, "'tiem' is no column of events; did you mean 'time'"),
-        (REFERENCES, {"a": {"time": [1.0], "lable": ["x"]}}, "'lable' is no column of events; did you mean 'label'"),
+        (REFERENCES, {"a": {"tiem": [1.0]}}, "'tiem' is not a column of events; did you mean 'time'"),
+        (REFERENCES, {"a": {"time": [1.0], "lable": ["x"]}}, "'lable' is not a column of events; did you mean 'label'"),
         (mirflow.collection("key", {"a": "C major"}), {"a": [1.0]}, "the reference holds key, the task onset compares"),
         (table({"a": sample("onset", np.random.default_rng(0))}, "ours"), {}, "the references name systems"),
     ],
@@ -222,7 +222,7 @@ def test_midi_numbers_on_both_sides_are_warned_of() -> None:
 )
 def test_pitches_that_look_like_midi_numbers_are_warned_of(pitches: list[float], message: str | None) -> None:
     pair = {"a": (NOTES, [261.6, 293.7, 329.6])}, {"a": (NOTES, pitches)}
-    with warned(True, message or "there is nothing to measure for average_overlap"):  # as no note matches
+    with warned(True, message or "nothing to measure for average_overlap"):  # as no note matches
         scores = mirflow.score(*pair, "transcription")
     assert (scores.message.item() == "") == (message is None)
 

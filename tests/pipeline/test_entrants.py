@@ -31,7 +31,7 @@ class TestWhoTakesPart:
         (tmp_path / "S1.txt").unlink()
         with (
             pytest.warns(MirflowWarning, match="'gt' is not scored"),
-            pytest.raises(PipelineError, match=r"estimates\.path: finds the reference only: '\{system\}\.txt'"),
+            pytest.raises(PipelineError, match=r"estimates\.path: matches only the reference: '\{system\}\.txt'"),
         ):
             plan_evaluation(self.GENRES, tmp_path)
 

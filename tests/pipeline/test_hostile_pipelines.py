@@ -24,8 +24,8 @@ class TestYaml:
     @pytest.mark.parametrize(
         ("text", "problem"),
         [
-            ("<<: x\nb: 1\n", "<<: needs a mapping (line 1)"),
-            ("<<: [{a: 1}, 5]\n", "<<: needs a mapping (line 1)"),
+            ("<<: x\nb: 1\n", "<<: expected a mapping (line 1)"),
+            ("<<: [{a: 1}, 5]\n", "<<: expected a mapping (line 1)"),
             ("a: !!bool x\n", "a: not a value: 'x' (line 1)"),
             ("a: !!int ''\n", "a: not a value: '' (line 1)"),
             ("a: !!float '-'\n", "a: not a value: '-' (line 1)"),

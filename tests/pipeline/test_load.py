@@ -143,7 +143,9 @@ def test_systems_are_chosen_ordered_and_described(data: Path) -> None:
     described = plan(data, systems={"S2": {"year": 2013}, "S1": None})
     assert (described.systems, described.system_meta) == (("S2", "S1"), {"year": (2013, None)})
     assert problems_of(data, systems=["S1", "S3"]) == ["systems.S3: no estimates of this system; known: S1, S2"]
-    assert problems_of(data, systems=["S1", False]) == ["systems: needs names of systems, not False; put it in quotes"]
+    assert problems_of(data, systems=["S1", False]) == [
+        "systems: invalid name False: expected the name of a system; put it in quotes"
+    ]
     assert problems_of(data, systems=["S1", "S1"]) == ["systems: names a system twice"]
 
 
@@ -181,7 +183,7 @@ def test_a_placeholder_may_name_the_annotator(tmp_path: Path) -> None:
     assert [[reference.annotator for reference in one] for one in found.references] == [["1", "2"], ["1"]]
     assert (found.annotators, found.combine) == (("1", "2"), "mean")
     assert problems_of(tmp_path, reference="ref/{track}_{annotator}.lab") == [
-        "reference.combine: tracks have several references: say mean, max or each"
+        "reference.combine: tracks have several references: choose from mean, max, each"
     ]
     assert "two references for track 'a'" in problems_of(tmp_path, reference="ref/{track}_{who}.lab")[0]
 
@@ -269,12 +271,12 @@ def test_parameters_are_set_for_the_metrics_that_have_them(data: Path) -> None:
         ({"metrics": ["majmim"]}, "metrics[0]: unknown metric 'majmim'; did you mean 'majmin'?"),
         ({"metrics": ["csr@"]}, "metrics[0]: not a metric: 'csr@'"),
         ({"metrics": []}, "metrics: names no metric; leave it out for the default ones"),
-        ({"metrics": "majmin"}, "metrics: needs a list, not 'majmin'"),
+        ({"metrics": "majmin"}, "metrics: invalid value 'majmin': expected a list"),
         ({"grid": "reference"}, "grid: convention 'mir_eval' is not scored on the grid 'reference'; known: union"),
-        ({"grid": {"hop": 0}}, "grid: must be union, reference or {hop: seconds}, not {'hop': 0}"),
-        ({"on_error": "stop"}, "on_error: must be 'record', 'ignore' or 'raise', not 'stop'"),
-        ({"name": "my chords"}, "name: must be an identifier"),
-        ({"name": 3}, "name: needs text, not 3; put it in quotes"),
+        ({"grid": {"hop": 0}}, "grid: invalid grid {'hop': 0}: expected union, reference or {hop: seconds}"),
+        ({"on_error": "stop"}, "on_error: invalid value 'stop': expected 'record', 'ignore' or 'raise'"),
+        ({"name": "my chords"}, "name: invalid name 'my chords': expected an identifier"),
+        ({"name": 3}, "name: invalid value 3: expected text; put it in quotes"),
         ({"reference": {"path": "ref/{track}.lab", "namespace": "beat"}}, "reference: namespace 'beat' holds events"),
         (
             {"reference": {"path": "ref/{track}.lab", "delimitr": ","}},
@@ -286,7 +288,7 @@ def test_parameters_are_set_for_the_metrics_that_have_them(data: Path) -> None:
         ),
         (
             {"reference": {"path": "ref/{track}.lab", "combine": "median"}},
-            "reference.combine: must be 'mean', 'max' or 'each'",
+            "reference.combine: invalid value 'median': expected 'mean', 'max' or 'each'",
         ),
         ({"estimates": {"path": "est/{system}/{track}.lab", "combine": "mean"}}, "estimates.combine: unknown key"),
         ({"reference": "ref/{track.lab"}, "reference: unbalanced braces"),
@@ -295,8 +297,8 @@ def test_parameters_are_set_for_the_metrics_that_have_them(data: Path) -> None:
             {"reference": "rf/{track}.lab"},
             "reference.path: matches nothing: 'rf/{track}.lab'; the nearest folder that exists is",
         ),
-        ({"estimates": 3}, "estimates: needs a mapping, not 3"),
-        ({"parameters": {"hop": [1]}}, "parameters.hop: must be text, a number, true or false, not [1]"),
+        ({"estimates": 3}, "estimates: invalid value 3: expected a mapping"),
+        ({"parameters": {"hop": [1]}}, "parameters.hop: invalid value [1]: expected text, a number, true or false"),
     ],
 )
 def test_one_thing_wrong(data: Path, changes: dict[str, Any], problem: str) -> None:
@@ -358,8 +360,8 @@ def test_a_key_in_a_wrong_place_is_told_its_own(data: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is empty; it needs evaluations and store"),
-        ("- a\n", "is empty; it needs evaluations and store"),
+        ("", "is empty: expected evaluations and store"),
+        ("- a\n", "is empty: expected evaluations and store"),
         ("name: x\nstore: y\n", "evaluations: is missing"),
         ("name: x\nstore: y\nevaluations: []\n", r"evaluations: is empty \(line 3\)"),
         ("name: x\nroot: ${NO_SUCH_FOLDER}\nstore: y\nevaluations: []\n", "NO_SUCH_FOLDER is not set"),

@@ -25,7 +25,7 @@ from mirflow.readers.patterns import Pattern
 )
 def test_a_slip_is_reported(path: str, side: str, kind: str, meant: str) -> None:
     noted = find_slip(Pattern(path), side, kind)
-    assert f"is nearly {{{meant}}}: correct or rename it: {path!r}" in noted
+    assert f"in {path!r}: did you mean {{{meant}}}?" in noted
 
 
 @pytest.mark.parametrize(
@@ -51,5 +51,5 @@ def test_a_pipeline_with_a_slip_is_not_run(tmp_path: Path) -> None:
         "name: x\nstore: x.zarr\nevaluations:\n"
         '  - {task: tagging, reference: truth.txt, estimates: "lists/{sytem}.txt"}\n'
     )
-    with pytest.raises(PipelineError, match=r"\{sytem\} has no meaning, but is nearly \{system\}"):
+    with pytest.raises(PipelineError, match=r"unknown placeholder \{sytem\} in .*: did you mean \{system\}"):
         plan_pipeline(path)

@@ -120,10 +120,10 @@ def test_wrong_ways_of_reading_are_problems(tmp_path: Path) -> None:
         return found
 
     assert problem("beat", select="upbeat") == (
-        "reference.select: must be 'all', 'downbeat', 'bar_start' or 'bar_end', not 'upbeat'"
+        "reference.select: invalid value 'upbeat': expected 'all', 'downbeat', 'bar_start' or 'bar_end'"
     )
     assert problem("segment", select="downbeat") == ("reference: select applies to beats, not to intervals")
-    assert problem("segment", last="drop") == "reference.last: must be 'end' or 'keep', not 'drop'"
+    assert problem("segment", last="drop") == "reference.last: invalid value 'drop': expected 'end' or 'keep'"
     assert problem("beat", levels=["a"]) == "reference: levels apply to hierarchies, which beat does not have"
     assert problem("tempo", columns={"time": 0}) == (
         "reference: files of kind 'tempo' have a fixed layout: omit columns"
@@ -160,10 +160,10 @@ def test_metadata_is_in_one_file_for_each_track(data: Path) -> None:
 @pytest.mark.parametrize(
     ("tracks", "problem"),
     [
-        ({}, "tracks: names neither a table (path) nor files"),
+        ({}, "tracks: expected a table (path) or files"),
         (
             {"files": {"genre": "genre/x.txt"}},
-            "tracks: files.genre needs {track} and no other placeholder: 'genre/x.txt'",
+            "tracks: invalid pattern 'genre/x.txt' of files.genre: expected {track} and no other placeholder",
         ),
         ({"files": {"genre": "{track"}}, "tracks: unbalanced braces in '{track'"),
         ({"pth": "meta.csv"}, "tracks.pth: unknown key; did you mean 'path'?"),
@@ -171,7 +171,7 @@ def test_metadata_is_in_one_file_for_each_track(data: Path) -> None:
             {"files": {"genre": "gnre/{track}.txt"}},
             "tracks: no track has a file 'gnre/{track}.txt'; the nearest folder",
         ),
-        (3, "tracks: needs a mapping, not 3"),
+        (3, "tracks: invalid value 3: expected a mapping"),
     ],
 )
 def test_metadata_that_is_not_there(data: Path, tracks: Any, problem: str) -> None:

@@ -162,7 +162,7 @@ def test_all_problems_of_a_mapping_at_once(tmp_path: Path) -> None:
         "groups[0].tabels: unknown key; did you mean 'tables'? (line 4)",
         "groups[1].tables[0].colums: unknown key; known: comment, delimiter, encoding, header, headings, key, "
         "leave_out, metrics, nan, path, rows, scale, skip, system, track, weight, where, wide (line 7)",
-        "groups[1].tables[0].scale: must be ratio, percent or a number above 0 to multiply by, not 'per cent' (line 7)",
+        "groups[1].tables[0].scale: invalid scale 'per cent': expected ratio, percent or a number above 0 (line 7)",
     ]
 
 
@@ -178,10 +178,10 @@ def test_all_problems_of_a_mapping_at_once(tmp_path: Path) -> None:
             {"metrics": {"majmin": {"column": "majmin", "orientation": "lower"}}},
             "is known to mirflow; leave out orientation",
         ),
-        ({"metrics": {"my runtime": {"column": "majmin", "orientation": "lower"}}}, "cannot be the name of a metric"),
+        ({"metrics": {"my runtime": {"column": "majmin", "orientation": "lower"}}}, "invalid metric name 'my runtime'"),
         ({"metrics": {"confusion": "majmin"}}, "is not one number for each track"),
-        ({"metrics": {}}, "needs metrics .* or wide"),
-        ({"metrics": {"majmin": "majmin"}, "wide": {"metric": "root"}}, "and one of them only"),
+        ({"metrics": {}}, "expected either metrics .* or wide"),
+        ({"metrics": {"majmin": "majmin"}, "wide": {"metric": "root"}}, "expected either metrics"),
         (
             {"metrics": {"majmin": "majmin"}, "path": "none.csv"},
             r"no file 'none.csv'; .* it holds mapping.yaml, scores.csv",
@@ -193,10 +193,16 @@ def test_all_problems_of_a_mapping_at_once(tmp_path: Path) -> None:
         ),
         (
             {"metrics": {"majmin": "majmin"}, "track": {"column": "track", "pattern": "x"}},
-            "pattern needs one placeholder",
+            "expected one placeholder",
         ),
-        ({"metrics": {"majmin": "majmin"}, "track": {"column": "track", "name": "x"}}, "one of them is enough"),
-        ({"metrics": {"majmin": "majmin"}, "delimiter": "||"}, "delimiter must be a character or one of comma"),
+        (
+            {"metrics": {"majmin": "majmin"}, "track": {"column": "track", "name": "x"}},
+            "expected either a column or a name",
+        ),
+        (
+            {"metrics": {"majmin": "majmin"}, "delimiter": "||"},
+            "invalid delimiter '||': expected a character",
+        ),
         ({"metrics": {"majmin": "majmin"}, "path": "{sys tem}.csv"}, "invalid placeholder"),
     ],
 )
@@ -211,7 +217,7 @@ def test_what_a_mapping_may_not_say(tmp_path: Path, changed: dict[str, Any], mes
     [
         ({"task": "chrod"}, r"groups\[0\].task: unknown task 'chrod'; did you mean 'chord'"),
         ({"convention": "mirex2031"}, "did you mean 'mirex2013'"),
-        ({"name": "a group"}, "must be an identifier"),
+        ({"name": "a group"}, "expected an identifier"),
     ],
 )
 def test_what_a_group_may_not_say(tmp_path: Path, group: dict[str, Any], message: str) -> None:
@@ -322,7 +328,7 @@ def test_whole_documents_and_plain_numbers(tmp_path: Path) -> None:
         ({"rows": "results/beat"}, JSON_TEXT, r"scores.csv: no object at rows: 'results/beat'"),
         ({"key": "{system}_{track}"}, JSON_TEXT, r"scores.csv:5: key 'a.KO1' is not written as '\{system\}_\{track\}'"),
         ({"metrics": {"majmin": "rules/2"}}, JSON_TEXT, r"no column 'rules/2'"),
-        ({"rows": None}, JSON_TEXT, r"key is for JSON; say under rows where its rows are"),
+        ({"rows": None}, JSON_TEXT, r"key applies only to JSON: name the place of its rows under rows"),
     ],
 )
 def test_json_that_is_not_as_the_mapping_says(tmp_path: Path, changed: dict[str, Any], text: str, message: str) -> None:

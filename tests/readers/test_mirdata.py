@@ -122,7 +122,7 @@ def test_plain_values_are_keys_classes_and_tempi(tmp_path: Path) -> None:
     assert [genres[track].label.item() for track in genres] == ["a", "b"]
     tempi = read(tmp_path, "ballroom", "tempo", "tempo")
     assert tempi.rows.columns["tempo"].tolist() == [120.5, 90.0]
-    with pytest.raises(MetricError, match="genre of ballroom is str: say its task"):
+    with pytest.raises(MetricError, match="genre of ballroom is str: name its task"):
         read(tmp_path, "ballroom", "genre")
 
 
@@ -297,7 +297,7 @@ def test_annotators_of_a_data_set_are_combined(tmp_path: Path) -> None:
         ({"annotation": "chord"}, "unknown annotation of beatles 'chord'; did you mean 'chords'?"),
         ({"annotation": None}, "a data set of mirdata needs an annotation, as annotation: chords"),
         ({"mirdata": "beatls"}, "unknown data set of mirdata 'beatls'; did you mean 'beatles'?"),
-        ({"mirdata": None}, "annotation is of data sets of mirdata: name one, as mirdata: beatles"),
+        ({"mirdata": None}, "annotation applies only to data sets of mirdata: name one, such as mirdata: beatles"),
         ({"path": "ref/{track}.lab"}, "a data set of mirdata needs no path"),
         ({"header": True}, "mirdata reads its own files: leave header out"),
         ({"data_home": "nowhere"}, "beatles has no file of chords in"),

@@ -214,7 +214,7 @@ def test_a_publish_that_fails_leaves_the_store_and_the_journal(tmp_path, monkeyp
         other = [make_content(cells=make_cells(all_pairs(), offset=1.0))]
         with monkeypatch.context() as patch:
             patch.setattr("mirflow.store.generations.os.fsync", full)
-            with pytest.raises(StoreError, match="No space left on device; what was there"):
+            with pytest.raises(StoreError, match="No space left on device; the previous"):
                 writer.publish(other)
         assert len(writer.journal.read("chord", "v1")) == 1
     assert files_of(resolve(path)) == before
@@ -229,7 +229,7 @@ def test_a_folder_that_cannot_be_made_is_a_store_error(tmp_path):
 @pytest.mark.parametrize("function", [resolve, open_store])
 def test_a_missing_store_suggests_the_nearest_one(tmp_path, function):
     publish(tmp_path / "mirex2013.zarr")
-    with pytest.raises(StoreError, match=r"there is no such store; did you mean '.*/mirex2013.zarr'\?"):
+    with pytest.raises(StoreError, match=r"no such store; did you mean '.*/mirex2013.zarr'\?"):
         function(tmp_path / "mirex2012.zarr")
     with pytest.raises(StoreError, match=r"there are mirex2013.zarr$"):
         function(tmp_path / "q")

@@ -156,7 +156,9 @@ def test_reading_writes_nothing(journal):
 
 def test_a_folder_that_cannot_be_written_is_a_store_error_with_the_reason(tmp_path):
     (tmp_path / "journal").write_text("in the way")
-    with pytest.raises(StoreError, match=r"journal: cannot be written: File exists; what was there before"):
+    with pytest.raises(
+        StoreError, match=r"journal: cannot be written: File exists; the previous contents are untouched"
+    ):
         Journal(tmp_path / "journal").append("chord", "v1", block(0))
 
 

@@ -301,7 +301,7 @@ def test_groups_are_separate(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"name": "a-b"}, "'a-b': the name must be an identifier"),
+        ({"name": "a-b"}, "invalid group name 'a-b': expected an identifier"),
         ({"tracks": ("a", "b", "a")}, "track 'a' is given twice"),
         ({"systems": ("a", "a")}, "system 'a' is given twice"),
         ({"track_coords": {"year": (1, 2)}}, "coordinate 'year' has 2 values, not 7"),

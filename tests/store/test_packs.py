@@ -295,7 +295,7 @@ def test_packs_of_early_versions_call_them_otherwise_and_are_read_all_the_same(p
 def test_a_pack_that_is_there_is_replaced_only_on_demand(path):
     write_pack(path, "intervals", TRACKS, CHORDS)
     before = files_of(path)
-    with pytest.raises(StoreError, match=r"refs.zarr: is there already; --overwrite"):
+    with pytest.raises(StoreError, match=r"refs.zarr: already exists; --overwrite"):
         write_pack(path, "intervals", TRACKS, CHORDS)
     assert files_of(path) == before
     write_pack(path, "intervals", TRACKS[:1], CHORDS.take([0]), overwrite=True)
@@ -333,7 +333,7 @@ def test_a_pack_that_cannot_be_written_leaves_nothing_behind(path, monkeypatch):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"kind": "chords"}, "kind 'chords' cannot be packed; known: events, intervals"),
+        ({"kind": "chords"}, "unknown kind 'chords': choose from events, intervals"),
         ({"kind": "patterns"}, "patterns is ragged along pattern, occurrence, note, the rows have other counts"),
         ({"tracks": "abc"}, "4 rows need as many different tracks, not 3"),
         ({"tracks": "abca"}, "4 rows need as many different tracks, not 3"),

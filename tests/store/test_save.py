@@ -93,7 +93,7 @@ def test_groups_are_replaced_only_if_that_is_said(tmp_path: Path) -> None:
         (lambda ds: ds.drop_vars("status"), "not the scores of an evaluation: no status"),
         (lambda ds: ds.isel(system=0), "no system in this dataset"),
         (lambda ds: ds.drop_vars("track"), "no track in this dataset"),
-        (lambda ds: ds.assign_attrs(task="no name"), "the name must be an identifier"),
+        (lambda ds: ds.assign_attrs(task="no name"), "invalid group name 'no name'"),
         (lambda ds: xr.DataTree(), "the tree has no scores"),
         (lambda ds: ds.score, "not scores: DataArray; save takes the dataset"),
     ],

@@ -257,8 +257,8 @@ def test_a_frozen_split_takes_no_submissions(service: Service) -> None:
 @pytest.mark.parametrize(
     ("final", "message"),
     [
-        ('{frozen: 2027-01-10, published: "2027-02-01T00:00Z"}', "needs a time with its zone"),
-        ('{frozen: "2027-01-10T00:00", published: "2027-02-01T00:00Z"}', "needs a time with its zone"),
+        ('{frozen: 2027-01-10, published: "2027-02-01T00:00Z"}', "expected a time with its zone"),
+        ('{frozen: "2027-01-10T00:00", published: "2027-02-01T00:00Z"}', "expected a time with its zone"),
         ('{frozen: "2027-02-10T00:00Z", published: "2027-02-01T00:00Z"}', "before submissions end at"),
         ('{frozen: "2027-01-10T00:00Z"}', "published"),
     ],

@@ -563,7 +563,7 @@ def test_what_is_no_address_is_refused(tmp_path: Path, post: Post, address: str)
     service = bare(tmp_path, with_mail(post))
     answer = Browser(service, "ada", "submitter").submit("/account/mail", mail=address)
     assert answer.status_code == 400
-    assert "needs an address such as ada@lab.org" in answer.text
+    assert "expected one such as ada@lab.org" in answer.text
 
 
 def test_no_address_is_asked_for_where_no_mail_is_sent(tmp_path: Path, hook: Hook) -> None:
@@ -608,7 +608,7 @@ def test_organisers_set_addresses_by_commands(tmp_path: Path, post: Post) -> Non
     assert ADDRESS not in listed
     invoke("serve", "users", "mail", path, "ada", "", code=0)
     assert not invoke("serve", "users", "list", path, "--format", "csv", code=0).stdout.rstrip().endswith("yes")
-    assert "needs an address such as" in refused("serve", "users", "mail", path, "ada", "nowhere")
+    assert "expected one such as" in refused("serve", "users", "mail", path, "ada", "nowhere")
     assert "--mail applies to a single account" in refused(
         "serve", "users", "add", path, "x", "--count", "2", "--mail", ADDRESS
     )
@@ -651,12 +651,12 @@ def test_a_server_without_its_secret_does_not_begin(tmp_path: Path, hook: Hook, 
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ("{}", "needs webhook, mail, or both"),
-        ("{webhook: {url: 'ftp://lab.org/', secret: A}}", "needs an address such as https://lab.org/hook"),
-        ("{webhook: {url: 'https://lab.org/ x', secret: A}}", "needs an address such as https://lab.org/hook"),
-        ("{webhook: {url: 'https://lab.org/', secret: 'whsec_a/b='}}", "needs the name of an environment variable"),
-        ("{mail: {server: a.org, sender: ada}}", "needs an address such as ada@lab.org"),
-        ("{mail: {server: a.org, sender: a@b.org, user: x}}", "needs user and password, or neither"),
+        ("{}", "expected webhook, mail, or both"),
+        ("{webhook: {url: 'ftp://lab.org/', secret: A}}", "expected one such as https://lab.org/hook"),
+        ("{webhook: {url: 'https://lab.org/ x', secret: A}}", "expected one such as https://lab.org/hook"),
+        ("{webhook: {url: 'https://lab.org/', secret: 'whsec_a/b='}}", "expected the name of an environment variable"),
+        ("{mail: {server: a.org, sender: ada}}", "expected one such as ada@lab.org"),
+        ("{mail: {server: a.org, sender: a@b.org, user: x}}", "expected user and password, or neither"),
         (
             "{mail: {server: a.org, sender: a@b.org, user: x, password: P, encryption: none}}",
             "the password would be sent without encryption",

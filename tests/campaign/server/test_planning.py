@@ -334,8 +334,8 @@ def test_a_step_that_is_made_again_takes_back_those_after_it(service: Service, a
         ("assign", {"graders": "1001"}, "the number of graders must be a whole number from 1 to 1000"),
         ("assign", {"graders": "2", "repeats": "2"}, "the share of repeats must be a number from 0 to 1, not '2'"),
         ("assign", {"graders": "2", "minutes": "nan"}, "the minutes of a judgement must be a number from 0.01"),
-        ("open", {"closes": "tomorrow"}, "not 'tomorrow'"),
-        ("open", {"closes": "2027-02-01 12:00"}, "needs a time with its zone such as"),
+        ("open", {"closes": "tomorrow"}, "invalid time 'tomorrow': expected"),
+        ("open", {"closes": "2027-02-01 12:00"}, "expected a time with its zone such as"),
         ("open", {"opens": "2027-02-01", "closes": "2027-01-01"}, "before it opens"),
         ("open", {"broad_1": " "}, "each of the three labels needs a text"),
         ("open", {"listen": "-1"}, "the seconds to listen"),
@@ -551,7 +551,7 @@ def test_texts_of_organisers_are_no_markup(service: Service, at_once: None) -> N
 
 def test_nothing_is_planned_where_the_campaign_does_not_say_with_what(tmp_path: Path) -> None:
     (tmp_path / "campaign.yaml").write_text("campaign: C\nstores: []\nplanning: audio/x.wav\n")
-    with pytest.raises(MirflowError, match=r"needs \{piece\} in place of the name of a piece"):
+    with pytest.raises(MirflowError, match=r"expected \{piece\} in place of the name of a piece"):
         open_service([tmp_path / "campaign.yaml"])
 
 

@@ -216,7 +216,7 @@ def test_rows_that_say_nothing_are_refused_with_their_line(stores, rows, message
 def test_what_is_not_there_is_named(stores):
     table = stores / "t.yaml"
     table.write_text("- {year: 2012, store: 2011.zarr}\n")
-    with pytest.raises(StoreError, match=r"there is no such store; did you mean .*201"):
+    with pytest.raises(StoreError, match=r"no such store; did you mean .*201"):
         read_archive(table)
     table.write_text("- {year: 2012, store: 2012.zarr, evaluation: ACD}\n")
     with pytest.raises(UnknownNameError, match=r"evaluation of .*'ACD'.*ACE"):
