@@ -55,7 +55,7 @@ def by_hand(a: list[float], b: list[float], tolerance: float) -> dict[str, float
     }
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.data())
 def test_values_are_those_of_the_paper(data: st.DataObject) -> None:
     shape = data.draw(st.tuples(st.integers(1, 3), st.integers(1, 4), st.integers(1, 2)))

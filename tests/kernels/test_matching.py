@@ -110,7 +110,7 @@ def most(ranges: list[tuple[int, int]]) -> int:
     return len(mir_eval.util._bipartite_match(graph))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(parts=st.lists(ranges_, min_size=1, max_size=4))
 def test_as_many_ranges_as_possible_get_an_element_in_each_part(parts: list[list[tuple[int, int]]]) -> None:
     first = np.array([20 * number + start for number, part in enumerate(parts) for start, _ in part], dtype=np.int64)
@@ -144,7 +144,7 @@ def one_by_one(references: list[float], estimates: list[float], window: float) -
 
 
 @given(st.lists(st.tuples(few_events, few_events), max_size=5), st.sampled_from([0.0, 0.125, 0.5, 0.51, 3.0]))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_counts_are_those_of_matching_one_by_one(pairs: list[tuple[list[float], list[float]]], window: float) -> None:
     sides = []
     for side in range(2):

@@ -31,7 +31,7 @@ def one(pair: Pair, metric: str, convention: str = "mir_eval") -> tuple[float, f
     return float(found.score[0, 0]), float(found.weight[0, 0])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(batch=st.lists(pairs, min_size=1, max_size=6))
 def test_scores_are_those_of_mir_evals_evaluate(batch: list[Pair]) -> None:
     found = score(batch)

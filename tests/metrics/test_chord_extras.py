@@ -63,7 +63,7 @@ def is_right(rule: str, reference: str, estimate: str) -> float:
 
 class TestChordSymbolRecall:
     @given(reference_sequence, sequence, st.sampled_from(["majmin", "sevenths_inv", "mirex"]))
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=40, deadline=None)
     def test_is_right_seconds_over_all_seconds(self, reference, estimate, rule) -> None:
         rows = segments(reference, estimate)
         right = sum(seconds for seconds, *labels in rows if is_right(rule, *labels) == 1)
@@ -71,7 +71,7 @@ class TestChordSymbolRecall:
         assert one(f"csr@{rule}", reference, estimate) == pytest.approx((right / every, every), abs=1e-12)
 
     @given(reference_sequence, sequence, hops)
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=40, deadline=None)
     def test_frame_wise_is_right_frames_over_all_frames(self, reference, estimate, hop) -> None:
         rows = frames(reference, estimate, hop)
         right = sum(is_right("majmin", *labels) == 1 for labels in rows)
@@ -89,7 +89,7 @@ class TestChordSymbolRecall:
 
 class TestFrames:
     @given(reference_sequence, sequence, hops)
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=40, deadline=None)
     def test_rules_on_frames_are_right_frames_over_comparable_frames(self, reference, estimate, hop) -> None:
         verdicts = [is_right("majmin", *labels) for labels in frames(reference, estimate, hop)]
         right, comparable = verdicts.count(1.0), len(verdicts) - verdicts.count(-1.0)
@@ -98,7 +98,7 @@ class TestFrames:
         assert weight == pytest.approx(comparable * hop, abs=1e-9)
 
     @given(reference_sequence, sequence, hops)
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=40, deadline=None)
     def test_segmentation_on_frames_is_that_of_the_frames_runs(self, reference, estimate, hop) -> None:
         rows = frames(reference, estimate, hop)
         bounds = np.arange(len(rows) + 1, dtype=np.float64)
@@ -130,7 +130,7 @@ class TestOverlap2008:
             assert one("overlap_2008", *pair)[0] == pytest.approx(expected, abs=1e-12)
 
     @given(reference_sequence, sequence)
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=40, deadline=None)
     def test_is_the_time_in_the_same_of_25_classes(self, reference, estimate) -> None:
         rows = segments(reference, estimate)
         classes = dict(zip(ODD_LABELS, to_25(encode_vocabulary(ODD_LABELS)).tolist(), strict=True))
@@ -154,7 +154,7 @@ class TestOverlap2008:
 
 class TestClassRecall:
     @given(reference_sequence, sequence, st.sampled_from(["majmin", "triads", "sevenths", "tetrads"]))
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=40, deadline=None)
     def test_is_the_mean_over_the_references_qualities(self, reference, estimate, name) -> None:
         classes = VOCABULARIES[name].classes
         of = dict(zip(ODD_LABELS, VOCABULARIES[name].classify(encode_vocabulary(ODD_LABELS)).tolist(), strict=True))
@@ -175,7 +175,7 @@ class TestClassRecall:
 
 class TestConfusion:
     @given(st.lists(st.tuples(sequence, sequence), min_size=1, max_size=4), st.sampled_from(sorted(VOCABULARIES)))
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=40, deadline=None)
     def test_holds_the_seconds_of_each_combination(self, pairs, name) -> None:
         expected: dict[tuple[int, int, int], float] = {}
         of = dict(zip(ODD_LABELS, VOCABULARIES[name].classify(encode_vocabulary(ODD_LABELS)).tolist(), strict=True))
@@ -206,7 +206,7 @@ def test_vocabularies_have_one_name_for_each_class(name) -> None:
 
 class TestDecibel:
     @given(reference_sequence, sequence)
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=40, deadline=None)
     def test_does_not_merge_neighbours(self, reference, estimate) -> None:
         rows = to_rows([reference]), to_rows([estimate])
         found = DECIBEL.score(Pairs(*rows, np.zeros(1, dtype=int), np.zeros(1, dtype=int)), DECIBEL.select(), "union")
@@ -250,7 +250,7 @@ def annotation(side: Sequence_) -> Annotation:
 
 class TestEvidence:
     @given(reference_sequence, sequence, st.sampled_from(["majmin", "tetrads_inv"]))
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=40, deadline=None)
     def test_adds_up_to_score_and_weight(self, reference, estimate, rule) -> None:
         found = CONVENTION.explain(annotation(reference), annotation(estimate), CONVENTION.select([rule])[0])
         seconds = found["end"] - found["start"]

@@ -45,7 +45,7 @@ def chords(*rows: tuple[float, float, str]) -> Sequence_:
     chord_sequences(min_size=1) | chord_sequences(min_size=1, labels=("N", "C", "C:7")),
     chord_sequences() | chord_sequences(labels=("N", "C", "C:7", "C:9")),
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_equals_mir_eval(reference: Sequence_, estimate: Sequence_) -> None:
     found = score_pairs([(reference, estimate)])
     assert not found.refused

@@ -160,7 +160,7 @@ def plain(reference: Hits, estimate: Hits, window: float, name: str) -> tuple[di
     return found, counts
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(
     batch=st.lists(st.tuples(hits, hits), min_size=1, max_size=4),
     window=st.sampled_from([0.0, 0.02, 0.05, 1.0]),

@@ -41,7 +41,7 @@ def check(name: str, *args: object, **kwargs: object) -> None:
 
 
 @given(hierarchies(free=True), hierarchies(free=True) | hierarchies(end=13.0))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_evaluate_gives_mir_evals_scores_and_errors(reference: Hierarchy, estimate: Hierarchy) -> None:
     assume(max(times.max() for times in reference[0]) >= 1)  # mir_eval stumbles over a track of one frame
     check("evaluate", *reference, *estimate, window=3.0, frame_size=0.5)
@@ -53,7 +53,7 @@ def test_evaluate_gives_mir_evals_scores_and_errors(reference: Hierarchy, estima
     st.sampled_from((1.2, 4.0, None)),
     st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_the_measures_give_mir_evals_scores_and_errors(reference, estimate, window, transitive) -> None:
     spans = [max(t.max() for t in one) - min(t.min() for t in one) for one in (reference[0], estimate[0])]
     assume(min(spans) >= 1.5)

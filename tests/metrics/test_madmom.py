@@ -116,7 +116,7 @@ def assert_counts(scores: Scores, rows: Sequence[Mapping[str, Any]]) -> None:
 class TestOnsets:
     @pytest.mark.filterwarnings("ignore:.* onsets are empty:mirflow.errors.MirflowWarning")
     @given(pairs, st.sampled_from([0.025, 0.05, 0.25]), st.sampled_from([0.0, 0.03, 0.25]), st.sampled_from([0, 0.01]))
-    @settings(max_examples=80)
+    @settings(max_examples=40)
     def test_scores_are_those_of_the_rules_written_down_plainly(
         self, pair: tuple[np.ndarray, np.ndarray], window: float, combined: float, delay: float
     ) -> None:
@@ -124,7 +124,7 @@ class TestOnsets:
         assert found == pytest.approx(onset_scores(*map(list, pair), window, combined, delay), abs=1e-12, nan_ok=True)
 
     @given(st.lists(st.lists(st.integers(0, 40).map(lambda one: one / 20), max_size=12), max_size=5))
-    @settings(max_examples=80)
+    @settings(max_examples=40)
     def test_onsets_are_combined_from_left_to_right_in_any_order(self, rows: list[list[float]]) -> None:
         events = to_rows(*(np.array(row, dtype=np.float64) for row in rows)) if rows else to_rows(np.zeros(0))
         found = combine_events(Events(events.columns["time"], events.counts[0]), 0.1)
@@ -167,7 +167,7 @@ def note_rows(sides: Sequence[Sequence[Sequence[float]]]) -> Ragged:
 
 class TestNotes:
     @given(st.lists(_note, max_size=8), st.lists(_note, max_size=8))
-    @settings(max_examples=150)
+    @settings(max_examples=75)
     def test_scores_are_those_of_the_rules_written_down_plainly(
         self, reference: list[tuple[float, float]], estimate: list[tuple[float, float]]
     ) -> None:
@@ -219,7 +219,7 @@ _tempo = st.tuples(
 
 class TestTempi:
     @given(st.lists(_tempo, max_size=4), st.lists(_tempo, max_size=4))
-    @settings(max_examples=150)
+    @settings(max_examples=75)
     def test_scores_are_those_of_the_rules_written_down_plainly(
         self, reference: list[tuple[float, float]], estimate: list[tuple[float, float]]
     ) -> None:

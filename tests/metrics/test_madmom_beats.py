@@ -66,7 +66,7 @@ def annotation(times: Side) -> Annotation:
 
 @pytest.mark.filterwarnings("ignore:.* beats are empty:mirflow.errors.MirflowWarning")
 @given(pairs, st.sampled_from([0.0, 0.25, 5.0]))
-@settings(max_examples=150)
+@settings(max_examples=75)
 def test_every_score_is_that_of_the_rules_written_down_plainly(pair: tuple[Side, Side], skip: float) -> None:
     reference, estimate = pair
     expected = beat_scores(reference.tolist(), estimate.tolist(), skip)

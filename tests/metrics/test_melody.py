@@ -60,7 +60,7 @@ def series(time: list[float], frequency: list[float], **columns: list[float]) ->
     return Annotation("series", {name: np.array(values) for name, values in every.items()})
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 @given(
     batch=st.lists(st.tuples(melodies(), melodies()), min_size=1, max_size=5),
     kind=st.sampled_from(list(KINDS)),

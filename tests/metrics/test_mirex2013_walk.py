@@ -112,7 +112,7 @@ def score(pairs: list[tuple[list[Segment], list[Segment]]]) -> tuple[Float, Floa
 
 
 @given(st.lists(st.tuples(sequences, sequences), min_size=1, max_size=3))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_every_rule_and_column_equals_the_walk(pairs: list[tuple[list[Segment], list[Segment]]]) -> None:
     scores, weights = score(pairs)
     names = [str(measure) for measure in CONVENTION.select()]
@@ -136,7 +136,7 @@ def test_every_rule_and_column_equals_the_walk(pairs: list[tuple[list[Segment], 
 
 
 @given(sequences, sequences)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_segmentation_equals_comparing_every_segment_with_every_other(
     reference: list[Segment], estimate: list[Segment]
 ) -> None:

@@ -65,7 +65,7 @@ def annotation(*rows: list[float]) -> Annotation:
     return Annotation("multipitch", columns, None, (np.array([len(row) for row in rows]),))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 @given(batch=st.lists(st.tuples(frames(), frames()), min_size=1, max_size=5), window=_WINDOWS)
 def test_scores_are_mir_evals_alone_and_in_batches_to_the_bit(batch: list[Pair], window: float) -> None:
     keyed = (metric.name for metric in TASK.convention().metrics if metric.key)

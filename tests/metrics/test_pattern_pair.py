@@ -33,7 +33,7 @@ def both(name: str, pair: tuple[Patterns, Patterns], **kwargs: float) -> tuple[n
 
 @given(pairs(), st.sampled_from((0.25, 0.5, 0.6, 1.0)), st.sampled_from((1e-5, 0.7)), st.integers(0, 6))
 @example((ONE, [[[(0.0, 60.0), (1.5, 62.0)]]]), 0.5, 0.5, 1)  # just as far apart as it must not be
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_the_functions_give_mir_evals_scores(pair, thres, tol, n) -> None:
     given_: dict[str, dict[str, float]] = {"standard_FPR": {"tol": tol}, "occurrence_FPR": {"thres": thres}}
     for name in THREE:
@@ -46,7 +46,7 @@ def test_the_functions_give_mir_evals_scores(pair, thres, tol, n) -> None:
 
 
 @given(pairs())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_evaluate_gives_mir_evals_scores(pair) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MirflowWarning)

@@ -154,7 +154,7 @@ names = st.text("abcdefgh", min_size=1, max_size=2)
 lists = st.lists(names, unique=True, max_size=20)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.lists(names, unique=True, min_size=1, max_size=8), lists), min_size=1, max_size=6))
 def test_any_rankings_score_as_the_definitions_say(queries):
     expected = [plainly(set(relevant), listed) for relevant, listed in queries]

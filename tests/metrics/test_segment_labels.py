@@ -97,7 +97,7 @@ def check(reference: Segments, estimate: Segments, extent: str, times: str) -> N
 extents, both_times = st.sampled_from(["reference", "common", "given"]), st.sampled_from(["exact", "ms"])
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(segments(), segments(), extents, both_times)
 def test_scores_are_those_of_a_plain_table(reference: Segments, estimate: Segments, extent: str, times: str) -> None:
     check(reference, estimate, extent, times)

@@ -51,7 +51,7 @@ HALVES = rows((0.0, 2.0, "a"), (2.0, 4.0, "b"))
 
 
 @given(segments() | messy_segments(), segments() | messy_segments())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @example(rows((0.0, 2.0, "a")), rows((0.0, 2.0, "a"), (2.0, 3.0, "b")))  # touches the reference's end
 @example(HALVES, rows((0.0, 1.0, "a"), (4.5, 5.0, "b"), (1.0, 2.0, "c"), (2.0, 4.0, "a")))  # one begins behind its end
 @example(rows((0.0, 2.0, "a")), rows((-1.0, 1.0, "a")))
@@ -76,7 +76,7 @@ PARAMETERS = [{"trim": True, "beta": 2.0}, {"frame_size": 0.25, "beta": 0.5}, {"
 
 
 @given(segments(min_size=1), segments(min_size=1), st.sampled_from(PARAMETERS))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_keyword_arguments_mean_the_same(reference: Segments, estimate: Segments, parameters: dict[str, Any]) -> None:
     expected = mir_eval_scores(reference, estimate, **parameters)
     found = ours(reference, estimate, **parameters)

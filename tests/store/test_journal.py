@@ -34,7 +34,7 @@ def test_blocks_come_back_in_the_order_in_which_they_were_appended(journal):
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_any_cells_come_back_to_the_bit(data):
     some = data.draw(cells(data.draw(names), data.draw(names)))
     with tempfile.TemporaryDirectory() as folder:

@@ -175,7 +175,7 @@ class TestPlan:
 
 
 class TestOnLine:
-    @settings(deadline=None, max_examples=60)
+    @settings(deadline=None, max_examples=40)
     @given(st.data(), BY, st.integers(1, 3))
     def test_graders_who_come_as_they_like_leave_balanced_counts(self, data: st.DataObject, by: By, each: int) -> None:
         pairs = pool(3, 4)
