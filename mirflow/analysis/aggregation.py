@@ -167,16 +167,27 @@ def select(ds: xr.Dataset, query: Query, *, single: bool = False) -> xr.Dataset:
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    over_sort = query.sort not in (None, *ORDERS) and bool(split_names(ds, query.sort)[1])
-    if query.annotator is not None or ANNOTATOR in (as_names(query.by) or []):
+    by_annotator = query.annotator is not None or ANNOTATOR in (as_names(query.by) or [])
+    if by_annotator:
         variables = split_names(ds, query.metric, exact=query.exact)[1]
         if variables:
             refuse_annotators(ds, query, find_tables(ds)[variables[0]])
-    stored, systems = ds, find_labels(ds, "system", sort_systems(ds, query))
-    ds, asked = derive(choose_tracks(ds, query).isel(system=systems), query)
-    ds, places = _metrics(ds, asked, single)
-    if not over_sort:
-        check_over(", ".join(names_of(ds, "metric")[place] for place in places[:1]), {}, asked.over or {})
+    stored, asked = ds, query
+    chosen = query.system is not None or query.sort not in (None, BEST, STORED)
+    systems = find_labels(ds, "system", sort_systems(ds, query)) if chosen else None
+    if by_annotator or query.tracks is not None or query.where is not None or query.param:
+        ds = choose_tracks(ds, query)
+    if systems is not None:
+        ds = ds.isel(system=systems)
+    if query.over:
+        ds, asked = derive(ds, query)
+    places = find_metrics(ds, asked.metric, exact=asked.exact)
+    if asked.param:
+        places = choose_metrics(ds, places, asked.param)
+    if single and asked.metric is not None and not asked.exact:
+        ds, places = _default_metrics(ds, asked.metric, places)
+    if asked.over and (query.sort in (None, *ORDERS) or not split_names(stored, query.sort)[1]):
+        check_over(", ".join(names_of(ds, "metric")[place] for place in places[:1]), {}, asked.over)
     kinds, left_out = _kinds(ds, places, query.aggregate, named=query.metric is not None)
     part = _counted(ds, kinds, query)
     part.attrs["left_out"] = " ".join(left_out)
@@ -195,7 +206,8 @@ def _counted(ds: xr.Dataset, kinds: Mapping[int, str], query: Query) -> xr.Datas
 
     arrays = arrays_of(ds)
     status, duration = arrays[2:]
-    missing = query.policy(ds.sizes["system"], apart=are_apart(ds.attrs, status))
+    apart = STORES in ds.attrs and are_apart(ds.attrs, status)
+    missing = query.policy(ds.sizes["system"], apart=apart)
     cells, policies = count_scores(arrays, kinds, missing, query.undefined)
     dims = ("system", "track", "metric")
     variables: dict[str, Any] = {name: (dims, values) for name, values in cells.items()}
@@ -205,7 +217,8 @@ def _counted(ds: xr.Dataset, kinds: Mapping[int, str], query: Query) -> xr.Datas
         own = {dim: ds[dim].values, **coords_of(ds, dim)}
         coords |= {name: (dim, one[list(kinds)] if dim == "metric" else one) for name, one in own.items()}
     part = plain_dataset(variables, coords, {**ds.attrs, **policies})
-    _check(part)
+    if policies["missing"] in ("raise", "zero"):
+        _check(part)
     check_durations(kinds.values(), cells["_included"], duration, names_of(part, "track"))
     return part
 
@@ -294,9 +307,9 @@ def aggregate_cells(
     found: dict[str, Array] = {"value": np.full(shape, np.nan)}
     flags = dict(zip(COUNTS, (included, missing, undefined), strict=True))
     found |= {name: np.zeros(shape, dtype=np.int64) for name in flags}
-    for group, members in members_of(codes).items():
-        whole = len(members) == score.shape[1]
-        own = [one if whole else one[:, members] for one in (score, weight, included)]
+    every: Mapping[int, Int | slice] = {0: slice(None)} if groups == 1 else members_of(codes)
+    for group, members in every.items():
+        own = [one[:, members] for one in (score, weight, included)]
         found["value"][..., group] = reduce_kinds(own[0], own[1], own[2], duration[members], kinds)
         for name, flag in flags.items():
             found[name][..., group] = flag[:, members].sum(axis=1)
@@ -315,13 +328,9 @@ def ranked(value: Float, orientation: str) -> list[int]:
     return places
 
 
-def _metrics(ds: xr.Dataset, query: Query, single: bool) -> tuple[xr.Dataset, list[int]]:
-    """Positions of the metrics of a query; the attribute ``default`` names those of which the defaults were taken."""
-    places = choose_metrics(ds, find_metrics(ds, query.metric, exact=query.exact), query.param)
-    if not single or query.exact or query.metric is None:
-        return ds, places
-    names = as_names(query.metric) or []
-    left = [name for name in names if set(find_metrics(ds, name)) & set(places)]
+def _default_metrics(ds: xr.Dataset, asked: Names, places: list[int]) -> tuple[xr.Dataset, list[int]]:
+    """One metric for each name, of several parameters the default ones; the attribute ``default`` names these."""
+    left = [name for name in as_names(asked) or [] if set(find_metrics(ds, name)) & set(places)]
     found = list(dict.fromkeys(find_single(ds, name, places) for name in left))
     if len(found) == len(places):
         return ds, found
@@ -442,7 +451,8 @@ def aggregate_scores(part: xr.Dataset, by: Names = None, group: str = "") -> xr.
     """
     from ..lazy_array import plain_dataset
 
-    groupings, codes = group_tracks(part, as_names(by) or [])
+    none: dict[str, Array] = {}
+    groupings, codes = group_tracks(part, as_names(by) or []) if by else (none, np.zeros(part.sizes["track"], np.int64))
     sizes = tuple(map(len, groupings.values()))
     cells = {name: part[name].values for name in CELLS}
     arrays = aggregate_cells(cells, part["duration"].values, names_of(part, "_aggregate"), codes, math.prod(sizes))
@@ -471,8 +481,10 @@ def origin_of(ds: Scores, group: str = "", systems: Sequence[str] | None = None)
     """Attributes that name where results about some systems come from, and warnings of when these were scored."""
     kept = (*_ORIGIN, STORES, REFERENCES_DIFFER, *CHOSEN)
     origin = {name: str(ds.attrs[name]) for name in kept if name in ds.attrs}
-    cautions = "\n".join(list_cautions(ds.attrs, names_of(ds, "system") if systems is None else systems))
-    return {**({"group": group} if group else {}), **origin, **({WARNINGS: cautions} if cautions else {})}
+    if WARNINGS in ds.attrs:
+        cautions = "\n".join(list_cautions(ds.attrs, names_of(ds, "system") if systems is None else systems))
+        origin |= {WARNINGS: cautions} if cautions else {}
+    return {"group": group, **origin} if group else origin
 
 
 def reduce_kinds(score: Float, weight: Float, included: Bool, duration: Float, kinds: Sequence[str]) -> Float:

@@ -13,8 +13,9 @@ from ..errors import QueryError, UnknownNameError
 from ..ragged import Bool, Float
 from ..store.cells import SCORED
 from ..store.format import IMPORTED, PRINTED_STEP
+from ..store.read import read_scores
 from .query_options import Names
-from .scores import arrays_of, as_scores, cell_texts, coords_of, names_of, read_store
+from .scores import arrays_of, as_scores, cell_texts, coords_of, names_of
 from .selection import bare_name, find_labels, find_metrics, find_single
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _boards(given: Comparable, root: str | Path | None) -> tuple[str, dict[str, 
 
         published = read_published(path, root=root)
         return str(path), {one.name: as_scores(dataset_of(one)) for one in published.groups}, group
-    return str(path), read_store(path), group
+    return str(path), read_scores(path), group
 
 
 def split_group(given: str | Path) -> tuple[Path, str | None]:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from ..errors import QueryError
+from ..store.read import read_scores
 from .queries import boards_of
-from .scores import as_scores, read_store
+from .scores import as_scores
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -29,7 +30,7 @@ def evaluations_of(scores: ScoresLike) -> dict[str, xr.Dataset]:
         For anything else, and if stores cannot be joined.
     """
     if isinstance(scores, str | Path):
-        return read_store(scores)
+        return read_scores(scores)
     import xarray as xr
 
     if isinstance(scores, xr.DataTree):

@@ -235,7 +235,7 @@ def evaluate_query(ds: xr.Dataset, query: Query, group: str = "") -> list[xr.Dat
 
     Without a metric those that are one number answer; where there is none, the others.
     """
-    query, across_systems = _apart(ds, query)
+    query, across_systems = _apart(ds, query) if query.by or query.across else (query, None)
     numbers, variables = split_names(ds, query.metric, exact=query.exact)
     if query.metric is None and not ds.sizes["metric"]:
         listed = "track" in (as_names(query.by) or [])
@@ -250,18 +250,18 @@ def evaluate_query(ds: xr.Dataset, query: Query, group: str = "") -> list[xr.Dat
         asked = replace(query, metric=numbers or query.metric)
         found.append(aggregate_scores(select(ds, asked), query.by, group))
     found += [aggregate_table(select_table(ds, one, query), query.by, group) for one in variables]
-    runs = (RUN,) if has_runs(ds) else ()
-    found = [across(one, query.across, runs) for one in found] if query.across else found
-    return [across_systems(one) for one in found]
+    if query.across:
+        found = [across(one, query.across, (RUN,) if has_runs(ds) else ()) for one in found]
+    return found if across_systems is None else [across_systems(one) for one in found]
 
 
-def _apart(ds: xr.Dataset, query: Query) -> tuple[Query, Callable[[xr.Dataset], xr.Dataset]]:
-    """A query without what is about groups of systems, and the function that does that with its result."""
+def _apart(ds: xr.Dataset, query: Query) -> tuple[Query, Callable[[xr.Dataset], xr.Dataset] | None]:
+    """A query without what is about groups of systems, and the function that does that with its result, if any."""
     by = as_names(query.by) or []
     grouped = [name for name in by if name in coords_of(ds, "system") and name not in coords_of(ds, "track")]
     names = names_across(query.across).get(RUN) if RUN in (query.across or {}) and has_runs(ds) else None
     if names is None and not grouped:
-        return query, lambda result: result
+        return query, None
     if len(grouped) + (names is not None) > 1:
         raise QueryError(f"systems are grouped by one thing at a time, not by {', '.join([*grouped, RUN])}")
     others = {dim: how for dim, how in (query.across or {}).items() if dim != RUN or names is None}

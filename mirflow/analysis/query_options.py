@@ -6,7 +6,7 @@ as every command's help needs it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, TypedDict, Unpack
 
@@ -30,135 +30,99 @@ class QueryOption:
     """Flags of the command line, without the one that has the option's name."""
     many: bool = False
     """Whether it may be repeated."""
+    pairs: bool = False
+    """Whether values are pairs of a name and a value; then it may be repeated."""
     metavar: str | None = None
-    """Placeholder of the value in help texts; with an equals sign, values are pairs."""
-    choices: Callable[[], Collection[str]] | None = None
-    """The values to choose from, looked up when they are needed."""
+    """Placeholder of the value in help texts."""
+    choices: Collection[str] | None = None
+    """The values to choose from; more may be added later."""
     parameter: str = ""
     """Name in the HTTP API where it differs."""
 
-    @property
-    def pairs(self) -> bool:
-        """Whether the values are pairs of a name and a value."""
-        return "=" in (self.metavar or "")
 
-
-def _option(help: str, *flags: str, **how: Any) -> dict[str, QueryOption]:
-    """Metadata of a field."""
-    return {"option": QueryOption(help, flags, **how)}
+def _option(help: str, *flags: str, default: Any = None, **how: Any) -> Any:
+    """A field with its option."""
+    return field(default=default, metadata={"option": QueryOption(help, flags, **how)})
 
 
 @dataclass(frozen=True)
 class Query:
     """A query for aggregated scores. All functions that take one accept the same options."""
 
-    metric: Names = field(
-        default=None,
-        metadata=_option(
-            "Metrics by name or alias, with or without parameters. Repeat for several. Default: all.", "-m", many=True
-        ),
+    metric: Names = _option(
+        "Metrics by name or alias, with or without parameters. Repeat for several. Default: all.", "-m", many=True
     )
     """Names of metrics. A bare name or an alias selects all stored parameters of the metric (where one metric is
     needed, the default ones), an identity with parameters selects these. None: all metrics that are one number. Ask
     for a metric with extra dims, such as a confusion matrix, alone."""
-    aggregate: str | None = field(
-        default=None,
-        metadata=_option("Default: the one that the field reports for each metric.", "-a", choices=lambda: DECLARED),
-    )
+    aggregate: str | None = _option("Default: the one that the field reports for each metric.", "-a", choices=DECLARED)
     """How the scores of tracks are combined; None: each metric's standard aggregate. Without a `metric`, the query
     returns the metrics for which the aggregate is defined. Metrics with extra dims have ``sum`` (their standard
     aggregate) and ``mean``; no other metric has ``sum``."""
-    by: Names = field(
-        default=None,
-        metadata=_option(
-            "Group tracks by a coordinate (genre, ...) or by annotator; track lists each track. Repeat for several.",
-            "-b",
-            many=True,
-        ),
+    by: Names = _option(
+        "Group tracks by a coordinate (genre, ...) or by annotator; track lists each track. Repeat for several.",
+        "-b",
+        many=True,
     )
     """Coordinates along ``track`` by which to group; each becomes a dim of the result. ``track`` lists the single
     tracks, ``annotator`` each annotator of an evaluation that keeps their scores."""
-    system: Names = field(
-        default=None,
-        metadata=_option(
-            "Systems, by name or pattern (*). Repeat for several. Default: all.", "--systems", "-s", many=True
-        ),
+    system: Names = _option(
+        "Systems, by name or pattern (*). Repeat for several. Default: all.", "--systems", "-s", many=True
     )
     """Systems, by name or by patterns with ``*``, ``?`` and ``[...]``; None: all."""
-    tracks: Names = field(
-        default=None,
-        metadata=_option(
-            "Tracks, by name or pattern (*). Repeat for several. Default: all.",
-            "--track",
-            "-t",
-            many=True,
-            parameter="track",
-        ),
+    tracks: Names = _option(
+        "Tracks, by name or pattern (*). Repeat for several. Default: all.",
+        "--track",
+        "-t",
+        many=True,
+        parameter="track",
     )
     """Tracks, by name or by patterns; None: all."""
-    where: str | None = field(
-        default=None,
-        metadata=_option(
-            "Only tracks that satisfy an expression: \"genre == 'Rock' and year < 1980\". See the docs.", "-w"
-        ),
+    where: str | None = _option(
+        "Only tracks that satisfy an expression: \"genre == 'Rock' and year < 1980\". See the docs.", "-w"
     )
     """Only tracks that satisfy an expression over their coordinates, such as ``genre == 'Rock' and year < 1980``: see
     :func:`mirflow.analysis.selection.holds`. ``track`` is the track's name, ``duration`` that of its reference in
     seconds."""
-    annotator: Names = field(
-        default=None, metadata=_option("Only scores against this annotator. Repeat for several.", many=True)
-    )
+    annotator: Names = _option("Only scores against this annotator. Repeat for several.", many=True)
     """Only scores against these annotators, for an evaluation that keeps the scores of each."""
-    param: Parameters = field(
-        default=None, metadata=_option("Only metrics with this parameter: window=0.05.", metavar="NAME=VALUE")
-    )
+    param: Parameters = _option("Only metrics with this parameter: window=0.05.", pairs=True, metavar="NAME=VALUE")
     """Only metrics with these parameters: ``{"window": 0.05}``. A value may be a sequence."""
-    over: Reductions = field(
-        default=None,
-        metadata=_option(
-            "For metrics with extra dims, in each track: mean, median, sum, min, max, or one label. Applied in the "
-            "order given.",
-            metavar="DIM=HOW",
-        ),
+    over: Reductions = _option(
+        "For metrics with extra dims, in each track: mean, median, sum, min, max, or one label. Applied in the "
+        "order given.",
+        pairs=True,
+        metavar="DIM=HOW",
     )
     """For a metric with extra dims: how to reduce some of them within each track, in this order, before tracks are
     aggregated: ``{"frame": "median", "source": "mean"}``, or which label to select, ``{"source": "vocals"}``. A word
     that names a reduction is always the reduction. A metric without remaining dims is one number per track, and can be
     queried like any score."""
-    across: Mapping[str, str | Sequence[str]] | None = field(
-        default=None,
-        metadata=_option(
-            "Across the values of groups or classes: mean, std, median, min, max. fold=mean,std gives both.",
-            metavar="DIM=HOW",
-        ),
+    across: Mapping[str, str | Sequence[str]] | None = _option(
+        "Across the values of groups or classes: mean, std, median, min, max. fold=mean,std gives both.",
+        pairs=True,
+        metavar="DIM=HOW",
     )
     """How to reduce across the values of groups (of `by`), classes or tags, after everything else, in this order:
     ``{"class": "mean"}``, ``{"fold": "mean,std"}``. Besides the words of `over` there is ``std``, the standard
     deviation of a sample."""
-    missing: str | None = field(
-        default=None,
-        metadata=_option(
-            "Treatment of cells without a score. Default: common (tracks that all systems have) for several systems, "
-            "else skip.",
-            choices=lambda: MISSING,
-        ),
+    missing: str | None = _option(
+        "Treatment of cells without a score. Default: common (tracks that all systems have) for several systems, "
+        "else skip.",
+        choices=MISSING,
     )
     """Treatment of cells without a score. ``zero`` counts them as 0 with the weight of an empty estimate (tracks
     without a usable reference are still left out); ``common`` uses only tracks that every system of the query has;
     ``skip`` leaves them out; ``raise`` is an error. None: ``common`` where several systems are compared, else ``skip``.
     By track, and where systems of several stores have no track in common, it is ``skip`` too."""
-    undefined: str = field(
-        default="keep",
-        metadata=_option("Treatment of scores with nothing to measure. Default: keep.", choices=lambda: UNDEFINED),
+    undefined: str = _option(
+        "Treatment of scores with nothing to measure. Default: keep.", choices=UNDEFINED, default="keep"
     )
     """Whether scores with nothing to measure (weight 0) count with their stored value, usually 0 (``keep``), or are
     left out (``skip``)."""
-    sort: str | None = field(
-        default=None,
-        metadata=_option(
-            "Order of systems. Default: best (by the headline or first metric) in tables for people, else stored.",
-            metavar="METRIC|best|name|stored",
-        ),
+    sort: str | None = _option(
+        "Order of systems. Default: best (by the headline or first metric) in tables for people, else stored.",
+        metavar="METRIC|best|name|stored",
     )
     """Order of the systems: a metric, the best first by its value over all tracks of the query; ``best``, the best
     first by the first metric of the result; or ``name``. None or ``stored``: the order of the store, or of `system`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -154,13 +153,6 @@ def _filled_text(values: Array) -> Array:
     if not any(known) or not all(one != one for one, text in zip(values.flat, known, strict=True) if not text):
         return values
     return np.where(np.reshape(known, values.shape), values, "")
-
-
-def read_store(path: str | Path) -> dict[str, xr.Dataset]:
-    """The evaluations of a store, by name."""
-    from ..store.read import read_scores
-
-    return {name: as_scores(ds) for name, ds in read_scores(path).items()}
 
 
 def group_tracks(ds: xr.Dataset, names: Sequence[str]) -> tuple[dict[str, Array], Int]:

@@ -42,8 +42,7 @@ _STOPPED = (output.HUNG_UP, output.INTERRUPTED, output.TERMINATED)
 _EXITS = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in output.MEANINGS.items())
 
 
-def _files() -> list[str]:
-    return [module.name for module in pkgutil.iter_modules(__path__)]
+_FILES = [module.name for module in pkgutil.iter_modules(__path__)]
 
 
 class Commands(click.Group):
@@ -53,7 +52,7 @@ class Commands(click.Group):
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Name the commands, by place."""
-        for file in _files():
+        for file in _FILES:
             self._add_file(file)
         for name in find_all(COMMANDS):
             try:
@@ -75,11 +74,10 @@ class Commands(click.Group):
         """Find a command: in the file of its name, among those of installed packages, in the other files."""
         if name in self.commands:
             return self.commands[name]
-        files = _files()
-        if name in files:
+        if name in _FILES:
             self._add_file(name)
         elif not self._add_installed(name):
-            for file in files:
+            for file in _FILES:
                 self._add_file(file)
         return self.commands.get(name)
 

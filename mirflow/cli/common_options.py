@@ -115,7 +115,9 @@ def query_options(*names: str, **helps: str) -> Callable[[Decorated], Decorated]
             declared = OPTIONS[name]
             settings: dict[str, Any] = {"callback": _pairs} if declared.pairs else {}
             if declared.choices is not None:
-                settings["type"] = Declared(declared.choices)
+                choice: NameChoice = click.Choice(())
+                settings["type"] = choice
+                vars(choice)["choices"] = declared.choices  # not a copy, as more may be declared later
             command = click.option(
                 f"--{name}",
                 *declared.flags,

@@ -7,12 +7,14 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ..errors import MetricError, refuse_unknown
 from ..plugins import origin_of
-from .arguments import ArgumentLayout, layouts_of
 from .measures import Metric, Parameter, Pooling
+
+if TYPE_CHECKING:
+    from .arguments import ArgumentLayout
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _DECLARED = "__mirflow_metric__"
@@ -205,6 +207,8 @@ def layout_of(function: Callable[..., Any], task: str, origin: str = "") -> Argu
     every = _signature(function, origin)
     positional = [one for one in every if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     needed = [one.name for one in positional if one.default is one.empty]
+    from .arguments import layouts_of
+
     layouts = layouts_of(task)
     lacking = [one.name for one in every if one.kind is one.KEYWORD_ONLY and one.default is one.empty]
     if lacking:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..analysis.evaluations import ScoresLike, evaluations_of, name_stores
-from ..analysis.scores import cell_texts, names_of, read_store
+from ..analysis.scores import cell_texts, names_of
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.source import Source
 from ..errors import AnnotationError, MirflowError, PipelineError, QueryError, shorten
@@ -20,6 +20,7 @@ from ..pipeline.plan import EvaluationFiles
 from ..readers.content import join_digests
 from ..store.own_runs import is_own_run
 from ..store.packs import open_pack, row_digests
+from ..store.read import read_scores
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -229,7 +230,7 @@ def read_origins(
     single = len(paths) == 1 and not isinstance(store, Mapping)
     origins = []
     for (name, path), root in zip(paths.items(), own, strict=True):
-        boards = read_store(path)
+        boards = read_scores(path)
         if not boards:
             raise QueryError(f"{path}: there are no scores in this store")
         prefix = f"{name}/" if isinstance(store, Mapping) else ""

@@ -162,21 +162,19 @@ def read_scores(path: str | Path) -> dict[str, xr.Dataset]:
     """Return all evaluations of a store, or of a plain copy, by name: scores, weights, statuses and durations in
     memory.
 
-    They are those of :func:`open_store`. Other values are read on access; of results with extra dims only the
-    selection.
+    They are those of :func:`open_store`, with nested attributes and with coordinates in the order of the store. Other
+    values are read on access; of results with extra dims only the selection.
     """
-    datasets = _read(
-        path, lambda root: {name: _dataset(group, as_written=True) for name, group in sorted(root.groups())}
-    )
-    with reading(path):
-        for ds in datasets.values():
-            for name in ("score", "weight", "status", "duration"):
-                ds.variables[name].load()
-    return datasets
+    return _read(path, lambda root: {name: _dataset(group, scores=True) for name, group in sorted(root.groups())})
 
 
-def _dataset(group: zarr.Group, *, as_written: bool = False) -> xr.Dataset:
-    """The arrays of a group by name; `as_written`: coordinates in the order in which the store lists them."""
+_NEEDED = ("score", "weight", "status", "duration")
+_DESCRIBED = ("aggregates", "standard_aggregate", "orientation", "unit")
+"""Variables and coordinates of metrics that every evaluation has."""
+
+
+def _dataset(group: zarr.Group, *, scores: bool = False) -> xr.Dataset:
+    """The arrays of a group by name, read on access but for labels; `scores`: in the form for queries."""
     import xarray as xr
 
     from ..lazy_array import lazy_variable, plain_variable
@@ -192,14 +190,17 @@ def _dataset(group: zarr.Group, *, as_written: bool = False) -> xr.Dataset:
             continue
         metadata: Any = array.metadata
         dims, stored = metadata.dimension_names, StoredArray(array)
-        if dims == (name,):
-            coords[name] = plain_variable(dims, stored((slice(None),)), dict(array.attrs))
+        if dims == (name,) or (scores and (array.ndim == 1 or name in _NEEDED)):
+            variable = plain_variable(dims, stored((slice(None),) * array.ndim), dict(array.attrs))
         else:
             variable = lazy_variable(dims, array.shape, stored.dtype, stored, dict(array.attrs))
-            (coords if name in named else data)[name] = variable
-    if as_written:
+        (coords if name in named or dims == (name,) else data)[name] = variable
+    if scores:
         coords = {name: coords[name] for name in dict.fromkeys([*listed, *coords]) if name in coords}
-    ds = xr.Dataset(data, coords, plain_attrs(attrs))
+        lacking = [name for name in (*_NEEDED, *_DESCRIBED) if name not in data and name not in coords]
+        if lacking:
+            raise ValueError(f"it lacks the variable {lacking[0]!r}")
+    ds = xr.Dataset(data, coords, attrs if scores else plain_attrs(attrs))
     ds.encoding["source"] = str(group.store.root)  # type: ignore[attr-defined]  # as of datasets that xarray opens
     return ds
 

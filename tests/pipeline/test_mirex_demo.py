@@ -14,10 +14,11 @@ from scipy import stats
 
 import mirflow
 from mirflow.analysis.queries import headline_metrics
-from mirflow.analysis.scores import names_of, read_store
+from mirflow.analysis.scores import names_of
 from mirflow.analysis.selection import headline_metric
 from mirflow.reports.figures.track_scores import one_metric
 from mirflow.reports.page.data import main_metrics
+from mirflow.store.read import read_scores
 
 from ..commands import printed, rows
 from ..groups import CODES
@@ -72,7 +73,7 @@ def test_the_page_of_tasks_says_what_the_pipeline_does(store: Path, primary: dic
 def test_query_figures_report_and_the_table_of_a_run_begin_with_the_same_metric(
     store: Path, primary: dict[str, str]
 ) -> None:
-    for name, board in read_store(store).items():
+    for name, board in read_scores(store).items():
         report, run = names_of(board, "metric")[main_metrics(board)[0]], headline_metrics(board)[0]
         assert {primary[name], one_metric(board, None), report, run} == {headline_metric(board)}
 

@@ -194,7 +194,7 @@ def _query_parameters(*names: str) -> tuple[QueryParameter, ...]:
             declared.parameter or name,
             declared.help,
             "pairs" if declared.pairs else "string",
-            declared.choices,
+            None if declared.choices is None else partial(list, declared.choices),
             declared.many,
         )
         for name in names

@@ -14,9 +14,9 @@ from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...analysis.missing import without_quotes
-from ...analysis.scores import read_store
 from ...errors import StoreError, UnknownNameError
 from ...store.generations import generation_number, resolve
+from ...store.read import read_scores
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -49,7 +49,7 @@ class Snapshot:
     @cached_property
     def boards(self) -> dict[str, xr.Dataset]:
         """The evaluations by name, with scores, weights, statuses, durations and messages loaded."""
-        boards = read_store(self.folder)
+        boards = read_scores(self.folder)
         for ds in boards.values():
             for name in _LOADED:
                 if name in ds.variables:

@@ -21,13 +21,14 @@ from typing import Any
 
 from ...analysis.evaluations import open_store
 from ...analysis.queries import boards_of
-from ...analysis.scores import coords_of, names_of, read_store
+from ...analysis.scores import coords_of, names_of
 from ...errors import QueryError, UnknownNameError, UnreadableError, counted, suggest
 from ...pipeline.document import read_document
 from ...readers.content import read_within
 from ...reports.leaderboard import Leaderboard, RankedEvaluation, RankedSystem, leaderboard
 from ...reports.tables import Entry, Table
 from ...reports.tabulation import Tabulation
+from ...store.read import read_scores
 from .page_contents import task_title
 from .pages import show_number
 
@@ -373,7 +374,7 @@ def _of_store(
         if name in given:
             raise QueryError(f"{place}: {name!r} is known from the store; leave it out")
     if path not in boards:
-        boards[path] = leaderboard(read_store(path), level=None)
+        boards[path] = leaderboard(read_scores(path), level=None)
     evaluations = {one.name: one for one in boards[path].evaluations}
     wanted = given.get("evaluation")
     if wanted is not None and wanted not in evaluations:

@@ -14,13 +14,14 @@ from typing import Literal
 import msgspec
 
 from ...analysis.evaluations import name_stores
-from ...analysis.scores import names_of, read_store
+from ...analysis.scores import names_of
 from ...errors import MirflowError, QueryError
 from ...progress import Progress
 from ...reports.leaderboard import Leaderboard, to_json
 from ...reports.origins import Roots
 from ...reports.page import write_page
 from ...store.generations import remove, remove_left
+from ...store.read import read_scores
 from . import page_contents
 from .archive import Archive, has_years, join_years, read_archive, years_of
 from .changes import LONG_AGO, Change, authority_of, find_changes, to_atom
@@ -255,7 +256,7 @@ class _StorePages:
     ) -> tuple[StoreContents, list[str]]:
         """Write the tables and the report of a store; returns its contents and notes."""
         progress.stage("reading the scores")
-        scores = read_store(path)
+        scores = read_scores(path)
         found = page_contents.store(
             name, scores, level=self.level, references=self.references, only_aggregates=self.only_aggregates
         )

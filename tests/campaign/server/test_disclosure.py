@@ -15,10 +15,10 @@ import pytest
 from starlette.testclient import TestClient
 
 import mirflow
-from mirflow.analysis.scores import read_store
 from mirflow.campaign.server.app import create_app
 from mirflow.campaign.server.http_api import OPERATIONS
 from mirflow.campaign.server.service import Service, open_service
+from mirflow.store.read import read_scores
 from tests.datasets import write_hidden
 
 from ...groups import random_group, write_store
@@ -106,7 +106,7 @@ def test_without_references_no_answer_holds_a_label_of_one_or_a_message_that_quo
 
 def test_with_aggregates_only_no_answer_holds_a_track_or_a_score_of_one(songs: Path) -> None:
     client = TestClient(create_app(Service("Some", {"s": songs}, only_aggregates=True)))
-    score = read_store(songs)["chord"]["score"].values
+    score = read_scores(songs)["chord"]["score"].values
     figures = {f"{one:.4f}" for one in score.ravel()} | {repr(float(one)) for one in score.ravel()}
     raw = [np.float64(one).tobytes() for one in score.ravel()]
     extremes = {f"{one:.4f}" for one in (*score.min(axis=1).ravel(), *score.max(axis=1).ravel())}

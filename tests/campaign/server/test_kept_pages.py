@@ -16,7 +16,6 @@ from sqlalchemy import event, select
 from starlette.testclient import TestClient
 
 import mirflow
-from mirflow.analysis.scores import read_store
 from mirflow.campaign.server import http_api, result_pages
 from mirflow.campaign.server.accounts import find_user, revoke
 from mirflow.campaign.server.app import create_app
@@ -24,6 +23,7 @@ from mirflow.campaign.server.cache import Content
 from mirflow.campaign.server.database import Base, Session, User
 from mirflow.campaign.server.service import Service, open_service
 from mirflow.campaign.server.submissions.submission_tables import Released, Submission, SubmissionProgress, WorkerReport
+from mirflow.store.read import read_scores
 
 from ...waiting import PATIENCE
 from .accounts import BASE, BEGIN, Browser, Clock, account
@@ -217,7 +217,7 @@ def score_one_more(service: Service) -> None:
 
 
 def publish(service: Service) -> None:
-    scores = read_store(service.stores_folder / "dev.zarr")["onset"].sel(system=["oak", "yew"])
+    scores = read_scores(service.stores_folder / "dev.zarr")["onset"].sel(system=["oak", "yew"])
     mirflow.save(scores, service.public_folder / "dev.zarr", overwrite=True)
 
 

@@ -10,11 +10,11 @@ import pytest
 from starlette.testclient import TestClient
 
 import mirflow
-from mirflow.analysis.scores import read_store
 from mirflow.campaign.server.accounts import add_user, issue, team_of
 from mirflow.campaign.server.app import create_app
 from mirflow.campaign.server.service import Service, open_service
 from mirflow.campaign.server.submissions.submission_tables import Released, Submission
+from mirflow.store.read import read_scores
 
 from .running import running
 
@@ -255,7 +255,7 @@ def test_who_sees_nothing_of_a_split_is_told_what_anybody_is_told(client: TestCl
 def test_warnings_about_other_peoples_systems_are_theirs(client: TestClient, service: Service) -> None:
     warned = [{"text": f"a warning about {name}", "system": name} for name in ("bobs", "draft-7")]
     store = service.stores_folder / "dev.zarr"
-    (scores,) = read_store(store).values()
+    (scores,) = read_scores(store).values()
     scores.attrs["warnings"] = warned
     store.unlink()
     mirflow.save(scores, store)

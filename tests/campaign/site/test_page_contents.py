@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import mirflow
-from mirflow.analysis.scores import read_store
 from mirflow.campaign.site import page_contents
 from mirflow.errors import QueryError, UnknownNameError
 from mirflow.store.cells import Status
+from mirflow.store.read import read_scores
 
 from ...groups import CODES, make_group, random_group, write_store
 
@@ -25,7 +25,7 @@ def path(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(path):
-    return page_contents.store("campaign", read_store(path))
+    return page_contents.store("campaign", read_scores(path))
 
 
 def test_the_table_of_an_evaluation_is_that_of_a_query(path, found):
@@ -89,7 +89,7 @@ def test_tracks_are_listed_from_the_worst_on_and_lead_to_their_neighbours(path, 
     assert [page.before for page in pages] == [None, *(one.name for one in listed[:-1])]
     assert [page.after for page in pages] == [*(one.name for one in listed[1:]), None]
     assert pages[3] == page_contents.track(found, "chord", listed[3].name)
-    ds = read_store(path)["chord"]
+    ds = read_scores(path)["chord"]
     own = ds["score"].sel(track=listed[3].name, metric="majmin")
     assert {row.system: row.scores[0] for row in pages[3].rows} == dict(
         zip(ds["system"].values.tolist(), own.values.tolist(), strict=True)
@@ -114,7 +114,7 @@ def test_with_low_values_good_the_worst_are_the_largest(tmp_path):
 
 
 def test_with_only_aggregates_there_are_no_tracks(path):
-    found = page_contents.store("campaign", read_store(path), only_aggregates=True)
+    found = page_contents.store("campaign", read_scores(path), only_aggregates=True)
     assert not page_contents.evaluation(found, "chord").has_tracks
     assert page_contents.system(found, "chord", "S1").tracks == []
     for ask in (lambda: page_contents.tracks(found, "chord"), lambda: page_contents.track(found, "chord", "t1")):

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import mirflow
-from mirflow.analysis.scores import read_store
 from mirflow.errors import MirflowWarning
 from mirflow.reports.page import write_page
 from mirflow.reports.page.live import LivePage
+from mirflow.store.read import read_scores
 from tests.datasets import score_files, write_dataset, write_hidden, write_lab
 
 from ...commands import printed
@@ -100,7 +100,7 @@ class TestOnlyAggregates:
 
     def test_no_number_in_it_is_the_score_weight_or_duration_of_a_track(self, hidden, tmp_path):
         write_page(hidden, tmp_path / "p.html", only_aggregates=True)
-        (ds,) = read_store(hidden).values()
+        (ds,) = read_scores(hidden).values()
         single = {*ds["score"].values.ravel().tolist(), *ds["weight"].values.ravel().tolist()}
         # What every number of tracks may be by chance.
         single -= {float(number) for number in range(4)}
