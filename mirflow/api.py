@@ -21,9 +21,7 @@ from .errors import QueryError, UnknownNameError, counted
 from .metrics.aggregates import CLASS_AGGREGATES
 from .plugins import import_module
 from .progress import progress_of
-from .reports import summaries
 from .reports.layout import long_table, readable_tables, wide_table
-from .reports.results import Result
 from .reports.tables import Table, merge
 from .reports.tabulation import Tabulation
 from .store.format import list_cautions
@@ -132,10 +130,12 @@ def query(
         return _agreement(boards, asked, agreement)
     if listed:
         return _extremes(boards, asked, worst, best, overall, percent)
-    aggregates = partial(_aggregates, ci=ci, significance=significance, cluster=cluster)
+    ask: Callable[..., Sequence[xr.Dataset]] = evaluate_query
+    if ci is not None or significance is not None:
+        ask = partial(_infer, ci=ci, significance=significance, cluster=cluster, rated=not primary)
     if primary:
-        return _primary(*primary_results(boards, asked, aggregates), percent)
-    found = [result for name, ds in boards.items() for result in aggregates(ds, asked, name, rated=True)]
+        return _primary(*primary_results(boards, asked, ask), percent)
+    found = [result for name, ds in boards.items() for result in ask(ds, asked, name)]
 
     def tables(width: int) -> list[Table]:
         return [table for one in found for table in readable_tables(one, percent=percent, width=width, across=pivot)]
@@ -151,20 +151,23 @@ def _extremes(
 ) -> Tabulation[xr.Dataset]:
     """The worst or the best tracks of each evaluation."""
     from .analysis.worst import extremes
+    from .reports.summaries import extremes_long_table, extremes_table
 
     count = (worst if best is None else best) or 0
     found = [
         extremes(ds, asked, count, best=best is not None, overall=overall, group=name) for name, ds in boards.items()
     ]
-    return _tabulation(found, partial(summaries.extremes_table, percent=percent), summaries.extremes_long_table)
+    return _tabulation(found, partial(extremes_table, percent=percent), extremes_long_table)
 
 
 def _primary(found: Sequence[xr.Dataset], bare: Mapping[str, str], percent: bool) -> Tabulation[xr.Dataset]:
     """The headline metrics of all evaluations in one table."""
+    from .reports.summaries import primary_table
+
     notes = [f"{name}: left out, without {lacking}" for name, lacking in bare.items()]
 
     def one_table(width: int) -> list[Table]:
-        return [summaries.primary_table([Result.of(one) for one in found], percent=percent, left_out=bare)]
+        return [primary_table(found, percent=percent, left_out=bare)]
 
     return Tabulation(found, one_table, lambda: list(map(long_table, found)), notes)
 
@@ -197,7 +200,7 @@ def _check_query(options: Mapping[str, Any]) -> None:
         raise QueryError("'cluster' is about intervals; add 'ci' or 'significance'")
 
 
-def _aggregates(
+def _infer(
     ds: xr.Dataset,
     asked: Query,
     name: str,
@@ -205,11 +208,9 @@ def _aggregates(
     ci: float | None,
     significance: float | None,
     cluster: str | None,
-    rated: bool = False,
+    rated: bool,
 ) -> Sequence[xr.Dataset]:
-    """Aggregate the scores of one evaluation, with intervals and marks if chosen, perhaps of classes and tags."""
-    if ci is None and significance is None:
-        return evaluate_query(ds, asked, name)
+    """Aggregate the scores of one evaluation with intervals or marks, perhaps of classes and tags."""
     from .analysis.inference import intervals
     from .analysis.inference.comparisons import mark_best
     from .analysis.inference.repeated_runs import is_about_runs
@@ -414,15 +415,17 @@ def show(scores: ScoresLike, group: str | None = None) -> Tabulation[xr.Dataset]
     UnknownNameError
         For another group.
     """
+    from .reports.summaries import contents_table, coverage_table, store_overview_table
+
     boards = choose(evaluations_of(scores), None, group)
 
     def counts() -> list[Table]:
-        return [summaries.coverage_table(name, ds) for name, ds in boards.items()]
+        return [coverage_table(name, ds) for name, ds in boards.items()]
 
     def overview(width: int) -> list[Table]:
-        contents = [summaries.contents_table(name, ds) for name, ds in boards.items()]
+        contents = [contents_table(name, ds) for name, ds in boards.items()]
         pairs = zip(contents, counts(), strict=True)
-        return [summaries.store_overview_table(boards), *(table for pair in pairs for table in pair)]
+        return [store_overview_table(boards), *(table for pair in pairs for table in pair)]
 
     found = [coverage(ds).assign_attrs(group=name) for name, ds in boards.items()]
     return Tabulation(found, overview, counts)
@@ -448,6 +451,8 @@ def problems(scores: ScoresLike, group: str | None = None) -> Tabulation[CellPro
     UnknownNameError
         For another group.
     """
+    from .reports.summaries import problems_table
+
     boards = choose(evaluations_of(scores), None, group)
     found = {name: find_problems(ds) for name, ds in boards.items()}
     every = [one for own in found.values() for one in own]
@@ -455,7 +460,7 @@ def problems(scores: ScoresLike, group: str | None = None) -> Tabulation[CellPro
     warned = [f"warning: {name}: {text}" for name, ds in boards.items() for text in list_cautions(ds.attrs)]
 
     def tables(cut: bool) -> list[Table]:
-        made = [summaries.problems_table(name, own, cut=cut) for name, own in found.items()]
+        made = [problems_table(name, own, cut=cut) for name, own in found.items()]
         counts = [f"scored yes: {scored}, whose scores count"] if scored else []
         counts = counts if every else ["every cell has a score"]
         return [replace(merge(made), folds=made[0].folds, notes=(*counts, *warned))]

@@ -12,12 +12,32 @@ import numpy as np
 
 from ..errors import QueryError, UnknownNameError, counted
 from ..ragged import Float, Int
-from ..store.cells import Status
-from .aggregation import aggregate_scores, ranked, select
+from ..store.cells import GroupContent, Status
+from .aggregation import (
+    aggregate_cells,
+    aggregate_scores,
+    best_first,
+    check_durations,
+    count_gaps,
+    count_scores,
+    origin_of,
+    ranked,
+    select,
+)
 from .dims import REDUCTIONS, name_dim
 from .per_class import aggregate_table, explain_name, select_table
 from .query_options import NAME, STORED, Names, Query, QueryOptions, as_names, make_query
-from .scores import ANNOTATOR, Scores, arrays_of, as_scores, coords_of, names_of, without_value
+from .scores import (
+    ANNOTATOR,
+    ResultInMemory,
+    Scores,
+    Variable,
+    arrays_of,
+    as_scores,
+    coords_of,
+    names_of,
+    without_value,
+)
 from .selection import (
     find_measures,
     find_metrics,
@@ -416,6 +436,43 @@ def coverage(ds: xr.Dataset) -> xr.Dataset:
     cells = (("system", "status"), count_statuses(ds), {"long_name": "number of cells"})
     statuses = np.array([status.name for status in Status])
     return plain_dataset({"cells": cells}, {"system": np.array(names_of(ds, "system")), "status": statuses})
+
+
+def query_content(content: GroupContent, metrics: Sequence[str]) -> ResultInMemory:
+    """Aggregate metrics of an evaluation in memory over all its tracks, the best system first.
+
+    Parameters
+    ----------
+    content : GroupContent
+    metrics : sequence of str
+        As they are stored.
+    """
+    columns = {name: names_of(content, name) for name in ("metric", "unit", "orientation", "title")}
+    places = [columns["metric"].index(name) for name in metrics]
+    own = {name: [texts[place] for place in places] for name, texts in columns.items() if texts}
+    standard, systems = names_of(content, "standard_aggregate"), names_of(content, "system")
+    kinds = [standard[place] for place in places]
+    arrays, tracks = arrays_of(content), len(content.tracks)
+    duration = arrays[3]
+    cells, policies = count_scores(arrays, places, Query().policy(len(systems)), "keep")
+    check_durations(kinds, cells["_included"], duration, content.tracks)
+    order = best_first(cells, duration, kinds, own["orientation"])
+    cells = {name: one[order, :, :] for name, one in cells.items()}
+    found = aggregate_cells(cells, duration, kinds, np.zeros(tracks, dtype=np.int64))
+    gaps = count_gaps(cells["_missing"], cells["_undefined"])
+    kept: dict[str, Sequence[object]] = {"aggregate": kinds, **own}
+    kept = {name: [one[place] for place in places] for name, one in content.metric_coords.items()} | kept
+    return ResultInMemory(
+        {
+            "system": Variable(("system",), np.array([systems[place] for place in order], dtype=object)),
+            **{name: Variable(("metric",), np.array(one, dtype=object)) for name, one in kept.items()},
+        },
+        {
+            **{name: Variable(("system", "metric"), one[..., 0]) for name, one in found.items()},
+            "n_tracks": Variable((), np.array(tracks)),
+        },
+        {**origin_of(content, content.name), **policies, **gaps, "left_out": ""},
+    )
 
 
 def primary_results(

@@ -171,7 +171,8 @@ def make_query(
         ...
     TypeError: query() got an unexpected keyword argument 'wher'; did you mean 'where'?
     """
-    refuse_unknown(function, options, [*OPTIONS, "group"])
+    if not options.keys() <= OPTIONS.keys():
+        refuse_unknown(function, options, [*OPTIONS, "group"])
     return Query(metric, aggregate, by, **options)
 
 

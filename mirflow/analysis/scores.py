@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,33 @@ Status8 = npt.NDArray[np.int8]
 Loaded = tuple[Float, Float, Status8, Float]
 Scores: TypeAlias = "xr.Dataset | GroupContent"
 """The scores of an evaluation: a dataset, or, where xarray need not be loaded, what a run has in memory."""
+
+
+class Variable(NamedTuple):
+    """A variable of a result in memory."""
+
+    dims: tuple[str, ...]
+    values: Array
+    attrs: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class ResultInMemory:
+    """The dataset of a query about an evaluation in memory, made and read without importing xarray."""
+
+    coords: Mapping[str, Variable]
+    data_vars: Mapping[str, Variable]
+    attrs: Mapping[str, str]
+
+    def __getitem__(self, name: str) -> Variable:
+        return self.coords[name] if name in self.coords else self.data_vars[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.coords or name in self.data_vars
+
+
+Results: TypeAlias = "xr.Dataset | ResultInMemory"
+"""The dataset of a query, or its equal in memory."""
 
 _COORDINATES = ("system", "track", "metric", "aggregates", "standard_aggregate", "orientation", "unit")
 _VARIABLES = ("score", "weight", "status")
@@ -67,7 +95,7 @@ def _in_order(dims: tuple[Hashable, ...]) -> bool:
     return dims[: len(first)] == first
 
 
-def names_of(ds: Scores, name: str, places: Iterable[int] | None = None) -> list[str]:
+def names_of(ds: Scores | Results, name: str, places: Iterable[int] | None = None) -> list[str]:
     """Labels along a dim, or a coordinate as text, of all places or of some."""
     if isinstance(ds, GroupContent):
         labels = {"system": ds.systems, "track": ds.tracks, "metric": ds.measures}

@@ -209,7 +209,9 @@ _MARKS = frozenset("@(")
 def metric_names(names: Names) -> list[str] | None:
     """List the names of metrics, with each metric of a sweep (``f_measure@[0.5,3.0]``)."""
     found = as_names(names)
-    return None if found is None else list(dict.fromkeys(one for name in found for one in expand(name)))
+    if found is None or not any("[" in name for name in found):
+        return found
+    return list(dict.fromkeys(one for name in found for one in expand(name)))
 
 
 def headline_metric(ds: Scores) -> str | None:

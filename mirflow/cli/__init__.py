@@ -42,7 +42,8 @@ _STOPPED = (output.HUNG_UP, output.INTERRUPTED, output.TERMINATED)
 _EXITS = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in output.MEANINGS.items())
 
 
-_FILES = [module.name for module in pkgutil.iter_modules(__path__)]
+def _files() -> list[str]:
+    return [module.name for module in pkgutil.iter_modules(__path__)]
 
 
 class Commands(click.Group):
@@ -52,7 +53,7 @@ class Commands(click.Group):
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Name the commands, by place."""
-        for file in _FILES:
+        for file in _files():
             self._add_file(file)
         for name in find_all(COMMANDS):
             try:
@@ -74,10 +75,11 @@ class Commands(click.Group):
         """Find a command: in the file of its name, among those of installed packages, in the other files."""
         if name in self.commands:
             return self.commands[name]
-        if name in _FILES:
+        files = _files()
+        if name in files:
             self._add_file(name)
         elif not self._add_installed(name):
-            for file in _FILES:
+            for file in files:
                 self._add_file(file)
         return self.commands.get(name)
 

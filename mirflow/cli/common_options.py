@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..analysis.query_options import OPTIONS
+from ..reports.tables import NAMES
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -87,6 +88,14 @@ _SHARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "label": (
         ("--label", "labels"),
         {"multiple": True, "help": "A name for each of several STOREs, as a prefix of its systems."},
+    ),
+    "names": (
+        ("--names",),
+        {
+            "type": click.Choice(NAMES),
+            "help": "Name metrics by titles, such as F-measure, or by identifiers, such as f_measure. In LaTeX; "
+            "default: titles.",
+        },
     ),
     "root": (
         ("--root",),

@@ -10,7 +10,7 @@ import click
 
 from ..reports.tables import NAMES
 from .common_options import LEVEL, Command, label_stores, option, query_options, stores_argument
-from .output import FAILED, choose_format, echo, emit, given_options, names_option, output_options
+from .output import FAILED, choose_format, echo, emit, given_options, output_options
 
 
 @click.command("compare", cls=Command, section="ask", place=3, short_help="Test the differences of systems.")
@@ -51,7 +51,7 @@ from .output import FAILED, choose_format, echo, emit, given_options, names_opti
 @option("percent")
 @click.option("--all-pairs", is_flag=True, help="List all pairs of systems, not only those with the best system.")
 @option("label")
-@names_option("In LaTeX; default: titles.")
+@option("names")
 @output_options
 def compare_command(
     stores: tuple[Path, ...],

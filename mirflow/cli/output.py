@@ -11,12 +11,9 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import click
 
 from ..errors import visible
-from ..reports.tables import NAMES
 
 if TYPE_CHECKING:
-    import xarray as xr
-
-    from ..reports.results import Result
+    from ..analysis.scores import Results
     from ..reports.tables import Table
     from ..reports.tabulation import Tabulation
 
@@ -66,15 +63,6 @@ def output_options(command: Command) -> Command:
     )(command)
 
 
-def names_option(words: str) -> Callable[[Command], Command]:
-    """Add the option for names of metrics in tables and figures for papers."""
-    return click.option(
-        "--names",
-        type=click.Choice(NAMES),
-        help=f"Name metrics by titles, such as F-measure, or by identifiers, such as f_measure. {words}",
-    )
-
-
 def choose_format(style: str | None, output: Path | None) -> str:
     """The chosen format, otherwise that of the file's suffix, otherwise a table for people."""
     if style == "parquet" and output is None:
@@ -113,18 +101,18 @@ def shows_styles(stream: TextIO) -> bool:
 
 
 def tables_of(
-    ds: xr.Dataset | Result,
+    ds: Results,
     style: str,
     percent: bool = False,
     notes: Sequence[str] = (),
     across: str | None = None,
 ) -> list[Table]:
     """The result of a query as tables for a format; `notes` and `across` apply to tables for people only."""
+    from ..analysis.scores import ResultInMemory
     from ..reports.layout import long_table, readable_tables
-    from ..reports.results import Result
     from ..reports.tabulation import terminal_width
 
-    if for_people(style) or isinstance(ds, Result):
+    if for_people(style) or isinstance(ds, ResultInMemory):
         return readable_tables(ds, percent=percent, width=terminal_width(), notes=notes, across=across)
     return [long_table(ds)]
 

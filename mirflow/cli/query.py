@@ -21,7 +21,7 @@ from .common_options import (
     store_argument,
     stores_argument,
 )
-from .output import choose_format, echo, emit, for_people, given_options, names_option, output_options
+from .output import choose_format, echo, emit, for_people, given_options, output_options
 
 if TYPE_CHECKING:
     from ..analysis.missing import CellProblem
@@ -92,7 +92,7 @@ _OPTIONAL_LEVEL: dict[str, Any] = {"type": LEVEL, "is_flag": False, "flag_value"
 @click.option("--caption", help="In LaTeX: the caption, as LaTeX. Default: the contents of the table.")
 @click.option("--tex-label", help="In LaTeX: the label of the table.")
 @click.option("--no-notes", is_flag=True, help="In LaTeX: omit the notes below the table.")
-@names_option("In LaTeX; default: titles.")
+@option("names")
 @option("percent")
 @option("label")
 def query_command(

@@ -21,7 +21,7 @@ from .common_options import (
     store_argument,
     stores_argument,
 )
-from .output import check_figure, echo, names_option
+from .output import check_figure, echo
 
 VENUES = ("ieee", "ismir", "tismir")
 _COMMON = (
@@ -113,7 +113,7 @@ class _PlotCommand(Command):
     default=None,
     help="Title and explanation above the figure. Default: with; for pdf, as LaTeX in a file next to it.",
 )
-@names_option("Default: titles.")
+@option("names", "Name metrics by titles, such as F-measure, or by identifiers, such as f_measure. Default: titles.")
 def plot_command(store: Path, kind: str, output: Path, metric: tuple[str, ...], **options: Any) -> None:
     """Draw a figure of the scores in STORE.
 

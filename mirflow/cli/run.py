@@ -19,8 +19,8 @@ from .output import FAILED, choose_format, echo, emit, for_people, output_option
 if TYPE_CHECKING:
     import xarray as xr
 
+    from ..analysis.scores import ResultInMemory
     from ..engine.runs import EvaluationReport, RunReport
-    from ..reports.results import Result
     from ..reports.tables import Table
 
 _NAMED = 5
@@ -172,23 +172,22 @@ def _idle_line(report: RunReport, path: Path, store: str) -> str:
     return f"nothing to do: {held}; mirflow query {store} shows them ({report.seconds:.1f} s)"
 
 
-def _print_results(store: str, evaluations: Sequence[EvaluationReport], primary: bool) -> dict[str, Result]:
+def _print_results(store: str, evaluations: Sequence[EvaluationReport], primary: bool) -> dict[str, ResultInMemory]:
     """Print the main metrics of each evaluation, and how to see the others; or only the headline of each.
 
     Returns the printed results by evaluation.
     """
-    from ..analysis.queries import NO_NUMBER, headline_metrics
-    from ..reports.results import Result
+    from ..analysis.queries import NO_NUMBER, headline_metrics, query_content
     from ..reports.summaries import primary_table
 
     tables: list[Table] = []
-    shown: dict[str, Result] = {}
+    shown: dict[str, ResultInMemory] = {}
     left_out: dict[str, str] = {}
     for evaluation in sorted(evaluations, key=lambda one: one.content.name):
         content = evaluation.content
         headline = headline_metrics(content)[: 1 if primary else None]
         if headline:
-            shown[content.name] = Result.of_contents(content, headline)
+            shown[content.name] = query_content(content, headline)
         if primary:
             left_out |= {} if headline else {content.name: NO_NUMBER}
             continue
@@ -220,14 +219,14 @@ def _other_results(command: str, evaluation: EvaluationReport, shown: Sequence[s
     return notes
 
 
-def _print_summary(evaluation: EvaluationReport, shown: Result | None) -> None:
+def _print_summary(evaluation: EvaluationReport, shown: ResultInMemory | None) -> None:
     """Print the numbers of cells by status, and of undefined cells in the table."""
     name = evaluation.plan.name
     echo(str(evaluation), err=True)
     count = 0 if shown is None else int(shown.attrs["undefined_cells"])
     if shown is not None and count:
         cells = counted(count, "cell")
-        metrics = shown.metrics
+        metrics = shown["metric"].values.tolist()
         what = f"one or more of {len(metrics)} metrics" if metrics[1:] else metrics[0]
         note = f"had nothing to measure for {what} and count with the score that they have (--undefined skip: not)"
         echo(f"  {name}: {cells} {note}", err=True)

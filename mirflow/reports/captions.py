@@ -11,16 +11,23 @@ import numpy as np
 from ..analysis.aggregation import show_span
 from ..analysis.policies import alpha_of, say_test
 from ..analysis.queries import across_of, repeats
+from ..analysis.scores import Results, names_of
 from ..errors import counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
 from ..metrics.base import chosen_grid, get_task, has_task
 from ..ragged import Float, Int
 from ..store.format import REFERENCES_DIFFER, WARNINGS
+from .results import (
+    column_of,
+    count_tracks,
+    groupings_of,
+    labels_of,
+    shown_metrics,
+    values_of,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from .results import Result
 
 
 def count_notes(heads: Sequence[str], counts: Int) -> tuple[str, ...]:
@@ -155,37 +162,40 @@ CHOSEN = ("stores", "annotator", "param", "default", "over", "where", "across")
 """Attributes of choices that titles and captions name."""
 
 
-def caption_of(result: Result, percent: bool) -> str:
+def caption_of(ds: Results, percent: bool) -> str:
     """The caption of a table of values.
 
     Parameters
     ----------
-    result : Result
+    ds : xr.Dataset or ResultInMemory
+        The result of a query.
     percent : bool
         Whether ratios are percentages.
     """
-    attrs = result.attrs
+    attrs, has_dims, tracks, groupings = ds.attrs, "metric" in ds.attrs, count_tracks(ds), groupings_of(ds)
+    systems = len(names_of(ds, "system"))
     task, where, rules = _frame(attrs)
-    names = list(titles_of(result.metrics, result.titles).values())
-    what = _name_dims(result) if result.has_dims else _listed(names) if 0 < len(names) < _NAMED else ""
-    counts = result.n_counted.sum(axis=1) // repeats(attrs)
-    on = counted(result.tracks, "track")
-    on = on if (counts == result.tracks).all() else f"{show_span(counts)} of {on}"
-    by = f" by {' and '.join(result.groupings)}" if result.groupings else ""
+    names = list(titles_of(shown_metrics(ds), column_of(ds, "title")).values())
+    what = _name_dims(ds) if has_dims else _listed(names) if 0 < len(names) < _NAMED else ""
+    counts = values_of(ds, "n").sum(axis=1) // repeats(attrs)
+    on = counted(tracks, "track")
+    on = on if (counts == tracks).all() else f"{show_span(counts)} of {on}"
+    by = f" by {' and '.join(groupings)}" if groupings else ""
     way = " in percent" if percent else ""
-    way += f" with {100 * float(attrs['level']):g} % confidence intervals" if result.ends else ""
-    over = f"{counted(len(result.systems), 'system')} on {on}{where}{by}{f',{way}' if way else ''}"
-    is_better = not result.has_dims or result.orientations != ["none"]
-    bold = " The best values are bold." if is_better and len(result.systems) > 1 else ""
+    way += f" with {100 * float(attrs['level']):g} % confidence intervals" if "low" in ds else ""
+    over = f"{counted(systems, 'system')} on {on}{where}{by}{f',{way}' if way else ''}"
+    is_better = not has_dims or attrs["orientation"] != "none"
+    bold = " The best values are bold." if is_better and systems > 1 else ""
     return f"{task}{f': {what}' if what else ','} of {over}.{rules}{bold}"
 
 
-def matrix_caption(result: Result, system: int, group: int, made: str, percent: bool) -> str:
+def matrix_caption(ds: Results, system: int, group: int, made: str, percent: bool) -> str:
     """The caption of the counts of one system, of which the last dim runs across.
 
     Parameters
     ----------
-    result : Result
+    ds : xr.Dataset or ResultInMemory
+        The result of a query.
     system, group : int
         Which of them.
     made : str
@@ -193,26 +203,27 @@ def matrix_caption(result: Result, system: int, group: int, made: str, percent: 
     percent : bool
         Whether shares of the rows are shown.
     """
-    dims = [dim.replace("_", " ") for dim in result.dims]
-    tracks = counted(int(result.n_counted[system, group, 0]), "track")
-    name, unit = result.metrics[0].replace("_", " "), result.units[0]
-    task, where, rules = _frame(result.attrs)
-    of = f"{name} of {result.systems[system]} on {tracks}{where}"
+    dims = [dim.replace("_", " ") for dim in labels_of(ds)]
+    tracks = counted(int(values_of(ds, "n")[system, group, 0]), "track")
+    name, (unit,) = str(ds.attrs["metric"]).replace("_", " "), column_of(ds, "unit")
+    task, where, rules = _frame(ds.attrs)
+    of = f"{name} of {names_of(ds, 'system')[system]} on {tracks}{where}"
     way = ", in percent of each row" if percent else f" [{unit}]" if unit else ""
     laid = f"{' and '.join(dims[:-1])} down, {dims[-1]} across."
     return f"{task}: {of}{f', {made}' if made else ''}{way}; {laid}{rules}"
 
 
-def _name_dims(result: Result) -> str:
+def _name_dims(ds: Results) -> str:
     """The values of a metric, with the dims that they lie along: ``recall of each class``."""
-    across, metric, kind = across_of(result.attrs), result.metrics[0], result.aggregates[0]
-    left = [dim for dim in result.dims if dim not in across]
+    across, metric, kind = across_of(ds.attrs), str(ds.attrs["metric"]), ds.attrs["aggregate"]
+    dims = [dim for dim in labels_of(ds) if dim]
+    left = [dim for dim in dims if dim not in across]
     what = DECLARED[kind].written if kind in CLASS_AGGREGATES else metric.replace("_", " ")
     if kind in CLASS_AGGREGATES and not metric.isidentifier():
         what += f" by {metric}"  # of several confusions, that of one comparison of chords
     what += f" of each {_listed(left)}" if left else ""
-    what += "".join(f", {_listed(across[dim])} over {plural(dim)}," for dim in result.dims if dim in across)
-    reduced = result.attrs.get("over", "").replace("=", ": ")
+    what += "".join(f", {_listed(across[dim])} over {plural(dim)}," for dim in dims if dim in across)
+    reduced = ds.attrs.get("over", "").replace("=", ": ")
     return f"{what} (in each track {reduced})" if reduced else what
 
 

@@ -119,7 +119,10 @@ def _ranking(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -
         f"group: {letters_note(ds, metric)}",
     )
     caption = partial(comparison_caption, ds, metric)
-    titles = {name: title_in(ds, metric)}
+
+    def titles() -> dict[str, str]:
+        return {name: title_in(ds, metric)}
+
     return Table(("system", name, _LETTERS), rows, _title(ds, metric), notes, caption=caption, titles=titles)
 
 

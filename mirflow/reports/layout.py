@@ -14,13 +14,13 @@ import numpy.typing as npt
 from ..analysis.aggregation import COUNTS, EVERY, UNTESTED, VALUELESS, show_span
 from ..analysis.policies import MISSING, say_test, say_undefined
 from ..analysis.queries import UNGROUPED, across_of, repeats
-from ..analysis.scores import coordinate_columns
+from ..analysis.scores import ResultInMemory, Results, coordinate_columns, names_of
 from ..analysis.system_groups import EACH, GROUPED, RUN, RUNS
 from ..errors import QueryError, counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED, RATIO_AGGREGATES
 from ..metrics.base import chosen_grid
 from ..ragged import Bool, Float, Int
-from ..store.format import REFERENCES_DIFFER
+from ..store.format import REFERENCES_DIFFER, WARNINGS
 from .captions import (
     CHOSEN,
     NO_INTERVAL,
@@ -35,8 +35,21 @@ from .captions import (
     titles_of,
     unit_notes,
 )
-from .results import Result
-from .tables import MARK, Entry, ShownValue, Table, fewest_blocks, full_width, plain_entry, table_of
+from .results import (
+    adds_up,
+    best_of,
+    column_of,
+    count_tracks,
+    counts_of,
+    group_sizes,
+    groupings_of,
+    groups_of,
+    is_whole,
+    labels_of,
+    shown_metrics,
+    values_of,
+)
+from .tables import MARK, Entry, ShownValue, Table, blocks_of, fewest_blocks, full_width, plain_entry, table_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -125,7 +138,7 @@ def resampled(attrs: Mapping[str, Any]) -> str:
 
 
 def readable_tables(
-    ds: xr.Dataset | Result,
+    ds: Results,
     *,
     percent: bool = False,
     width: int = 120,
@@ -140,7 +153,7 @@ def readable_tables(
 
     Parameters
     ----------
-    ds : xr.Dataset or Result
+    ds : xr.Dataset or ResultInMemory
         The result of a query.
     percent : bool
         Ratios as percentages with two decimals, instead of four decimals; counts as shares of their rows.
@@ -151,81 +164,91 @@ def readable_tables(
     across : {"metric", "system", "group"} or None
         What runs across; None: what fits.
     """
-    result = (ds if isinstance(ds, Result) else Result.of(ds)).as_shown()
-    if result.adds_up and len(result.dims) > 1:
+    attrs, has_dims, labels = ds.attrs, "metric" in ds.attrs, labels_of(ds)
+    if has_dims and len(labels) > 1 and adds_up(ds):
         if across is not None:
-            whose = f"{result.metrics[0]} has a table for each system, one dim down and one across"
+            whose = f"{attrs['metric']} has a table for each system, one dim down and one across"
             raise QueryError(f"pivot {across!r}: {whose}")
-        places = product(range(len(result.systems)), range(len(result.groups)))
-        return [_matrix(result, system, group, width, percent) for system, group in places]
-    if across == "group" and result.has_dims:
-        named = result.metrics[0]
+        places = product(range(len(names_of(ds, "system"))), range(len(groups_of(ds))))
+        return [_matrix(ds, system, group, width, percent) for system, group in places]
+    if across == "group" and has_dims:
+        named = attrs["metric"]
         raise QueryError(f"pivot 'group': of {named} the labels run across, or the systems (pivot system)")
-    if across == "group" and not result.groupings:
+    if across == "group" and not ds["n_tracks"].dims:
         raise QueryError(NOTHING_GROUPED)
-    percent = percent and not (result.has_dims and result.units[0])
-    cells, last = show_values(result, percent), list(result.labels)[-1]
-    result, cells = with_deviations(result, cells)
+    unit = ds["value"].attrs.get("units", "") if has_dims else ""
+    percent = percent and not unit
+    cells, last = show_values(ds, percent), list(labels)[-1]
+    if "across" in attrs:
+        ds, cells = with_deviations(ds, cells)
     if across is None:
-        table = _that_fits(result, cells, last, width)
+        table = _that_fits(ds, cells, last, width)
     else:
-        table = _lay_out(result, cells, last if across == "metric" else across)
-    title = title_of(result.attrs)
-    if result.has_dims:
-        title += f"; {result.metrics[0]}{_in_brackets(result.units[0])}"
-    below = (*_notes(result, percent), *table.notes, *notes)
-    titles = {} if result.has_dims else titles_of(result.metrics, result.titles)
-    return [replace(table, title=title, notes=below, caption=partial(caption_of, result, percent), titles=titles)]
+        table = _lay_out(ds, cells, last if across == "metric" else across)
+    title = title_of(attrs)
+    if has_dims:
+        title += f"; {attrs['metric']}{_in_brackets(unit)}"
+    below = (*_notes(ds, percent), *table.notes, *notes)
+    caption = partial(caption_of, ds, percent)
+    return [replace(table, title=title, notes=below, caption=caption, titles=partial(_titles, ds))]
 
 
-def _that_fits(result: Result, cells: npt.NDArray[Any], last: str, width: int) -> Table:
+def _titles(ds: Results) -> dict[str, str]:
+    """Titles of metrics by the names under which tables list them; none of a metric with dims."""
+    return {} if "metric" in ds.attrs else titles_of(shown_metrics(ds), column_of(ds, "title"))
+
+
+def _that_fits(ds: Results, cells: npt.NDArray[Any], last: str, width: int) -> Table:
     """Metrics or labels across, or systems; a value a row where a terminal has no room for either."""
-    ways = [_lay_out(result, cells, last)]
-    if result.has_dims and (not result.dims or full_width(ways[0]) <= width):
-        return ways[0]
-    if not result.has_dims:
-        ways.append(_lay_out(result, cells, "system"))
-    elif len(result.systems) < 2:
-        ways.clear()
-    elif not result.groupings:
-        ways.insert(0, _lay_out(result, cells, "system"))
-    return (fewest_blocks(ways, width) if ways else None) or _lay_out(result, cells, None)
+    first, has_dims = _lay_out(ds, cells, last), "metric" in ds.attrs
+    if full_width(first) <= width if has_dims and last else has_dims or len(blocks_of(first, width)) == 1:
+        return first
+    if not has_dims:
+        ways = [first, _lay_out(ds, cells, "system")]
+    elif len(cells) < 2:
+        ways = []
+    else:
+        ways = [first] if ds["n_tracks"].dims else [_lay_out(ds, cells, "system"), first]
+    return (fewest_blocks(ways, width) if ways else None) or _lay_out(ds, cells, None)
 
 
-def show_values(result: Result, percent: bool) -> npt.NDArray[Any]:
+def show_values(ds: Results, percent: bool) -> npt.NDArray[Any]:
     """Format the values of a result: :class:`mirflow.reports.tables.ShownValue` (systems, groups, ...)."""
-    cells = np.empty(result.value.shape, dtype=object)
-    whole, best = result.is_whole, np.broadcast_to(result.best(), cells.shape)
-    percents = np.broadcast_to([percent and not unit for unit in result.units], cells.shape)
-    like = result.like_best
+    value = values_of(ds)
+    ends = [values_of(ds, name) for name in ("low", "high") if name in ds]
+    cells = np.empty(value.shape, dtype=object)
+    whole, best = "metric" in ds.attrs and is_whole(ds), np.broadcast_to(best_of(ds, value), cells.shape)
+    percents = np.broadcast_to([percent and not unit for unit in column_of(ds, "unit")], cells.shape)
+    like = values_of(ds, "like_best") if "like_best" in ds else None
     if like is not None:  # a best system that differs from all others needs no mark: it is bold, or the largest number
         like = like & (like.sum(axis=0) > 1)
     for cell in np.ndindex(cells.shape):
-        value, ratio = float(result.value[cell]), bool(percents[cell])
-        if whole and np.isfinite(value):
-            cells[cell] = ShownValue(f"{value:z.0f}")
+        own, ratio = float(value[cell]), bool(percents[cell])
+        if whole and np.isfinite(own):
+            cells[cell] = ShownValue(f"{own:z.0f}")
             continue
-        shown = show_value(value, ratio)
-        ends = show_interval([float(end[cell]) for end in result.ends], ratio, value)
+        shown = show_value(own, ratio)
+        interval = show_interval([float(end[cell]) for end in ends], ratio, own) if ends else ""
         # What prints alike is equally good.
         is_best = not np.isnan(best[cell]) and shown == show_value(float(best[cell]), ratio)
-        cells[cell] = ShownValue(shown, ends, is_best, like is not None and bool(like[cell]))
+        cells[cell] = ShownValue(shown, interval, is_best, like is not None and bool(like[cell]))
     return cells
 
 
-def with_deviations(result: Result, cells: npt.NDArray[Any]) -> tuple[Result, npt.NDArray[Any]]:
+def with_deviations(ds: Results, cells: npt.NDArray[Any]) -> tuple[Results, npt.NDArray[Any]]:
     """Means across runs with their standard deviations, as mean ± std, where exactly these two were asked for."""
-    if across_of(result.attrs).get(RUN) != ["mean", "std"] or result.groupings[:1] != [RUN]:
-        return result, cells
-    means, deviations = (
-        [place for place, group in enumerate(result.groups) if group[0] == name] for name in ("mean", "std")
-    )
+    both = across_of(ds.attrs).get(RUN) == ["mean", "std"] and groupings_of(ds)[:1] == [RUN]
+    if isinstance(ds, ResultInMemory) or not both:
+        return ds, cells
+    groups = groups_of(ds)
+    means, deviations = ([place for place, group in enumerate(groups) if group[0] == name] for name in ("mean", "std"))
     merged = cells[:, means].copy()
     for place in np.ndindex(merged.shape):
         mean, deviation = merged.item(place), cells[:, deviations].item(place)
         text = f"{mean.value} ± {deviation.value}"
         merged[place] = ShownValue(text, mean.interval, mean.best, mean.marked)
-    return result.without_grouping(means), merged
+    of_means = ds.isel({RUN: ds[RUN].values.tolist().index("mean")}, drop=True)
+    return of_means.assign_attrs(repeats=str(repeats(ds.attrs) * len(means) // len(groups))), merged
 
 
 def show_value(value: float, percent: bool) -> str:
@@ -253,56 +276,58 @@ def group_labels(group: Sequence[object]) -> list[str]:
 _COUNT_HEADS = {"n": "n", "n_missing": "missing", "n_undefined": "undefined"}
 
 
-def _lay_out(result: Result, cells: npt.NDArray[Any], across: str | None) -> Table:
+def _lay_out(ds: Results, cells: npt.NDArray[Any], across: str | None) -> Table:
     """Lay out cells with one axis across, all others down.
 
     Parameters
     ----------
-    result : Result
+    ds : xr.Dataset or ResultInMemory
     cells : array of ShownValue (systems, groups, ...)
     across : str or None
         ``system``, ``group``, or an axis of the labels; None: a value a row.
     """
-    axes = {name: place for place, name in enumerate(("system", "group", *result.labels))}
-    order = list(axes) if result.has_dims else ["metric", "system", "group"]
+    has_dims, labels, groupings = "metric" in ds.attrs, labels_of(ds), groupings_of(ds)
+    axes = {name: place for place, name in enumerate(("system", "group", *labels))}
+    order = list(axes) if has_dims else ["metric", "system", "group"]
     down = [name for name in order if name != across]
-    heads = {"system": ["system"], "group": result.groupings}
-    names: dict[str, list[list[str]]] = {"system": [[name] for name in result.systems]}
-    names["group"] = [group_labels(group) for group in result.groups]
-    names |= {name: [[label or "(none)"] for label in own] for name, own in result.labels.items()}
-    if "metric" in names and len(set(result.aggregates)) > 1:
-        kinds = zip(result.metrics, result.aggregates, strict=True)
-        names["metric"] = [[f"{name} [{kind}]"] for name, kind in kinds]
+    names: dict[str, list[list[str]]] = {"system": [[name] for name in names_of(ds, "system")]}
+    names["group"] = [group_labels(group) for group in groups_of(ds)] if groupings else [[]]
+    names |= {name: [[label or "(none)"] for label in own] for name, own in labels.items()}
+    metrics, kinds = shown_metrics(ds), column_of(ds, "aggregate")
+    if "metric" in names:
+        several = len(set(kinds)) > 1
+        names["metric"] = [[f"{m} [{kind}]" if several else m] for m, kind in zip(metrics, kinds, strict=True)]
     if "" in names and across != "":  # a metric with no dim left is named in the title
         names[""] = [[]]
-    along = ["value"] if across is None else _heads(result, across, names[across])
+    along = ["value"] if across is None else [" / ".join(own) for own in names[across]]
+    if has_dims and across in across_of(ds.attrs):
+        along = _statistics(ds, across)
     turn = [axes[name] for name in ([*down, across] if across is not None else down)]
     body = cells.transpose(turn).reshape(-1, len(along))
-    counts = {name: count for name, count in result.counts.items() if name == "n" or count.any()}
+    counts = {name: count for name, count in counts_of(ds).items() if name == "n" or count.any()}
     beside = {name: count.transpose(turn).reshape(-1, len(along)) for name, count in counts.items()}
     rows: list[tuple[Entry, ...]] = []
     kept: Bool = np.ones(len(body), dtype=np.bool_)
-    if result.has_dims and any(name in result.labels for name in down):  # a frame that no track has
+    if has_dims and any(name in labels for name in down):  # a frame that no track has
         kept = np.asarray(beside["n"].any(axis=1))
-    for place, labels in enumerate(product(*(names[name] for name in down))):
+    for place, own in enumerate(product(*(names[name] for name in down))):
         if kept[place]:
-            named = [label for one in labels for label in one]
+            named = [label for one in own for label in one]
             rows.append((*named, *body[place], *(show_span(count[place]) for count in beside.values())))
+    heads = {"system": ["system"], "group": groupings}
     left = [head for name in down for head in heads.get(name, [name] if name else [])]
     columns = (*left, *along, *(_COUNT_HEADS[name] for name in beside))
     if across is None:
         return Table(columns, tuple(rows))
-    plain = result.metrics if across == "metric" else along
-    return Table(columns, tuple(rows), notes=count_notes(plain, beside["n"][kept]), keys=len(left))
+    notes = count_notes(metrics if across == "metric" else along, beside["n"][kept]) if len(along) > 1 else ()
+    return Table(columns, tuple(rows), notes=notes, keys=len(left))
 
 
-def _heads(result: Result, across: str, names: Sequence[Sequence[str]]) -> list[str]:
-    """Headings of columns; a mean across classes names its statistic."""
-    if result.has_dims and across in across_of(result.attrs):
-        kind = result.aggregates[0]
-        what = kind if kind in CLASS_AGGREGATES else result.metrics[0]
-        return [f"{what}, {name} over {plural(across)}" for name in result.labels[across]]
-    return [" / ".join(labels) for labels in names]
+def _statistics(ds: Results, across: str) -> list[str]:
+    """Headings of columns that are statistics across classes."""
+    kind = ds.attrs["aggregate"]
+    what = kind if kind in CLASS_AGGREGATES else ds.attrs["metric"]
+    return [f"{what}, {name} over {plural(across)}" for name in labels_of(ds)[across]]
 
 
 def title_of(attrs: Mapping[str, Any]) -> str:
@@ -318,74 +343,81 @@ def _in_brackets(unit: str) -> str:
     return f" [{unit}]" if unit else ""
 
 
-def runs_note(result: Result) -> str:
+def runs_note(ds: Results) -> str:
     """Note on a value over the runs of a system, and on their number."""
-    shown = "mean ± standard deviation" if result.groupings[:1] != [RUN] else "statistics"
-    return f"{shown} over the runs of each system: {result.attrs[EACH]}"
+    shown = "mean ± standard deviation" if groupings_of(ds)[:1] != [RUN] else "statistics"
+    return f"{shown} over the runs of each system: {ds.attrs[EACH]}"
 
 
-def _notes(result: Result, percent: bool) -> tuple[str, ...]:
+def _notes(ds: Results, percent: bool) -> tuple[str, ...]:
     """Notes on the values."""
-    attrs, tracks = result.attrs, result.tracks
-    over = f"in each track {attrs['over'].replace('=', ': ')}; then " if result.has_dims and "over" in attrs else ""
-    notes = [f"{over}{kind}: {DECLARED[kind].words}" for kind in dict.fromkeys(result.aggregates)]
+    attrs, tracks, has_dims = ds.attrs, count_tracks(ds), "metric" in ds.attrs
+    kinds, units = dict.fromkeys(column_of(ds, "aggregate")), column_of(ds, "unit")
+    over = f"in each track {attrs['over'].replace('=', ': ')}; then " if has_dims and "over" in attrs else ""
+    notes = [f"{over}{kind}: {DECLARED[kind].words}" for kind in kinds]
     if "nominal" in attrs:
         notes = ["numbers are names"]
-    notes += infinity_notes(result.value, result.aggregates)
-    notes += [] if result.has_dims else unit_notes(result.metrics, result.units)
-    if result.ends:
-        notes += interval_notes(result.value, result.ends[0], attrs)
-    if result.like_best is not None:
+    value = values_of(ds)
+    if np.isinf(value).any():
+        notes += infinity_notes(value, list(kinds))
+    if any(units) and not has_dims:
+        notes += unit_notes(shown_metrics(ds), units)
+    if "low" in ds:
+        notes += interval_notes(value, values_of(ds, "low"), attrs)
+    if "like_best" in ds:
         notes.append(mark_note([attrs]))
     if percent:
         notes.append("ratios in percent")
-    if RUN in across_of(attrs):
-        notes.append(runs_note(result))
+    if "across" in attrs and RUN in across_of(attrs):
+        notes.append(runs_note(ds))
     elif GROUPED in attrs:
         notes.append(f"mean over the systems of each {attrs[GROUPED]}: {attrs[EACH]}")
-    if result.has_dims:
-        lost = int(result.n_missing.sum()) // repeats(attrs)
-        cells = counted(tracks * int(attrs.get(RUNS, len(result.systems))), "cell")
-        notes += [f"missing ({attrs['missing']}): {lost} of {cells}; {MISSING[attrs['missing']]}"] if lost else []
-    else:
-        notes += _policy_notes(result)
-    notes += nothing_notes(attrs, tracks)
-    notes += caution_notes(attrs)
+    systems = names_of(ds, "system")
+    cells = tracks * int(attrs.get(RUNS, len(systems)))
+    if not has_dims:
+        notes += _policy_notes(ds, systems, cells)
+    elif lost := int(values_of(ds, "n_missing").sum()) // repeats(attrs):
+        notes.append(f"missing ({attrs['missing']}): {lost} of {counted(cells, 'cell')}; {MISSING[attrs['missing']]}")
+    notes += () if tracks else nothing_notes(attrs, tracks)
+    if WARNINGS in attrs or REFERENCES_DIFFER in attrs:
+        notes += caution_notes(attrs)
     if UNGROUPED in attrs:
         notes.append(attrs[UNGROUPED])
     if attrs.get("left_out"):
         notes.append(f"not defined for: {attrs['left_out']}")
-    return (*notes, *([_n_note(result)] if result.has_dims else []))
+    return (*notes, *([_n_note(ds)] if has_dims else []))
 
 
-def _policy_notes(result: Result) -> list[str]:
+def _policy_notes(ds: Results, systems: Sequence[str], cells: int) -> list[str]:
     """Notes on the numbers of missing and undefined cells, and their treatment."""
-    attrs, cells = result.attrs, result.tracks * int(result.attrs.get(RUNS, len(result.systems)))
-    meant = {"missing": MISSING[attrs["missing"]]}
-    meant["undefined"] = say_undefined(attrs["undefined"], attrs.get(VALUELESS, ""))
-    lost = int(attrs["missing_cells"])
+    attrs, missing = ds.attrs, values_of(ds, "n_missing")
     notes = []
-    for policy, words in meant.items():
+    for policy in ("missing", "undefined"):
         if count := int(attrs[f"{policy}_cells"]):
+            chosen = attrs[policy]
+            words = MISSING[chosen] if policy == "missing" else say_undefined(chosen, attrs.get(VALUELESS, ""))
             cells_of = f"{count} of {counted(cells, 'cell')} (system and track)"
-            each = result.counts[f"n_{policy}"].sum(axis=(0, 1)) // repeats(attrs)
-            cells_of += "" if (each == count).all() else f", for one or more of {len(result.metrics)} metrics"
-            notes.append(f"{policy} ({attrs[policy]}): {cells_of}; {words}")
+            each = values_of(ds, f"n_{policy}").sum(axis=(0, 1)) // repeats(attrs)
+            cells_of += "" if (each == count).all() else f", for one or more of {len(each)} metrics"
+            notes.append(f"{policy} ({chosen}): {cells_of}; {words}")
+    if attrs["missing"] != "common":
+        return notes
     # Of each system the metric that lacks fewest cells.
-    least = result.n_missing.sum(axis=1).min(axis=1) if result.metrics else np.zeros(len(result.systems))
-    bare = [name for name, own in zip(result.systems, least, strict=True) if own == result.n_tracks.sum()]
-    if attrs["missing"] == "common" and bare and len(bare) < len(result.systems):
+    least = missing.sum(axis=1).min(axis=1) if missing.shape[2] else np.zeros(len(systems))
+    whole = ds["n_tracks"].values.sum()
+    bare = [name for name, own in zip(systems, least, strict=True) if own == whole]
+    if bare and len(bare) < len(systems):
         notes.append(f"no score at all: {', '.join(bare)}; name the others, or choose missing skip (--missing)")
-    if attrs["missing"] == "common" and len(result.systems) > 1 and lost and not result.n_counted.any() and not bare:
+    if len(systems) > 1 and int(attrs["missing_cells"]) and not values_of(ds, "n").any() and not bare:
         notes.append("no track has a score of every system; name fewer systems, or choose missing skip (--missing)")
     return notes
 
 
-def _n_note(result: Result) -> str:
+def _n_note(ds: Results) -> str:
     """Note on the counts beside the values of a metric with extra dims."""
-    if result.aggregates[0] not in RATIO_AGGREGATES:
+    if ds.attrs["aggregate"] not in RATIO_AGGREGATES:
         return "n: tracks with a value"
-    left = [dim for dim in result.dims if dim not in across_of(result.attrs)]
+    left = [dim for dim in labels_of(ds) if dim and dim not in across_of(ds.attrs)]
     return "n: tracks that count" + (f", of which few may be of a single {' and '.join(left)}" if left else "")
 
 
@@ -443,44 +475,45 @@ def mark_note(each: Sequence[Mapping[str, Any]]) -> str:
 REST = "(rest)"
 
 
-def _matrix(result: Result, system: int, group: int, width: int, percent: bool) -> Table:
+def _matrix(ds: Results, system: int, group: int, width: int, percent: bool) -> Table:
     """A table of the counts of one system, the last dim across, as many labels as there is room for."""
-    own, dims = result.value[system, group], result.dims
+    attrs, labels = ds.attrs, labels_of(ds)
+    own, dims = values_of(ds)[system, group], list(labels)
     values: Float = own.reshape(int(np.prod(own.shape[:-1])), own.shape[-1])  # which may hold nothing
-    down = [" / ".join(filter(None, names)) for names in product(*(result.labels[dim] for dim in dims[:-1]))]
-    across = result.labels[dims[-1]]
+    down = [" / ".join(filter(None, names)) for names in product(*(labels[dim] for dim in dims[:-1]))]
+    across = labels[dims[-1]]
     head = f"{' / '.join(dims[:-1])} \\ {dims[-1]}"
     style = "percent" if percent else "values"
-    if style == "values" and result.aggregates[0] == "sum":
-        style = "counts" if result.is_whole else "seconds"
+    if style == "values" and attrs["aggregate"] == "sum":
+        style = "counts" if is_whole(ds) else "seconds"
     for most in range(max(len(down), len(across), 1), 0, -1):
         rows, columns = choose_labels(values, most, down == across)
         table = _fold(values, rows, columns, down, across, head, style)
         if full_width(table) <= width:
             break
-    made = ", ".join(map(" ".join, zip(result.groupings, group_labels(result.groups[group]), strict=True)))
-    unit = "" if percent else _in_brackets(result.units[0])
-    whose = f"system {result.systems[system]}" + (f", {made}" if made else "")
-    notes = _matrix_notes(result, system, group, values, (len(rows), len(columns)))
+    made = ", ".join(map(" ".join, zip(groupings_of(ds), group_labels(groups_of(ds)[group]), strict=True)))
+    unit = "" if percent else _in_brackets(ds["value"].attrs.get("units", ""))
+    whose = f"system {names_of(ds, 'system')[system]}" + (f", {made}" if made else "")
+    notes = _matrix_notes(ds, system, group, values, (len(rows), len(columns)))
     if percent:
         notes.append(f"in percent of what each row ({' / '.join(dims[:-1])}) adds up to")
     return replace(
         table,
-        title=f"{title_of(result.attrs)}, {result.metrics[0]}{unit}, {whose}",
+        title=f"{title_of(attrs)}, {attrs['metric']}{unit}, {whose}",
         notes=tuple(notes),
-        caption=partial(matrix_caption, result, system, group, made, percent),
+        caption=partial(matrix_caption, ds, system, group, made, percent),
     )
 
 
-def _matrix_notes(result: Result, system: int, group: int, values: Float, shown: tuple[int, int]) -> list[str]:
-    kind, missing, lost = result.aggregates[0], result.attrs["missing"], int(result.n_missing[system, group, 0])
-    tracks = f"{result.n_counted[system, group, 0]} of {counted(int(result.n_tracks[group]), 'track')}"
-    notes = [f"{kind}: {DECLARED[kind].words}; {tracks}"]
+def _matrix_notes(ds: Results, system: int, group: int, values: Float, shown: tuple[int, int]) -> list[str]:
+    kind, missing = ds.attrs["aggregate"], ds.attrs["missing"]
+    n, lost = (int(values_of(ds, name)[system, group, 0]) for name in ("n", "n_missing"))
+    notes = [f"{kind}: {DECLARED[kind].words}; {n} of {counted(int(group_sizes(ds)[group]), 'track')}"]
     notes += [f"missing ({missing}): {counted(lost, 'cell')}; {MISSING[missing]}"] if lost else []
     there = np.nan_to_num(values) != 0
     if any(np.count_nonzero(there.any(axis=1 - axis)) > most for axis, most in enumerate(shown)):
         notes.append(f"{REST}: the sum of what does not fit; --format csv or json has every entry")
-    return [*notes, *caution_notes(result.attrs)]
+    return [*notes, *caution_notes(ds.attrs)]
 
 
 def choose_labels(values: Float, most: int, same: bool) -> tuple[Int, Int]:

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 import numpy as np
 
-from ..analysis.aggregation import aggregate_scores, select
+from ..analysis.aggregation import COUNTS, aggregate_scores, select
 from ..analysis.inference import intervals
 from ..analysis.inference.comparisons import compare, like_best
 from ..analysis.query_options import Query
-from ..analysis.scores import coords_of
+from ..analysis.scores import Array, coords_of, names_of
 from ..analysis.selection import headline_metric
 from ..errors import QueryError
 from ..ragged import Float
 from .captions import letters_note
-from .results import Result
+from .results import COLUMNS, column_of, count_tracks, values_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -154,42 +154,44 @@ def leaderboard(
 
 def _ranked(name: str, ds: xr.Dataset, query: Query, level: float | None) -> RankedEvaluation:
     found = aggregate_scores(select(ds, query)) if level is None else intervals(ds, query, level=level)
-    result = Result.of(found)
-    headline = headline_metric(ds) if query.metric is None else result.metrics[0]
-    place = result.metrics.index(str(headline))
-    like_the_best, letters, comparison = None, [""] * len(result.systems), ""
-    if level is not None and len(result.systems) > 1:
-        own = replace(query, metric=[str(headline)], exact=True, system=result.systems, sort=None)
+    systems = names_of(found, "system")
+    columns = {key: column_of(found, key) for key in COLUMNS}
+    metrics = columns["metric"]
+    headline = headline_metric(ds) if query.metric is None else metrics[0]
+    place = metrics.index(str(headline))
+    like_the_best, letters, comparison = None, [""] * len(systems), ""
+    if level is not None and len(systems) > 1:
+        own = replace(query, metric=[str(headline)], exact=True, system=systems, sort=None)
         compared = compare(ds, own, level=level, sizes=False)
         marks, comparison = like_best(compared)[:, 0], letters_note(compared, 0)
         like_the_best = marks if marks.any() else None
         letters = compared["letters"].values[:, 0].tolist()
-    ranks = _ranks(result.value[:, 0, place], result.orientations[place])
+    scores = {name: values_of(found, name)[:, 0] for name in _SCORE if name in found}
+    ranks = _ranks(scores["value"][:, place], columns["orientation"][place])
     metadata = coords_of(found, "system")
-    systems = [
+    ranked = [
         RankedSystem(
             system,
             rank,
             None if like_the_best is None else bool(like_the_best[row]),
             letters[row],
             {key: _plain(found[key].values[row]) for key in metadata},
-            {metric: _score(result, row, column) for column, metric in enumerate(result.metrics)},
+            {metric: _score(scores, (row, column)) for column, metric in enumerate(metrics)},
         )
-        for row, (system, rank) in enumerate(zip(result.systems, ranks, strict=True))
+        for row, (system, rank) in enumerate(zip(systems, ranks, strict=True))
     ]
-    systems.sort(key=lambda one: (one.rank is None, one.rank or 0))
+    ranked.sort(key=lambda one: (one.rank is None, one.rank or 0))
     attrs = {key: str(found.attrs.get(key, "")) for key in ("task", "convention", "grid", "missing", "undefined")}
-    columns = zip(result.metrics, result.titles, result.aggregates, result.orientations, result.units, strict=True)
     return RankedEvaluation(
         name=name,
         **attrs,
         created=str(ds.attrs.get("created", "")),
-        tracks=result.tracks,
+        tracks=count_tracks(found),
         headline=str(headline),
         level=level,
         comparison=comparison,
-        metrics=[RankedMetric(*column) for column in columns],
-        systems=systems,
+        metrics=[RankedMetric(*column) for column in zip(*columns.values(), strict=True)],
+        systems=ranked,
     )
 
 
@@ -201,11 +203,12 @@ def _ranks(value: Float, orientation: str) -> list[int | None]:
     return [None if np.isnan(one) else 1 + int((gain > one).sum()) for one in gain]
 
 
-def _score(result: Result, row: int, column: int) -> AggregatedScore:
-    at = (row, 0, column)
-    low, high = (_number(end[at]) for end in result.ends or (np.full_like(result.value, np.nan),) * 2)
-    counts = {name: int(result.counts[name][at]) for name in ("n", "n_missing", "n_undefined")}
-    return AggregatedScore(_number(result.value[at]), low, high, **counts)
+_SCORE = ("value", "low", "high", *COUNTS)
+
+
+def _score(scores: Mapping[str, Array], at: tuple[int, int]) -> AggregatedScore:
+    value, low, high = (_number(scores[name][at]) if name in scores else None for name in _SCORE[:3])
+    return AggregatedScore(value, low, high, *(int(scores[name][at]) for name in COUNTS))
 
 
 def _number(value: float) -> Value:

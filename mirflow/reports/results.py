@@ -1,252 +1,133 @@
-"""Results of queries as arrays, for tables, captions and figures."""
+"""The parts of a query's dataset that tables, captions and figures show, as arrays and texts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..analysis.aggregation import (
-    COUNTS,
-    aggregate_cells,
-    best_first,
-    check_durations,
-    count_gaps,
-    count_scores,
-    origin_of,
-)
+from ..analysis.aggregation import COUNTS
 from ..analysis.queries import across_of, repeats
-from ..analysis.query_options import Query
-from ..analysis.scores import arrays_of, names_of
+from ..analysis.scores import Array, Results
 from ..metrics.aggregates import CLASS_AGGREGATES
-from ..ragged import Bool, Float, Int
-from ..store.cells import GroupContent
+from ..ragged import Float, Int
 
-if TYPE_CHECKING:
-    import xarray as xr
+COLUMNS = ("metric", "title", "aggregate", "orientation", "unit")
+"""Columns of the metrics of a result."""
 
 
-@dataclass(frozen=True)
-class Result:
-    """The arrays of a dataset of a query.
+def column_of(ds: Results, name: str) -> list[str]:
+    """The metrics, or their aggregates, units, orientations or titles; of a metric with dims the only one."""
+    if "metric" in ds.attrs:
+        # The attribute `unit` names the unit that intervals were drawn from.
+        return [str(ds["value"].attrs.get("units", "") if name == "unit" else ds.attrs.get(name, ""))]
+    if name == "title" and name not in ds.coords:
+        return [""] * len(ds["metric"].values)
+    return [str(one) for one in ds[name].values.tolist()]
 
-    The metrics that are one number a track lie along the last axis, as do the labels of the last dim of another metric.
-    """
 
-    attrs: Mapping[str, Any]
-    """Those of the dataset."""
-    has_dims: bool
-    """Whether the result is that of one metric with extra dims."""
-    adds_up: bool
-    """Whether entries are counts or seconds along extra dims, of which those that are 0 do not occur."""
-    metrics: list[str]
-    """The metrics, or the one that has dims."""
-    systems: list[str]
-    groupings: list[str]
-    """The coordinates that group the tracks."""
-    groups: list[tuple[object, ...]]
-    """The values of these coordinates, for each group that has tracks; one empty tuple where nothing is grouped."""
-    labels: dict[str, list[str]]
-    """The labels along each axis behind the groups: ``metric``, or the dims of one metric. A metric without any dim
-    left has an axis without a name."""
-    aggregates: list[str]
-    units: list[str]
-    orientations: list[str]
-    """One of each metric; of a metric with dims one for all entries."""
-    titles: list[str]
-    """What the literature calls the metrics; empty where that is not known."""
-    shown: list[str]
+def shown_metrics(ds: Results) -> list[str]:
     """The metrics as tables head them: beside other values of a parameter with that of the default."""
-    value: Float
-    """float64 (systems, groups, ...)."""
-    counts: dict[str, Int]
-    """mapping of str to int64 (systems, groups, ...). ``n``, scores that count; of metrics that are one number also
-    ``n_missing`` and ``n_undefined``."""
-    n_tracks: Int
-    """int64 (groups,)."""
-    tracks: int
-    """How many tracks the query is about; each counts once, in however many groups it is."""
-    n_counted: Int
-    n_missing: Int
-    """Tracks that count, and tracks without a score: int64 (systems, groups, metrics or 1)."""
-    ends: tuple[Float, ...]
-    """The lower and the upper ends of intervals, if any: tuple of float64 (systems, groups, ...)."""
-    like_best: Bool | None
-    """Whether a system does not differ significantly from the best one: bool (systems, groups, ...) or None."""
+    metrics = column_of(ds, "metric")
+    if not any("@" in name for name in metrics):
+        return metrics
+    return with_defaults(metrics, {str(k): one.values.tolist() for k, one in ds.coords.items() if one.dims == _METRIC})
 
-    @classmethod
-    def of(cls, ds: xr.Dataset) -> Result:
-        """Take the arrays out of a dataset."""
-        attrs = {str(name): value for name, value in ds.attrs.items()}
-        groupings = [str(dim) for dim in ds["n_tracks"].dims]
-        has_dims = "metric" in attrs
-        inner = [str(dim) for dim in ds["value"].dims if dim != "system" and dim not in groupings]
-        groups = list(product(*(ds[name].values.tolist() for name in groupings)))
-        n_tracks = ds["n_tracks"].values.ravel()
-        filled = np.flatnonzero(n_tracks) if groupings else np.zeros(1, dtype=np.int64)
 
-        def array(name: str) -> npt.NDArray[Any]:
-            """Systems, groups that have tracks, and what else there is."""
-            order = [dim for dim in ("system", *groupings, *inner) if dim in ds[name].dims]
-            own = ds[name].transpose(*order).values
-            sizes = own.shape[1 + len(groupings) :]
-            return np.ascontiguousarray(own.reshape(len(own), len(groups), *(sizes or (1,)))[:, filled])
+_METRIC = ("metric",)
 
-        def texts(name: str) -> list[str]:
-            return [str(one) for one in ds[name].values.tolist()]
 
-        # The attribute of the name says what intervals were drawn from.
-        about = {**attrs, "unit": ds["value"].attrs.get("units", "")}
-        kinds, units, ways = (
-            [str(about[name])] if has_dims else texts(name) for name in ("aggregate", "unit", "orientation")
-        )
-        labels = {name: texts(name) for name in inner}
-        if not inner:
-            labels[""] = [kinds[0] if kinds[0] in CLASS_AGGREGATES else str(attrs["metric"])]
-        metrics = [str(attrs["metric"])] if has_dims else labels["metric"]
-        along = {str(name): one.values.tolist() for name, one in ds.coords.items() if one.dims == ("metric",)}
-        return cls(
-            attrs,
-            has_dims,
-            has_dims and ways == ["none"] and "nominal" not in attrs,
-            metrics,
-            texts("system"),
-            groupings,
-            [groups[place] for place in filled.tolist()],
-            labels,
-            kinds,
-            units,
-            ways,
-            texts("title") if "title" in ds.coords and not has_dims else [""] * len(kinds),
-            with_defaults(metrics, along),
-            array("value"),
-            {"n": array("n_values")} if has_dims else {name: array(name) for name in COUNTS},
-            n_tracks[filled],
-            int(n_tracks.sum()) // repeats(attrs),
-            array("n"),
-            array("n_missing"),
-            tuple(array(name) for name in ("low", "high") if name in ds),
-            array("like_best") if "like_best" in ds else None,
-        )
+def groupings_of(ds: Results) -> list[str]:
+    """The coordinates that group the tracks."""
+    return [str(dim) for dim in ds["n_tracks"].dims]
 
-    @classmethod
-    def of_contents(cls, content: GroupContent, metrics: Sequence[str]) -> Result:
-        """Aggregate metrics of an evaluation in memory over all its tracks, the best system first.
 
-        The result is that of the dataset of a query, without importing xarray.
+def groups_of(ds: Results) -> list[tuple[object, ...]]:
+    """The values of the groupings for each group that has tracks; one empty tuple where nothing is grouped."""
+    groupings = groupings_of(ds)
+    if not groupings:
+        return [()]
+    every = product(*(ds[name].values.tolist() for name in groupings))
+    return [group for group, count in zip(every, ds["n_tracks"].values.ravel().tolist(), strict=True) if count]
 
-        Parameters
-        ----------
-        content : GroupContent
-        metrics : sequence of str
-            As they are stored.
-        """
-        columns = {name: names_of(content, name) for name in ("metric", "unit", "orientation", "title")}
-        places = [columns["metric"].index(name) for name in metrics]
-        own = {name: [texts[place] for place in places] for name, texts in columns.items() if texts}
-        standard, systems = names_of(content, "standard_aggregate"), names_of(content, "system")
-        kinds = [standard[place] for place in places]
-        arrays, tracks = arrays_of(content), len(content.tracks)
-        duration = arrays[3]
-        cells, policies = count_scores(arrays, places, Query().policy(len(systems)), "keep")
-        check_durations(kinds, cells["_included"], duration, content.tracks)
-        order = best_first(cells, duration, kinds, own["orientation"])
-        cells = {name: one[order, :, :] for name, one in cells.items()}
-        found = aggregate_cells(cells, duration, kinds, np.zeros(tracks, dtype=np.int64))
-        found = {name: np.ascontiguousarray(one.transpose(0, 2, 1)) for name, one in found.items()}
-        gaps = count_gaps(cells["_missing"], cells["_undefined"])
-        return cls(
-            attrs={**origin_of(content, content.name), **policies, **gaps, "left_out": ""},
-            has_dims=False,
-            adds_up=False,
-            metrics=own["metric"],
-            systems=[systems[place] for place in order],
-            groupings=[],
-            groups=[()],
-            labels={"metric": own["metric"]},
-            aggregates=kinds,
-            units=own["unit"],
-            orientations=own["orientation"],
-            titles=own.get("title", [""] * len(places)),
-            shown=with_defaults(
-                own["metric"], {key: [one[place] for place in places] for key, one in content.metric_coords.items()}
-            ),
-            value=found["value"],
-            counts={name: found[name] for name in COUNTS},
-            n_tracks=np.array([tracks]),
-            tracks=tracks,
-            n_counted=found["n"],
-            n_missing=found["n_missing"],
-            ends=(),
-            like_best=None,
-        )
 
-    def take(self, systems: Sequence[int]) -> Result:
-        """The result of some of the systems, by their positions."""
-        return replace(
-            self,
-            systems=[self.systems[place] for place in systems],
-            value=self.value[systems],
-            counts={name: counts[systems] for name, counts in self.counts.items()},
-            n_counted=self.n_counted[systems],
-            n_missing=self.n_missing[systems],
-            ends=tuple(end[systems] for end in self.ends),
-            like_best=None if self.like_best is None else self.like_best[systems],
-        )
+def group_sizes(ds: Results) -> Int:
+    """Numbers of tracks: int64 (groups,)."""
+    sizes: Int = ds["n_tracks"].values.reshape(-1)
+    return sizes[sizes > 0] if groupings_of(ds) else sizes
 
-    def without_grouping(self, groups: Sequence[int]) -> Result:
-        """The result without its first grouping, of which the groups at some positions stay."""
-        repeated = len(self.groups) // len(groups)
-        return replace(
-            self,
-            attrs={**self.attrs, "repeats": str(repeats(self.attrs) // repeated)},
-            groupings=self.groupings[1:],
-            groups=[self.groups[place][1:] for place in groups],
-            value=self.value[:, groups],
-            counts={name: counts[:, groups] for name, counts in self.counts.items()},
-            n_tracks=self.n_tracks[groups],
-            n_counted=self.n_counted[:, groups],
-            n_missing=self.n_missing[:, groups],
-            ends=tuple(end[:, groups] for end in self.ends),
-            like_best=None if self.like_best is None else self.like_best[:, groups],
-        )
 
-    def as_shown(self) -> Result:
-        """The result with the names of metrics as tables head them."""
-        labels = {**self.labels, "metric": self.shown} if "metric" in self.labels else self.labels
-        return replace(self, metrics=self.shown, labels=labels)
+def count_tracks(ds: Results) -> int:
+    """How many tracks a query is about; each counts once, in however many groups it is."""
+    return int(ds["n_tracks"].values.sum()) // repeats(ds.attrs)
 
-    @property
-    def dims(self) -> list[str]:
-        """The extra dims of the metric."""
-        return [dim for dim in self.labels if self.has_dims and dim]
 
-    @property
-    def is_whole(self) -> bool:
-        """True if entries are counts of things, or numbers that are names."""
-        known = self.value[np.isfinite(self.value)]
-        plain = self.has_dims and self.orientations == ["none"] and not self.units[0]
-        return plain and bool((known == np.round(known)).all())
+def labels_of(ds: Results) -> dict[str, list[str]]:
+    """The labels along each axis behind the groups: ``metric``, or the dims of one metric.
 
-    def best(self) -> Float:
-        """The best value of all systems, NaN where there are not two or none is better: float64 (groups, ...)."""
-        known = ~np.isnan(self.value)
-        lowest = np.where(known, self.value, np.inf).min(axis=0, initial=np.inf)
-        largest = np.where(known, self.value, -np.inf).max(axis=0, initial=-np.inf)
-        ways = np.array(self.orientations)
-        best: Float = np.where(ways == "lower", lowest, largest)
-        best[(known.sum(axis=0) < 2) | (ways == "none")] = np.nan
-        for dim, names in across_of(self.attrs).items():  # of deviations neither high nor low ones are better
-            if "std" in names and dim in self.groupings:
-                best[[group[self.groupings.index(dim)] == "std" for group in self.groups]] = np.nan
-            elif "std" in names:
-                axis = 1 + list(self.labels).index(dim)
-                np.moveaxis(best, axis, 0)[[label == "std" for label in self.labels[dim]]] = np.nan
-        return best
+    A metric without any dim left has an axis without a name.
+    """
+    outer = ("system", *ds["n_tracks"].dims)
+    dims = [str(dim) for dim in ds["value"].dims if dim not in outer]
+    if dims:
+        return {dim: [str(one) for one in ds[dim].values.tolist()] for dim in dims}
+    kind = ds.attrs["aggregate"]
+    return {"": [kind if kind in CLASS_AGGREGATES else str(ds.attrs["metric"])]}
+
+
+def values_of(ds: Results, name: str = "value") -> Array:
+    """A variable over (systems, groups that have tracks, labels of each axis)."""
+    own, groupings = ds[name], ds["n_tracks"].dims
+    inner = [dim for dim in ds["value"].dims if dim != "system" and dim not in groupings]
+    values = own.values.transpose([own.dims.index(dim) for dim in ("system", *groupings, *inner) if dim in own.dims])
+    sizes = values.shape[1 + len(groupings) :] or (1,)
+    n_tracks = ds["n_tracks"].values.reshape(-1)
+    values = values.reshape(len(values), len(n_tracks), *sizes)
+    return np.ascontiguousarray(values[:, n_tracks > 0] if groupings else values)
+
+
+def counts_of(ds: Results) -> dict[str, Int]:
+    """Scores that count (``n``), of metrics that are one number also ``n_missing`` and ``n_undefined``."""
+    return {"n": values_of(ds, "n_values")} if "metric" in ds.attrs else {name: values_of(ds, name) for name in COUNTS}
+
+
+def adds_up(ds: Results) -> bool:
+    """True if values of a metric with dims are counts or seconds, of which those that are 0 do not occur."""
+    return ds.attrs["orientation"] == "none" and "nominal" not in ds.attrs
+
+
+def is_whole(ds: Results) -> bool:
+    """True if values of a metric with dims are counts of things, or numbers that are names."""
+    if ds.attrs["orientation"] != "none" or ds["value"].attrs.get("units"):
+        return False
+    known = ds["value"].values[np.isfinite(ds["value"].values)]
+    return bool((known == np.round(known)).all())
+
+
+def best_of(ds: Results, value: Float) -> Float:
+    """The best value of all systems, NaN where there are not two or none is better: float64 (groups, ...)."""
+    known = ~np.isnan(value)
+    lowest = np.where(known, value, np.inf).min(axis=0, initial=np.inf)
+    largest = np.where(known, value, -np.inf).max(axis=0, initial=-np.inf)
+    ways = np.array(column_of(ds, "orientation"))
+    best: Float = np.where(ways == "lower", lowest, largest)
+    best[(known.sum(axis=0) < 2) | (ways == "none")] = np.nan
+    if "across" in ds.attrs:
+        _leave_out_deviations(ds, best)
+    return best
+
+
+def _leave_out_deviations(ds: Results, best: Float) -> None:
+    """Of deviations neither high nor low ones are better."""
+    groupings, labels = groupings_of(ds), labels_of(ds)
+    for dim, names in across_of(ds.attrs).items():
+        if "std" in names and dim in groupings:
+            best[[group[groupings.index(dim)] == "std" for group in groups_of(ds)]] = np.nan
+        elif "std" in names:
+            axis = 1 + list(labels).index(dim)
+            np.moveaxis(best, axis, 0)[[label == "std" for label in labels[dim]]] = np.nan
 
 
 def with_defaults(metrics: Sequence[str], coords: Mapping[str, Sequence[Any]]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from ..analysis.aggregation import show_span
 from ..analysis.missing import CellProblem, group_problems
 from ..analysis.policies import MISSING, UNDEFINED
 from ..analysis.queries import across_of, count_statuses
-from ..analysis.scores import coordinate_columns, coords_of, names_of, tables_of
+from ..analysis.scores import Results, coordinate_columns, coords_of, names_of, tables_of
 from ..analysis.system_groups import RUN
 from ..errors import counted
 from ..metrics.aggregates import DECLARED, table_aggregates
@@ -34,7 +35,7 @@ from .layout import (
     title_of,
     with_deviations,
 )
-from .results import Result
+from .results import column_of, groupings_of, groups_of, values_of
 from .tables import Entry, Table, shorten_quotes, table_of
 
 if TYPE_CHECKING:
@@ -138,13 +139,13 @@ _TITLE = "the headline metric of each evaluation"
 
 
 def primary_table(
-    results: Sequence[Result], *, percent: bool = False, left_out: Mapping[str, str] = MappingProxyType({})
+    results: Sequence[Results], *, percent: bool = False, left_out: Mapping[str, str] = MappingProxyType({})
 ) -> Table:
     """One row for each evaluation (and group of tracks), the systems of all of them across.
 
     Parameters
     ----------
-    results : sequence of Result
+    results : sequence of xr.Dataset or ResultInMemory
         Those of queries about one metric each; grouped by the same coordinates.
     percent : bool
         Ratios as percentages.
@@ -153,28 +154,27 @@ def primary_table(
     """
     merged = [with_deviations(one, show_values(one, percent)) for one in results]
     results = [one for one, _ in merged]
-    systems = list(dict.fromkeys(name for one in results for name in one.systems))
-    groupings = results[0].groupings if results else []
-    lost = any(one.n_missing.any() for one in results)
+    systems = list(dict.fromkeys(name for one in results for name in names_of(one, "system")))
+    groupings = groupings_of(results[0]) if results else []
+    lost = any(one["n_missing"].values.any() for one in results)
     rows: list[tuple[Entry, ...]] = []
     for one, cells in merged:
-        place = {name: at for at, name in enumerate(one.systems)}
-        unit = f" [{one.units[0]}]" if one.units[0] else ""
-        for at, group in enumerate(one.groups):
+        place = {name: at for at, name in enumerate(names_of(one, "system"))}
+        (metric,), (kind,), (unit,) = (column_of(one, name) for name in ("metric", "aggregate", "unit"))
+        counts = [values_of(one, name) for name in ("n", *(["n_missing"] if lost else []))]
+        for at, group in enumerate(groups_of(one)):
             shown = (cells[place[name], at, 0] if name in place else None for name in systems)
-            counts = (one.counts["n"], *([one.n_missing] if lost else []))
-            named = (one.attrs.get("group", ""), one.metrics[0] + unit, one.aggregates[0])
+            named = (one.attrs.get("group", ""), f"{metric} [{unit}]" if unit else metric, kind)
             rows.append((*named, *group_labels(group), *shown, *(show_span(count[:, at, 0]) for count in counts)))
     columns = ("evaluation", "metric", "aggregate", *groupings, *systems, "n", *(["missing"] if lost else []))
-    kinds = dict.fromkeys(kind for one in results for kind in one.aggregates)
+    kinds = dict.fromkeys(kind for one in results for kind in column_of(one, "aggregate"))
     notes = [f"{kind}: {DECLARED[kind].words}" for kind in kinds]
     for policy in dict.fromkeys(one.attrs["missing"] for one in results):
         notes += [f"missing ({policy}): {MISSING[policy]}"] if lost else []
-    if results and results[0].ends:
-        value = np.concatenate([one.value.ravel() for one in results])
-        low = np.concatenate([one.ends[0].ravel() for one in results])
+    if results and "low" in results[0]:
+        value, low = (np.concatenate([values_of(one, name).ravel() for one in results]) for name in ("value", "low"))
         notes += interval_notes(value, low, results[0].attrs)
-    if results and results[0].like_best is not None:
+    if results and "like_best" in results[0]:
         notes.append(mark_note([one.attrs for one in results]))
     if percent:
         notes.append("ratios in percent")
@@ -184,7 +184,11 @@ def primary_table(
     for lacking in dict.fromkeys(left_out.values()):
         names = ", ".join(name for name, one in left_out.items() if one == lacking)
         notes.append(f"left out, without {lacking}: {names}")
-    titles = {name: title for one in results for name, title in titles_of(one.metrics, one.titles).items()}
+
+    def titles() -> dict[str, str]:
+        each = (titles_of(column_of(one, "metric"), column_of(one, "title")) for one in results)
+        return {name: title for own in each for name, title in own.items()}
+
     keys = 3 + len(groupings)
     return Table(
         columns, tuple(rows), _TITLE, tuple(notes), ("metric",), lambda: f"{_TITLE.capitalize()}.", keys, titles
@@ -218,7 +222,7 @@ def extremes_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
                 rows.append((systems[number], *head, shown, f"{float(ds['weight'].values[number, place]):g}"))
     title = f"{title_of(ds.attrs)}; {metric}{f' [{unit}]' if unit else ''}"
     columns = (*columns, *(() if overall else ("weight",)))
-    titles = {} if overall else titles_of([metric], [ds.attrs["title"]])
+    titles = dict if overall else partial(titles_of, [metric], [ds.attrs["title"]])
     return Table(columns, tuple(rows), title, _extremes_notes(ds, percent), titles=titles)
 
 

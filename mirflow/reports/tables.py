@@ -112,8 +112,8 @@ class Table:
     keys: int = 0
     """How many of the first columns name a row: on a terminal that is too narrow the others break into blocks, each
     with these again. 0: the table stays whole."""
-    titles: Mapping[str, str] = field(default_factory=dict)
-    """Titles of metrics, which LaTeX shows, by their names in the column ``metric`` or, without one, in the
+    titles: Callable[[], Mapping[str, str]] = dict
+    """Gives the titles of metrics, which LaTeX shows, by their names in the column ``metric`` or, without one, in the
     headings."""
 
     def __post_init__(self) -> None:
@@ -407,7 +407,7 @@ def to_latex(
         return "".join(f"% {clean_text(line)}\n" for line in (table.title, *table.notes) if line)
     above = escape(table.caption() or table.title) if caption is None else caption
     columns = "".join("r" if number else "l" for number in numeric_columns(table))
-    titles = table.titles if names == "titles" else {}
+    titles = table.titles() if names == "titles" else {}
     metric = table.columns.index("metric") if "metric" in table.columns else None
     heads = [_latex_head(name, titles if metric is None else {}) for name in table.columns]
     body = [

@@ -67,9 +67,6 @@ class GenerationStore(LocalStore):
     so a folder that is still there after a miss was whole at the time of the miss.
     """
 
-    def __init__(self, root: Path | str, *, read_only: bool = True) -> None:
-        super().__init__(root, read_only=read_only)
-
     async def get(
         self, key: str, prototype: BufferPrototype | None = None, byte_range: ByteRequest | None = None
     ) -> Buffer | None:
@@ -256,16 +253,13 @@ class StoredArray:
         """Read the product of a slice, an int or int64 places for each dim."""
         with reading(self._root, "remove it and make it again"):
             _demand_written(self._array, self._root)
-            return self._read(key)
-
-    def _read(self, key: tuple[Any, ...]) -> npt.NDArray[Any]:
-        if self._array.ndim == 1:
-            return np.asarray(self._whole[key])
-        ascending = tuple(
-            np.arange(size)[one] if isinstance(one, slice) and (one.step or 1) < 0 else one
-            for one, size in zip(key, self._array.shape, strict=True)
-        )
-        return np.asarray(self._array.oindex[ascending]).astype(self.dtype, copy=False)
+            if self._array.ndim == 1:
+                return np.asarray(self._whole[key])
+            ascending = tuple(
+                np.arange(size)[one] if isinstance(one, slice) and (one.step or 1) < 0 else one
+                for one, size in zip(key, self._array.shape, strict=True)
+            )
+            return np.asarray(self._array.oindex[ascending]).astype(self.dtype, copy=False)
 
 
 @contextmanager
@@ -284,4 +278,4 @@ def building(folder: Path, attrs: Mapping[str, Any]) -> Iterator[zarr.Group]:
 
 def open_root(folder: Path) -> zarr.Group:
     """The root group of a store, read only."""
-    return zarr.open_group(GenerationStore(folder), mode="r", zarr_format=3)
+    return zarr.open_group(GenerationStore(folder, read_only=True), mode="r", zarr_format=3)

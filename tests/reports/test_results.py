@@ -1,21 +1,28 @@
-"""Results as arrays: those of an evaluation in memory are those of its dataset."""
+"""Results of queries: what is shown of an evaluation in memory is what is shown of its dataset."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import fields
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirflow.analysis.queries import evaluate_query, headline_metrics
+from mirflow.analysis.queries import evaluate_query, headline_metrics, query_content
 from mirflow.analysis.query_options import BEST, Query
-from mirflow.analysis.scores import as_scores
+from mirflow.analysis.scores import Results, as_scores, names_of
 from mirflow.errors import QueryError
 from mirflow.metrics.aggregates import AGGREGATES
-from mirflow.reports.results import Result
+from mirflow.reports.layout import readable_tables
+from mirflow.reports.results import (
+    COLUMNS,
+    column_of,
+    count_tracks,
+    counts_of,
+    values_of,
+)
+from mirflow.reports.tables import to_latex, to_text
 from mirflow.store.cells import GroupContent
 from mirflow.store.read import dataset_of
 
@@ -49,8 +56,15 @@ def test_an_evaluation_in_memory_has_the_result_of_its_dataset(content: GroupCon
         (found,) = evaluate_query(ds, Query(shown, exact=True, sort=BEST), "x")
     except QueryError as error:
         with pytest.raises(QueryError, match=re.escape(str(error))):
-            Result.of_contents(content, shown)
+            query_content(content, shown)
         return
-    one, other = Result.of_contents(content, shown), Result.of(found)
-    for field in fields(Result):
-        np.testing.assert_equal(getattr(one, field.name), getattr(other, field.name), err_msg=field.name)
+    one, other = query_content(content, shown), found
+    for read in (count_tracks, counts_of, values_of, lambda ds: [column_of(ds, name) for name in COLUMNS]):
+        np.testing.assert_equal(read(one), read(other))
+    assert names_of(one, "system") == names_of(other, "system")
+    assert {**one.attrs} == {**other.attrs}
+    assert written(one) == written(other)
+
+
+def written(result: Results) -> list[str]:
+    return [write(table) for table in readable_tables(result) for write in (to_text, to_latex)]

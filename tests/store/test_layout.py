@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 import tempfile
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,11 +13,13 @@ import zarr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import mirflow
 from mirflow.errors import StoreError, UnknownNameError
 from mirflow.metrics.base import Sparse
 from mirflow.metrics.measures import Metric, Parameter, describe, select
-from mirflow.store import GroupContent, StoreWriter, read_group
+from mirflow.store import GroupContent, StoreWriter, read_group, resolve
 from mirflow.store.cells import Status, concatenate_cells
+from mirflow.store.read import read_scores
 
 from .example import (
     CREATED,
@@ -344,6 +347,18 @@ def test_a_chunk_that_was_lost_on_the_way_is_an_error(tmp_path, name):
         next(file for file in (folder / "chord" / name / "c" / "2").rglob("*") if file.is_file()).unlink()
         with pytest.raises(StoreError, match=f"x: is damaged: chunks of '{name}' are lost; remove it and run"):
             writer.previous("chord")
+
+
+@pytest.mark.parametrize("name", ["unit", "duration"])
+def test_an_evaluation_that_lacks_what_queries_need_is_an_error(tmp_path, name):
+    mirflow.save(mirflow.score({"a": [1.0]}, {"a": [1.0]}, "onset"), tmp_path / "x")
+    root = zarr.open_group(resolve(tmp_path / "x"), mode="r+", use_consolidated=False)
+    del root[f"onset/{name}"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of zarr, about consolidated metadata
+        zarr.consolidate_metadata(root.store)
+    with pytest.raises(StoreError, match=f"x: is damaged: it lacks the variable '{name}'; remove it and run"):
+        read_scores(tmp_path / "x")
 
 
 def test_an_empty_store_and_empty_groups_are_stores_too(tmp_path):

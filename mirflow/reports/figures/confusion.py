@@ -15,7 +15,7 @@ from ...errors import FigureError, UnknownNameError, counted
 from ...ragged import Float
 from ..captions import metric_title, origin_in_words
 from ..layout import REST, choose_labels, with_others
-from ..results import Result
+from ..results import column_of, count_tracks, labels_of, values_of
 from ..tables import aggregate_in_words
 from .canvas import Sheet, figure, label, sheet
 from .track_scores import FigureOptions, Stored, board_of, frame_of, query_of
@@ -63,16 +63,17 @@ def confusion(
     variable = _variable(ds, metric)
     system = _only_system(ds, options)
     options["system"] = system
-    result = Result.of(aggregate_table(select_table(ds, variable, query_of(options, None)), None, group))
-    if tuple(result.dims) != CONFUSED:
-        raise FigureError(f"{result.metrics[0]} is not a confusion of classes: its dims are {', '.join(result.dims)}")
+    result = aggregate_table(select_table(ds, variable, query_of(options, None)), None, group)
+    dims = tuple(labels_of(result))
+    if dims != CONFUSED:
+        raise FigureError(f"{result.attrs['metric']} is not a confusion of classes: its dims are {', '.join(dims)}")
     values, labels = _fold(*_square(result), most)
     frame = frame_of(options)
     with sheet(frame, frame.inches * 0.8) as page:
         _draw(page, values, labels)
         page.ax.set_xlabel(f"estimated by {label(system)}")
         page.ax.set_ylabel("reference")
-        title = metric_title(result.metrics[0], find_measures(ds)[variable].metric.title)
+        title = metric_title(result.attrs["metric"], find_measures(ds)[variable].metric.title)
         page.head(f"{label(title, 60)}: {label(system)}", _describe(result, labels[-1] == REST))
     return page.ax
 
@@ -99,13 +100,13 @@ def _only_system(ds: xr.Dataset, options: FigureOptions) -> str:
     return names[0]
 
 
-def _square(result: Result) -> tuple[Float, list[str]]:
+def _square(result: xr.Dataset) -> tuple[Float, list[str]]:
     """All classes on both sides: estimates may have some that no reference has, such as no class at all."""
-    down, across = result.labels.values()
+    down, across = labels_of(result).values()
     labels = list(dict.fromkeys([*down, *across]))
     place = {name: at for at, name in enumerate(labels)}
     values: Float = np.zeros((len(labels), len(labels)))
-    values[np.ix_([place[name] for name in down], [place[name] for name in across])] = result.value[0, 0]
+    values[np.ix_([place[name] for name in down], [place[name] for name in across])] = values_of(result)[0, 0]
     return np.nan_to_num(values), labels
 
 
@@ -150,13 +151,14 @@ def _draw(page: Sheet, values: Float, labels: list[str]) -> None:
     bar.set_label("share of the reference's class")
 
 
-def _describe(result: Result, rest: bool) -> str:
-    attrs, lost, n = result.attrs, int(result.n_missing.sum()), int(result.n_counted.sum())
-    tracks = counted(result.tracks, "track")
-    over = f"{aggregate_in_words(result.aggregates[0])} over {'' if n == result.tracks else f'{n} of '}{tracks}"
+def _describe(result: xr.Dataset, rest: bool) -> str:
+    attrs, lost, n = result.attrs, int(values_of(result, "n_missing").sum()), int(values_of(result, "n").sum())
+    tracks, (unit,) = count_tracks(result), column_of(result, "unit")
+    of = "" if n == tracks else f"{n} of "
+    over = f"{aggregate_in_words(attrs['aggregate'])} over {of}{counted(tracks, 'track')}"
     missing = (
         f"{counted(lost, 'track')} without a score ({MISSING[attrs['missing']]})" if lost else "no score is missing"
     )
     rows = "rows add up to 100 %" + ("; (rest): all other classes" if rest else "")
-    unit = f" [{result.units[0]}]" if result.units[0] else ""
-    return f"{origin_in_words(attrs)}; {over}{unit}; {missing}; {rows}"
+    over += f" [{unit}]" if unit else ""
+    return f"{origin_in_words(attrs)}; {over}; {missing}; {rows}"

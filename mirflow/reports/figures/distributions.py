@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Literal, Unpack
 
 import numpy as np
 
+from ...analysis.scores import names_of
 from ...errors import FigureError
 from ...ragged import Float
 from ..drawing import BLUE, RED, SKY
-from ..results import Result
+from ..results import column_of, values_of
 from ..tables import aggregate_in_words
 from .canvas import Sheet, figure, label, sheet
 from .track_scores import FigureOptions, Stored, axis_name, describe, frame_of, infinite, rank_systems, scores_of
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.axes import Axes
 
 _SHAPES = {
@@ -73,8 +75,9 @@ def distributions(
     cut = [f"the best {_ROWS} of {len(every)} systems"] if len(every) > _ROWS else []
     row = 0.32 if len(order) <= 15 else 0.18
     with sheet(frame_of(options), 0.45 + row * len(order)) as page:
+        value = values_of(result)[:, 0, 0].tolist()
         for place, system in enumerate(order):
-            _draw_row(page, score[system], float(result.value[system, 0, 0]), place, style, score.size > _MANY)
+            _draw_row(page, score[system], value[system], place, style, score.size > _MANY)
         _finish(page, result, order, style, [*cut, *infinite(score)])
     return page.ax
 
@@ -122,17 +125,17 @@ def _spread(score: Float) -> Float:
     return np.asarray((place * 0.6180339887498949) % 1.0)
 
 
-def _finish(page: Sheet, result: Result, order: list[int], style: str, notes: list[str]) -> None:
-    ax, n = page.ax, result.n_counted[:, 0, 0]
+def _finish(page: Sheet, result: xr.Dataset, order: list[int], style: str, notes: list[str]) -> None:
+    ax, n, systems = page.ax, values_of(result, "n")[:, 0, 0], names_of(result, "system")
     differ = len(set(n.tolist())) > 1
-    names = [label(result.systems[place]) + (f" ({n[place]})" if differ else "") for place in order]
+    names = [label(systems[place]) + (f" ({n[place]})" if differ else "") for place in order]
     ax.set_yticks(range(len(order)), names, fontsize=page.type_size(len(order)))
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(order) - 0.5, -0.55)
     ax.set_xlabel(label(axis_name(result), 60))
     ax.grid(axis="x")
     ax.spines["left"].set_visible(False)
-    shape, kind = _SHAPES[style], aggregate_in_words(result.aggregates[0])
+    shape, kind = _SHAPES[style], aggregate_in_words(column_of(result, "aggregate")[0])
     page.head(
         f"{label(axis_name(result), 60)} of each track",
         f"{describe(result, notes=notes)}. Points: tracks; {shape}; diamond: {kind}",

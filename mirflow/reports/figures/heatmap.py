@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from ...analysis.scores import names_of
 from ...errors import FigureError, counted
 from ...ragged import Float, Int
 from ..drawing import PALE
-from ..results import Result
+from ..results import column_of
 from .canvas import Sheet, figure, label, sheet
 from .track_scores import FigureOptions, Stored, axis_name, describe, frame_of, rank_systems, scores_of
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.axes import Axes
 
 _NAME = 0.105
@@ -68,7 +70,7 @@ def heatmap(
         _draw(page, result, score[rows][:, columns])
         ax = page.ax
         small = 6 if len(rows) <= 50 else 4
-        ax.set_yticks(range(len(rows)), [label(result.systems[row]) for row in rows], fontsize=small)
+        ax.set_yticks(range(len(rows)), list(map(label, names_of(result, "system", rows))), fontsize=small)
         if has_names:
             names = [label(tracks[column], 22) for column in columns]
             ax.set_xticks(range(len(columns)), names, rotation=90, fontsize=6)
@@ -82,27 +84,27 @@ def heatmap(
     return page.ax
 
 
-def _columns(result: Result, score: Float, order: str) -> Int:
+def _columns(result: xr.Dataset, score: Float, order: str) -> Int:
     if order == "stored":
         return np.arange(score.shape[1])
     with warnings.catch_warnings():  # tracks that no system has come last
         warnings.simplefilter("ignore", RuntimeWarning)
         mean = np.nanmean(score, axis=0)
-    return np.argsort(-mean if result.orientations[0] == "lower" else mean, kind="stable")
+    return np.argsort(-mean if column_of(result, "orientation")[0] == "lower" else mean, kind="stable")
 
 
-def _draw(page: Sheet, result: Result, score: Float) -> None:
+def _draw(page: Sheet, result: xr.Dataset, score: Float) -> None:
     from matplotlib.patches import Rectangle
 
     ax = page.ax
     finite = score[np.isfinite(score)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-    if not result.units[0] and low >= 0 and high <= 1:
+    if not column_of(result, "unit")[0] and low >= 0 and high <= 1:
         low, high = 0.0, 1.0
     frame = Rectangle((0, 0), 1, 1, transform=ax.transAxes, facecolor=PALE, edgecolor="#888888", hatch="//////")
     frame.set_linewidth(0)
     ax.add_patch(frame).set_zorder(0)
-    colours = "viridis_r" if result.orientations[0] == "lower" else "viridis"
+    colours = "viridis_r" if column_of(result, "orientation")[0] == "lower" else "viridis"
     image = ax.imshow(
         np.ma.masked_where(np.isnan(score), np.clip(score, low, high)),
         aspect="auto",

@@ -9,10 +9,11 @@ import numpy as np
 from ...analysis.aggregation import aggregate_scores, select
 from ...analysis.inference.sample import settle
 from ...analysis.query_options import Names, as_names
+from ...analysis.scores import names_of
 from ...errors import FigureError, counted
 from ...ragged import Bool, Float
 from ..drawing import BLUE, CYCLE, GREY, RED
-from ..results import Result
+from ..results import column_of, values_of
 from ..tables import aggregate_in_words
 from .canvas import MOST_LOOKS, Sheet, figure, label, looks, sheet
 from .track_scores import (
@@ -30,6 +31,7 @@ from .track_scores import (
 )
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.axes import Axes
 
 _MANY = 3000
@@ -94,7 +96,7 @@ def scatter(
         _draw(page, result, x[both], y[both], tie)
         notes = [f"points: {counted(int(both.sum()), 'track')} of both", *infinite(score)]
         notes += [f"ties: differences up to {tie:g}"] if tie else []
-        here, there = (label(name, 24) for name in result.systems)
+        here, there = (label(name, 24) for name in names_of(result, "system"))
         page.head(f"{label(axis_name(result), 60)}: {there} against {here}", describe(result, notes=notes))
     return page.ax
 
@@ -111,7 +113,7 @@ def _two_metrics(scores: Stored, metrics: list[str], aggregate: str | None, tie:
         raise FigureError(f"{metrics[0]!r} and {metrics[1]!r} are the same metric, {chosen[0]}")
     query = query_of(options, chosen, aggregate)
     part = select(ds, query)
-    result = Result.of(aggregate_scores(part, query.by, group))
+    result = aggregate_scores(part, query.by, group)
     shown = np.where(part["_included"].values, part["score"].values, np.nan)
     finite = np.asarray(np.isfinite(shown).all(axis=2))
     most = len(CYCLE) if options.get("system") is None else MOST_LOOKS
@@ -120,17 +122,18 @@ def _two_metrics(scores: Stored, metrics: list[str], aggregate: str | None, tie:
         raise FigureError(f"no track has a finite score of both {chosen[0]!r} and {chosen[1]!r}")
     frame = frame_of(options)
     with sheet(frame, frame.inches * 0.95) as page:
+        systems, units = names_of(result, "system"), column_of(result, "unit")
         for place, look in zip(best, looks(len(best)), strict=True):
             x, y = shown[place][finite[place]].T
-            _points(page, x, y, label(result.systems[place], 24), look.color, look.marker, int(finite.sum()))
+            _points(page, x, y, label(systems[place], 24), look.color, look.marker, int(finite.sum()))
         for axis, values in ((0, page.ax.set_xlim), (1, page.ax.set_ylim)):
             own = shown[best][finite[best]][:, axis]
-            values(_limits(result.units[axis], own, own))
+            values(_limits(units[axis], own, own))
         page.ax.grid()
         _opaque_legend(page, "best" if finite.sum() < _MANY else "upper left")
         page.ax.set_xlabel(label(axis_name(result, 0), 60))
         page.ax.set_ylabel(label(axis_name(result, 1), 60))
-        count = len(result.systems)
+        count = len(systems)
         notes = [f"points: {counted(int(finite[best].sum()), 'score')} of a system and a track that have both metrics"]
         notes += [f"the best {most} of {count} systems by {axis_name(result, 0)}"] if count > most else []
         notes += infinite(shown)
@@ -141,15 +144,15 @@ def _two_metrics(scores: Stored, metrics: list[str], aggregate: str | None, tie:
 
 def _two_best(scores: Stored, metric: str | None, aggregate: str | None, options: FigureOptions) -> list[str]:
     result, _, _ = scores_of(scores, metric, aggregate, options)
-    if len(result.systems) < 2:
+    if result.sizes["system"] < 2:
         raise FigureError("two systems make this figure, and there is one")
-    return [result.systems[place] for place in sorted(rank_systems(result)[:2])]
+    return names_of(result, "system", sorted(rank_systems(result)[:2]))
 
 
-def _draw(page: Sheet, result: Result, x: Float, y: Float, tie: float) -> None:
-    ax, names = page.ax, [label(name, 24) for name in result.systems]
+def _draw(page: Sheet, result: xr.Dataset, x: Float, y: Float, tie: float) -> None:
+    ax, names = page.ax, [label(name, 24) for name in names_of(result, "system")]
     # As comparisons count wins: what rounding leaves behind is none.
-    difference = settle(x - y if result.orientations[0] == "lower" else y - x)
+    difference = settle(x - y if column_of(result, "orientation")[0] == "lower" else y - x)
     tied = np.abs(difference) <= tie
     groups = (
         (f"{names[1]} better", ~tied & (difference > 0), BLUE, "^"),
@@ -158,16 +161,17 @@ def _draw(page: Sheet, result: Result, x: Float, y: Float, tie: float) -> None:
     )
     for name, chosen, colour, marker in groups:
         _points(page, x[chosen], y[chosen], f"{name}: {int(chosen.sum())}", colour, marker, len(x))
-    low, high = _limits(result.units[0], x, y)
+    low, high = _limits(column_of(result, "unit")[0], x, y)
     ax.plot([low, high], [low, high], color="#555555", linewidth=0.7, zorder=0)
     ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
     ax.grid()
     above = ((x - low < 0.45 * (high - low)) & (high - y < 0.2 * (high - low))).sum()
     below = ((y - low < 0.2 * (high - low)) & (high - x < 0.45 * (high - low))).sum()
     _opaque_legend(page, "upper left" if above <= below else "lower right")
-    called = f"{label(axis_name(result), 30)}, {aggregate_in_words(result.aggregates[0])}"
-    ax.set_xlabel(f"{names[0]}: {called} {result.value[0, 0, 0]:.4f}")
-    ax.set_ylabel(f"{names[1]}: {called} {result.value[1, 0, 0]:.4f}")
+    called = f"{label(axis_name(result), 30)}, {aggregate_in_words(column_of(result, 'aggregate')[0])}"
+    here, there = values_of(result)[:, 0, 0].tolist()
+    ax.set_xlabel(f"{names[0]}: {called} {here:.4f}")
+    ax.set_ylabel(f"{names[1]}: {called} {there:.4f}")
 
 
 def _opaque_legend(page: Sheet, place: Literal["best", "upper left", "lower right"]) -> None:

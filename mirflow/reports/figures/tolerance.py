@@ -13,7 +13,7 @@ from ...errors import FigureError, MirflowError
 from ...metrics.measures import Measure, parse
 from ...ragged import Float
 from ..drawing import CYCLE, PALE
-from ..results import Result
+from ..results import column_of, values_of
 from .canvas import Look, Sheet, figure, label, looks, sheet
 from .track_scores import (
     FigureOptions,
@@ -81,15 +81,16 @@ def tolerance(
         )
     values = {identity: float(measure[swept]) for identity, measure in measures.items()}
     ordered = sorted(values, key=lambda identity: values[identity])
-    result = Result.of(aggregate_scores(select(ds, query_of(options, ordered, aggregate)), None, group))
+    result = aggregate_scores(select(ds, query_of(options, ordered, aggregate)), None, group)
     unit = next(one.unit for one in name.parameters if one.name == swept)
     with sheet(frame_of(options), 2.4) as page:
         _draw(page, result, np.array([values[identity] for identity in ordered]))
         words = swept.replace("_", " ")
         page.ax.set_xlabel(f"{words} [{unit}]" if unit else words)
-        called = result.titles[0] or name.name
+        called = column_of(result, "title")[0] or name.name
         page.ax.set_ylabel(label(called + (f" [{name.unit}]" if name.unit else ""), 40))
-        grey = [f"grey: the other {len(result.systems) - len(CYCLE)} systems"] if len(result.systems) > _ALL else []
+        systems = result.sizes["system"]
+        grey = [f"grey: the other {systems - len(CYCLE)} systems"] if systems > _ALL else []
         page.head(f"{label(called, 60)} at several values of {words}", describe(result, notes=grey))
     return page.ax
 
@@ -137,8 +138,8 @@ def _same(ds: xr.Dataset, families: list[Family], metric: str, parameter: str | 
     return (exact or bare)[0] if len(exact) == 1 or len(bare) == 1 else _largest(bare)
 
 
-def _draw(page: Sheet, result: Result, at: Float) -> None:
-    ax, value = page.ax, result.value[:, 0]
+def _draw(page: Sheet, result: xr.Dataset, at: Float) -> None:
+    ax, value, systems = page.ax, values_of(result)[:, 0], names_of(result, "system")
     order = rank_systems(result, value)
     shown = len(order) if len(order) <= _ALL else len(CYCLE)
     grey = Look(PALE, "", "-")
@@ -152,7 +153,7 @@ def _draw(page: Sheet, result: Result, at: Float) -> None:
             linestyle=look.line,
             marker=look.marker if marks else "",
             linewidth=1.2 if place < shown else 0.7,
-            label=label(result.systems[system], 24),
+            label=label(systems[system], 24),
             zorder=2 if place < shown else 1,
         )
     ax.grid()

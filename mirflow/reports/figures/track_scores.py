@@ -17,7 +17,7 @@ from ...analysis.selection import find_single, find_tables, headline_metric, spl
 from ...errors import FigureError, QueryError, counted
 from ...ragged import Float
 from ..captions import metric_title, origin_in_words, reference_notes
-from ..results import Result
+from ..results import column_of, values_of
 from ..tables import NAMES, aggregate_in_words, check_names
 from .canvas import Frame, Width
 
@@ -101,12 +101,13 @@ def one_metric(ds: xr.Dataset, metric: str | None) -> str:
 
 def scores_of(
     scores: Stored, metric: str | None, aggregate: str | None, options: FigureOptions
-) -> tuple[Result, list[str], Float]:
+) -> tuple[xr.Dataset, list[str], Float]:
     """Read the scores of one metric, and aggregate them.
 
     Returns
     -------
-    result : Result
+    result : xr.Dataset
+        The result of the query.
     tracks : list of str
     score : float64 (systems, tracks)
         NaN where it does not count under the policies.
@@ -117,13 +118,13 @@ def scores_of(
     shown = np.where(part["_included"].values, part["score"].values, np.nan)
     if not shown.size:
         raise FigureError("there are no systems or no tracks to show")
-    return Result.of(aggregate_scores(part, query.by, group)), names_of(part, "track"), shown[..., 0]
+    return aggregate_scores(part, query.by, group), names_of(part, "track"), shown[..., 0]
 
 
-def axis_name(result: Result, metric: int = 0) -> str:
+def axis_name(result: xr.Dataset, metric: int = 0) -> str:
     """A metric as the literature calls it, with its parameters and its unit."""
-    unit = result.units[metric]
-    called = metric_title(result.metrics[metric], result.titles[metric])
+    name, title, unit = (column_of(result, key)[metric] for key in ("metric", "title", "unit"))
+    called = metric_title(name, title)
     return f"{called} [{unit}]" if unit else called
 
 
@@ -133,35 +134,35 @@ def best_first(value: Float, orientation: str) -> list[int]:
     return order
 
 
-def rank_systems(result: Result, value: Float | None = None) -> list[int]:
+def rank_systems(result: xr.Dataset, value: Float | None = None) -> list[int]:
     """The systems from the best to the worst by the mean of their values, which are (systems, values)."""
-    value = result.value[..., 0] if value is None else value
+    value = values_of(result)[..., 0] if value is None else value
     known = ~np.isnan(value)
     number = known.sum(axis=1)
     with np.errstate(invalid="ignore"):  # infinite ones of both signs
         total = np.where(known, value, 0.0).sum(axis=1)
     mean = np.divide(total, number, out=np.full(len(value), np.nan), where=number > 0)
-    return best_first(mean, result.orientations[0])
+    return best_first(mean, column_of(result, "orientation")[0])
 
 
-def keep_best(result: Result, most: int) -> tuple[Result, str]:
+def keep_best(result: xr.Dataset, most: int) -> tuple[xr.Dataset, str]:
     """The best systems of a result about one metric, where there are too many, and a note that says so."""
-    count = len(result.systems)
+    count = result.sizes["system"]
     if count <= most:
         return result, ""
     chosen = sorted(rank_systems(result)[:most])
-    return result.take(chosen), f"the best {most} of {count} systems"
+    return result.isel(system=chosen), f"the best {most} of {count} systems"
 
 
-def describe(result: Result, *, notes: Sequence[str] = (), aggregated: bool = True) -> str:
+def describe(result: xr.Dataset, *, notes: Sequence[str] = (), aggregated: bool = True) -> str:
     """Description of a figure: source, aggregate, number of tracks, policies."""
-    attrs, whole = result.attrs, int(result.n_tracks.sum())
-    n = result.n_counted.sum(axis=1)
+    attrs, whole = result.attrs, int(result["n_tracks"].values.sum())
+    n = values_of(result, "n").sum(axis=1)
     over = counted(whole, "track")
     over = over if (n == whole).all() else f"{show_span(n).replace('-', ' to ')} of {over}"
-    kinds = ", ".join(map(aggregate_in_words, dict.fromkeys(result.aggregates)))
+    kinds = ", ".join(map(aggregate_in_words, dict.fromkeys(column_of(result, "aggregate"))))
     parts = [f"{kinds} over {over}" if aggregated else over]
-    parts += policies_in_words(attrs, whole * len(result.systems))
+    parts += policies_in_words(attrs, whole * result.sizes["system"])
     return f"{origin_in_words(attrs)}; {'; '.join([*parts, *filter(None, notes), *reference_notes(attrs)])}"
 
 

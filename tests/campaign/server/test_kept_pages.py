@@ -96,7 +96,7 @@ def service(tmp_path: Path, scored: Path) -> Service:
         for name in [*SYSTEMS][:3]:
             enter(session, service, name)
     shutil.copytree(scored, service.stores_folder / "dev.zarr")
-    mirflow.save(read_store(scored)["onset"].sel(system=["oak"]), service.public_folder / "dev.zarr")
+    mirflow.save(read_scores(scored)["onset"].sel(system=["oak"]), service.public_folder / "dev.zarr")
     return service
 
 
