@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -56,24 +55,7 @@ from .rounds import OpenRound, Rounds, find_key, labels
 
 FORM = "form"
 """Name of the window for forms sent without scripts."""
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateView:
-    """A candidate on a page."""
-
-    id: int
-    letter: str
-    broad: str | None
-    fine: float | None
-    unplayable: bool
-    known: bool
-    heard: float | None
-    done: bool
-    hint: str
-    ask: str
-    anchor: str
-    gain: float
+_JUDGED = ("id", "broad", "fine", "unplayable", "known", "heard")
 
 
 def letter(place: int) -> str:
@@ -165,7 +147,7 @@ class GraderPages:
             candidates=shown,
             training=asked[0].pair.training,
             gain=gains[query],
-            done=sum(one.done for one in shown),
+            done=sum(one["done"] for one in shown),
             mine=done,
             saved=max((one.saved for one in asked if one.saved is not None), default=None),
             grader=f"{found.code:x}",
@@ -356,26 +338,21 @@ class GraderPages:
         )
 
 
-def _shown(one: StoredAssignment, opened: OpenRound, participation: Participation, gain: float) -> CandidateView:
+def _shown(one: StoredAssignment, opened: OpenRound, participation: Participation, gain: float) -> dict[str, Any]:
     listen = opened.config.listen
     anchor = ""
     if one.pair.anchor_broad is not None or one.pair.anchor_fine is not None:
         fine = "" if one.pair.anchor_fine is None else f"{one.pair.anchor_fine:g}"
         anchor = ", ".join(filter(None, (labels(opened.config).get(one.pair.anchor_broad or "", ""), fine)))
-    return CandidateView(
-        one.id,
-        letter(one.place),
-        one.broad,
-        one.fine,
-        one.unplayable,
-        one.known,
-        one.heard,
-        is_done(one, listen),
-        _hint(one, listen),
-        question(one, opened, participation),
-        anchor,
-        gain,
-    )
+    return {
+        **{name: getattr(one, name) for name in _JUDGED},
+        "letter": letter(one.place),
+        "done": is_done(one, listen),
+        "hint": _hint(one, listen),
+        "ask": question(one, opened, participation),
+        "anchor": anchor,
+        "gain": gain,
+    }
 
 
 def _hint(one: StoredAssignment, listen: float) -> str:

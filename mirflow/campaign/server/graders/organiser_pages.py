@@ -153,7 +153,7 @@ class OrganiserPages:
             offers=plan.planning,
             found=found,
             opened=read_round(plan) if plan.is_open else None,
-            shares=found.shares[:_SHOWN_GRADERS],
+            shares=found["shares"][:_SHOWN_GRADERS],
             step=step,
             trouble=trouble,
             given=given or {},

@@ -459,48 +459,18 @@ def planned_rounds(service: Service) -> list[GradingRound]:
     return [read_round(plan) for plan in found]
 
 
-@dataclass(frozen=True)
-class GraderShare:
-    """A grader's share of a plan."""
+def look_over_plan(plan: RoundPlan) -> dict[str, Any]:
+    """Summarise the progress of a plan from its files.
 
-    grader: str
-    queries: tuple[str, ...]
-    pairs: int
-    repeats: int
-    hours: float
-
-
-@dataclass(frozen=True)
-class PlanOverview:
-    """Progress of a plan."""
-
-    pieces: int
-    columns: tuple[str, ...]
-    file: str
-    """Number of pieces, the other columns of their table, and its file name."""
-    queries: list[tuple[str, int | str]] | None
-    """Counts of queries; None: not drawn yet."""
-    drawn: list[str]
-    traits: tuple[str, ...]
-    """Names of the queries, and the other columns of their table."""
-    systems: list[str]
-    """Systems with uploaded lists."""
-    pool: list[tuple[str, int]] | None
-    short: list[tuple[str, str, int]]
-    """Counts of the pool; systems and queries with short lists, and their number."""
-    missing: list[str]
-    """Pieces without a recording."""
-    work: list[tuple[str, int | str]] | None
-    shares: list[GraderShare]
-    """Counts as in table 5 of the MIREX chapter; candidates for each grader."""
-    per_pair: int
-    """Graders per pair."""
-    troubles: dict[str, str]
-    """Files that cannot be read, with the reason."""
-
-
-def look_over_plan(plan: RoundPlan) -> PlanOverview:
-    """Summarise the progress of a plan from its files."""
+    Returns
+    -------
+    dict
+        Number of ``pieces``, the other ``columns`` of their table and its ``file``; counts of ``queries`` (None: not
+        drawn yet), their names (``drawn``) and the other columns of their table (``traits``); ``systems`` with uploaded
+        lists; counts of the ``pool``, and systems and queries with ``short`` lists; pieces without a recording
+        (``missing``); the ``work`` as in table 5 of the MIREX chapter, the ``shares`` of the graders, and graders
+        ``per_pair``; files that cannot be read, with the reason (``troubles``).
+    """
     troubles: dict[str, str] = {}
 
     def read(name: str, function: Callable[[Path], _T], otherwise: _T) -> _T:
@@ -517,22 +487,24 @@ def look_over_plan(plan: RoundPlan) -> PlanOverview:
     assigned = read(PLAN, read_plan, None)
     work = None if assigned is None else tabulate_work(summarise(*assigned))
     top = max((one.rank for one in key.returned), default=0) if key is not None else 0
-    return PlanOverview(
-        pieces=0 if collection is None else len(collection.names),
-        columns=() if collection is None else tuple(one for one in collection.table.columns if one != collection.key),
-        file="" if collection is None else collection.table.notes.get("file", PIECES),
-        queries=read(QUERIES, _drawn, None),
-        drawn=drawn,
-        traits=read(QUERIES, lambda path: read_table(path).columns[1:], ()),
-        systems=sorted({one.partition("/")[0].partition(".")[0] for one in sent_lists(plan)}),
-        pool=None if key is None else summarise_pool(key, top),
-        short=[] if key is None else key.short(top),
-        missing=_missing(plan, set(drawn) if key is None else {*key.judged_for, *key.pieces.values()}, troubles),
-        work=work,
-        shares=[] if assigned is None else _shares(*assigned),
-        per_pair=1 if assigned is None else assigned[0].graders_per_pair,
-        troubles=troubles,
-    )
+    return {
+        "pieces": 0 if collection is None else len(collection.names),
+        "columns": ()
+        if collection is None
+        else tuple(one for one in collection.table.columns if one != collection.key),
+        "file": "" if collection is None else collection.table.notes.get("file", PIECES),
+        "queries": read(QUERIES, _drawn, None),
+        "drawn": drawn,
+        "traits": read(QUERIES, lambda path: [*read_table(path).columns[1:]], none),
+        "systems": sorted({one.partition("/")[0].partition(".")[0] for one in sent_lists(plan)}),
+        "pool": None if key is None else summarise_pool(key, top),
+        "short": [] if key is None else key.short(top),
+        "missing": _missing(plan, set(drawn) if key is None else {*key.judged_for, *key.pieces.values()}, troubles),
+        "work": work,
+        "shares": [] if assigned is None else _shares(*assigned),
+        "per_pair": 1 if assigned is None else assigned[0].graders_per_pair,
+        "troubles": troubles,
+    }
 
 
 def _drawn(path: Path) -> list[tuple[str, int | str]]:
@@ -554,11 +526,12 @@ def _missing(plan: RoundPlan, pieces: Collection[str], troubles: dict[str, str])
         return []
 
 
-def _shares(plan: Plan, minutes: float) -> list[GraderShare]:
+def _shares(plan: Plan, minutes: float) -> list[dict[str, Any]]:
     found = []
     for grader in plan.graders:
         own = plan.of(grader)
         queries = tuple(dict.fromkeys(one.query for one in own))
         repeats = sum(one.repeat for one in own)
-        found.append(GraderShare(grader, queries, len(own) - repeats, repeats, len(own) * minutes / 60))
+        share = {"grader": grader, "queries": queries, "pairs": len(own) - repeats, "repeats": repeats}
+        found.append({**share, "hours": len(own) * minutes / 60})
     return found
