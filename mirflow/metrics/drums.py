@@ -45,7 +45,7 @@ from ..theory.general_midi import DRUM_MAPS, DrumMap, pitch_of
 from ..theory.pitch import HIGHEST_MIDI
 from .base import Convention, Doubt, Pairs, Shared, Sparse, Task, refuse_unjudged, score_by
 from .cleaning import Cleaned, Problem, in_order, inspected, set_aside, usable_pair
-from .events import COUNTED, MAX_TIME, matched, tabulate
+from .events import COUNTED, MAX_TIME, OF_COUNTS, matched, tabulate
 from .measures import Measure, Parameter, Value, Weight, family, metric, metrics_in
 from .pair import PairFunctions, documented
 from .util import Array
@@ -249,10 +249,7 @@ def rates_by_class(name: str, drums: Drums, measure: Measure) -> Sparse:
 @metric(
     "Hits by class",
     Weight("none", "hits"),
-    range=(0.0, float("inf")),
-    orientation="none",
-    pooling="none",
-    perfect=None,
+    **OF_COUNTS,
     parameters=_PARAMETERS,
     dims=("class", "count"),
     literature=_LITERATURE,

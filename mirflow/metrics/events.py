@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +25,10 @@ MAX_TIME = 30000.0
 
 COUNTED = ("matched", "reference", "estimate")
 """Counts of each class, instrument or mark."""
+OF_COUNTS: Mapping[str, Any] = MappingProxyType(
+    {"range": (0.0, float("inf")), "orientation": "none", "pooling": "none", "perfect": None}
+)
+"""Fields of metrics that are tables of counts."""
 
 CLOSE = "less than 1 if events are so close together that a window contains several of them"
 """Exception to the perfect score of a reference against itself, for greedy matching."""

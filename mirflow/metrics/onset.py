@@ -44,6 +44,7 @@ from .events import (
     CLOSE,
     MATCHINGS,
     MAX_TIME,
+    OF_COUNTS,
     ClassCounts,
     Events,
     clean,
@@ -185,10 +186,7 @@ def _class_f_measure(onsets: Onsets, measure: Measure) -> Scored:
 @_of_classes(
     "Onsets by class",
     Weight("none", "onsets"),
-    range=(0.0, float("inf")),
-    orientation="none",
-    pooling="none",
-    perfect=None,
+    **OF_COUNTS,
     dims=("class", "count"),
 )
 def _by_class(onsets: Onsets, measure: Measure) -> Sparse:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import pairwise
 from types import MappingProxyType
 
 import numpy as np
@@ -14,7 +13,7 @@ from ...annotations.annotation import Annotation
 from ...errors import AnnotationError, MetricError
 from ...kernels.ragged_ops import sum_by
 from ...kernels.ratios import Scored, divide
-from ...ragged import Column, Float, Int, Ragged, offsets_of
+from ...ragged import Column, Float, Int, Ragged
 from ...theory.chords import OCTAVE, ChordTable, encode_vocabulary, quality_semitones
 from ...theory.harte import (
     CHORD_RE,
@@ -28,7 +27,7 @@ from ..base import Convention, Grid, Pairs, Scores
 from ..cleaning import NO_TIMES
 from ..measures import Measure, Weight, family, metrics_in
 from .kernel import ChordSide, ChordTimelines, cut, fragmented, lay_out
-from .metrics import VERDICTS, Evidence, clean, judge, single_evidence, sort_out
+from .metrics import Evidence, clean, judge, segments_of, single_evidence, sort_out
 from .rules import Chords
 
 _EXTENDED: Mapping[str, tuple[int, ...]] = MappingProxyType(
@@ -330,27 +329,7 @@ def evidences(
 
 def _judge_segments(rule: str, reference: Ragged, estimates: Ragged) -> list[Evidence]:
     distinct = Distinct(reference, estimates)
-    chords, row = distinct.chords, np.arange(len(estimates), dtype=np.int64)
-    sides = ChordSide(reference, chords.reference), ChordSide(estimates, chords.estimate)
-    names = [
-        np.array([*(side.labels[code] for code in side.columns["label"].tolist()), NO_CHORD], dtype=str)
-        for side in (reference, estimates)
-    ]
-    found: list[Evidence] = []
-    axis = replace(lay_out(sides, np.zeros_like(row), row, chords.merged), stretched=True)
-    for batch in cut(axis):
-        verdict = distinct.judge(rule, batch.reference_chord, batch.estimate_chord)
-        columns = {
-            "reference": names[0][batch.reference.item[batch.line.left]],
-            "estimate": names[1][batch.estimate.item[batch.line.right]],
-            "verdict": np.array([VERDICTS[one] for one in verdict.tolist()], dtype=str),
-        }
-        for first, end in pairwise(offsets_of(batch.line.counts).tolist()):
-            lasting = first + np.flatnonzero(batch.seconds[first:end] > 0)
-            start = batch.times[lasting]
-            times = {"start": start, "end": np.append(start[1:], batch.times[end - 1])}
-            found.append(times | {name: column[lasting] for name, column in columns.items()})
-    return found
+    return segments_of(reference, estimates, distinct.chords, partial(distinct.judge, rule), stretched=True)
 
 
 _clean = partial(clean, refused=(*NO_TIMES, "reversed"))

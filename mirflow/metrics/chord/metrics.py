@@ -12,7 +12,7 @@ import numpy as np
 from ...annotations.annotation import Annotation, to_ragged
 from ...errors import AnnotationError, InvalidAnnotationError, MetricError
 from ...kernels.ratios import Scored, divide
-from ...ragged import Bool, Column, Int, Ragged, offsets_of
+from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of
 from ...theory.chords import encode_vocabulary
 from ...theory.harte import NO_CHORD
 from ...theory.leadsheet import not_a_chord
@@ -470,26 +470,41 @@ def single_evidence(
 
 def _judge_segments(rule: str, reference: Ragged, estimates: Ragged) -> list[Evidence]:
     chords = encode_sides(reference, estimates)
+    table = chords.table
+    return segments_of(
+        reference, estimates, chords, lambda one, other: compare(table.take(one), table.take(other), rule)
+    )
+
+
+def segments_of(
+    reference: Ragged,
+    estimates: Ragged,
+    chords: Chords,
+    judged: Callable[[Int, Int], Float | Int],
+    *,
+    stretched: bool = False,
+) -> list[Evidence]:
+    """Return the segments of each estimate with verdicts; `judged` returns the verdicts on pairs of chords."""
     row = np.arange(len(estimates), dtype=np.int64)
     sides = ChordSide(reference, chords.reference), ChordSide(estimates, chords.estimate)
     names = [
         np.array([*(side.labels[code] for code in side.columns["label"].tolist()), NO_CHORD], dtype=str)
         for side in (reference, estimates)
     ]
-    found: list[Evidence] = []
-    for batch in cut(lay_out(sides, np.zeros_like(row), row, chords.merged)):
-        verdict = compare(chords.table.take(batch.reference_chord), chords.table.take(batch.estimate_chord), rule)
+    evidence: list[Evidence] = []
+    for batch in cut(replace(lay_out(sides, np.zeros_like(row), row, chords.merged), stretched=stretched)):
+        verdict = judged(batch.reference_chord, batch.estimate_chord)
         columns = {
             "reference": names[0][batch.reference.item[batch.line.left]],
             "estimate": names[1][batch.estimate.item[batch.line.right]],
-            "verdict": np.array([VERDICTS[int(one)] for one in verdict], dtype=str),
+            "verdict": np.array([VERDICTS[int(value)] for value in verdict], dtype=str),
         }
         for first, end in pairwise(offsets_of(batch.line.counts).tolist()):
             lasting = first + np.flatnonzero(batch.seconds[first:end] > 0)
             start = batch.times[lasting]
             times = {"start": start, "end": np.append(start[1:], batch.times[end - 1])}
-            found.append(times | {name: column[lasting] for name, column in columns.items()})
-    return found
+            evidence.append(times | {name: column[lasting] for name, column in columns.items()})
+    return evidence
 
 
 MIR_EVAL = Convention(

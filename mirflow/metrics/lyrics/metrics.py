@@ -18,7 +18,7 @@ from ...kernels.ratios import Scored, f_measure, share
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of
 from ..base import Convention, Doubt, Grid, Pairs, Scores, Sparse, Task, read_scores, refuse_grid, refuse_unjudged
 from ..cleaning import Cleaned, usable_pair
-from ..events import COUNTED, tabulate
+from ..events import COUNTED, OF_COUNTS, tabulate
 from ..measures import Measure, Weight, family, metric, metrics_in
 from ..pair import PairFunctions, documented
 from .kernel import DELETION, EDITS, HIT, INSERTION, SUBSTITUTION, Alignment, Spell, TextPairs, texts_of
@@ -212,10 +212,7 @@ def marks(key: tuple[int, str], texts: TextPairs, measure: Measure) -> Scored:
 @metric(
     "Marks by kind",
     Weight("none", "marks"),
-    range=(0.0, float("inf")),
-    orientation="none",
-    pooling="none",
-    perfect=None,
+    **OF_COUNTS,
     dims=("mark", "count"),
     default=False,
     literature="@cifka2024",

@@ -17,7 +17,7 @@ from ...kernels.ratios import Scored, divide, rate
 from ...ragged import Bool, Column, Float, Int, Ragged, rows_of
 from ..base import Convention, Grid, Pairs, Scores, refuse_grid
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
-from ..events import ClassCounts
+from ..events import OF_COUNTS, ClassCounts
 from ..measures import Family, Measure, Metric, Parameter, Value, Weight, family, metric
 from . import frames
 from .deviations import deviations
@@ -440,20 +440,22 @@ def _on_request(suffix: str, what: str, parameters: tuple[Parameter, ...]) -> tu
             dims=("instrument",),
             **by_instrument,
         ),
-        metric(
-            f"Notes by instrument ({what})",
-            Weight("none", "notes"),
-            name=f"by_instrument{suffix}",
-            summary="numbers of matched, reference and estimated notes of each instrument",
-            range=(0.0, float("inf")),
-            orientation="none",
-            perfect=None,
-            parameters=parameters,
-            dims=("instrument", "count"),
-            default=False,
-            **by_instrument,
-        )(read_counts),
+        _count(f"by_instrument{suffix}", "instrument", what, parameters, **by_instrument),
     )
+
+
+def _count(name: str, by: str, what: str, parameters: tuple[Parameter, ...], more: str = "", **common: Any) -> Metric:
+    """Numbers of notes by instrument or program."""
+    return metric(
+        f"Notes by {by} ({what})",
+        Weight("none", "notes"),
+        name=name,
+        summary=f"numbers of matched, reference and estimated notes of each {by}{more}",
+        parameters=parameters,
+        dims=("instrument", "count"),
+        default=False,
+        **{**OF_COUNTS, **common},
+    )(read_counts)
 
 
 _GRANULARITY = Parameter(
@@ -472,21 +474,15 @@ def _of_programs(suffix: str, what: str, parameters: tuple[Parameter, ...]) -> t
     return (
         *_rates(f"program_{{}}{suffix}", with_drums, parameters, needs=PROGRAM, **common),
         *_rates(f"nondrum_program_{{}}{suffix}", without, parameters, needs=PITCHED, **common),
-        metric(
-            f"Notes by program ({with_drums})",
-            Weight("none", "notes"),
-            name=f"by_program{suffix}",
-            summary="numbers of matched, reference and estimated notes of each program, by its General MIDI name",
-            range=(0.0, float("inf")),
-            orientation="none",
-            perfect=None,
-            parameters=parameters,
-            dims=("instrument", "count"),
-            default=False,
-            pooling="none",
+        _count(
+            f"by_program{suffix}",
+            "program",
+            with_drums,
+            parameters,
+            ", by its General MIDI name",
             needs=PROGRAM,
             **common,
-        )(read_counts),
+        ),
     )
 
 
