@@ -45,7 +45,7 @@ from ..kernels.ratios import divide
 from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
 from .base import Convention, Grid, Pairs, Scores, Task, read_pair, refuse_grid
 from .cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
-from .measures import Measure, Parameter, Value, Weight, metric, metrics_in
+from .measures import Measure, Parameter, Value, Weight, metric, metrics_in, select
 from .pair import PairFunctions, documented
 from .util import BOUNDED, Array, are_times
 
@@ -510,7 +510,9 @@ ASYNCHRONY = replace(
     MIR_EVAL,
     name="asynchrony",
     summary="shares of events within 25, 50, 100 and 200 ms, median and mean asynchrony",
-    default_measures=("percentage_correct@[0.025,0.05,0.1,0.2]", "median_absolute_error", "mean_absolute_error"),
+    default_measures=select(
+        ("percentage_correct@[0.025,0.05,0.1,0.2]", "median_absolute_error", "mean_absolute_error"), METRICS
+    ),
     literature="@peter2023",
 )
 

@@ -166,8 +166,8 @@ class Convention:
     """The batched kernel."""
     grids: tuple[str, ...] = (_UNION,)
     """Grids on which it is defined, the default first; ``frames`` is any hop."""
-    default_measures: tuple[str, ...] = ()
-    """Identities of the measures computed by default; empty: the default metrics with default parameters."""
+    default_measures: tuple[Measure, ...] = ()
+    """Measures computed by default; empty: the default metrics with default parameters."""
     explain: Explainer | None = None
     """(reference, estimate, measure) -> columns of the evidence for one score, by name. None if there is no
     evidence."""
@@ -194,7 +194,7 @@ class Convention:
             if metric.read is not None and not metric.counts:
                 raise MetricError(
                     f"convention {self.name!r}: the weight of {metric.name!r} is not derived from the "
-                    'numbers of items; declare it with counts, as in Weight(words, unit, "larger")'
+                    'numbers of items; declare it with CountedWeight(words, unit, "larger")'
                 )
 
     def grid(self, wanted: str | float | Mapping[str, float] | None = None) -> Grid:
@@ -216,10 +216,8 @@ class Convention:
         known = ", ".join("{hop: seconds}" if name == FRAMES else name for name in self.grids)
         raise MetricError(f"convention {self.name!r} is not scored on the grid {wanted!r}; known: {known}")
 
-    def with_classes(self, classes: Classes | None) -> Convention:
-        """Restrict the convention to classes or tags (None: any); raise a MetricError if it does not use them."""
-        if classes is None:
-            return self
+    def with_classes(self, classes: Classes) -> Convention:
+        """Restrict the convention to classes or tags; raise a MetricError if it does not use them."""
         if self.bind is None:
             raise MetricError(f"convention {self.name!r} does not compare classes; leave the classes out")
         return self.bind(classes)
@@ -257,7 +255,7 @@ class Convention:
             Folder to which paths of Python files are relative.
         """
         if asked is None:
-            return select(self.default_measures or None, self.metrics)
+            return self.default_measures or select(None, self.metrics)
         several = [asked] if isinstance(asked, str | Metric) or callable(asked) else asked
         found = tuple(dict.fromkeys(measure for one in several for measure in self.measures_of(one, folder)))
         refuse_namesakes(found)
@@ -350,7 +348,9 @@ class Task:
             name = next(iter(self.conventions))
         if name not in self.conventions:
             raise UnknownNameError(f"{self.name} convention", name, self.conventions)
-        rules = self.conventions[name].with_classes(classes)
+        rules = self.conventions[name]
+        if classes is not None:
+            rules = rules.with_classes(classes)
         return replace(rules, task=self.name, doubts=(*self.doubts, *rules.doubts))
 
 

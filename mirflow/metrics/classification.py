@@ -203,7 +203,7 @@ def convention(classes: Classes | None = None) -> Convention:
         METRICS,
         partial(clean, classes=classes),
         partial(score_by, partial(compute, classes), "classes"),
-        default_measures=tuple(one.name for one in METRICS) if credited else (),
+        default_measures=tuple(one.measure() for one in METRICS) if credited else (),
         explain=partial(evidence, classes=classes),
         bind=convention,
         unbound=() if credited else ("hierarchical_accuracy",),

@@ -51,11 +51,17 @@ class Weight:
     words: str
     unit: str
     """``s`` or a counted thing."""
-    counts: str = ""
-    """Key of `COUNTS` that derives it from the numbers of items; empty if it cannot be derived."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedWeight(Weight):
+    """Weight that is derived from the numbers of items of both sides."""
+
+    counts: str
+    """Key of `COUNTS`."""
 
     def __post_init__(self) -> None:
-        if self.counts not in ("", *COUNTS):
+        if self.counts not in COUNTS:
             raise MetricError(f"weight {self.words!r}: unknown counts {self.counts!r}; known: {', '.join(COUNTS)}")
 
 
@@ -131,7 +137,7 @@ class Metric:
     needs: str = ""
     """Property that a pair must have, as a keyword of the task's kernel."""
     counts: str = ""
-    """See `Weight`."""
+    """See `CountedWeight`; empty if the weight is not derived from the numbers of items."""
     mir_eval: str = ""
     """Name of the mir_eval function that returns it; empty if the names are equal."""
     itemwise: bool = False
@@ -265,7 +271,7 @@ def metric(title: str, weight: Weight, **declared: Any) -> Callable[[Callable[..
             "summary": line if line[1:2].isupper() else line[:1].lower() + line[1:],  # TP keeps its capitals
             "weight": weight.words,
             "weight_unit": weight.unit,
-            "counts": weight.counts,
+            "counts": weight.counts if isinstance(weight, CountedWeight) else "",
             "read": read,
         }
         return Metric(**(about | declared))

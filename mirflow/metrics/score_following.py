@@ -45,7 +45,7 @@ from ..kernels.ratios import Scored, divide
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
 from .base import Convention, Grid, Pairs, Scores, Shared, Task, refuse_grid
 from .cleaning import Cleaned, Problem, set_aside, usable, usable_pair
-from .measures import Measure, Parameter, Value, Weight, metric, metrics_in
+from .measures import Measure, Parameter, Value, Weight, metric, metrics_in, select
 from .pair import PairFunctions, documented
 
 __all__ = ["TASK", "evaluate"]
@@ -484,7 +484,7 @@ ASYNCHRONY = replace(
     MIREX2006,
     name="asynchrony",
     summary="shares of notes within 25, 50, 100 and 200 ms, the median asynchrony and missed notes",
-    default_measures=("overall_precision@[0.025,0.05,0.1,0.2]", "median_asynchrony", "missed"),
+    default_measures=select(("overall_precision@[0.025,0.05,0.1,0.2]", "median_asynchrony", "missed"), METRICS),
     literature="@peter2023",
 )
 

@@ -446,8 +446,9 @@ def resolve(evaluation: Evaluation, root: str, folder: str | None) -> Resolved |
         return [*troubles, (("convention",), str(error))]
     classes = None
     try:
-        classes = None if evaluation.classes is None else evaluation.classes.read(root)
-        convention = convention.with_classes(classes)
+        if evaluation.classes is not None:
+            classes = evaluation.classes.read(root)
+            convention = convention.with_classes(classes)
     except (AnnotationError, MetricError) as error:
         troubles.append((("classes",), str(error)))
     if folder is None:

@@ -15,7 +15,7 @@ from mirflow.engine.runs import RunReport
 from mirflow.errors import MirflowWarning, RunError, ScoreError
 from mirflow.metrics.base import get_task
 from mirflow.metrics.beat.kernel import Batch
-from mirflow.metrics.measures import Measure, Parameter, Weight, metric
+from mirflow.metrics.measures import CountedWeight, Measure, Parameter, metric
 from mirflow.store.cells import Status
 from tests.commands import invoke, printed, rows
 
@@ -24,7 +24,7 @@ MODULE = '''"""Metrics of a laboratory."""
 import mirflow
 import numpy as np
 from limits import LIMIT
-from mirflow.metrics.measures import Parameter, Weight, metric
+from mirflow.metrics.measures import CountedWeight, Parameter, metric
 
 
 def count_error(reference, estimate, limit=10.0):
@@ -40,7 +40,7 @@ def ends(reference, estimate):
     return {"first": abs(reference[0]), "last": (abs(reference[-1]), 2)}
 
 
-@metric("Batched error", Weight("beats", "beats", "larger"), parameters=(Parameter("trim", 5.0, "s"),))
+@metric("Batched error", CountedWeight("beats", "beats", "larger"), parameters=(Parameter("trim", 5.0, "s"),))
 def batched(batch, measure):
     """The error of all pairs at once."""
     if BROKEN:
@@ -314,7 +314,7 @@ def test_a_store_is_read_without_the_module(folder: Path) -> None:
 
 
 def test_functions_and_records_in_memory(folder: Path) -> None:
-    @metric("Ones", Weight("tracks", "tracks", "track"), parameters=(Parameter("trim", 5.0, "s"),))
+    @metric("Ones", CountedWeight("tracks", "tracks", "track"), parameters=(Parameter("trim", 5.0, "s"),))
     def ones(batch: Batch, measure: Measure) -> Any:
         """One."""
         return np.ones(len(batch.reference)), np.ones(len(batch.reference))

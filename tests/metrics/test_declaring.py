@@ -17,7 +17,7 @@ from mirflow.errors import MetricError, UnknownNameError
 from mirflow.metrics.base import Convention, Scores, get_task
 from mirflow.metrics.beat.kernel import Batch, continuity
 from mirflow.metrics.events import evidence, score_pair
-from mirflow.metrics.measures import Measure, Parameter, Weight, family, metric, metrics_in
+from mirflow.metrics.measures import CountedWeight, Measure, Parameter, Weight, family, metric, metrics_in
 from mirflow.metrics.pair import PairFunctions
 from mirflow.ragged import Float
 
@@ -26,7 +26,7 @@ from .batches import Pair, score_pairs
 
 @metric(
     "Continuity error",
-    Weight("the larger number of beats of both sides", "beats", "larger"),
+    CountedWeight("the larger number of beats of both sides", "beats", "larger"),
     needs="intervals",
     orientation="lower",
     perfect=0.0,
@@ -86,11 +86,11 @@ def test_a_metric_from_outside_is_selected_and_scored_with_those_of_its_task() -
 def test_weights_that_a_scorer_cannot_count_are_refused_where_they_are_declared() -> None:
     uncounted = replace(continuity_error, counts="")
     with pytest.raises(
-        MetricError, match=r"weight of 'continuity_error' is not derived .* Weight\(words, unit, \"larger\"\)"
+        MetricError, match=r"weight of 'continuity_error' is not derived .* CountedWeight\(words, unit, \"larger\"\)"
     ):
         replace(BEATS, metrics=(uncounted,))
     with pytest.raises(MetricError, match="unknown counts 'largest'; known: mean, larger, reference"):
-        Weight("the larger number of beats", "beats", "largest")
+        CountedWeight("the larger number of beats", "beats", "largest")
 
 
 def test_evidence_of_a_task_without_itemwise_metrics_says_what_to_declare() -> None:

@@ -231,7 +231,7 @@ def _aggregates(metric: Metric) -> tuple[str, ...]:
 def _computed(rules: Convention) -> str:
     if not rules.default_measures:
         return ""
-    return f" Computed where none is named: {', '.join(map(code, rules.default_measures))}."
+    return f" Computed where none is named: {', '.join(map(code, map(str, rules.default_measures)))}."
 
 
 def _sentence(text: str) -> str:

@@ -15,16 +15,16 @@ from ...kernels.ratios import Scored
 from ...ragged import Bool, Float, Ragged
 from ..base import Convention, Doubt, Grid, Pairs, Scores, Task
 from ..events import CLOSE, clean, events_of, evidence
-from ..measures import Measure, Metric, Parameter, Value, Weight, metric, metrics_in
+from ..measures import CountedWeight, Measure, Metric, Parameter, Value, metric, metrics_in
 from . import kernel, madmom
 from .kernel import CHOICES, TOO_CLOSE, Batch
 
 _ONE_BEAT = "0 if the reference has a single beat"
 
-_MEAN_COUNT = Weight("mean of the numbers of beats of both sides", "beats", "mean")
+_MEAN_COUNT = CountedWeight("mean of the numbers of beats of both sides", "beats", "mean")
 _MEAN_COUNT_AT_BEST = replace(_MEAN_COUNT, words=f"{_MEAN_COUNT.words}, at the best level")
-_LARGER_COUNT = Weight("the larger number of beats of both sides", "beats", "larger")
-_TRACKS = Weight("number of tracks with reference beats", "tracks", "track")
+_LARGER_COUNT = CountedWeight("the larger number of beats of both sides", "beats", "larger")
+_TRACKS = CountedWeight("number of tracks with reference beats", "tracks", "track")
 
 _SHARED_BEATS = (0.0, 2.0)
 """Range of a score that counts reference beats over the mean number of beats of both sides."""

@@ -564,9 +564,9 @@ CONVENTION = Convention(
     score=score,
     grids=("union",),
     default_measures=(
-        *RULES,
-        *(f"{one.name}@{rule}" for rule in RULES for one in (*shares, *chord_counts)),
-        *(one.name for one in segmentation),
+        *(one.measure() for one in recalls),
+        *(one.measure(rule=rule) for rule in RULES for one in (*shares, *chord_counts)),
+        *(one.measure() for one in segmentation),
     ),
     explain=partial(single_evidence, evidences),
     explain_many=evidences,

@@ -18,7 +18,7 @@ from ...kernels.ratios import divide, f_measure, harmonic_mean
 from ...ragged import Column, Float, Int, Ragged, offsets_of, row_of_items, rows_of
 from ..base import Convention, Grid, Pairs, Scores, Task
 from ..cleaning import Cleaned, empty_rows, set_aside, usable_pair
-from ..measures import Measure, Metric, Parameter, Value
+from ..measures import Measure, Metric, Parameter, Value, select
 from ..util import BOUNDED
 
 
@@ -478,7 +478,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     }
 
 
-DEFAULT_MEASURES = (
+_EVALUATED = (
     *("f_measure", "precision", "recall"),
     *("establishment_f_measure", "establishment_precision", "establishment_recall"),
     *("occurrence_f_measure@0.5", "occurrence_precision@0.5", "occurrence_recall@0.5"),
@@ -494,7 +494,7 @@ MIR_EVAL = Convention(
     METRICS,
     clean,
     score,
-    default_measures=DEFAULT_MEASURES,
+    default_measures=select(_EVALUATED, METRICS),
     explain=evidence,
     literature="@raffel2014",
 )

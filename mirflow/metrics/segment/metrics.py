@@ -19,7 +19,7 @@ from ...ragged import Column, Float, Ragged
 from ..base import Convention, Grid, Pairs, Scores, Sparse, Task, read_scores, refuse_grid, refuse_unjudged
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..events import matched
-from ..measures import FUNCTIONS, Measure, Metric, Parameter, Weight, family, metric, metrics_in
+from ..measures import FUNCTIONS, Measure, Metric, Parameter, Weight, family, metric, metrics_in, select
 from . import functions, kernel, mirex, statistics
 
 
@@ -550,8 +550,8 @@ _DEVIATION = _of_mirex(
 )
 
 
-def _in_windows(metrics: Sequence[Metric]) -> list[str]:
-    return [f"{one.name}@{window}" for window in (0.5, 3.0) for one in metrics]
+def _in_windows(metrics: Sequence[Metric]) -> list[Measure]:
+    return [one.measure(window=window) for window in (0.5, 3.0) for one in metrics]
 
 
 MIR_EVAL = Convention(
@@ -560,7 +560,7 @@ MIR_EVAL = Convention(
     (*METRICS, *functions.METRICS, *statistics.METRICS),
     clean,
     score,
-    default_measures=(*_in_windows(detection), *(metric.name for metric in METRICS[3:])),
+    default_measures=(*_in_windows(detection), *(metric.measure() for metric in METRICS[3:])),
     explain=evidence,
     literature="@raffel2014",
 )
@@ -571,9 +571,9 @@ MIREX = Convention(
     clean_as_given,
     mirex.score,
     default_measures=(
-        *(metric.name for metric in (*_ENTROPY, *_PAIRWISE, *_RAND)),
+        *(metric.measure() for metric in (*_ENTROPY, *_PAIRWISE, *_RAND)),
         *_in_windows(_DETECTION),
-        *(metric.name for metric in _DEVIATION),
+        *(metric.measure() for metric in _DEVIATION),
     ),
     literature="@downie2010",
 )
@@ -583,13 +583,14 @@ _FUNCTIONAL = (
     *(one.with_defaults(extent="given") for one in functions.METRICS[1:]),
     *statistics.METRICS,
 )
+_UNKEYED = tuple(replace(one, key="") for one in detection)
 MIREX2025 = Convention(
     "mirex2025_structure",
     "MIREX 2025: accuracy of functional labels in whole milliseconds of the common time, unmodified boundaries",
-    (*_FUNCTIONAL, *(replace(one, key="") for one in detection)),
+    (*_FUNCTIONAL, *_UNKEYED),
     clean_as_given,
     partial(score, fitted=False),
-    default_measures=("label_accuracy", "iou", *_in_windows(detection)),
+    default_measures=(*select(("label_accuracy", "iou"), _FUNCTIONAL), *_in_windows(_UNKEYED)),
     explain=partial(evidence, fitted=False),
     literature="@mirex2025structure",
 )

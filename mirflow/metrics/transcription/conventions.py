@@ -27,7 +27,12 @@ _OF_PIANO = (
     *(f"{kind}{rate}{suffix}" for kind, suffix in (("", NO_OFFSET), ("", ""), ("velocity_", "")) for rate in RATES),
     *(f"frame_{name}" for name in (*RATES, "accuracy")),
 )
-"""Measures reported in papers on piano transcription."""
+"""Metrics reported in papers on piano transcription."""
+
+
+def _of_piano(metrics: Sequence[Metric]) -> tuple[Measure, ...]:
+    known = {one.name: one for one in metrics}
+    return tuple(known[name].measure() for name in _OF_PIANO)
 
 
 def clean_cut(rows: Ragged) -> Cleaned:
@@ -66,35 +71,38 @@ def _with_scale(metric: Metric) -> Metric:
     return replace(metric, parameters=(*metric.parameters, _SCALE)) if compared else metric
 
 
+_MAESTRO = tuple(metric.with_defaults(frames="decoded") for metric in METRICS)
 MAESTRO = Convention(
     "maestro",
     "mir_eval's rules, on notes extended by the sustain pedal; frames as in Onsets and Frames",
-    tuple(metric.with_defaults(frames="decoded") for metric in METRICS),
+    _MAESTRO,
     clean,
     score,
-    default_measures=_OF_PIANO,
+    default_measures=_of_piano(_MAESTRO),
     explain=evidence,
     reading=_PEDAL,
     literature="@hawthorne2018",
 )
+_MIREX2024 = tuple(metric.with_defaults(frames="cut") for metric in METRICS)
 MIREX2024 = Convention(
     "mirex2024",
     "as Transkun: notes extended by the pedal, cut at the next onset of their pitch; active pitches in continuous time",
-    tuple(metric.with_defaults(frames="cut") for metric in METRICS),
+    _MIREX2024,
     clean_cut,
     score,
-    default_measures=_OF_PIANO,
+    default_measures=_of_piano(_MIREX2024),
     explain=partial(evidence, keeping=clean_cut),
     reading=_PEDAL,
     literature="@mirex2024piano; @yan2021",
 )
+_DECODED = tuple(_with_scale(one.with_defaults(frames="decoded")) for one in METRICS if one.needs in _KNOWN)
 ONSETS_AND_FRAMES = Convention(
     "onsets_and_frames",
     "as Onsets and Frames: notes decoded from labels of frames of 32 ms, and these frames",
-    tuple(_with_scale(one.with_defaults(frames="decoded")) for one in METRICS if one.needs in _KNOWN),
+    _DECODED,
     clean_early,
     score_decoded,
-    default_measures=_OF_PIANO,
+    default_measures=_of_piano(_DECODED),
     explain=partial(evidence, keeping=clean_early, resolve=decode_rows),
     reading=_PEDAL,
     literature="@hawthorne2018",

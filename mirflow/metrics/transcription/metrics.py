@@ -20,7 +20,6 @@ from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..events import OF_COUNTS, ClassCounts
 from ..measures import Family, Measure, Metric, Parameter, Value, Weight, family, metric
 from . import frames
-from .deviations import deviations
 from .instruments import (
     UNNAMED,
     are_drums,
@@ -51,6 +50,7 @@ from .kernel import (
     parts_of,
     show_notes,
 )
+from .note_deviations import deviations
 
 
 def clean(rows: Ragged, *, drop: bool = True) -> Cleaned:
@@ -545,19 +545,23 @@ _COLUMNS = {
 _TOLERANCES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 
-def _mt3_metrics() -> tuple[tuple[Metric, ...], tuple[str, ...]]:
+def _mt3_metrics() -> tuple[tuple[Metric, ...], tuple[Measure, ...]]:
     """Metrics of MT3, with the names of its columns as aliases, and the measures in its tables."""
     aliases: dict[str, tuple[str, ...]] = {}
-    measures: list[str] = []
+    chosen: list[tuple[str, dict[str, Value]]] = []
     for pattern, column in _COLUMNS.items():
         for which, short in zip(RATES, ("precision", "recall", "F1"), strict=True):
             name = pattern.format(which)
             aliases[name] = (column.format(short, short[0].upper() + short[1:]),) if column else ()
-            values = GRANULARITIES if "program" in pattern else _TOLERANCES if "tolerance" in pattern else ("",)
-            measures += [f"{name}@{value}" if value else name for value in values]
+            if "program" in pattern:
+                chosen += [(name, {"granularity": value}) for value in GRANULARITIES]
+            elif "tolerance" in pattern:
+                chosen += [(name, {"tolerance": value}) for value in _TOLERANCES]
+            else:
+                chosen.append((name, {}))
     loud = (one.with_defaults(frames="loud") for one in (*METRICS, *_SWEEP))
-    named = (replace(one, aliases=(*one.aliases, *aliases.get(one.name, ()))) for one in loud)
-    return tuple(named), tuple(measures)
+    named = {one.name: replace(one, aliases=(*one.aliases, *aliases.get(one.name, ()))) for one in loud}
+    return tuple(named.values()), tuple(named[name].measure(**values) for name, values in chosen)
 
 
 def clean_all(rows: Ragged) -> Cleaned:
