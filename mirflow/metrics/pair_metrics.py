@@ -204,10 +204,11 @@ def _parameters(
 
 def layout_of(function: Callable[..., Any], task: str, origin: str = "") -> ArgumentLayout:
     """Find the layout of a task's arrays that a function takes; raise a MetricError if none fits."""
+    from .arguments import layouts_of
+
     every = _signature(function, origin)
     positional = [one for one in every if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     needed = [one.name for one in positional if one.default is one.empty]
-    from .arguments import layouts_of
 
     layouts = layouts_of(task)
     lacking = [one.name for one in every if one.kind is one.KEYWORD_ONLY and one.default is one.empty]

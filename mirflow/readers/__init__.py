@@ -1,20 +1,22 @@
 """Readers: from files to annotations, and back."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-import os
-from typing import Any
+from ..registration import names_on_use
 
-from ..annotations.annotation import Annotation
-from ..annotations.source import Source
-from ..errors import InvalidAnnotationError
-from .formats import FORMATS
-from .jams import annotators_of, is_jams, open_jams, open_objects, schema_problems, to_jams
-from .namespaces import NAMESPACES, Namespace
-from .options import DelimitedOptions, Reading, describe_options
-from .patterns import Pattern
-from .sources import FileSource, FilesSource, source_at
+if TYPE_CHECKING:
+    from ..annotations.source import Source
+    from .annotation_files import list_annotators, read, read_all
+    from .formats import FORMATS
+    from .jams import is_jams, schema_problems, to_jams
+    from .namespaces import NAMESPACES, Namespace
+    from .options import DelimitedOptions, Reading
+    from .patterns import Pattern
+    from .sources import FileSource, FilesSource
 
+__getattr__, __dir__ = names_on_use(
+    __name__, "annotation_files", "jams", "patterns", "namespaces", "options", "sources", "formats"
+)
 __all__ = [
     "FORMATS",
     "NAMESPACES",
@@ -32,87 +34,3 @@ __all__ = [
     "schema_problems",
     "to_jams",
 ]
-
-
-@describe_options
-def read(
-    source: str | os.PathLike[str] | Any,
-    *,
-    task: str | None = None,
-    kind: str | None = None,
-    annotator: str | int | None = None,
-    validate: bool = False,
-    **options: Any,
-) -> Annotation:
-    """One annotation from a file or a jams object.
-
-    Parameters
-    ----------
-    source : path, list of paths, jams.JAMS or jams.Annotation
-        A path with ``{level}`` names one file for each of `levels`. For audio, a path with ``{source}``, a folder or
-        a list of files gives one file for each source.
-    task, kind : str or None
-        Contents of the file. Required unless a namespace is given; a task selects the namespaces that it can read.
-    annotator : str, int or None
-        Annotation of a JAMS file: an annotator's id, a position among the matching annotations, or None if only one
-        matches.
-    validate : bool
-        Check a JAMS file against the schemas of the jams package first.
-    {options}
-
-    Returns
-    -------
-    Annotation
-
-    Raises
-    ------
-    UnreadableError
-        If the file does not exist or is not in the expected format.
-    InvalidAnnotationError
-        If its rows are invalid, or it does not hold exactly one matching annotation.
-    """
-    reading = Reading.of(task, kind=kind, **options)
-    if is_jams(source):
-        return open_objects(source).select(reading, annotator)
-    found = source_at(source, reading, annotator)
-    if validate and _is_jams_file(found):
-        _demand_valid(found.path, reading.max_bytes)
-    return found.open()
-
-
-def read_all(
-    source: str | os.PathLike[str] | Any,
-    *,
-    task: str | None = None,
-    kind: str | None = None,
-    **options: Any,
-) -> list[Annotation]:
-    """All matching annotations of a file, in file order, with the attributes ``annotator`` and ``namespace``.
-
-    The parameters are those of :func:`read`. A delimited file holds exactly one annotation.
-    """
-    reading = Reading.of(task, kind=kind, **options)
-    if is_jams(source):
-        return open_objects(source).every(reading)
-    found = source_at(source, reading)
-    if not _is_jams_file(found):
-        return [found.open()]
-    return open_jams(found.path, reading.max_bytes, found.path).every(reading)
-
-
-def list_annotators(
-    path: str | os.PathLike[str], *, task: str | None = None, namespace: str | None = None
-) -> list[str]:
-    """Names of the annotators in a JAMS file for a task or namespace, in file order."""
-    return annotators_of(os.fspath(path), Reading.of(task=task, namespace=namespace), os.fspath(path))
-
-
-def _is_jams_file(source: Source) -> bool:
-    return isinstance(source, FileSource) and source.reading.format_of(source.path) == "jams"
-
-
-def _demand_valid(path: str, max_bytes: int) -> None:
-    problems = schema_problems(path, max_bytes)
-    if problems:
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise InvalidAnnotationError(f"does not match its JAMS schema: {problems[0]}{more}", path=path)

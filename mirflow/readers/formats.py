@@ -91,6 +91,18 @@ def format_named(path: str) -> str:
     return _BY_SUFFIX.get(path.rpartition(".")[2].lower(), "txt")
 
 
+LAYOUTS: Mapping[str, str] = MappingProxyType(
+    {
+        "key": ".single_layout:parse_key",
+        "tempo": ".single_layout:parse_tempo",
+        "multipitch": ".single_layout:parse_multipitch",
+        "patterns": ".single_layout:parse_patterns",
+        "sheet_music": ".single_layout:parse_sheet_music",
+    }
+)
+"""``module:function`` that parses text of kinds with a fixed layout; all other kinds are tables of columns."""
+
+
 def load_reader(address: str) -> Callable[..., Any]:
     """Import the function at ``module:function``, when the first file of its format is read.
 

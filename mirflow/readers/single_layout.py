@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
@@ -19,24 +18,7 @@ from .delimited import demand_midi, find_separator, first_row, number_lines, sni
 from .layouts import SAMPLE, are_numbers_of, demand_frames, guess_task, is_header, is_number, look, refusal
 from .options import Reading
 
-Parser = Callable[[bytes, Reading, str, str | Path], Annotation]
-"""(bytes, reading, format, name of the file in messages) -> annotation."""
-Declared = TypeVar("Declared", bound=Parser)
-PARSERS: dict[str, Parser] = {}
-"""Parsers of text by kind; all other kinds use `mirflow.readers.delimited.parse_delimited`."""
 
-
-def parses(kind: str) -> Callable[[Declared], Declared]:
-    """Declare the parser of text of a kind."""
-
-    def declare(parser: Declared) -> Declared:
-        PARSERS[kind] = parser
-        return parser
-
-    return declare
-
-
-@parses("key")
 def parse_key(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
     """Parse a key such as ``C minor``; runs of blanks become one.
 
@@ -54,7 +36,6 @@ def parse_key(data: bytes, reading: Reading, format: str = "txt", name: str | Pa
     return Annotation(reading.kind, {}, labels, lines=[line for line, _ in rows], attrs={"source": str(name)})
 
 
-@parses("tempo")
 def parse_tempo(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
     """Parse one tempo or two, in beats per minute, such as ``60 120 0.25``.
 
@@ -103,7 +84,6 @@ def _one_row(data: bytes, reading: Reading, name: str | Path, what: str) -> list
     return rows
 
 
-@parses("multipitch")
 def parse_multipitch(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
     """Parse multiple pitches over time: each row has a time and any number of pitches.
 
@@ -167,7 +147,6 @@ def _not_a_number(rows: list[list[str]], start: int, reading: Reading, name: str
     return InvalidAnnotationError(message, path=name, line=line)
 
 
-@parses("patterns")
 def parse_patterns(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
     """Parse a MIREX pattern file: onsets in quarter notes (possibly negative), and pitches as MIDI numbers.
 
@@ -220,7 +199,6 @@ def _counts(occurrences: Sequence[tuple[int, int]], notes: int) -> tuple[Int, In
     return per_pattern.astype(np.int64), sizes[sizes > 0].astype(np.int64)
 
 
-@parses("sheet_music")
 def parse_sheet_music(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
     """Parse a notation in the format of MV2H: notes, tatums, hierarchies, keys and chords, in file order.
 

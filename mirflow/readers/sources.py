@@ -15,12 +15,10 @@ from ..annotations.source import Source
 from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from .audio_files import FileSignal, audio_files, digest_file
 from .content import demand_no_json, digest_of, file_stat, mix_stats, read_bytes
-from .delimited import parse_delimited
-from .formats import FORMATS, load_reader
+from .formats import FORMATS, LAYOUTS, load_reader
 from .options import Reading
 from .patterns import Match, Pattern, fill, group_by
 from .positions import select_beats
-from .single_layout import PARSERS
 
 PathLike = str | os.PathLike[str]
 _NUMPY = b"\x93NUMPY"
@@ -48,7 +46,9 @@ def parse_file(data: bytes, reading: Reading, format: str, name: str | Path = "<
         message = many if reading.kind == "labels" else f"is a numpy array; {reading.kind} are read from text"
         raise InvalidAnnotationError(message, path=name)
     demand_no_json(data, name)
-    return PARSERS.get(reading.kind, parse_delimited)(data, reading, format, name)
+    parse = load_reader(LAYOUTS.get(reading.kind, ".delimited:parse_delimited"))
+    annotation: Annotation = parse(data, reading, format, name)
+    return annotation
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,9 @@ Harte, PhD thesis, 2010; Mauch and Dixon, ISMIR 2010; Pauwels and Peeters, ICASS
 """
 
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
+from ...registration import names_on_use
 from ...theory.chords import EXTENDED_QUALITY_REDUX, QUALITIES
 from ...theory.harte import (
     CHORD_RE,
@@ -45,45 +47,8 @@ from ...theory.harte import (
     scale_degree_to_semitone,
 )
 from ..base import Task
-from .labels import (
-    BITMAP_LENGTH,
-    NO_CHORD_ENCODED,
-    X_CHORD_ENCODED,
-    encode,
-    encode_many,
-    join,
-    quality_to_bitmap,
-    reduce_extended_quality,
-    rotate_bitmap_to_root,
-    rotate_bitmaps_to_roots,
-    scale_degree_to_bitmap,
-    split,
-    validate_chord_label,
-)
 from .madmom import CONVENTION as MADMOM
 from .metrics import DECIBEL, MIR_EVAL
-from .mir_eval import (
-    directional_hamming_distance,
-    evaluate,
-    majmin,
-    majmin_inv,
-    merge_chord_intervals,
-    mirex,
-    overseg,
-    root,
-    seg,
-    sevenths,
-    sevenths_inv,
-    tetrads,
-    tetrads_inv,
-    thirds,
-    thirds_inv,
-    triads,
-    triads_inv,
-    underseg,
-    validate,
-    weighted_accuracy,
-)
 from .mirex2013 import CONVENTION as MIREX2013
 
 TASK = Task(
@@ -94,6 +59,46 @@ TASK = Task(
     {DECIBEL.name: ("csr",)},
 )
 
+if TYPE_CHECKING:
+    from .labels import (
+        BITMAP_LENGTH,
+        NO_CHORD_ENCODED,
+        X_CHORD_ENCODED,
+        encode,
+        encode_many,
+        join,
+        quality_to_bitmap,
+        reduce_extended_quality,
+        rotate_bitmap_to_root,
+        rotate_bitmaps_to_roots,
+        scale_degree_to_bitmap,
+        split,
+        validate_chord_label,
+    )
+    from .mir_eval import (
+        directional_hamming_distance,
+        evaluate,
+        majmin,
+        majmin_inv,
+        merge_chord_intervals,
+        mirex,
+        overseg,
+        root,
+        seg,
+        sevenths,
+        sevenths_inv,
+        tetrads,
+        tetrads_inv,
+        thirds,
+        thirds_inv,
+        triads,
+        triads_inv,
+        underseg,
+        validate,
+        weighted_accuracy,
+    )
+
+__getattr__, __dir__ = names_on_use(__name__, "labels", "mir_eval")
 __all__ = [
     "BITMAP_LENGTH",
     "CHORD_RE",

@@ -23,9 +23,15 @@ McFee, Nieto and Bello, Hierarchical evaluation of segment boundary detection, I
 Bello, Evaluating hierarchical structure in music annotations, Frontiers in Psychology, 2017.
 """
 
-from .metrics import TASK
-from .mir_eval import evaluate, lmeasure, tmeasure, validate_hier_intervals
+from typing import TYPE_CHECKING
 
+from ...registration import names_on_use
+from .metrics import TASK
+
+if TYPE_CHECKING:
+    from .mir_eval import evaluate, lmeasure, tmeasure, validate_hier_intervals
+
+__getattr__, __dir__ = names_on_use(__name__, "mir_eval")
 __all__ = [
     "TASK",
     "evaluate",

@@ -24,18 +24,24 @@ Collins, Discovery of repeated themes and sections, MIREX 2013 and 2014; Meredit
 2013.
 """
 
-from .metrics import TASK
-from .mir_eval import (
-    establishment_FPR,
-    evaluate,
-    first_n_target_proportion_R,
-    first_n_three_layer_P,
-    occurrence_FPR,
-    standard_FPR,
-    three_layer_FPR,
-    validate,
-)
+from typing import TYPE_CHECKING
 
+from ...registration import names_on_use
+from .metrics import TASK
+
+if TYPE_CHECKING:
+    from .mir_eval import (
+        establishment_FPR,
+        evaluate,
+        first_n_target_proportion_R,
+        first_n_three_layer_P,
+        occurrence_FPR,
+        standard_FPR,
+        three_layer_FPR,
+        validate,
+    )
+
+__getattr__, __dir__ = names_on_use(__name__, "mir_eval")
 __all__ = [
     "TASK",
     "establishment_FPR",

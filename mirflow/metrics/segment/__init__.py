@@ -33,23 +33,29 @@ and Ghosh 2002; Vinh et al. 2010; Rosenberg and Hirschberg 2007; Wang, Hung and 
 2023.
 """
 
+from typing import TYPE_CHECKING
+
+from ...registration import names_on_use
 from .functions import confusion_matrix, iou, label_accuracy
 from .metrics import TASK
-from .mir_eval import (
-    ari,
-    detection,
-    deviation,
-    evaluate,
-    mutual_information,
-    nce,
-    pairwise,
-    rand_index,
-    validate_boundary,
-    validate_structure,
-    vmeasure,
-)
 from .statistics import label_balance, length_variation
 
+if TYPE_CHECKING:
+    from .mir_eval import (
+        ari,
+        detection,
+        deviation,
+        evaluate,
+        mutual_information,
+        nce,
+        pairwise,
+        rand_index,
+        validate_boundary,
+        validate_structure,
+        vmeasure,
+    )
+
+__getattr__, __dir__ = names_on_use(__name__, "mir_eval")
 __all__ = [
     "TASK",
     "ari",

@@ -26,18 +26,24 @@ Roux et al., SDR: half-baked or well done?, ICASSP 2019; Stöter, Liutkus and It
 Challenge 2021, 2022; Yamamoto, Song and Kim, Parallel WaveGAN, ICASSP 2020.
 """
 
+from typing import TYPE_CHECKING
+
+from ...registration import names_on_use
 from .kernel import MAX_SOURCES
 from .metrics import TASK
-from .mir_eval import (
-    bss_eval_images,
-    bss_eval_images_framewise,
-    bss_eval_sources,
-    bss_eval_sources_framewise,
-    evaluate,
-    validate,
-)
-from .signal_pair import mrstft, si_sdr, usdr
 
+if TYPE_CHECKING:
+    from .mir_eval import (
+        bss_eval_images,
+        bss_eval_images_framewise,
+        bss_eval_sources,
+        bss_eval_sources_framewise,
+        evaluate,
+        validate,
+    )
+    from .signal_pair import mrstft, si_sdr, usdr
+
+__getattr__, __dir__ = names_on_use(__name__, "mir_eval", "signal_pair")
 __all__ = [
     "MAX_SOURCES",
     "TASK",

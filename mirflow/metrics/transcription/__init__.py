@@ -45,22 +45,28 @@ Bay, Ehmann and Downie, ISMIR 2009; Hawthorne et al., Onsets and frames: dual-ob
 2018; MIREX multiple fundamental frequency estimation and tracking, 2015.
 """
 
+from typing import TYPE_CHECKING
+
+from ...registration import names_on_use
 from .conventions import TASK
 from .kernel import N_DECIMALS
-from .mir_eval import (
-    average_overlap_ratio,
-    evaluate,
-    match_note_offsets,
-    match_note_onsets,
-    match_notes,
-    offset_precision_recall_f1,
-    onset_precision_recall_f1,
-    precision_recall_f1_overlap,
-    validate,
-    validate_intervals,
-)
-from .note_pair import deviations, frame_precision_recall_f1
 
+if TYPE_CHECKING:
+    from .mir_eval import (
+        average_overlap_ratio,
+        evaluate,
+        match_note_offsets,
+        match_note_onsets,
+        match_notes,
+        offset_precision_recall_f1,
+        onset_precision_recall_f1,
+        precision_recall_f1_overlap,
+        validate,
+        validate_intervals,
+    )
+    from .note_pair import deviations, frame_precision_recall_f1
+
+__getattr__, __dir__ = names_on_use(__name__, "mir_eval", "note_pair")
 __all__ = [
     "N_DECIMALS",
     "TASK",

@@ -1,0 +1,97 @@
+"""Annotations of files: one, or all that a file holds."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ..annotations.annotation import Annotation
+from ..annotations.source import Source
+from ..errors import InvalidAnnotationError
+from .jams import annotators_of, is_jams, open_jams, open_objects, schema_problems
+from .options import Reading, describe_options
+from .sources import FileSource, source_at
+
+
+@describe_options
+def read(
+    source: str | os.PathLike[str] | Any,
+    *,
+    task: str | None = None,
+    kind: str | None = None,
+    annotator: str | int | None = None,
+    validate: bool = False,
+    **options: Any,
+) -> Annotation:
+    """One annotation from a file or a jams object.
+
+    Parameters
+    ----------
+    source : path, list of paths, jams.JAMS or jams.Annotation
+        A path with ``{level}`` names one file for each of `levels`. For audio, a path with ``{source}``, a folder or
+        a list of files gives one file for each source.
+    task, kind : str or None
+        Contents of the file. Required unless a namespace is given; a task selects the namespaces that it can read.
+    annotator : str, int or None
+        Annotation of a JAMS file: an annotator's id, a position among the matching annotations, or None if only one
+        matches.
+    validate : bool
+        Check a JAMS file against the schemas of the jams package first.
+    {options}
+
+    Returns
+    -------
+    Annotation
+
+    Raises
+    ------
+    UnreadableError
+        If the file does not exist or is not in the expected format.
+    InvalidAnnotationError
+        If its rows are invalid, or it does not hold exactly one matching annotation.
+    """
+    reading = Reading.of(task, kind=kind, **options)
+    if is_jams(source):
+        return open_objects(source).select(reading, annotator)
+    found = source_at(source, reading, annotator)
+    if validate and _is_jams_file(found):
+        _demand_valid(found.path, reading.max_bytes)
+    return found.open()
+
+
+def read_all(
+    source: str | os.PathLike[str] | Any,
+    *,
+    task: str | None = None,
+    kind: str | None = None,
+    **options: Any,
+) -> list[Annotation]:
+    """All matching annotations of a file, in file order, with the attributes ``annotator`` and ``namespace``.
+
+    The parameters are those of :func:`read`. A delimited file holds exactly one annotation.
+    """
+    reading = Reading.of(task, kind=kind, **options)
+    if is_jams(source):
+        return open_objects(source).every(reading)
+    found = source_at(source, reading)
+    if not _is_jams_file(found):
+        return [found.open()]
+    return open_jams(found.path, reading.max_bytes, found.path).every(reading)
+
+
+def list_annotators(
+    path: str | os.PathLike[str], *, task: str | None = None, namespace: str | None = None
+) -> list[str]:
+    """Names of the annotators in a JAMS file for a task or namespace, in file order."""
+    return annotators_of(os.fspath(path), Reading.of(task=task, namespace=namespace), os.fspath(path))
+
+
+def _is_jams_file(source: Source) -> bool:
+    return isinstance(source, FileSource) and source.reading.format_of(source.path) == "jams"
+
+
+def _demand_valid(path: str, max_bytes: int) -> None:
+    problems = schema_problems(path, max_bytes)
+    if problems:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise InvalidAnnotationError(f"does not match its JAMS schema: {problems[0]}{more}", path=path)
