@@ -342,15 +342,15 @@ def combine_references(
     extras : dict of str to Sparse
         Over cells; seconds and counts are means over the annotators, scores over those that have the entry.
     """
-    single = len(cell) == count and bool((cell == np.arange(count)).all())
     pairs_per_cell = np.bincount(cell, minlength=count)
     extras = {name: _mean_extra(sparse, cell, pairs_per_cell) for name, sparse in scores.extras.items()}
     if how == "each":
         extras |= _each(measures, scores, cell, annotator)
-    if single:
-        return scores.score.copy(), scores.weight.copy(), extras
     score = np.full((count, len(measures)), np.nan)
     weight = np.zeros((count, len(measures)))
+    if pairs_per_cell.max(initial=0) <= 1:
+        score[cell], weight[cell] = scores.score, scores.weight
+        return score, weight, extras
     order = np.argsort(cell, kind="stable")
     starts = np.searchsorted(cell[order], np.arange(count))
     for one in np.flatnonzero(pairs_per_cell):
@@ -514,7 +514,8 @@ def _to_cells(
     score, weight, extras = combine_references(work.combine, scalars, scores, pairs.cell, pairs.annotator, count)
     score[~scored] = np.nan
     failures = [(int(pairs.cell[pair]), place) for pair, place in scores.broken]
-    extras |= mark_failed_metrics((one for one in failures if scored[one[0]]), tuple(map(str, work.measures)))
+    if failures:
+        extras |= mark_failed_metrics((one for one in failures if scored[one[0]]), tuple(map(str, work.measures)))
     for name, sparse in extras.items():
         kept = scored[sparse.index[:, 0]]
         extras[name] = replace(sparse, index=sparse.index[kept], value=sparse.value[kept])

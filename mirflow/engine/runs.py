@@ -438,7 +438,10 @@ def _demand_leave(jobs: Sequence[Job], writer: StoreWriter, prune: Prune, shown:
     """Report the cells to be removed from the store; removing many needs permission."""
     others = set(writer.groups()) - {job.plan.name for job in jobs}
     befores = [*(job.before for job in jobs), *map(writer.previous, sorted(others))]
-    removed = find_removal((before for before in befores if before is not None), [job.plan for job in jobs])
+    stored = [before for before in befores if before is not None]
+    if not stored:
+        return
+    removed = find_removal(stored, [job.plan for job in jobs])
     if not removed.cells:
         return
     message = f"{writer.path}: the run {removed}"

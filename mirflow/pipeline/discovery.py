@@ -19,7 +19,6 @@ from ..annotations.source import Source
 from ..errors import AnnotationError, MirflowError, MirflowWarning, UnknownNameError, suggest
 from ..readers.formats import WHOLE
 from ..readers.jams import annotators_of
-from ..readers.mirdata import MirdataDataset
 from ..readers.names import NAMED, Apart, ReferenceNames, call_alike, call_tracks, nearest_names
 from ..readers.options import Reading
 from ..readers.patterns import Match, Pattern, fill, is_folder
@@ -77,13 +76,12 @@ def is_table(side: Estimates, task: str) -> bool:
         return "track" in side.columns
 
 
-def is_lone(evaluation: Evaluation) -> bool:
+def is_lone(evaluation: Evaluation, tabular: Iterable[bool]) -> bool:
     """True if it has one track only: neither side's pattern has a placeholder for it, nor a file of many tracks."""
-    if evaluation.reference.mirdata is not None:
+    if evaluation.reference.mirdata is not None or any(tabular):
         return False
-    sides = evaluation.reference, evaluation.estimates
-    patterns = [Pattern(side.path) for side in sides if not is_table(side, evaluation.task)]
-    return len(patterns) == 2 and not any(pattern.is_pack or "track" in pattern.names for pattern in patterns)
+    patterns = Pattern(evaluation.reference.path), Pattern(evaluation.estimates.path)
+    return not any(pattern.is_pack or "track" in pattern.names for pattern in patterns)
 
 
 def find_matches(
@@ -185,6 +183,17 @@ class Discovery:
     # Systems with files that match the pattern of the estimates, including those not listed.
     known: set[str] = field(default_factory=set)
 
+    def __post_init__(self) -> None:
+        sides = (
+            (self.evaluation.reference, self.resolved.reference),
+            (self.evaluation.estimates, self.resolved.estimates),
+        )
+        both = [holds_tracks(side.path, reading) for side, reading in sides]
+        self.tabular = dict(zip(("reference", "estimates"), both, strict=True))
+        """Whether the files of a side hold many tracks each."""
+        self.lone = is_lone(self.evaluation, both)
+        """Whether there is one track only."""
+
     def warn(self, text: str, system: str = "") -> None:
         """Say now what concerns the scores of an evaluation, and keep it."""
         self.cautions.append(Caution(text, system))
@@ -230,7 +239,7 @@ def discover(
     found.systems = _choose_systems(found)
     if not (troubles or scored):
         _demand_common_tracks(found)
-    if not troubles:
+    if not troubles and resolved.reference.kind in NAMED and resolved.classes is None:
         _match_names(found)
     found.tracks = sorted({*found.references, *(track for _, track in found.estimates)})
     if evaluation.reference.combine is None and any(len(one) > 1 for one in found.references.values()):
@@ -325,7 +334,7 @@ def _find_side(found: Discovery, key: str, each_annotator: bool, tracks: Sequenc
     if slip:
         found.trouble((key, "path"), slip)
         return []
-    lone, tabular = is_lone(found.evaluation), holds_tracks(side.path, reading)
+    lone, tabular = found.lone, found.tabular[key]
     everything = find_matches(side, key, found.root, lone or tabular, found.troubles, found.confined)
     matches = _choose_files(found, key, pattern, everything)
     if pattern.is_readings:
@@ -348,6 +357,8 @@ def _find_side(found: Discovery, key: str, each_annotator: bool, tracks: Sequenc
 
 def _tracks_of_mirdata(found: Discovery, each_annotator: bool) -> tuple[list[Found], frozenset[str]]:
     """The references in a data set of mirdata, and its tracks that do not take part; metadata are kept."""
+    from ..readers.mirdata import MirdataDataset
+
     side = found.evaluation.reference
     assert side.mirdata is not None
     assert side.annotation is not None
@@ -717,10 +728,9 @@ def _match_names(found: Discovery) -> None:
 
     Undeclared classes are reported one by one, and some that differ may still earn credit.
     """
-    kind = found.resolved.reference.kind
-    if kind not in NAMED or found.resolved.classes is not None:
-        return
-    known = ReferenceNames(kind, {track: [one.source for one in own] for track, own in found.references.items()})
+    known = ReferenceNames(
+        found.resolved.reference.kind, {track: [one.source for one in own] for track, own in found.references.items()}
+    )
     by_system: dict[str, dict[str, Source]] = {}
     for (system, track), source in found.estimates.items():
         by_system.setdefault(system, {})[track] = source

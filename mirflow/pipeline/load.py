@@ -417,13 +417,15 @@ def _discover(
     troubles: list[Trouble] = []
     if isinstance(resolved, Resolved):
         found = discover(evaluation, resolved, root, open_pack, troubles, confined, scored)
-        if not troubles:
+        if not troubles and (resolved.reference.language or resolved.estimates.language):
             _set_languages(found, troubles)
         return troubles or found
-    for key, side in (("reference", evaluation.reference), ("estimates", evaluation.estimates)):
+    sides = {"reference": evaluation.reference, "estimates": evaluation.estimates}
+    tabular = {key: is_table(side, evaluation.task) for key, side in sides.items()}
+    lone = is_lone(evaluation, tabular.values())
+    for key, side in sides.items():
         if side.path:
-            trackless = is_lone(evaluation) or is_table(side, evaluation.task)
-            find_matches(side, key, root, trackless, troubles, confined)
+            find_matches(side, key, root, lone or tabular[key], troubles, confined)
     return [*resolved, *troubles]
 
 
@@ -559,7 +561,7 @@ def _shared_definition(evaluation: Evaluation, found: Discovery, plugins: Mappin
         evaluation.reference.combine or "",
         *([] if resolved.classes is None else [resolved.classes.digest]),
         *found.languages,
-        *(plugins.values() if _needs_plugins(resolved) else ()),
+        *(plugins.values() if plugins and _needs_plugins(resolved) else ()),
     )
 
 

@@ -41,7 +41,7 @@ from .layouts import (
     odd_velocities,
 )
 from .notation import in_harte
-from .options import KEYS, DelimitedOptions, Reading
+from .options import HARTE, KEYS, DelimitedOptions, Reading
 from .positions import select_beats
 from .ranks import order_names
 
@@ -184,7 +184,9 @@ def finish(annotation: Annotation, reading: Reading, name: str | Path) -> Annota
         return stack_levels([annotation])
     if "bar" in kind.columns:
         return select_beats(annotation, reading.selection, name)
-    return order_names(annotation, name) if kind.listed else in_harte(annotation, reading, name)
+    if kind.listed:
+        return order_names(annotation, name)
+    return annotation if reading.notation == HARTE else in_harte(annotation, reading, name)
 
 
 def demand_midi(annotation: Annotation, name: str | Path) -> None:

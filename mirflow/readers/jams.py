@@ -25,7 +25,7 @@ from .content import digest_of, file_stat, read_bytes
 from .lyrics import as_declared, columns_of, pieces_of
 from .namespaces import NAMESPACES, default_namespace, wanted_namespaces
 from .notation import in_harte
-from .options import MAX_BYTES, PITCHED, Reading
+from .options import HARTE, MAX_BYTES, PITCHED, Reading
 from .positions import select_beats
 
 if TYPE_CHECKING:
@@ -133,8 +133,10 @@ class JamsFile:
         annotation = self.observations[place]().annotation(reading.kind, choice.namespace, attrs)
         if reading.kind == "events":
             annotation = select_beats(annotation, reading.selection, self.name)
-        else:
-            annotation = as_declared(in_harte(annotation, reading, self.name), reading)
+        elif reading.kind == "text":
+            annotation = as_declared(annotation, reading)
+        elif reading.notation != HARTE:
+            annotation = in_harte(annotation, reading, self.name)
         return reading.with_labels(annotation)
 
     def select(self, reading: Reading, annotator: str | int | None = None) -> Annotation:
@@ -150,27 +152,29 @@ class JamsFile:
         what = reading.namespace or reading.task or reading.kind
         if not fitting:
             raise InvalidAnnotationError(describe_absent(self.choices, what), path=self.name)
-        held = ", ".join(str(self.choices[place]) for place in fitting)
         if isinstance(annotator, int):
             if not 0 <= annotator < len(fitting):
-                raise InvalidAnnotationError(f"holds no annotation number {annotator}; it holds {held}", path=self.name)
+                message = f"holds no annotation number {annotator}; it holds {self._list(fitting)}"
+                raise InvalidAnnotationError(message, path=self.name)
             return fitting[annotator]
         if annotator is not None:
-            known = [self.choices[place].annotator for place in fitting]
-            fitting = [place for place in fitting if self.choices[place].annotator == annotator]
+            every, known = fitting, [self.choices[place].annotator for place in fitting]
+            fitting = [place for place in every if self.choices[place].annotator == annotator]
             if not fitting:
                 together = "; to score all of them, write a pipeline with combine: each, mean or max"
                 message = f"has no annotator {annotator!r} for {what!r}; {suggest(annotator, known)}"
                 message += together if annotator == "all" else ""
                 stop = "" if message.endswith("?") else "."
-                raise InvalidAnnotationError(f"{message}{stop} It holds {held}", path=self.name)
+                raise InvalidAnnotationError(f"{message}{stop} It holds {self._list(every)}", path=self.name)
         if len(fitting) > 1:
             way = "a namespace" if annotator is not None else "an annotator or a namespace"
-            held = ", ".join(str(self.choices[place]) for place in fitting)
             raise InvalidAnnotationError(
-                f"holds {len(fitting)} annotations for {what!r}: {held}; choose {way}", path=self.name
+                f"holds {len(fitting)} annotations for {what!r}: {self._list(fitting)}; choose {way}", path=self.name
             )
         return fitting[0]
+
+    def _list(self, places: Sequence[int]) -> str:
+        return ", ".join(str(self.choices[place]) for place in places)
 
 
 @dataclass(frozen=True)

@@ -81,9 +81,7 @@ _NO_TIMES: Mapping[str, Column] = MappingProxyType({"start": np.zeros(0), "end":
 
 
 def as_declared(annotation: Annotation, reading: Reading) -> Annotation:
-    """Apply the declared language and normalization to text; other annotations are unchanged."""
-    if annotation.kind != "text":
-        return annotation
+    """Apply the declared language and normalization to text."""
     if reading.normalize is not None:
         if "line" in annotation.columns:
             path = annotation.attrs.get("source")

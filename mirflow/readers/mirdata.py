@@ -23,7 +23,7 @@ from ..theory.pitch import to_hertz
 from .content import digest_of, file_stat, mix_stats
 from .lyrics import as_declared, columns_of, pieces_of
 from .notation import in_harte
-from .options import Reading
+from .options import HARTE, Reading
 from .positions import select_beats
 
 Entry = str | int | float | bool | None
@@ -94,7 +94,11 @@ def convert(value: Any, reading: Reading, annotator: str | int | None = None) ->
         annotation = _select_beats(annotation, value.position_unit, reading)
     elif annotation.kind == "events":
         annotation = select_beats(annotation, reading.selection, names[0])
-    return reading.with_labels(as_declared(in_harte(annotation, reading, names[0]), reading))
+    if annotation.kind == "text":
+        annotation = as_declared(annotation, reading)
+    elif reading.notation != HARTE:
+        annotation = in_harte(annotation, reading, names[0])
+    return reading.with_labels(annotation)
 
 
 def _choose_annotator(value: Any, annotator: str | int | None) -> Any:

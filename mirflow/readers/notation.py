@@ -13,7 +13,7 @@ from .options import Reading
 
 
 def in_harte(annotation: Annotation, reading: Reading, name: str | Path) -> Annotation:
-    """Translate chord symbols to Harte's syntax, if the reading declares another notation.
+    """Translate chord symbols in the notation that the reading declares to Harte's syntax.
 
     Examples
     --------
@@ -22,7 +22,7 @@ def in_harte(annotation: Annotation, reading: Reading, name: str | Path) -> Anno
     >>> in_harte(found, Reading.of("chord", notation="leadsheet"), "a.txt").labels
     ['A:min7']
     """
-    if reading.notation != "leadsheet" or annotation.labels is None:
+    if annotation.labels is None:
         return annotation
     translated: dict[str, str] = {}
     for item, label in enumerate(annotation.labels):

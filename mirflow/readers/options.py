@@ -42,6 +42,7 @@ Last = Literal["end", "keep"]
 Decimal = Literal[".", ","]
 Exclude = Literal["self", "none"]
 Notation = Literal["harte", "leadsheet"]
+HARTE: Notation = "harte"
 Normalize = Literal["jam_alt"]
 AUTO = "auto"
 _LAST = (math.inf, math.inf)
@@ -233,7 +234,7 @@ class DelimitedOptions(_Signed):
     )
 
     def __post_init__(self) -> None:
-        if not is_encoding(self.encoding):
+        if self.encoding != "utf-8" and not is_encoding(self.encoding):
             raise AnnotationError(f"unknown encoding {self.encoding!r}: use one such as utf-8 or latin-1")
         unit = f"invalid time_unit {self.time_unit!r}"
         if self.delimiter is not None and len(self.delimiter) != 1 and self.delimiter not in _DELIMITERS:
