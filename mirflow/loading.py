@@ -71,7 +71,7 @@ def load(
     validate: bool = False,
     **options: Any,
 ) -> xr.Dataset | list[xr.Dataset]:
-    """One annotation as a labelled dataset.
+    """Read one annotation as a labelled dataset.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def _labelled(annotation: Annotation, task: str | None) -> xr.Dataset:
 
 
 def annotation(task: str, *values: object, **columns: object) -> xr.Dataset:
-    """One annotation from arrays, as the labelled dataset that `load` makes of a file.
+    """Make the labelled dataset of one annotation from arrays.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def annotation(task: str, *values: object, **columns: object) -> xr.Dataset:
 
 
 def collection(task: str, annotations: TracksLike) -> Collection:
-    """The annotations of many tracks in memory as one ragged collection.
+    """Join the annotations of many tracks in memory into one ragged collection.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def load_collection(
     block: int = BLOCK,
     **options: Any,
 ) -> Collection | LazyCollection:
-    """The annotations of many tracks as one ragged collection.
+    """Read the annotations of many tracks as one ragged collection.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def load_collection(
 
 
 def _read(collection: LazyCollection) -> Collection:
-    """A collection read now; if that fails, the error lists everything that is wrong with any of its files."""
+    """Read a collection now; if that fails, the error lists the problems of all its files."""
     try:
         return collection.compute(scheduler="synchronous")
     except AnnotationError as first:
@@ -292,7 +292,7 @@ def _read(collection: LazyCollection) -> Collection:
 
 
 def _sources(pattern: PathLike, reading: Reading, annotator: str | int | None) -> dict[str, Source]:
-    """The sources that a pattern finds, by track."""
+    """Find the sources that match a pattern, by track."""
     text = Path(pattern).as_posix()
     matcher = Pattern(text.lstrip("/"))
     root = "/" if text.startswith("/") else "."
@@ -327,7 +327,7 @@ def from_mirdata(
     lazy: bool = False,
     block: int = BLOCK,
 ) -> Collection | LazyCollection:
-    """The annotations of a data set of mirdata as one ragged collection; nothing is downloaded.
+    """Read the annotations of a data set of mirdata as one ragged collection, without downloads.
 
     Parameters
     ----------
@@ -391,7 +391,7 @@ def from_mirdata(
 
 
 def _task_of(dataset: MirdataDataset, tracks: Sequence[str], annotation: str) -> str:
-    """The usual task of the annotation, by that of the first track that can be read."""
+    """Infer the task of the annotation from the first track that can be read."""
     problems = []
     for source in dataset.sources(tracks, annotation, Reading.of("beat")).values():
         try:
@@ -408,7 +408,7 @@ def _task_of(dataset: MirdataDataset, tracks: Sequence[str], annotation: str) ->
 
 
 def _column(values: Sequence[str | int | float | None]) -> Column:
-    """Metadata of tracks as an array; of several types as text, a missing value as NaN or empty text."""
+    """Convert metadata of tracks to an array; several types become text, missing values NaN or empty text."""
     present = [value for value in values if value is not None]
     if any(isinstance(value, str) for value in present) or any(isinstance(one, bool) for one in present):
         if len(present) == len(values) and all(isinstance(value, bool) for value in present):
@@ -428,7 +428,7 @@ def pack(
     overwrite: bool = False,
     **options: Any,
 ) -> int:
-    """Write the annotations that a pattern finds as one pack, which is read many times faster than the files.
+    """Write the annotations that match a pattern as one pack, which is read many times faster than the files.
 
     Parameters
     ----------

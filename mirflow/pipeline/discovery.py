@@ -77,7 +77,7 @@ def is_table(side: Estimates, task: str) -> bool:
 
 
 def is_lone(evaluation: Evaluation, tabular: Iterable[bool]) -> bool:
-    """True if it has one track only: neither side's pattern has a placeholder for it, nor a file of many tracks."""
+    """True if an evaluation has a single track: neither side has a placeholder for it or a file of many tracks."""
     if evaluation.reference.mirdata is not None or any(tabular):
         return False
     patterns = Pattern(evaluation.reference.path), Pattern(evaluation.estimates.path)
@@ -87,7 +87,7 @@ def is_lone(evaluation: Evaluation, tabular: Iterable[bool]) -> bool:
 def find_matches(
     side: Estimates, key: str, root: str, trackless: bool, troubles: list[Trouble], confined: bool = False
 ) -> list[Match]:
-    """Find the files of one side's pattern; if there are none, the reason is added to `troubles`.
+    """Find the files of one side's pattern, or add the reason to `troubles` if there are none.
 
     A pattern without ``{track}`` is one that finds nothing, unless it may be `trackless`. What leads out of the root is
     refused where files are `confined` to it.
@@ -161,7 +161,7 @@ class Discovery:
     root: str
     open_pack: OpenPack | None
     troubles: list[Trouble]
-    """What is wrong is added."""
+    """Problems, which are added."""
     confined: bool = False
     """Whether files outside of the root are refused."""
     scored: bool = False
@@ -174,7 +174,7 @@ class Discovery:
     system_meta: dict[str, dict[str, str]] = field(default_factory=dict)
     """Values of other placeholders, by track or system; and metadata of data sets of mirdata."""
     cautions: list[Caution] = field(default_factory=list)
-    """What was warned of."""
+    """Warnings so far."""
     # Languages of the tracks' lyrics, of each side that takes them from metadata.
     languages: list[str] = field(default_factory=list)
     # Names of the reference's files, by path; and one of them for each system whose files they seem to be.
@@ -195,13 +195,13 @@ class Discovery:
         """Whether there is one track only."""
 
     def warn(self, text: str, system: str = "") -> None:
-        """Say now what concerns the scores of an evaluation, and keep it."""
+        """Warn about the scores of an evaluation, and keep the warning."""
         self.cautions.append(Caution(text, system))
         if not self.scored:
             warnings.warn(f"{self.evaluation.name}: {text}", MirflowWarning, stacklevel=3)
 
     def trouble(self, place: Sequence[str], message: str) -> None:
-        """Add what is wrong at a place within the evaluation."""
+        """Add a problem at a place within the evaluation."""
         self.troubles.append((tuple(place), message))
 
 
@@ -214,7 +214,7 @@ def discover(
     confined: bool = False,
     scored: bool = False,
 ) -> Discovery:
-    """The tracks, systems, references and estimates of an evaluation; problems are added to `troubles`."""
+    """Find the tracks, systems, references and estimates of an evaluation; add problems to `troubles`."""
     found = Discovery(evaluation, resolved, root, open_pack, troubles, confined, scored)
     by_system = evaluation.estimates.annotator == "{system}"
     each, left_out = evaluation.reference.annotator in ("all", "{annotator}"), frozenset[str]()
@@ -255,7 +255,7 @@ def find_references(
     troubles: list[Trouble],
     folders: set[str] | None = None,
 ) -> list[dict[str, str]]:
-    """The values of the placeholders of every reference of an evaluation, such as its track, without any estimates.
+    """Return the values of the placeholders of every reference of an evaluation, without looking for estimates.
 
     What is wrong is added to `troubles`, and to `folders` those in which the references are, links followed.
     """
@@ -299,13 +299,13 @@ def find_estimates(
 
 
 def language_column(reading: Reading) -> str:
-    """The column of the tracks' metadata that has the language of their lyrics; empty: it is in none."""
+    """Return the column of the tracks' metadata that has the language of their lyrics; empty if none has."""
     text = (reading.language or "").strip()
     return text[1:-1] if text.startswith("{") and text.endswith("}") else ""
 
 
 def in_language(source: Source, language: str | None) -> Source:
-    """A file of lyrics of which the language is known."""
+    """Give a file of lyrics its language."""
     if not isinstance(source, FileSource):
         return source
     return replace(source, reading=replace(source.reading, language=language))
@@ -326,7 +326,7 @@ def _follows(found: Sequence[Found], name: str, key: str) -> bool:
 
 
 def _find_side(found: Discovery, key: str, each_annotator: bool, tracks: Sequence[str] | None = None) -> list[Found]:
-    """Everything that one side's pattern finds; `tracks` are those that the other side has."""
+    """Find everything that matches one side's pattern; `tracks` are those of the other side."""
     side: Estimates = getattr(found.evaluation, key)
     reading: Reading = getattr(found.resolved, key)
     pattern = Pattern(side.path)
@@ -356,7 +356,7 @@ def _find_side(found: Discovery, key: str, each_annotator: bool, tracks: Sequenc
 
 
 def _tracks_of_mirdata(found: Discovery, each_annotator: bool) -> tuple[list[Found], frozenset[str]]:
-    """The references in a data set of mirdata, and its tracks that do not take part; metadata are kept."""
+    """Find the references in a data set of mirdata, and the tracks that are left out; keep the metadata."""
     from ..readers.mirdata import MirdataDataset
 
     side = found.evaluation.reference
@@ -387,7 +387,7 @@ def _tracks_of_mirdata(found: Discovery, each_annotator: bool) -> tuple[list[Fou
 
 
 def _choose_files(found: Discovery, key: str, pattern: Pattern, matches: Sequence[Match]) -> Sequence[Match]:
-    """The matches of one side that count: of the reference all, of the estimates those of systems that take part.
+    """Select the matches of one side: all of the reference, and those of the listed systems of the estimates.
 
     What is a file of the reference is no estimate, unless the evaluation means the same files on both sides: because
     annotators are distinguished, in the path or in the file.
@@ -416,14 +416,14 @@ def _choose_files(found: Discovery, key: str, pattern: Pattern, matches: Sequenc
 
 
 def _plain(path: str) -> str:
-    """A path without detours, so that two ways to one file compare equal."""
+    """Normalise a path, so that two ways to one file compare equal."""
     return os.path.normpath(path) if "/." in path or "//" in path else path
 
 
 def _rows_of_tables(
     found: Discovery, matches: Sequence[Match], key: str, reading: Reading, tracks: Sequence[str] | None
 ) -> list[Found]:
-    """One source for each annotation in files of many tracks.
+    """Make a source for each annotation in files of many tracks.
 
     A file that cannot be opened is about `tracks`, and fails where it is scored. Without tracks it is a trouble, as it
     is where a column of the file says which system a row is of.
@@ -469,7 +469,7 @@ def _rows_of_tables(
 
 
 def _open_table(match: Match, reading: Reading, tracks: Sequence[str] | None) -> list[TableSource]:
-    """One source for each annotation in a file; of a whole matrix for those that the other side has under any name."""
+    """Open a source for each annotation in a file; of a whole matrix only for tracks of the other side."""
     if tracks is None or reading.format_of(match.path) not in WHOLE:
         return spread_table(match, reading)
     keys, asked = open_table(match.path, reading, match.name).keys, set(tracks)
@@ -478,7 +478,7 @@ def _open_table(match: Match, reading: Reading, tracks: Sequence[str] | None) ->
 
 
 def _called(sources: Sequence[TableSource], tracks: Sequence[str], name: str) -> dict[RowKey, str]:
-    """The reference's name of the track of each source: systems that share a file may name tracks differently."""
+    """Map each source to the reference's name of its track: systems in one file may name tracks differently."""
     by_list: dict[tuple[str, str], list[str]] = defaultdict(list)
     for source in sources:
         by_list[source.key.system, source.key.annotator].append(source.key.track)
@@ -508,7 +508,7 @@ def _packed(found: Discovery, pattern: Pattern, matches: Sequence[Match], key: s
 
 
 def _kept(found: Discovery, pattern: Pattern, matches: Sequence[Match], key: str, reading: Reading) -> list[Found]:
-    """The sources and problems that files of readings hold, as if they had just been found."""
+    """Return the sources, and add the problems, of files of readings."""
     sources: list[Found] = []
     for match in matches:
         try:
@@ -527,7 +527,7 @@ def _kept(found: Discovery, pattern: Pattern, matches: Sequence[Match], key: str
 
 
 def _annotated(matches: Sequence[Match], names: Sequence[str], reading: Reading) -> list[Found]:
-    """One source for each annotator of each file; a file that cannot be read stays one, to fail when it is scored."""
+    """Make a source for each annotator of each file; an unreadable file remains one, and fails when it is scored."""
     listed: dict[Match, Sequence[str]] = {}
     unread: list[Match] = []
     for match in matches:
@@ -593,7 +593,7 @@ def _place_estimates(found: Discovery, estimates: Sequence[Found], shared: Seque
 
 
 def _choose_systems(found: Discovery) -> list[str]:
-    """The systems to score: those that the file names, in its order, or all that were found.
+    """Return the systems to score: those that the file lists, in its order, or all that were found.
 
     What was found of others is left out.
     """
@@ -633,7 +633,7 @@ def _choose_systems(found: Discovery) -> list[str]:
 
 
 def _with_runs(found: Discovery, listed: Iterable[str], present: Sequence[str]) -> list[str]:
-    """The listed systems, with all runs in place of a system that has some."""
+    """Replace listed systems that have runs by these."""
     runs: dict[str, list[str]] = defaultdict(list)
     for name in present:
         if RUN in found.system_meta.get(name, {}):
@@ -642,7 +642,7 @@ def _with_runs(found: Discovery, listed: Iterable[str], present: Sequence[str]) 
 
 
 def _empty_folders(found: Discovery, present: Sequence[str]) -> list[str]:
-    """Names in the place of a system of which nothing is `present`: the folders are empty, or hold other files.
+    """Return the names in the place of a system without any estimate: empty folders, or folders of other files.
 
     Where that place is the root itself, anything may be beside the systems: there only what is empty is meant.
     """
@@ -665,7 +665,7 @@ def _empty_folders(found: Discovery, present: Sequence[str]) -> list[str]:
 
 
 def _places(found: Discovery, system: str) -> Iterator[Path]:
-    """Paths in the place of a system in the pattern of the estimates; ``*``: of any."""
+    """Yield the paths in the place of a system in the pattern of the estimates; ``*``: of any."""
     steps, last = _steps_to_system(found)
     if last is None:
         return iter(())
@@ -680,13 +680,13 @@ def _places(found: Discovery, system: str) -> Iterator[Path]:
 
 
 def _steps_to_system(found: Discovery) -> tuple[list[str], int | None]:
-    """The steps of the estimates' pattern, and the first with the placeholder of the system."""
+    """Split the estimates' pattern into steps, and find the first with the placeholder of the system."""
     steps = found.evaluation.estimates.path.split("/")
     return steps, next((place for place, step in enumerate(steps) if f"{{{SYSTEM}" in step), None)
 
 
 def _demand_common_tracks(found: Discovery) -> None:
-    """Refuse an evaluation none of whose estimates has a reference; say which systems have none of these."""
+    """Refuse an evaluation if no estimate has a reference; warn of systems without any."""
     own: dict[str, list[str]] = {}
     for system, track in found.estimates:
         own.setdefault(system, []).append(track)
@@ -703,7 +703,7 @@ def _demand_common_tracks(found: Discovery) -> None:
 
 
 def _remedy(evaluation: Evaluation, apart: Apart) -> str:
-    """Remedy in the pipeline for names that do not match."""
+    """Suggest a remedy for names that do not match."""
     if evaluation.reference.mirdata is not None:
         return f"call the estimates by the ids of mirdata's tracks, as {apart.reference!r}"
     written = []
@@ -724,7 +724,7 @@ def _remedy(evaluation: Evaluation, apart: Apart) -> str:
 
 
 def _match_names(found: Discovery) -> None:
-    """Call the items of lists as the reference does where nothing would match else; say which systems have none of it.
+    """Rename the items of lists as in the reference if none matches otherwise; warn of systems that match nothing.
 
     Undeclared classes are reported one by one, and some that differ may still earn credit.
     """
@@ -742,5 +742,5 @@ def _match_names(found: Discovery) -> None:
 
 
 def absolute(folder: str) -> str:
-    """A folder's absolute path with unresolved links, so that messages show familiar names."""
+    """Return a folder's absolute path with unresolved links, so that messages show familiar names."""
     return os.path.abspath(os.path.expanduser(folder))  # noqa: PTH100, PTH111 - Path.resolve would follow links

@@ -1,4 +1,4 @@
-"""YAML as plain values with the line of each, and what is wrong with the form of a file, in its own words."""
+"""Read YAML as plain values with the line of each, and describe problems of the form of a file."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ class Document:
     lines: dict[Place, int] = field(default_factory=dict)
     """Line of each key or item, counted from 1."""
     problems: list[Problem] = field(default_factory=list)
-    """What is wrong with it as YAML."""
+    """Problems of its YAML."""
     text: str = ""
     """The file's text."""
 
     def problem(self, place: Place, message: str) -> Problem:
-        """A problem at a place, with its line where that is known."""
+        """Make a problem at a place, with its line if that is known."""
         line = next((self.lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in self.lines), None)
         return Problem(show_place(place), message if line is None else f"{message} (line {line})")
 
 
 def show_place(place: Place) -> str:
-    """A place as people write it.
+    """Write a place such as ``evaluations[0].task``.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def show_place(place: Place) -> str:
 
 
 def read_document(path: str | Path) -> Document:
-    """The contents of a YAML file; whatever is wrong with it is among the problems."""
+    """Read a YAML file; everything that is wrong with it is among the problems."""
     try:
         data, size = read_within(path, MAX_BYTES)
     except UnreadableError as error:
@@ -196,11 +196,11 @@ def _not_yaml(error: yaml.MarkedYAMLError, text: str) -> Problem:
 
 
 class _ExplodedError(Exception):
-    """A small document has too many values."""
+    """A small document expands to too many values."""
 
 
 class _Loader(yaml.SafeLoader):
-    """Stops at a document of too many values, of which a megabyte would take half a minute."""
+    """Composes documents up to a number of values; a megabyte of more would take half a minute."""
 
     def __init__(self, stream: str) -> None:
         super().__init__(stream)
@@ -216,7 +216,7 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Builder:
-    """Plain values from the nodes of a document."""
+    """Convert the nodes of a document to plain values."""
 
     def __init__(self, document: Document, environment: Mapping[str, str] | None, foreign: bool) -> None:
         self.document = document
@@ -226,7 +226,7 @@ class _Builder:
         self.count = 0
 
     def build(self, node: yaml.Node, place: Place) -> Any:
-        """The value of a node."""
+        """Return the value of a node."""
         self.count += 1
         if self.count > MAX_VALUES:
             raise _ExplodedError(f"expands to more than {MAX_VALUES} values: do its aliases multiply?")
@@ -307,7 +307,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def validate(document: Document, model: type[Model], needs: str) -> tuple[Model | None, list[Problem]]:
-    """The model of a document, if it has the right form, and all that is wrong with it; `needs` are its keys."""
+    """Return the model of a document if its form is valid, and all its problems; `needs` are its keys."""
     problems = list(document.problems)
     if not isinstance(document.data, Mapping):
         return None, problems or [Problem("", f"is empty: expected {needs}")]
@@ -318,12 +318,12 @@ def validate(document: Document, model: type[Model], needs: str) -> tuple[Model 
 
 
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """The JSON Schema of files, for editors."""
+    """Return the JSON Schema of files, for editors."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **model.model_json_schema()}
 
 
 def form_problems(error: ValidationError, document: Document, model: type[BaseModel]) -> list[Problem]:
-    """Problems found by pydantic, in the terms of the file; a misspelt key counts once, not also as missing."""
+    """Translate the errors of pydantic; a misspelt key counts once, and not as missing, too."""
     found = error.errors(include_url=False)
     misspelt: set[Place] = set()
     problems = []
@@ -347,7 +347,7 @@ def form_problems(error: ValidationError, document: Document, model: type[BaseMo
 
 
 def _place_of(key: str, model: type[BaseModel]) -> str:
-    """The right place of a misplaced key, in words; empty if it has none near the top of a file."""
+    """Describe the right place of a misplaced key; empty if it has none near the top of a file."""
     if key in model.model_fields:
         return "the file itself"
     inner = ((name, _model_in(field.annotation)) for name, field in model.model_fields.items())
@@ -355,7 +355,7 @@ def _place_of(key: str, model: type[BaseModel]) -> str:
 
 
 def _model_at(place: Place, model: type[BaseModel]) -> type[BaseModel]:
-    """The model at a place: keys lead on to it, positions and names that people chose do not."""
+    """Return the model at a place, to which keys lead, but not positions and chosen names."""
     for step in place:
         field = model.model_fields.get(step) if isinstance(step, str) else None
         model = (field and _model_in(field.annotation)) or model
@@ -363,7 +363,7 @@ def _model_at(place: Place, model: type[BaseModel]) -> type[BaseModel]:
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The first model in a type such as ``list[Evaluation]`` or ``Tracks | None``."""
+    """Return the first model in a type such as ``list[Evaluation]`` or ``Tracks | None``."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next(filter(None, map(_model_in, get_args(annotation))), None)

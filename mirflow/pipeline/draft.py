@@ -105,7 +105,7 @@ class _Series:
     listed: bool = False
     """Whether the pipeline has to list the systems."""
     notes: list[str] = field(default_factory=list)
-    """What is uncertain."""
+    """Uncertainties."""
 
     @property
     def tracks(self) -> dict[str, None]:
@@ -174,7 +174,7 @@ def draft_pipeline(
 
 
 def _unrecognised(root: Path, files: Sequence[_FoundFile], side: str, names: str) -> AnnotationError:
-    """The error about a side without annotations: it has no files, or no task reads them."""
+    """Make the error about a side without annotations: it has no files, or no task reads them."""
     option = "--reference" if side == "reference" else "--estimates"
     if not files:
         return AnnotationError(f"no {side}s found: name their folder or files {names}, or pass {option}", path=root)
@@ -190,7 +190,7 @@ def _unrecognised(root: Path, files: Sequence[_FoundFile], side: str, names: str
 
 
 def _list_files(root: Path) -> Iterator[_FoundFile]:
-    """Annotation files below a folder, sorted, without hidden ones and those of stores."""
+    """List the annotation files below a folder, sorted, without hidden ones and those of stores."""
     for place, folders, names in os.walk(root):
         folders[:] = sorted(one for one in folders if not one.startswith((".", "_")) and not one.endswith(".zarr"))
         inner = Path(place).relative_to(root).parts
@@ -201,7 +201,7 @@ def _list_files(root: Path) -> Iterator[_FoundFile]:
 
 
 def _side(file: _FoundFile, sides: Mapping[str, Collection[str]]) -> str:
-    """The side of a file by the outermost folder that names one, else by its name; empty if nothing does."""
+    """Return the side of a file by the outermost folder that names one, else by its name; empty if unknown."""
     for part in file.parts[:-1]:
         for side, words in sides.items():
             if _is_word(part, words):
@@ -214,7 +214,7 @@ def _is_word(name: str, words: Collection[str]) -> bool:
 
 
 def _place(file: _FoundFile, words: Collection[str]) -> int:
-    """The place of the outermost folder that names a side; 0 if none does."""
+    """Return the position of the outermost folder that names a side; 0 if none does."""
     return next((place for place, part in enumerate(file.parts[:-1]) if _is_word(part, words)), 0)
 
 
@@ -225,7 +225,7 @@ def _series(
     side: str,
     beside: Collection[tuple[str, ...]] = (),
 ) -> list[_Series]:
-    """Files of one side in series, each with its pattern; those in folders `beside` others apart."""
+    """Group the files of one side into series, each with its pattern; separate those in folders `beside` others."""
     made = []
     for (fixed, *_), own in _shapes(files, words, beside).items():
         parent = fixed if beside else fixed[:-1]
@@ -238,7 +238,7 @@ def _series(
 def _nested(
     references: Sequence[_FoundFile], estimates: Sequence[_FoundFile], sides: Mapping[str, Collection[str]]
 ) -> Iterator[tuple[_Series, _Series]]:
-    """Both sides where files lie in folders of the same names, such as those of artists and albums.
+    """Find both sides if their files are in folders of the same names, such as those of artists and albums.
 
     Such folders are parts of the names of tracks. Above them estimates may have folders of systems and of runs.
     """
@@ -268,7 +268,7 @@ def _nested(
 def _shapes(
     files: Iterable[_FoundFile], words: Collection[str], beside: Collection[tuple[str, ...]] = ()
 ) -> dict[tuple[tuple[str, ...], int, str], list[_FoundFile]]:
-    """Files by the folders down to the one that names their side (or is `beside`), the number of folders and suffix."""
+    """Group files by the folders down to the one that names their side (or is `beside`), their depth and suffix."""
     shapes: dict[tuple[tuple[str, ...], int, str], list[_FoundFile]] = {}
     for file in files:
         if beside:
@@ -287,7 +287,7 @@ def _demand_parts(
     folders: set[tuple[str, ...]],
     others: set[tuple[str, ...]],
 ) -> None:
-    """Refuse folders that may as well be annotators on the one side and systems on the other."""
+    """Refuse folders that could also be annotators on one side and systems on the other."""
     counts = Counter(file.parts[-1] for file in references)
     if len(varying) == 1 and folders != others and 2 * sum(count > 1 for count in counts.values()) > len(counts):
         names = ", ".join(sorted("/".join(one) for one in folders & others)[:3])
@@ -333,7 +333,7 @@ def _nested_pair(
 
 
 def _patterns(files: Sequence[_FoundFile], fixed: int, words: Collection[str], side: str) -> Iterator[_Series]:
-    """The patterns of files with equally many folders, of which the first ones are the same."""
+    """Find the patterns of files of equal depth whose first folders are the same."""
     levels = [{file.parts[place] for file in files} for place in range(fixed, len(files[0].parts) - 1)]
     varying = [fixed + place for place, names in enumerate(levels) if len(names) > 1]
     kinds = [place for place in varying if all(_hint(file.parts[place]) for file in files)]
@@ -353,7 +353,7 @@ def _patterns(files: Sequence[_FoundFile], fixed: int, words: Collection[str], s
 
 
 def _of_systems(files: Sequence[_FoundFile], varying: Sequence[int]) -> _Series:
-    """Estimates in folders that vary: of systems, or of tracks with a file for each system."""
+    """Find estimates in folders that vary: of systems, or of tracks with a file for each system."""
     place = varying[0]
     by_folder: dict[str, set[str]] = {}
     for file in files:
@@ -377,7 +377,7 @@ def _of_systems(files: Sequence[_FoundFile], varying: Sequence[int]) -> _Series:
 
 
 def _pattern(file: _FoundFile, placeholders: Mapping[int, str]) -> str:
-    """The path of a file with placeholders for some of its parts."""
+    """Return the path of a file with placeholders for some of its parts."""
     parts = list(file.parts)
     for place, text in placeholders.items():
         parts[place] = text
@@ -385,7 +385,7 @@ def _pattern(file: _FoundFile, placeholders: Mapping[int, str]) -> str:
 
 
 def _of_references(files: Sequence[_FoundFile], varying: Sequence[int]) -> Iterator[_Series]:
-    """References in folders that vary: of annotators, of tracks, or of parts of a collection."""
+    """Find references in folders that vary: of annotators, of tracks, or of parts of a collection."""
     if not varying:
         yield _Series(_pattern(files[0], {-1: "{track}"}), {("", file.parts[-1]): file for file in files})
         return
@@ -412,7 +412,7 @@ def _of_references(files: Sequence[_FoundFile], varying: Sequence[int]) -> Itera
 
 
 def _split_mark(stem: str, words: Collection[str]) -> tuple[str, str] | None:
-    """The text around the name of a track where a word at the start or the end of a file's name tells its side.
+    """Find the text around the name of a track if a word at the start or end of file names is that of a side.
 
     Examples
     --------
@@ -447,7 +447,7 @@ def _marked(files: Sequence[_FoundFile], varying: Sequence[int], words: Collecti
 
 
 def _hint(name: str) -> str:
-    """The task that the name of a folder tells; empty if it does not."""
+    """Return the task that the name of a folder suggests; empty if none."""
     for word in re.split(r"[^a-z0-9]+", name.lower()):
         if word and (word in _HINTS or word.removesuffix("s") in _HINTS):
             return _HINTS.get(word) or _HINTS[word.removesuffix("s")]
@@ -455,7 +455,7 @@ def _hint(name: str) -> str:
 
 
 def _tasks_of(series: _Series, root: Path) -> tuple[str, ...]:
-    """The tasks that the files of a series may be for, the likeliest first; notes are added where it is unclear."""
+    """Return the possible tasks of the files of a series, the likeliest first; add notes if it is unclear."""
     sample = list(series.files.values())[:: max(1, len(series.files) // _SAMPLE)][:_SAMPLE]
     votes = Counter(task for file in sample for task in _guess(file.path(root), file.suffix.lower()))
     likely = tuple(task for task, count in votes.most_common() if 2 * count >= len(sample))
@@ -466,7 +466,7 @@ def _tasks_of(series: _Series, root: Path) -> tuple[str, ...]:
 
 
 def _guess(path: Path, suffix: str) -> tuple[str, ...]:
-    """The tasks that a file may be for."""
+    """Return the possible tasks of a file."""
     if suffix in _BY_SUFFIX:
         return (_BY_SUFFIX[suffix],)
     try:
@@ -493,7 +493,7 @@ def _reads(path: Path, task: str) -> bool:
 
 
 def _merge(series: Sequence[_Series]) -> list[_Series]:
-    """Series of one pattern and task whose formats differ, as one."""
+    """Merge series of one pattern and task whose formats differ."""
     merged: dict[tuple[str, str], _Series] = {}
     for one in series:
         key = one.pattern, one.tasks[0]
@@ -505,7 +505,7 @@ def _merge(series: Sequence[_Series]) -> list[_Series]:
 
 
 def _pairs(references: Sequence[_Series], estimates: Sequence[_Series]) -> Iterator[tuple[_Series, _Series, str]]:
-    """Each series of estimates with the series of references that has most of its tracks for a task of both."""
+    """Pair each series of estimates with the series of references that has most of its tracks for a common task."""
     for one in estimates:
         best: tuple[int, int, _Series, _Series, str] | None = None
         fitting: dict[str, int] = {}
@@ -554,7 +554,7 @@ def _within(series: _Series, around: tuple[str, str] | None) -> _Series:
 
 
 def _write(root: Path, pairs: Sequence[tuple[_Series, _Series, str]], files: Sequence[_FoundFile], place: Path) -> str:
-    """The text of the pipeline, with what planning it says as comments."""
+    """Write the text of the pipeline, with messages of its planning as comments."""
     taken: Counter[str] = Counter()
     entries: list[str] = []
     runs = False
@@ -586,7 +586,7 @@ def _write(root: Path, pairs: Sequence[tuple[_Series, _Series, str]], files: Seq
 
 
 def _entry(root: Path, reference: _Series, estimates: _Series, task: str, name: str) -> tuple[list[str], bool]:
-    """The lines of one evaluation, and whether it can be run; else they are comments."""
+    """Write the lines of one evaluation, as comments if it cannot be run."""
     lines = [f"  - task: {task}"]
     if name != task:
         lines.append(f"    name: {name}")
@@ -614,7 +614,7 @@ def _entry(root: Path, reference: _Series, estimates: _Series, task: str, name: 
 
 
 def _against_itself(references: _Series, root: Path, task: str) -> str:
-    """The problem of references that score badly against themselves, or against other annotators of the same tracks."""
+    """Describe references that score badly against themselves, or against other annotators of the same tracks."""
     by_track: dict[str, list[Path]] = {}
     for (_, track), file in references.files.items():
         by_track.setdefault(track, []).append(file.path(root))
@@ -646,7 +646,7 @@ def _against_itself(references: _Series, root: Path, task: str) -> str:
 
 
 def _findings(root: Path, entry: str) -> tuple[list[str], bool]:
-    """Comments with what a run of one evaluation finds, or with its problems; and whether it can be run."""
+    """Write comments with the files that a run of one evaluation finds, or its problems; and whether it can be run."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MirflowWarning)
         try:
@@ -661,7 +661,7 @@ def _findings(root: Path, entry: str) -> tuple[list[str], bool]:
 
 
 def _metadata(root: Path, tracks: Iterable[str]) -> str:
-    """The value of the key `tracks` for a table of the tracks in the folder, or in one in it; empty: there is none."""
+    """Return the value of the key `tracks` for a table in the folder or a folder in it; empty if there is none."""
     wanted = set(tracks)
     for path in sorted((*root.glob("*.csv"), *root.glob("*/*.csv"))):
         try:
@@ -678,6 +678,6 @@ def _metadata(root: Path, tracks: Iterable[str]) -> str:
 
 
 def _scalar(text: str) -> str:
-    """A text as YAML, quoted if necessary, also within braces."""
+    """Write a text as YAML, quoted if necessary."""
     plain = re.fullmatch(r"[A-Za-z_][\w./-]*", text) and text.lower() not in _WORDS
     return text if plain else json.dumps(text, ensure_ascii=False)

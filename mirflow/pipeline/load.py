@@ -1,4 +1,4 @@
-"""From a pipeline file to plans, with the metadata of tracks and systems: everything that is wrong in one error."""
+"""Load pipeline files into plans, with the metadata of tracks and systems; one error lists all problems."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class MetadataError(ValueError):
 
 
 def column_name(name: str) -> str:
-    """A column's name in a store: letters, digits and underscores, and none of the store's own names in any case.
+    """Return a column's name in a store: letters, digits and underscores, and no name of the store's own variables.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def column_name(name: str) -> str:
 
 
 def typed(texts: Sequence[str]) -> tuple[Entry, ...]:
-    """A column of texts as whole numbers, numbers, or text; empty ones as None. Leading zeros make text of it.
+    """Convert a column of texts to whole numbers, numbers, or text; empty ones to None. Leading zeros mean text.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def typed(texts: Sequence[str]) -> tuple[Entry, ...]:
 
 
 def read_tracks(path: str | Path, tracks: Sequence[str], key: str = "track") -> Metadata:
-    """Columns of a csv file with a header about the given tracks, which are named in its column `key`."""
+    """Read the columns of a csv file about the given tracks, which are named in its column `key`."""
     try:
         data, size = read_within(path, MAX_BYTES)
         text = data.decode("utf-8-sig")
@@ -171,7 +171,7 @@ def tabulate(names: Sequence[str], entries: Mapping[str, Mapping[str, Entry]]) -
 
 @dataclass(frozen=True)
 class PlannedPipeline:
-    """A pipeline file with what it leads to."""
+    """A pipeline file with its evaluations."""
 
     pipeline: Pipeline
     plans: tuple[EvaluationPlan, ...]
@@ -376,19 +376,19 @@ def plan_evaluation(
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of pipeline files, for editors."""
+    """Return the JSON Schema of pipeline files, for editors."""
     return schema_of(Pipeline)
 
 
 def _check_form(document: Document) -> tuple[Pipeline | None, list[Problem]]:
-    """The model of a document, if it has the right form, and all that is wrong with it."""
+    """Return the model of a document if its form is valid, and all its problems."""
     pipeline, problems = validate(document, Pipeline, "evaluations and store")
     own = len(document.problems)
     return pipeline, [*problems[:own], *_duplicates(document), *problems[own:]]
 
 
 def _duplicates(document: Document) -> list[Problem]:
-    """Names that several evaluations have."""
+    """Find names that several evaluations have."""
     listed = document.data.get("evaluations") if isinstance(document.data, Mapping) else None
     seen: dict[str, str] = {}
     twice = []
@@ -460,7 +460,7 @@ def _set_languages(found: Discovery, troubles: list[Trouble]) -> None:
 
 
 def add_languages(evaluation: Evaluation, resolved: Resolved, root: str, places: Sequence[dict[str, str]]) -> None:
-    """Add the languages of the estimates to places of references that lack them, from the table of the tracks."""
+    """Add the languages of the estimates to references that lack them, from the table of the tracks."""
     column = language_column(resolved.estimates)
     key = f"{{{column}}}"
     if not column or evaluation.tracks is None or any(key in place for place in places):
@@ -548,7 +548,7 @@ def _system_metadata(evaluation: Evaluation, found: Discovery) -> Metadata:
 
 
 def _shared_definition(evaluation: Evaluation, found: Discovery, plugins: Mapping[str, str]) -> tuple[str, ...]:
-    """Everything that scores by any metric depend on but the files."""
+    """Collect everything except the files that the scores of all metrics depend on."""
     resolved = found.resolved
     return (
         evaluation.task,
@@ -572,13 +572,13 @@ def _needs_plugins(resolved: Resolved) -> bool:
 
 
 def _definition(measure: Measure) -> list[str]:
-    """Everything that defines what is measured."""
+    """Collect everything that defines the measurement."""
     metric = measure.metric
     return [str(measure), str(metric.version), *([metric.origin, metric.digest] if metric.origin else [])]
 
 
 def track_metadata(tracks: Tracks, root: str, names: Sequence[str]) -> Metadata:
-    """Metadata of the tracks from the table and the files that a pipeline names."""
+    """Read metadata of the tracks from the table and the files that a pipeline names."""
     columns: dict[str, tuple[Entry, ...]] = {}
     if tracks.path is not None:
         columns |= read_tracks(Path(root, tracks.path), names, tracks.key)

@@ -38,13 +38,13 @@ from .document import Place
 
 
 class Strict(BaseModel):
-    """A part of a file for people: unknown keys are errors, and nothing is converted in silence."""
+    """A part of a file: unknown keys are errors, and nothing is converted silently."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
 
 
 class Shorthand(Strict):
-    """A part that may be written as the value of one of its keys."""
+    """A part that may be written as the value of a single key."""
 
     short: ClassVar[Sequence[tuple[type | tuple[type, ...], str, Mapping[str, Any]]]] = ()
     """Types of such a value, the key that it is of, and its JSON Schema."""
@@ -64,7 +64,7 @@ class Shorthand(Strict):
 
 
 def _tree(value: Any) -> Any:
-    """A tree of names: mappings, whose ends are lists or nothing."""
+    """Check a tree of names: mappings, whose ends are lists or nothing."""
     if isinstance(value, dict):
         for name, below in value.items():
             if not isinstance(name, str):
@@ -83,7 +83,7 @@ Tree = Annotated[dict[str, Any], PlainValidator(_tree), WithJsonSchema({"type": 
 
 
 class ClassesKey(Shorthand):
-    """The classes or tags that there are: a file, a list of names, or an object with more about them."""
+    """The classes or tags: a file, a list of names, or an object with more about them."""
 
     short = (
         (str, "path", {"type": "string", "description": "A csv or tsv file."}),
@@ -123,7 +123,7 @@ _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://\S+")
 
 
 def identifier(name: str) -> str:
-    """A name that can be that of a group in a store."""
+    """Check that a name can be that of a group in a store."""
     if not name.isidentifier() or not name.isascii() or len(name) > MAX_NAME:
         expected = f"an identifier (letters, digits, underscores; at most {MAX_NAME})"
         raise ValueError(f"invalid name {name[:80]!r}: expected {expected}")
@@ -152,7 +152,7 @@ def _grid(value: Any) -> str | float:
 
 
 def _systems(value: Any) -> Any:
-    """A list of names is a mapping without metadata."""
+    """Convert a list of names to a mapping without metadata."""
     if isinstance(value, list) and all(isinstance(name, str) for name in value):
         if len(set(value)) < len(value):
             raise ValueError("names a system twice")
@@ -212,7 +212,7 @@ Systems = Annotated[
 
 
 def _key(option: Option) -> Any:
-    """A field for an option of reading."""
+    """Make a field for an option of reading."""
     declared: Any = option.type
     if option.default == ():
         declared = dict[str, IndexOrName] if option.is_mapping else list[str]
@@ -406,7 +406,7 @@ class Pipeline(Strict):
 
 
 Trouble = tuple[Place, str]
-"""A place within an evaluation and what is wrong there."""
+"""A place within an evaluation and the problem there."""
 
 
 @dataclass(frozen=True)

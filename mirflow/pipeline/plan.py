@@ -1,4 +1,4 @@
-"""The plan of an evaluation: pure data that says what is compared with what, and which cells have to be computed.
+"""Plan evaluations: which references and estimates are compared, and which cells have to be computed.
 
 A plan reads no annotation. It knows the sizes and modification times of the files, and what a store already holds.
 """
@@ -130,7 +130,7 @@ class Stale:
 
 
 def fingerprint(*parts: str) -> str:
-    """A short stable fingerprint of texts: 16 hexadecimal digits.
+    """Return a short stable fingerprint of texts: 16 hexadecimal digits.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def stale_cells(plan: EvaluationPlan, before: GroupContent | None, force: bool =
 
 
 def _worth_retrying(plan: EvaluationPlan, status: Int) -> Bool:
-    """Outcomes that may have been passing; a file that was missing is tried again only if there is one now."""
+    """Select outcomes that may have been temporary; a missing file is tried again only if it exists now."""
     retried = np.isin(status, _RETRIED)
     for system, track in zip(*np.nonzero(np.isin(status, _MISSING)), strict=True):
         complete = plan.estimates[system][track] is not None and plan.references[track]
