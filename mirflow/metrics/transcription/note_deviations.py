@@ -63,22 +63,26 @@ def _read(key: tuple[str, bool], block: NoteBatch, measure: Measure) -> tuple[Fl
     return found, number.astype(np.float64)
 
 
-_WORDS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {"start": ("onset", "s"), "end": ("offset", "s"), "velocity": ("velocity", "")}
+_WORDS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
+    {
+        "start": ("onset", "onsets", "s"),
+        "end": ("offset", "offsets", "s"),
+        "velocity": ("velocity", "velocities", ""),
+    }
 )
 
 
 def deviations(parameters: tuple[Parameter, ...]) -> Family:
     """The metrics of matched notes, under the conditions of a match."""
     members: dict[Any, dict[str, Any]] = {}
-    for what, (word, unit) in _WORDS.items():
+    for what, (word, plural, unit) in _WORDS.items():
         error = "error" if what == "velocity" else "deviation"
         common = {"unit": unit, "needs": VELOCITY if what == "velocity" else ""}
         members[what, False] = {
             **common,
             "name": f"{word}_{error}",
             "title": f"{word.capitalize()} {error}",
-            "summary": f"deviation of the {word}s of notes that match in onset and pitch",
+            "summary": f"deviation of the {plural} of notes that match in onset and pitch",
             "range": (0.0, float("inf")),
             "orientation": "lower",
             "parameters": (_STATISTIC, *parameters),
@@ -87,7 +91,7 @@ def deviations(parameters: tuple[Parameter, ...]) -> Family:
             **common,
             "name": f"{word}_bias",
             "title": f"{word.capitalize()} bias",
-            "summary": f"mean of estimate minus reference of the {word}s of notes that match in onset and pitch",
+            "summary": f"mean of estimate minus reference of the {plural} of notes that match in onset and pitch",
             "range": (-float("inf"), float("inf")),
             "orientation": "none",
             "parameters": parameters,
