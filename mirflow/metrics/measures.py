@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import MetricError, UnknownNameError
 from ..ragged import Column, Float, Int
-from .aggregates import AGGREGATES
+from .aggregates import DECLARED, ScoreAggregate
 from .literature import spell_out
 
 Value = float | int | str | bool
@@ -200,7 +200,7 @@ class Metric:
     def aggregates(self) -> tuple[str, ...]:
         """Names of the aggregates that are defined for it."""
         met = {"scores": True, "weights": self.pooling != "none", "recall": self.recall}
-        return tuple(name for name, one in AGGREGATES.items() if met[one.requires])
+        return tuple(one.name for one in DECLARED.values() if isinstance(one, ScoreAggregate) and met[one.requires])
 
 
 def to_record(metric: Metric) -> dict[str, Any]:

@@ -462,10 +462,12 @@ def resolve(evaluation: Evaluation, root: str, folder: str | None) -> Resolved |
     # Classes whose file is broken are reported already, and are not what is missing.
     if classes is not None or evaluation.classes is None:
         try:
-            convention.demand_classes(measures)
-            refuse_namesakes(measures)
-            if grid is not None:
-                convention.demand_grid(measures, grid)
+            if convention.unbound:
+                convention.demand_classes(measures)
+            if any(measure.metric.origin for measure in measures):
+                refuse_namesakes(measures)
+                if grid is not None:
+                    convention.demand_grid(measures, grid)
         except MetricError as error:
             troubles.append((("metrics",), str(error)))
     if troubles or grid is None:
