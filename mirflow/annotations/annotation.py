@@ -73,17 +73,17 @@ def encode(labels: Iterable[Sequence[str]], vocabulary: dict[str, int]) -> Int:
     ([1, 0, 0, 0], ['y', 'x', 'z'])
     """
     labels = list(labels)
-    if not any(isinstance(one, CodedLabels) for one in labels):
+    if not any(isinstance(texts, CodedLabels) for texts in labels):
         return _encode(list(chain.from_iterable(labels)), vocabulary)
     known: dict[int, Int] = {}
     parts: list[Int] = []
-    for one in labels:
-        if not isinstance(one, CodedLabels):
-            parts.append(_encode(one, vocabulary))
+    for texts in labels:
+        if not isinstance(texts, CodedLabels):
+            parts.append(_encode(texts, vocabulary))
             continue
-        if id(one.vocabulary) not in known:
-            known[id(one.vocabulary)] = _encode(one.vocabulary, vocabulary)
-        parts.append(known[id(one.vocabulary)][one.codes])
+        if id(texts.vocabulary) not in known:
+            known[id(texts.vocabulary)] = _encode(texts.vocabulary, vocabulary)
+        parts.append(known[id(texts.vocabulary)][texts.codes])
     return np.concatenate(parts)
 
 
@@ -111,8 +111,8 @@ def texts_at(texts: Sequence[str], places: Int | None = None) -> Column:
     """
     size = max(len(texts), 0 if places is None else places.size)
     width = max(map(len, texts), default=0)
-    found: Column = np.array(texts, dtype=str if size * width <= _MOST_CHARACTERS else object)
-    return found if places is None else found[places]
+    array: Column = np.array(texts, dtype=str if size * width <= _MOST_CHARACTERS else object)
+    return array if places is None else array[places]
 
 
 Attribute = str | float | int
@@ -259,19 +259,19 @@ def _codes(annotations: Sequence[Annotation], vocabulary: dict[str, int]) -> Int
 
 def from_ragged(kind: str, rows: Ragged, row: int, attrs: Mapping[str, Attribute] | None = None) -> Annotation:
     """Convert a row of a ragged array to an annotation, dropping optional variables without values."""
-    one = rows.take([row])
+    single = rows.take([row])
     optional = {variable.name for variable in KINDS[kind].variables if variable.optional}
-    codes = one.columns.get("label")
+    codes = single.columns.get("label")
     if codes is not None and "label" in optional and (codes < 0).all():
         codes = None
     labels = None if codes is None else ["" if code < 0 else rows.labels[code] for code in codes.tolist()]
     columns = {
         name: column
-        for name, column in one.columns.items()
+        for name, column in single.columns.items()
         if name != "label" and not (name in optional and len(column) and _is_missing(column))
     }
     lines = () if kind == "audio" else None
-    return Annotation(kind, columns, labels, one.counts[1:], lines, dict(attrs or {}))
+    return Annotation(kind, columns, labels, single.counts[1:], lines, dict(attrs or {}))
 
 
 def stack_levels(levels: Sequence[Annotation], files: Sequence[str] = ()) -> Annotation:

@@ -274,7 +274,7 @@ def _key(kind: Kind, given: Mapping[str, Any]) -> Laid:
     """The key of a track, with normalised spaces, as in files."""
     label = given.get("label")
     labels = [label] if isinstance(label, str) else ([] if label is None else texts("label", label))
-    return {**given, "label": [" ".join(one.split()) for one in labels]}, ()
+    return {**given, "label": [" ".join(text.split()) for text in labels]}, ()
 
 
 def _tempi(kind: Kind, given: Mapping[str, Any]) -> Laid:
@@ -320,7 +320,7 @@ def _frames(kind: Kind, given: Mapping[str, Any]) -> Laid:
         return given, ()
     time, frequency = numbers("time", given["time"]), _parts("frequency", frequency)
     if not _is_flat(frequency):
-        frames = [numbers("frequency", one) for one in frequency]
+        frames = [numbers("frequency", frame) for frame in frequency]
         if len(frames) != len(time):
             raise InvalidAnnotationError(f"columns differ in length: time has {len(time)}, frequency {len(frames)}")
         counts = np.array(list(map(len, frames)), dtype=np.int64)
@@ -338,7 +338,7 @@ def _frames(kind: Kind, given: Mapping[str, Any]) -> Laid:
 def _is_flat(frequency: Any) -> bool:
     """True for a column of numbers, False for the arrays of frames."""
     if isinstance(frequency, Sequence) or getattr(getattr(frequency, "dtype", None), "kind", "") == "O":
-        return any(True for _ in frequency) and all(isinstance(one, Real) for one in frequency)
+        return any(True for _ in frequency) and all(isinstance(value, Real) for value in frequency)
     return as_array("frequency", frequency).ndim < 2
 
 
@@ -389,7 +389,7 @@ def _nested(kind: Kind, given: Mapping[str, Any]) -> Laid:
             counts.append(np.bincount(item[first]).astype(np.int64))
         item = np.cumsum(first, dtype=np.int64) - 1
     counts.append(np.bincount(item).astype(np.int64))
-    return {name: [list(values)[place] for place in order] for name, values in columns.items()}, tuple(counts)
+    return {name: [list(values)[row] for row in order] for name, values in columns.items()}, tuple(counts)
 
 
 def _places(name: str, value: Any) -> Int:

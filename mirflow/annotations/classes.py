@@ -80,7 +80,7 @@ class Classes:
             table |= {(reference, estimate): float(value) for estimate, value in others.items()}
         every = dict.fromkeys([*names, *paths, *(name for pair in table for name in pair)])
         if len(set(names)) < len(names):
-            twice = next(name for place, name in enumerate(names) if name in names[:place])
+            twice = next(name for index, name in enumerate(names) if name in names[:index])
             raise AnnotationError(f"the class {twice!r} occurs twice")
         parents = tuple((one, path[-2]) for one, path in paths.items() if len(path) > 1)
         return cls(tuple(every), tuple((*pair, value) for pair, value in table.items() if value), parents)
@@ -106,10 +106,10 @@ class Classes:
     @cached_property
     def table(self) -> Float:
         """Credits of estimates: float64 (reference's class, estimate's class), 1 on the diagonal."""
-        place = {name: number for number, name in enumerate(self.names)}
+        index = {name: number for number, name in enumerate(self.names)}
         worth = np.eye(len(self.names))
         for reference, estimate, credit in self.credits:
-            worth[place[reference], place[estimate]] = credit
+            worth[index[reference], index[estimate]] = credit
         return worth
 
     @property
@@ -136,16 +136,16 @@ def as_classes(given: Classes | Sequence[str] | None) -> Classes | None:
 
 def _paths(tree: Tree, above: tuple[str, ...]) -> list[tuple[str, tuple[str, ...]]]:
     """List each class with its path, including itself."""
-    found: list[tuple[str, tuple[str, ...]]] = []
+    listed: list[tuple[str, tuple[str, ...]]] = []
     for name, below in tree.items():
         path = (*above, name)
-        found.append((name, path))
-        found += _paths(below if isinstance(below, Mapping) else dict.fromkeys(below or ()), path)
-    names = [name for name, _ in found]
-    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+        listed.append((name, path))
+        listed += _paths(below if isinstance(below, Mapping) else dict.fromkeys(below or ()), path)
+    names = [name for name, _ in listed]
+    twice = next((name for index, name in enumerate(names) if name in names[:index]), None)
     if twice is not None:
         raise AnnotationError(f"the class {twice!r} occurs twice in the tree")
-    return found
+    return listed
 
 
 def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> float:

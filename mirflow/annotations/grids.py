@@ -143,17 +143,17 @@ def _given_grid(spec: npt.ArrayLike) -> TimeGrid:
     wrong = ~np.isfinite(times)
     wrong[1:] |= times[1:] <= times[:-1]
     if wrong.any():
-        place = int(wrong.argmax())
-        raise AnnotationError(f"times of a grid must be finite and ascending, but number {place} is {times[place]} s")
+        index = int(wrong.argmax())
+        raise AnnotationError(f"times of a grid must be finite and ascending, but number {index} is {times[index]} s")
     return TimeGrid("times", times, float(2 * times[-1] - times[-2]))
 
 
 def extents(kind: Kind, rows: Ragged) -> Float:
     """Last end or time of each row: float64 (rows,), seconds; minus infinity for empty rows."""
     name = kind.times[-1]
-    found = np.full(len(rows), -np.inf)
-    np.maximum.at(found, rows_of(rows.counts[0]) if rows.depth(name) == 1 else row_of_items(rows), rows.columns[name])
-    return found
+    ends = np.full(len(rows), -np.inf)
+    np.maximum.at(ends, rows_of(rows.counts[0]) if rows.depth(name) == 1 else row_of_items(rows), rows.columns[name])
+    return ends
 
 
 def valid_frames(kind: Kind, ends: Float, grid: TimeGrid) -> Bool:

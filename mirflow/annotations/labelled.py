@@ -96,7 +96,7 @@ class _Samples:
     def read(self, key: tuple[Place, ...]) -> Column:
         """Read samples at an outer product of indices."""
         source, channel, sample = key
-        chosen = [self.signals[one] for one in np.atleast_1d(np.arange(len(self.signals))[source])]
+        chosen = [self.signals[index] for index in np.atleast_1d(np.arange(len(self.signals))[source])]
         span, within = _span(sample, self.shape[2])
         read = np.empty((len(chosen), self.shape[1], span.stop - span.start))
         for row, signal in zip(read, chosen, strict=True):
@@ -154,7 +154,7 @@ class _LabelledSignal:
 
 def _audio_dataset(annotation: Annotation) -> xr.Dataset:
     signals: list[Signal] = list(annotation.columns["signal"])
-    names = annotation.labels or [f"source {place}" for place in range(len(signals))]
+    names = annotation.labels or [f"source {number}" for number in range(len(signals))]
     where = annotation.attrs.get("source")
     path = None if where is None else str(where)
     if not signals:
@@ -188,7 +188,7 @@ def _audio_annotation(dataset: xr.Dataset) -> Annotation:
     if amplitude.dtype.kind != "f":
         raise AnnotationError(f"invalid dtype {amplitude.dtype} of {AMPLITUDE}: expected floating point, from -1 to 1")
     rate = _rate(dataset)
-    signals = [_LabelledSignal(amplitude.isel(source=place), rate) for place in range(amplitude.sizes["source"])]
+    signals = [_LabelledSignal(amplitude.isel(source=number), rate) for number in range(amplitude.sizes["source"])]
     labels = [str(name) for name in dataset["source"].values] if "source" in dataset.coords else None
     own = ("kind", RATE, f"{RATE}_units")
     attrs: dict[str, Attribute] = {str(key): value for key, value in dataset.attrs.items() if key not in own}

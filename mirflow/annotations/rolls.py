@@ -65,14 +65,14 @@ def notes_on_grid(rows: Ragged, grid: TimeGrid) -> Variables:
     first = np.maximum(first, 0)
     length = np.clip(stop, first + 1, len(grid)) - first
     frame = ranges(first, length)
-    place = (np.repeat(row, length) * len(grid) + frame) * PITCHES + np.repeat(pitch, length)
-    active.reshape(-1)[place] = True
+    cell = (np.repeat(row, length) * len(grid) + frame) * PITCHES + np.repeat(pitch, length)
+    active.reshape(-1)[cell] = True
     variables: Variables = {
         "active": (_DIMS, active, {"long_name": "whether a note sounds"}),
         "onset": (_DIMS, onset, {"long_name": "whether a note starts"}),
     }
     if with_velocity:
-        velocity.reshape(-1)[place] = np.repeat(rows.columns["velocity"][kept], length)
+        velocity.reshape(-1)[cell] = np.repeat(rows.columns["velocity"][kept], length)
         variables["velocity"] = (_DIMS, velocity, {"long_name": "MIDI velocity of the note that sounds"})
     return variables
 
@@ -177,8 +177,8 @@ def frames_of(notes: Annotation, hop: float = HOP) -> Annotation:
         raise InvalidAnnotationError(f"more than {_MOST} frames or pitches; use a larger hop", path=path)
     frame = ranges(first, stop - first)
     pitch = np.repeat(notes.columns["pitch"], stop - first)
-    found = np.unique(np.column_stack([frame.astype(np.float64), pitch]), axis=0)
-    counts = np.bincount(found[:, 0].astype(np.int64), minlength=size)
-    columns = {"time": np.arange(size) * hop, "frequency": np.ascontiguousarray(found[:, 1])}
+    distinct = np.unique(np.column_stack([frame.astype(np.float64), pitch]), axis=0)
+    counts = np.bincount(distinct[:, 0].astype(np.int64), minlength=size)
+    columns = {"time": np.arange(size) * hop, "frequency": np.ascontiguousarray(distinct[:, 1])}
     attrs = {name: value for name, value in notes.attrs.items() if name in ("source", "pedal")}
     return Annotation("multipitch", columns, None, (counts.astype(np.int64),), (), attrs)

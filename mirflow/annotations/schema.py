@@ -579,10 +579,10 @@ def kind_of(task: str) -> Kind:
     """
     if task in TASK_KINDS:
         return KINDS[TASK_KINDS[task]]
-    found = find(TASKS, task)
-    if found is None:
+    registered = find(TASKS, task)
+    if registered is None:
         raise UnknownNameError("task", task, [*TASK_KINDS, *declared(TASKS)])
-    kind = str(getattr(found, "kind", ""))
+    kind = str(getattr(registered, "kind", ""))
     if kind not in KINDS:
         raise PluginError(f"task {task!r}: unknown kind {kind!r}: choose from {', '.join(KINDS)}")
     return KINDS[kind]

@@ -45,10 +45,10 @@ def _after_previous(
     """Mask of items whose `current` column compares true with the `previous` column of the previous item in the row."""
     onset = "start" if "start" in rows.columns else "time"
     before, after = rows.columns[previous or onset], rows.columns[current or onset]
-    found = np.zeros(len(after), dtype=np.bool_)
+    mask = np.zeros(len(after), dtype=np.bool_)
     owner = rows_of(rows.counts[-1])
-    found[1:] = compare(before[:-1], after[1:]) & (owner[1:] == owner[:-1])
-    return found
+    mask[1:] = compare(before[:-1], after[1:]) & (owner[1:] == owner[:-1])
+    return mask
 
 
 def _unsorted(rows: Ragged) -> Bool:

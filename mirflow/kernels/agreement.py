@@ -162,7 +162,7 @@ class Outcomes:
         whole = matrix.sum(axis=(-2, -1))[..., np.newaxis]
         rest = (column - hit, row - hit, whole - row - column + hit)
         # Differences of seconds that should be 0 may be nonzero because of rounding.
-        return cls(hit, *(np.where(one <= _NEAR * whole, 0.0, one) for one in rest))
+        return cls(hit, *(np.where(seconds <= _NEAR * whole, 0.0, seconds) for seconds in rest))
 
     @classmethod
     def of_counts(cls, counts: Float, axis: int) -> Outcomes:
@@ -222,9 +222,9 @@ def matthews_correlation(sums: Float) -> Float:
     spreads = [whole**2 - (side**2).sum(axis=-1) for side in (row, column)]
     # Variances of seconds that should be 0 may be nonzero because of rounding.
     some = np.minimum(*spreads) > _NEAR * whole**2
-    found: Float = np.where(whole > 0, 0.0, np.nan)
-    found[some] = covariance[some] / np.sqrt(spreads[0][some] * spreads[1][some])
-    return found
+    correlation: Float = np.where(whole > 0, 0.0, np.nan)
+    correlation[some] = covariance[some] / np.sqrt(spreads[0][some] * spreads[1][some])
+    return correlation
 
 
 RATIOS: Mapping[str, Callable[[Outcomes], Float]] = MappingProxyType(

@@ -106,10 +106,10 @@ def _distinct(keys: Int) -> tuple[Int, Int]:
 def _classes(pair: Int, code: Int, count: Int | Float, pairs: int) -> tuple[FrameLabels, Int]:
     """Classes of one side, and the index of the class of each stretch."""
     size = int(code.max(initial=0)) + 1
-    key, place = _distinct(pair * size + code)
+    key, index = _distinct(pair * size + code)
     owner = key // size
     of_pair = np.bincount(owner, minlength=pairs).astype(np.int64)
-    return FrameLabels(owner, key - owner * size, sum_by(place, count.astype(np.float64), len(key)), of_pair), place
+    return FrameLabels(owner, key - owner * size, sum_by(index, count.astype(np.float64), len(key)), of_pair), index
 
 
 def cross(table: ContingencyTables, pairs: slice) -> tuple[Int, Int, Int]:
@@ -169,16 +169,16 @@ def expected_mutual_information(table: ContingencyTables) -> Float:
     True
     """
     cells = table.left.counts * table.right.counts
-    found = np.zeros(len(cells))
+    information = np.zeros(len(cells))
     for part in batches(cells, _CELLS_AT_ONCE):
         if cells[part].max(initial=0) > _MANY_CELLS:  # which is then a single pair
             left, right = (side.frames[side.pair == part.start] for side in (table.left, table.right))
-            found[part] = _of_many(left, right, float(table.frames[part.start]))
+            information[part] = _of_many(left, right, float(table.frames[part.start]))
         else:
             pair, row, column = cross(table, part)
             expected = _of_parts(table.left.frames[row], table.right.frames[column], table.frames[pair])
-            found[part] = sum_by(pair - part.start, expected, part.stop - part.start)
-    return found
+            information[part] = sum_by(pair - part.start, expected, part.stop - part.start)
+    return information
 
 
 def _of_parts(left: Float, right: Float, frames: Float) -> Float:
@@ -196,11 +196,11 @@ def _of_many(left: Float, right: Float, frames: float) -> float:
     For N frames, there are at most ``2 * N`` such pairs.
     """
     (rows, row_times), (columns, column_times) = (np.unique(side, return_counts=True) for side in (left, right))
-    every, found = np.full(len(columns), frames), 0.0
+    every, total = np.full(len(columns), frames), 0.0
     for row, times in zip(rows.tolist(), row_times.tolist(), strict=True):
         expected = _of_parts(np.full(len(columns), row), columns, every)
-        found += times * float((column_times * expected).sum())
-    return found
+        total += times * float((column_times * expected).sum())
+    return total
 
 
 def _of_cells(left: Float, right: Float, frames: Float) -> Float:

@@ -254,11 +254,11 @@ def _join(first: Int, stop: Int, code: Int, counts: Int, frames: Int) -> Runs:
     if not gap.any() and not lead.any():
         return Runs(first, code, counts, frames)
     gaps = offsets_of(gap.astype(np.int64))
-    place = np.arange(len(first)) + gaps[:-1] + np.repeat(np.cumsum(lead), counts)
+    position = np.arange(len(first)) + gaps[:-1] + np.repeat(np.cumsum(lead), counts)
     total = len(first) + int(gaps[-1]) + int(lead.sum())
     run_first, run_code = np.zeros(total, dtype=np.int64), np.full(total, NOTHING, dtype=np.int64)
-    run_first[place], run_code[place] = first, code
-    run_first[place[gap] + 1] = stop[gap]
+    run_first[position], run_code[position] = first, code
+    run_first[position[gap] + 1] = stop[gap]
     return Runs(run_first, run_code, counts + lead + gaps[offsets[1:]] - gaps[offsets[:-1]], frames)
 
 
@@ -336,8 +336,10 @@ def directional_hamming(
     times, (start_rank, end_rank, cut_start_rank, cut_end_rank) = rank(start, end, cut_start, cut_end)
     offsets = offsets_of(counts)
     low = start_rank[offsets[:-1]]
-    points, cuts = (np.column_stack(one).ravel() for one in ((start_rank, end_rank), (cut_start_rank, cut_end_rank)))
-    # The cuts, preceded by one at the start of the row, where all sequences of a timeline must begin.
+    points, cuts = (
+        np.column_stack(bounds).ravel() for bounds in ((start_rank, end_rank), (cut_start_rank, cut_end_rank))
+    )
+    # The cuts, preceded by bounds at the start of the row, where all sequences of a timeline must begin.
     clipped = np.maximum(cuts, np.repeat(low, 2 * cut_counts))
     cuts = np.insert(clipped, 2 * offsets_of(cut_counts)[:-1], low)
     line = merge(points, 2 * counts, cuts, 2 * cut_counts + 1)

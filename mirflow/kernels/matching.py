@@ -226,8 +226,8 @@ def _chain(first: Int, last: Int, chained: Int) -> Int:
     low, high = first[chained] + 1 - chained, last[chained] - chained
     begins = np.ones(len(chained), dtype=np.bool_)
     np.not_equal(chained[1:], chained[:-1] + 1, out=begins[1:])
-    place = np.arange(len(chained), dtype=np.int64)
-    length = place - np.maximum.accumulate(np.where(begins, place, 0))
+    position = np.arange(len(chained), dtype=np.int64)
+    length = position - np.maximum.accumulate(np.where(begins, position, 0))
     # The range before a chain takes its first element.
     known = first[chained[begins] - 1] + 2 - chained[begins]
     low[begins] = high[begins] = np.minimum(high[begins], np.maximum(low[begins], known))
@@ -307,14 +307,14 @@ def nearest(times: Float, counts: Int, queries: Float, query_counts: Int, place:
         start, end = np.repeat(start, query_counts), np.repeat(end, query_counts)
     before, after = np.maximum(place - 1, start), np.minimum(place, end - 1)
     distance, other = np.abs(queries - times[before]), np.abs(queries - times[after])
-    found = np.where(other < distance, after, before)
+    index = np.where(other < distance, after, before)
     np.minimum(distance, other, out=distance)
-    moving = (found > start).nonzero()[0]
+    moving = (index > start).nonzero()[0]
     while len(moving):
-        moving = moving[np.abs(queries[moving] - times[found[moving] - 1]) <= distance[moving]]
-        found[moving] -= 1
-        moving = moving[found[moving] > (start if alone else start[moving])]
-    return found
+        moving = moving[np.abs(queries[moving] - times[index[moving] - 1]) <= distance[moving]]
+        index[moving] -= 1
+        moving = moving[index[moving] > (start if alone else start[moving])]
+    return index
 
 
 Graph = Mapping[int, Sequence[int]]
@@ -378,10 +378,10 @@ def find_partners(graph: Graph) -> dict[int, int]:
     [(0, 1), (1, 0)]
     """
     partner: dict[int, int] = {}
-    for one, others in graph.items():
+    for vertex, others in graph.items():
         for other in others:
             if other not in partner:
-                partner[other] = one
+                partner[other] = vertex
                 break
     while True:
         search = _PathSearch(graph, partner)
@@ -397,7 +397,7 @@ class _PathSearch:
     def __init__(self, graph: Graph, partner: dict[int, int]) -> None:
         self.partner = partner
         matched = set(partner.values())
-        layer = [one for one in graph if one not in matched]
+        layer = [vertex for vertex in graph if vertex not in matched]
         self.before = dict.fromkeys(layer, _START)
         self.parents: dict[int, list[int]] = {}
         self.ends: list[int] = []
@@ -407,10 +407,10 @@ class _PathSearch:
     def _extend(self, graph: Graph, layer: list[int]) -> list[int]:
         """Find the right vertices reached from a layer of left vertices, and return the next layer."""
         reached: dict[int, list[int]] = {}
-        for one in layer:
-            for other in graph[one]:
+        for vertex in layer:
+            for other in graph[vertex]:
                 if other not in self.parents:
-                    reached.setdefault(other, []).append(one)
+                    reached.setdefault(other, []).append(vertex)
         self.parents |= reached
         self.ends = [other for other in reached if other not in self.partner]
         behind = [other for other in reached if other in self.partner]
@@ -423,14 +423,14 @@ class _PathSearch:
         path: list[tuple[int, Iterator[int]]] = [(end, self._take(end))]
         lefts: list[int] = []
         while path:
-            one = next((one for one in path[-1][1] if one in self.before), None)
-            if one is None:
+            vertex = next((vertex for vertex in path[-1][1] if vertex in self.before), None)
+            if vertex is None:
                 path.pop()
                 if lefts:
                     lefts.pop()
                 continue
-            lefts.append(one)
-            before = self.before.pop(one)
+            lefts.append(vertex)
+            before = self.before.pop(vertex)
             if before == _START:
                 self.partner.update((other, mate) for (other, _), mate in zip(path, lefts, strict=True))
                 return
@@ -484,10 +484,10 @@ def _lone(vertex: Int, size: int) -> Bool:
 
 def _first_of(vertex: Int, size: int) -> Bool:
     """Mask of edges that are the first ones at their vertex."""
-    place = np.arange(len(vertex), dtype=np.int64)
+    edge = np.arange(len(vertex), dtype=np.int64)
     first = np.empty(size, dtype=np.int64)
-    first[vertex[::-1]] = place[::-1]
-    return np.asarray(first[vertex] == place)
+    first[vertex[::-1]] = edge[::-1]
+    return np.asarray(first[vertex] == edge)
 
 
 def _touched(vertex: Int, removed: Int, size: int) -> Bool:
@@ -574,8 +574,8 @@ def _solve(left: Int, right: Int, weight: Float) -> Int:
     # Left vertices may stay unmatched at a cost that outweighs any choice of real edges.
     own = np.arange(size)
     cost = np.concatenate([2.0 - weight, np.full(size, 4.0 * size)])
-    place = np.concatenate([rows, own]), np.concatenate([columns, own + width])
-    graph = coo_array((cost, place), shape=(size, width + size))
+    cells = np.concatenate([rows, own]), np.concatenate([columns, own + width])
+    graph = coo_array((cost, cells), shape=(size, width + size))
     taken, partner = min_weight_full_bipartite_matching(graph.tocsr())
     matched = np.full(size, -1, dtype=np.int64)
     matched[taken] = partner

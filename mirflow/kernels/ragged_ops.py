@@ -174,11 +174,11 @@ def common(left: Int, left_counts: Int, right: Int, right_counts: Int) -> Float:
 
 def _table(items: Int, counts: Int, members: Int) -> Float:
     """Indicators of members: float64 (sets, members)."""
-    place = np.searchsorted(members, items)
-    known = place < len(members)
-    known[known] = members[place[known]] == items[known]
+    column = np.searchsorted(members, items)
+    known = column < len(members)
+    known[known] = members[column[known]] == items[known]
     table = np.zeros((len(counts), len(members)))
-    table[rows_of(counts)[known], place[known]] = 1.0
+    table[rows_of(counts)[known], column[known]] = 1.0
     return table
 
 
@@ -324,16 +324,16 @@ class SortedRows:
     def _search(self, guess: Int, first: Int, last: Int, times: Float, reached: Callable[[Float, Float], Bool]) -> Int:
         """Find samples in force from guesses that are wrong or before the first sample."""
         up = reached(self.keys[guess + 1], times)
-        place = np.clip(np.where(up, guess + 1, guess - 1), first, last)
-        wrong = reached(self.keys[place + 1], times) | ~reached(self.keys[place], times)
-        far = np.flatnonzero(wrong & (place > first) | reached(self.keys[place + 1], times))
+        sample = np.clip(np.where(up, guess + 1, guess - 1), first, last)
+        wrong = reached(self.keys[sample + 1], times) | ~reached(self.keys[sample], times)
+        far = np.flatnonzero(wrong & (sample > first) | reached(self.keys[sample + 1], times))
         low, high, times = first[far], last[far], times[far]
         while (low < high).any():
             middle = (low + high + 1) >> 1
             fits = reached(self.keys[middle], times)
             low, high = np.where(fits, middle, low), np.where(fits, high, np.maximum(middle - 1, low))
-        place[far] = low
-        return place
+        sample[far] = low
+        return sample
 
 
 def holding(times: Float, counts: Int) -> SortedRows:

@@ -51,7 +51,7 @@ def meet_judged(
     number = np.where(used, np.cumsum(used), 0)
     width, columns = int(used.sum()) + 1, number[judged]
     judged_offsets, listed_offsets = offsets_of(judged_counts), offsets_of(listed_counts)
-    found: list[tuple[Int, Int, Int]] = []
+    parts: list[tuple[Int, Int, Int]] = []
     table = np.zeros(0, dtype=np.int32)
     for some in _batches(listed_counts[listed_row], width):
         if len(table) < (some.stop - some.start) * width:
@@ -67,10 +67,10 @@ def meet_judged(
         entry = table[pair * width + held]
         table[cells] = 0
         hit = np.flatnonzero(entry)
-        found.append((pair[hit] + some.start, hit - offsets_of(sizes)[pair[hit]], entry[hit].astype(np.int64) - 1))
-    if not found:
+        parts.append((pair[hit] + some.start, hit - offsets_of(sizes)[pair[hit]], entry[hit].astype(np.int64) - 1))
+    if not parts:
         return Met(*np.zeros((3, 0), dtype=np.int64))
-    return Met(*(np.concatenate(part) for part in zip(*found, strict=True)))
+    return Met(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
 def _batches(sizes: Int, width: int) -> Iterator[slice]:
@@ -97,7 +97,7 @@ def repeated(items: Int, counts: Int) -> tuple[Int, Int]:
     """
     width = int(items.max(initial=-1)) + 1
     offsets = offsets_of(counts)
-    found: list[tuple[Int, Int]] = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
+    parts: list[tuple[Int, Int]] = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
     table = np.zeros(0, dtype=np.int64)
     for some in _batches(counts, max(width, 1)):
         if len(table) < (some.stop - some.start) * width:
@@ -108,8 +108,8 @@ def repeated(items: Int, counts: Int) -> tuple[Int, Int]:
         table[cell[::-1]] = np.arange(stop - 1, start - 1, -1)
         first = table[cell]
         again = np.flatnonzero(first != np.arange(start, stop))
-        found.append((again + start, first[again]))
-    again, first = (np.concatenate(part) for part in zip(*found, strict=True))
+        parts.append((again + start, first[again]))
+    again, first = (np.concatenate(part) for part in zip(*parts, strict=True))
     return again, first
 
 
@@ -157,11 +157,11 @@ class Ordered:
         It is the share of the pairs of a relevant and another item that are in the right order, with half the weight
         for ties (Mann and Whitney), so that all numbers below are exact multiples of 1/2.
         """
-        place = np.arange(len(self.row)) - offsets_of(self.counts)[self.row]
-        start = np.flatnonzero(np.concatenate([[True], self.last[:-1]])) if len(self.row) else place
+        position = np.arange(len(self.row)) - offsets_of(self.counts)[self.row]
+        start = np.flatnonzero(np.concatenate([[True], self.last[:-1]])) if len(self.row) else position
         size = np.diff(np.append(start, len(self.row)))
         # Tied items have their mean rank, counted from the lowest affinity.
-        rank = self.counts[self.row] - (place[start] + (size - 1) / 2).repeat(size)
+        rank = self.counts[self.row] - (position[start] + (size - 1) / 2).repeat(size)
         positive = self.positives
         negative = self.counts - positive
         above = sum_by(self.row, np.where(self.relevant, rank, 0.0), len(self.counts)) - positive * (positive + 1) / 2
@@ -175,24 +175,24 @@ class Ordered:
         """
         positive = self.positives
         size = np.arange(1, len(self.row) + 1) - offsets_of(self.counts)[self.row]
-        found = np.cumsum(self.relevant)
-        before = np.concatenate([[0], found])[offsets_of(self.counts)[self.row]]
-        found = found - before
+        hits = np.cumsum(self.relevant)
+        before = np.concatenate([[0], hits])[offsets_of(self.counts)[self.row]]
+        hits = hits - before
         ends = np.flatnonzero(self.last)
         gained = np.diff(np.concatenate([[0], np.cumsum(self.relevant)[ends]]))
-        total = sum_by(self.row[ends], gained * (found[ends] / size[ends]), len(self.counts))
+        total = sum_by(self.row[ends], gained * (hits[ends] / size[ends]), len(self.counts))
         return divide(total, positive, np.nan)
 
     def precision_at(self, k: int) -> Float:
         """Number of relevant items among the first `k`, over `k` even if there are fewer items: float64 (rows,)."""
-        place = np.arange(len(self.row)) - offsets_of(self.counts)[self.row]
-        return sum_by(self.row, (self.relevant & (place < k)) / k, len(self.counts))
+        position = np.arange(len(self.row)) - offsets_of(self.counts)[self.row]
+        return sum_by(self.row, (self.relevant & (position < k)) / k, len(self.counts))
 
 
 def roc_auc(having: Float, every: Float) -> Float:
     """Share of the pairs of a track with the tag and one without it that are in the right order; ties count half."""
     other = every - having
-    gained, passed = (np.diff(one, axis=1, prepend=0.0) for one in (having, other))
+    gained, passed = (np.diff(counts, axis=1, prepend=0.0) for counts in (having, other))
     above = (gained * (other[:, -1:] - other + passed / 2)).sum(axis=1)
     return divide(above, having[:, -1] * other[:, -1], np.nan)
 

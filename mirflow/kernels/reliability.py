@@ -72,9 +72,9 @@ class Ratings:
 
     def added(self, values: Float, groups: int) -> Float:
         """Sum values of the items (items, ...) over each group (groups, ...)."""
-        found: Float = np.zeros((groups, *values.shape[1:]))
-        np.add.at(found, self.group, values)
-        return found
+        sums: Float = np.zeros((groups, *values.shape[1:]))
+        np.add.at(sums, self.group, values)
+        return sums
 
 
 def cohen_kappa(one: npt.ArrayLike, other: npt.ArrayLike, categories: int, weights: Weights = "nominal") -> float:
@@ -147,8 +147,8 @@ def _mean_kappa(sums: Float, apart: Float) -> Float:
 
 
 def _disagreement(categories: int, weights: Weights) -> Float:
-    place = np.arange(categories, dtype=np.float64)
-    distance: Float = np.abs(place[:, np.newaxis] - place)
+    category = np.arange(categories, dtype=np.float64)
+    distance: Float = np.abs(category[:, np.newaxis] - category)
     return {"nominal": (distance > 0).astype(np.float64), "linear": distance, "quadratic": distance**2}[weights]
 
 

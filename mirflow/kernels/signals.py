@@ -74,8 +74,8 @@ def correlate(first: Reader, second: Reader, frames: int, lags: int) -> Float:
         np.conjugate(left, out=left)
         for row, spectrum in enumerate(left):
             total[row] += np.multiply(spectrum, right, out=product)
-    found: Float = irfft(total, blocks.size, axis=-1, workers=1)[..., :lags]
-    return np.ascontiguousarray(found)
+    correlation: Float = irfft(total, blocks.size, axis=-1, workers=1)[..., :lags]
+    return np.ascontiguousarray(correlation)
 
 
 Bank = tuple[slice, Float]
@@ -194,12 +194,12 @@ class DelaySpan:
         rows, others, lags = products.shape
         scaled = products * self._scale[:, None, None]
         right = np.asfortranarray(scaled.transpose(0, 2, 1).reshape(rows * lags, others))
-        found = np.zeros_like(right)
+        solution = np.zeros_like(right)
         if self._order is None:
-            found, _ = dpotrs(self._factor, right, lower=1)
+            solution, _ = dpotrs(self._factor, right, lower=1)
         elif len(self._order):
-            found[self._order], _ = dpotrs(self._factor, np.asfortranarray(right[self._order]), lower=1)
-        taps = found.reshape(rows, lags, others) * self._scale[:, None, None]
+            solution[self._order], _ = dpotrs(self._factor, np.asfortranarray(right[self._order]), lower=1)
+        taps = solution.reshape(rows, lags, others) * self._scale[:, None, None]
         return np.ascontiguousarray(taps.transpose(2, 0, 1))
 
 

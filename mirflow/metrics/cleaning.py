@@ -66,25 +66,25 @@ def set_aside(
     """
     owner = row_of_items(rows)
     starts = np.searchsorted(owner, np.arange(len(rows)))
-    found: dict[int, Flaw] = {}
+    flaws: dict[int, Flaw] = {}
     for mask, describe in problems:
         for item in np.flatnonzero(mask).tolist():
             row = int(owner[item])
-            place = item - int(starts[row])
-            if row not in found or place < found[row].item:
-                found[row] = Flaw(place, describe(item))
+            index = item - int(starts[row])
+            if row not in flaws or index < flaws[row].item:
+                flaws[row] = Flaw(index, describe(item))
     flawed = np.zeros(len(rows), dtype=np.bool_)
-    flawed[list(found)] = True
+    flawed[list(flaws)] = True
     if irregular is None:
         irregular = np.zeros(len(owner), dtype=np.bool_)
     repaired = owner[np.flatnonzero(irregular)]
     repairs = np.bincount(repaired[~flawed[repaired]], minlength=len(rows)).astype(np.int64)
-    if found:
+    if flaws:
         irregular = irregular[~flawed[owner]]
         rows = empty_rows(rows, flawed)
     if drop and irregular.any():
         rows = drop_items(rows, irregular)
-    return Cleaned(rows, repairs, dict(sorted(found.items())))
+    return Cleaned(rows, repairs, dict(sorted(flaws.items())))
 
 
 def keep_first(rows: Ragged, problems: Sequence[Problem]) -> Cleaned:
@@ -234,10 +234,10 @@ def number_labels(
     else:
         used = (np.unique(side.columns["label"]).tolist() for side in sides)
         names = tuple(sorted({s.labels[code] for s, codes in zip(sides, used, strict=True) for code in codes}))
-    place = {name: number for number, name in enumerate(names)}
+    index = {name: number for number, name in enumerate(names)}
     found = []
     for side in sides:
-        of_label = np.array([*(place.get(label, -1) for label in side.labels), -1], dtype=np.int64)
+        of_label = np.array([*(index.get(label, -1) for label in side.labels), -1], dtype=np.int64)
         found.append(of_label[side.columns["label"]])
     return names, (found[0], found[1])
 

@@ -46,9 +46,9 @@ class Detected:
         ([1], [0.5])
         """
         sides = reference.times, reference.counts, estimate.times, estimate.counts
-        found = MATCHINGS[MADMOM](*sides, window)
-        errors = estimate.times[found.estimate] - reference.times[found.reference]
-        return cls.of_errors(errors, found.counts, reference.counts, estimate.counts)
+        matching = MATCHINGS[MADMOM](*sides, window)
+        errors = estimate.times[matching.estimate] - reference.times[matching.reference]
+        return cls.of_errors(errors, matching.counts, reference.counts, estimate.counts)
 
     @classmethod
     def of_errors(cls, errors: Float, hits: Int, references: Int, estimates: Int) -> Detected:
@@ -63,7 +63,7 @@ class Detected:
         """Join consecutive pairs."""
         if len(parts) == 1:
             return parts[0]
-        return cls(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(cls)))
+        return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
 
 Detect = Callable[[Any, Measure], Detected]
@@ -71,25 +71,25 @@ Detect = Callable[[Any, Measure], Detected]
 
 
 def _read(detect: Detect, name: str, computed: Any, measure: Measure) -> Scored:
-    found = detect(computed, measure)
+    detected = detect(computed, measure)
     if name == "accuracy":
-        return share(found.hits, found.references + found.estimates - found.hits, 1.0)
+        return share(detected.hits, detected.references + detected.estimates - detected.hits, 1.0)
     if name == "mean_error":
-        return share(found.total, found.hits, np.nan)
+        return share(detected.total, detected.hits, np.nan)
     if name == "std_error":
-        return found.deviation, found.hits.astype(np.float64)
-    return rate(name, found.hits, found.references, found.estimates, otherwise=1.0)
+        return detected.deviation, detected.hits.astype(np.float64)
+    return rate(name, detected.hits, detected.references, detected.estimates, otherwise=1.0)
 
 
 def _count(detect: Detect, what: str, computed: Any, measure: Measure) -> Sparse:
-    found = detect(computed, measure)
-    values = np.column_stack([found.hits, found.references, found.estimates]).astype(np.float64)
+    detected = detect(computed, measure)
+    values = np.column_stack([detected.hits, detected.references, detected.estimates]).astype(np.float64)
     return tabulate(values, ("count",), (COUNTED,), f"matched {what}, and {what} of both sides")
 
 
 def _add_up(detect: Detect, what: str, computed: Any, measure: Measure) -> Sparse:
-    found = detect(computed, measure)
-    values = np.column_stack([found.hits.astype(np.float64), found.total, found.squares])
+    detected = detect(computed, measure)
+    values = np.column_stack([detected.hits.astype(np.float64), detected.total, detected.squares])
     return tabulate(values, ("moment",), (MOMENTS,), f"sums of powers of the errors of matched {what}", "s")
 
 
@@ -142,8 +142,8 @@ def _scalars(detect: Detect, what: str, common: dict[str, Any]) -> tuple[Metric,
     return family(
         {name: Weight(words, what) for name, words in weights.items()},
         {
-            **{name: {"title": one[0], "summary": one[1], "itemwise": True} for name, one in rates.items()},
-            **{name: {"unit": "s", "perfect": 0.0, **one} for name, one in errors.items()},
+            **{name: {"title": about[0], "summary": about[1], "itemwise": True} for name, about in rates.items()},
+            **{name: {"unit": "s", "perfect": 0.0, **about} for name, about in errors.items()},
         },
         **common,
     )(partial(_read, detect))

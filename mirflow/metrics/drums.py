@@ -88,14 +88,14 @@ def count_hits(pairs: Pairs, drums: DrumMap, window: float, octave: bool = False
     With `octave`, hits at twice or half the rate of the reference are right.
     """
     size = len(drums.names)
-    found = np.zeros((3, len(pairs) * size), dtype=np.int64)
+    counts = np.zeros((3, len(pairs) * size), dtype=np.int64)
     for part in batches(pairs.sizes, _BATCH):
         reference, estimate = (_by_class(side, drums) for side in pairs[part].lay_out())
-        place = slice(part.start * size, part.stop * size)
-        found[0, place] = match(*(_doubled(*reference) if octave else reference), *estimate, window).counts
-        kept = match(*reference, *_doubled(*estimate), window).counts if octave else found[0, place]
-        found[1, place], found[2, place] = found[0, place] + reference[1] - kept, estimate[1]
-    return ClassHits(drums.names, *found.reshape(3, len(pairs), size))
+        cells = slice(part.start * size, part.stop * size)
+        counts[0, cells] = match(*(_doubled(*reference) if octave else reference), *estimate, window).counts
+        kept = match(*reference, *_doubled(*estimate), window).counts if octave else counts[0, cells]
+        counts[1, cells], counts[2, cells] = counts[0, cells] + reference[1] - kept, estimate[1]
+    return ClassHits(drums.names, *counts.reshape(3, len(pairs), size))
 
 
 _BATCH = 2**16
@@ -104,17 +104,17 @@ _BATCH = 2**16
 
 def _by_class(rows: Ragged, drums: DrumMap) -> tuple[Float, Int]:
     """Times of the hits of each class of each row, and their numbers, row by row."""
-    place = _classes_of(rows, drums)
-    kept = np.flatnonzero(place >= 0)
-    key = rows_of(rows.counts[0])[kept] * len(drums.names) + place[kept]
+    number = _classes_of(rows, drums)
+    kept = np.flatnonzero(number >= 0)
+    key = rows_of(rows.counts[0])[kept] * len(drums.names) + number[kept]
     times = rows.columns["time"][kept[np.argsort(key, kind="stable")]]
     return times, np.bincount(key, minlength=len(rows) * len(drums.names)).astype(np.int64)
 
 
 def _classes_of(rows: Ragged, drums: DrumMap) -> Int:
     """Class of each hit; -1 for none."""
-    found = [drums.class_of(label) for label in rows.labels]
-    known = np.array([*(-1 if one is None else one for one in found), -1], dtype=np.int64)
+    classes = [drums.class_of(label) for label in rows.labels]
+    known = np.array([*(-1 if number is None else number for number in classes), -1], dtype=np.int64)
     return known[rows.columns.get("label", np.full(len(rows.columns["time"]), -1))]
 
 
@@ -128,12 +128,12 @@ def _doubled(times: Float, counts: Int) -> tuple[Float, Int]:
     """
     more = np.maximum(2 * counts - 1, 0)
     offsets, row = offsets_of(more), rows_of(counts)
-    place = offsets[row] + 2 * (np.arange(len(times)) - offsets_of(counts)[row])
-    found = np.empty(int(offsets[-1]))
-    found[place] = times
+    position = offsets[row] + 2 * (np.arange(len(times)) - offsets_of(counts)[row])
+    doubled = np.empty(int(offsets[-1]))
+    doubled[position] = times
     between = np.flatnonzero(row[1:] == row[:-1])
-    found[place[between] + 1] = (times[between] + times[between + 1]) / 2
-    return found, more
+    doubled[position[between] + 1] = (times[between] + times[between + 1]) / 2
+    return doubled, more
 
 
 def map_of(measure: Measure, own: DrumMap | None = None) -> DrumMap:
@@ -329,11 +329,11 @@ def evidence(own: DrumMap | None, reference: Annotation, estimate: Annotation, m
     drums, sides = map_of(measure, own), usable_pair(reference, estimate, partial(clean, own=own))
     placed = [(rows.columns["time"], _classes_of(rows, drums)) for rows in sides]
     parts = []
-    for place, name in enumerate(drums.names):
-        one, other = (time[classes == place] for time, classes in placed)
-        found = matched(one, other, float(measure["window"]), "optimal")
-        verdict = found.pop("verdict")
-        parts.append({**found, "class": np.full(len(verdict), name), "verdict": verdict})
+    for number, name in enumerate(drums.names):
+        one, other = (time[classes == number] for time, classes in placed)
+        events = matched(one, other, float(measure["window"]), "optimal")
+        verdict = events.pop("verdict")
+        parts.append({**events, "class": np.full(len(verdict), name), "verdict": verdict})
     whole = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
     order = np.argsort(np.where(np.isnan(whole["reference"]), whole["estimate"], whole["reference"]), kind="stable")
     return {key: column[order] for key, column in whole.items()}
@@ -352,7 +352,7 @@ def doubt_map(own: DrumMap | None, measures: Sequence[Measure], reference: Annot
     >>> doubt_map(None, MIR_EVAL.select(["f_measure"]), kit, kit)
     "6 of 8 hits of the estimate ('22') are not in the map adtof5 and left out: is it the right map?"
     """
-    maps = {str(one["map"]): map_of(one, own) for one in measures if "map" in one.parameters}
+    maps = {str(measure["map"]): map_of(measure, own) for measure in measures if "map" in measure.parameters}
     for name, drums in maps.items():
         for side, annotation in (("estimate", estimate), ("reference", reference)):
             counts = Counter(annotation.labels or ())
@@ -372,9 +372,9 @@ def _convention(
 ) -> Convention:
     """Make a convention with its defaults; classes of the evaluation become the default drum map."""
     own = None if classes is None else DrumMap(classes.tops)
-    metrics = [one.with_defaults(**defaults) for one in METRICS]
+    metrics = [metric.with_defaults(**defaults) for metric in METRICS]
     if own is not None:
-        metrics = [replace(one, parameters=tuple(map(_with_own, one.parameters))) for one in metrics]
+        metrics = [replace(metric, parameters=tuple(map(_with_own, metric.parameters))) for metric in metrics]
     return Convention(
         name,
         summary,
@@ -441,8 +441,8 @@ def _score_pair(rules: Convention, reference: Hits, estimate: Hits, measures: Se
 
 
 def _measures(name: str, rules: Convention, given: dict[str, Value], dims: tuple[str, ...]) -> list[Measure]:
-    refuse_unknown(name, given, (parameter.name for one in rules.metrics for parameter in one.parameters))
-    return [one.measure(**given) for one in rules.metrics if one.dims == dims]
+    refuse_unknown(name, given, (parameter.name for metric in rules.metrics for parameter in metric.parameters))
+    return [metric.measure(**given) for metric in rules.metrics if metric.dims == dims]
 
 
 _documented = documented(
@@ -498,7 +498,7 @@ def evaluate(
     measures = _measures("evaluate", rules, parameters, ())
     sides = (reference_times, reference_drums), (estimated_times, estimated_drums)
     scores = _score_pair(rules, *sides, measures)
-    return OrderedDict((one.metric.name, value) for one, value in zip(measures, scores.tolist(), strict=True))
+    return OrderedDict((measure.metric.name, value) for measure, value in zip(measures, scores.tolist(), strict=True))
 
 
 @_documented
@@ -531,12 +531,12 @@ def class_scores(
     measures = _measures("class_scores", rules, parameters, ("class",))
     reference = _row(rules, (reference_times, reference_drums), "reference")
     estimate = _row(rules, (estimated_times, estimated_drums), "estimate")
-    found = rules.score(Pairs.in_order(reference, estimate), measures, rules.grids[0]).extras
+    tables = rules.score(Pairs.in_order(reference, estimate), measures, rules.grids[0]).extras
     scores: dict[str, dict[str, float]] = {}
     for measure in measures:
-        sparse = found[measure.variable]
-        for (_, place), value in zip(sparse.index.tolist(), sparse.value.tolist(), strict=True):
-            scores.setdefault(sparse.coords[0][place], {})[measure.metric.name.removeprefix("class_")] = value
+        sparse = tables[measure.variable]
+        for (_, number), value in zip(sparse.index.tolist(), sparse.value.tolist(), strict=True):
+            scores.setdefault(sparse.coords[0][number], {})[measure.metric.name.removeprefix("class_")] = value
     return scores
 
 

@@ -192,11 +192,11 @@ def matched(references: Float, estimates: Float, window: float, matching: str, d
     """
     counts = (np.array([len(side)], dtype=np.int64) for side in (references, estimates))
     reference_count, estimate_count = counts
-    found = MATCHINGS[matching](references, reference_count, estimates + delay, estimate_count, window)
-    missed, extra = np.delete(references, found.reference), np.delete(estimates, found.estimate)
-    reference = np.concatenate([references[found.reference], missed, np.full(len(extra), np.nan)])
-    estimate = np.concatenate([estimates[found.estimate], np.full(len(missed), np.nan), extra])
-    verdict = np.repeat(["hit", "missed", "extra"], [len(found.reference), len(missed), len(extra)])
+    matches = MATCHINGS[matching](references, reference_count, estimates + delay, estimate_count, window)
+    missed, extra = np.delete(references, matches.reference), np.delete(estimates, matches.estimate)
+    reference = np.concatenate([references[matches.reference], missed, np.full(len(extra), np.nan)])
+    estimate = np.concatenate([estimates[matches.estimate], np.full(len(missed), np.nan), extra])
+    verdict = np.repeat(["hit", "missed", "extra"], [len(matches.reference), len(missed), len(extra)])
     order = np.argsort(np.where(np.isnan(reference), estimate, reference), kind="stable")
     return {"reference": reference[order], "estimate": estimate[order], "verdict": verdict[order]}
 

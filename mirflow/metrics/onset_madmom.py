@@ -45,12 +45,12 @@ def combine(events: Events, distance: float) -> Events:
     combined, kept = times.copy(), np.ones(len(times), dtype=np.bool_)
     for first, end in zip(begins.tolist(), ends.tolist(), strict=True):
         last = first
-        for place in range(first + 1, end):
-            if combined[place] - combined[last] <= limit:
-                combined[last] = 0.5 * (combined[last] + combined[place])
-                kept[place] = False
+        for item in range(first + 1, end):
+            if combined[item] - combined[last] <= limit:
+                combined[last] = 0.5 * (combined[last] + combined[item])
+                kept[item] = False
             else:
-                last = place
+                last = item
     counts = np.bincount(events.pair[kept], minlength=len(events)).astype(np.int64, copy=False)
     return Events(combined[kept], counts)
 

@@ -86,7 +86,7 @@ def of_pedal(rows: Ragged, pedal: str) -> Ragged:
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
     """Score pairs of pedals; NaN if the reference does not use the pedal: a `Scorer`."""
     refuse_grid(grid, "pedals")
-    found = np.zeros((2, len(pairs), len(measures)))
+    values = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
     for pedal in dict.fromkeys(str(measure["pedal"]) for measure in measures):
         columns = [column for column, measure in enumerate(measures) if measure["pedal"] == pedal]
@@ -94,10 +94,10 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
         own = replace(pairs, references=references, estimates=estimates)
         scores = score_notes(own, [_of_notes(measures[column]) for column in columns])
         unused = own.counts[0] == 0
-        found[0][:, columns] = np.where(unused[:, np.newaxis], np.nan, scores.score)
-        found[1][:, columns] = np.where(unused[:, np.newaxis], 0.0, scores.weight)
+        values[0][:, columns] = np.where(unused[:, np.newaxis], np.nan, scores.score)
+        values[1][:, columns] = np.where(unused[:, np.newaxis], 0.0, scores.weight)
         refused |= scores.refused
-    return Scores(found[0], found[1], refused=refused)
+    return Scores(values[0], values[1], refused=refused)
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
@@ -118,8 +118,8 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     if not sides[0].counts[0].sum():
         raise AnnotationError(f"the reference has no {pedal} pedal, so there is nothing to explain")
     notes = [Annotation("notes", side.columns) for side in sides]
-    found = evidence_of_notes(notes[0], notes[1], _of_notes(measure))
-    return {name: column for name, column in found.items() if not name.endswith("_pitch")}
+    columns = evidence_of_notes(notes[0], notes[1], _of_notes(measure))
+    return {name: column for name, column in columns.items() if not name.endswith("_pitch")}
 
 
 def _of_notes(measure: Measure) -> Measure:
@@ -151,7 +151,7 @@ def _of_pedals(metric: Metric) -> Metric:
         **about,
         weight=metric.weight.replace("notes", "stretches").replace("pitches", "pedals"),
         weight_unit=metric.weight_unit.replace("notes", "stretches"),
-        parameters=(_PEDAL, *(one for one in metric.parameters if one.name not in _LEFT)),
+        parameters=(_PEDAL, *(parameter for parameter in metric.parameters if parameter.name not in _LEFT)),
         key="",
         aliases=(),
         default=True,
@@ -176,7 +176,7 @@ TASK = Task("pedal", "Piano pedals", MappingProxyType({TRANSKUN.name: TRANSKUN})
 
 
 def _row(side: Any) -> Ragged:
-    row = row_of_intervals(np.asarray(side[0]), [str(one) for one in side[1]])
+    row = row_of_intervals(np.asarray(side[0]), [str(label) for label in side[1]])
     cleaned = clean(row)
     for flaw in cleaned.flaws.values():
         raise ValueError(flaw.message)
@@ -226,8 +226,8 @@ def evaluate(
     refuse_unknown("evaluate", kwargs, ("ref_intervals", "ref_pedals", "est_intervals", "est_pedals", *known))
     sides = (ref_intervals, ref_pedals), (est_intervals, est_pedals)
     measures = [metric.measure(**kwargs) for metric in METRICS]
-    found = TRANSKUN.score_pair(_row(sides[0]), _row(sides[1]), measures)
-    return OrderedDict(zip((metric.name for metric in METRICS), found.tolist(), strict=True))
+    scores = TRANSKUN.score_pair(_row(sides[0]), _row(sides[1]), measures)
+    return OrderedDict(zip((metric.name for metric in METRICS), scores.tolist(), strict=True))
 
 
 globals().update(_FUNCTIONS.functions("(intervals, pedals): (n, 2), seconds, and n names."))

@@ -137,17 +137,15 @@ def judge(pairs: Pairs) -> JudgedRankings:
     known = left_out | (grade > 0)
     of_label = {label: code for code, label in enumerate(references.labels)}
     codes = np.array([*(of_label.get(label, -1) for label in estimates.labels), -1], dtype=np.int64)
-    # Only items that are relevant or left out need to be found.
-    place = np.flatnonzero(known)
-    kept = references.columns["label"][place]
+    # Only items that are relevant or left out need to be met.
+    items = np.flatnonzero(known)
+    kept = references.columns["label"][items]
     kept_counts = np.bincount(rows_of(counts)[known], minlength=len(counts)).astype(np.int64)
-    found = meet_judged(
-        kept, kept_counts, codes[estimates.columns["label"]], listed_counts, reference_row, estimate_row
-    )
-    item = place[found.judged]
-    out, pair = left_out[item], found.pair
+    met = meet_judged(kept, kept_counts, codes[estimates.columns["label"]], listed_counts, reference_row, estimate_row)
+    item = items[met.judged]
+    out, pair = left_out[item], met.pair
     gone = np.bincount(pair[out], minlength=len(estimate_row)).astype(np.int64)
-    rank = found.place + 1 - (np.cumsum(out) - offsets_of(gone)[pair])
+    rank = met.place + 1 - (np.cumsum(out) - offsets_of(gone)[pair])
     pair, rank, item = pair[~out], rank[~out], item[~out]
     returned = listed_counts[estimate_row] - gone
     wanted = Ragged({"grade": grade}, references.counts).keep((grade > 0) & ~left_out)
@@ -181,7 +179,7 @@ def clean(rows: Ragged) -> Cleaned:
     before = dict(zip(again.tolist(), first.tolist(), strict=True))
 
     def twice(item: int) -> str:
-        one, two = (int(place - start[item]) + 1 for place in (before[item], item))
+        one, two = (int(index - start[item]) + 1 for index in (before[item], item))
         return f"item {names[label[item]]!r} occurs twice: as number {one} and number {two}"
 
     nameless: Bool = np.array([not name for name in names], dtype=np.bool_)[label]  # the last one serves -1
@@ -354,9 +352,9 @@ def _r_precision(judged: JudgedRankings, measure: Measure) -> Scored:
     """Precision at R, where R is the number of relevant items."""
     hits = _hits(judged, measure)
     inside = hits.rank <= hits.relevant[hits.pair]
-    found = np.bincount(hits.pair[inside], minlength=len(judged)).astype(np.float64)
+    number = np.bincount(hits.pair[inside], minlength=len(judged)).astype(np.float64)
     relevant = hits.relevant.astype(np.float64)
-    return divide(found, relevant), relevant
+    return divide(number, relevant), relevant
 
 
 @_metric(
@@ -443,11 +441,11 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     """
     refuse_grid(grid, "rankings")
     judged = judge(pairs)
-    found = read_scores(measures, judged, len(judged))
-    vast = np.isinf(found.weight)
-    found.score[vast], found.weight[vast] = np.nan, 0.0
+    scores = read_scores(measures, judged, len(judged))
+    vast = np.isinf(scores.weight)
+    scores.score[vast], scores.weight[vast] = np.nan, 0.0
     partly = dict.fromkeys(np.flatnonzero(vast.any(axis=1)).tolist(), "the gains of the grades overflow")
-    return replace(found, partly=partly)
+    return replace(scores, partly=partly)
 
 
 def evidence(
@@ -541,10 +539,10 @@ def _side(items: Items, name: str) -> Ragged:
 
 def _scores(relevant: Items, ranking: Items, measures: list[Measure]) -> list[float]:
     bounded = MIREX.select([str(measure) for measure in measures])  # checks bounds of values
-    found = score(Pairs.in_order(_side(relevant, "relevant"), _side(ranking, "ranking")), bounded)
-    for message in found.partly.values():
+    scores = score(Pairs.in_order(_side(relevant, "relevant"), _side(ranking, "ranking")), bounded)
+    for message in scores.partly.values():
         raise ValueError(f"relevant: {message}")
-    return [float(one) for one in found.score[0]]
+    return [float(value) for value in scores.score[0]]
 
 
 def _single(name: str, relevant: Items, ranking: Items, *values: float | str) -> float:
@@ -701,7 +699,7 @@ def evaluate(relevant: Items, ranking: Items, **kwargs: Any) -> OrderedDict[str,
     >>> found["average_precision"], found["precision"], found["hit_rate"], found["rank_of_first"]
     (0.5, 0.5, 1.0, 2.0)
     """
-    known = (parameter.name for one in METRICS for parameter in one.parameters)
+    known = (parameter.name for metric in METRICS for parameter in metric.parameters)
     refuse_unknown("evaluate", kwargs, ("relevant", "ranking", *dict.fromkeys(known)))
-    measures = [Measure(one, tuple(kwargs.get(p.name, p.default) for p in one.parameters)) for one in METRICS]
+    measures = [Measure(metric, tuple(kwargs.get(p.name, p.default) for p in metric.parameters)) for metric in METRICS]
     return OrderedDict(zip(_RECORDS, _scores(relevant, ranking, measures), strict=True))

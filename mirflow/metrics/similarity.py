@@ -99,9 +99,9 @@ def clean(rows: Ragged) -> Cleaned:
 
 def _levels(broad: Column) -> Float:
     """Levels of broad categories: 0, 1 or 2; NaN if unknown."""
-    texts, place = np.unique(broad, return_inverse=True)
+    texts, index = np.unique(broad, return_inverse=True)
     names = (" ".join(str(text).replace("_", " ").split()).casefold() for text in texts)
-    return np.array([_LEVELS.get(name, np.nan) for name in names], dtype=np.float64)[place]
+    return np.array([_LEVELS.get(name, np.nan) for name in names], dtype=np.float64)[index]
 
 
 def _repeats(rows: Ragged, grader: Column, judged: Bool) -> list[Problem]:
@@ -176,11 +176,11 @@ def gather(rows: Ragged) -> JudgedCandidates:
     label, level, value = (rows.columns[name] for name in ("label", "level", "value"))
     owner = rows_of(rows.counts[0])
     width = max(len(rows.labels), 1)
-    keys, place = np.unique(owner * width + label, return_inverse=True)
+    keys, index = np.unique(owner * width + label, return_inverse=True)
     known = ~np.isnan(value)
     with np.errstate(invalid="ignore"):
-        fine = sum_by(place[known], value[known], len(keys)) / np.bincount(place[known], minlength=len(keys))
-    chosen = np.column_stack([np.bincount(place[level == one], minlength=len(keys)) for one in range(len(BROAD))])
+        fine = sum_by(index[known], value[known], len(keys)) / np.bincount(index[known], minlength=len(keys))
+    chosen = np.column_stack([np.bincount(index[level == number], minlength=len(keys)) for number in range(len(BROAD))])
     lowest, highest = np.full(len(rows), np.inf), np.full(len(rows), -np.inf)
     np.minimum.at(lowest, owner[known], value[known])
     np.maximum.at(highest, owner[known], value[known])
@@ -363,11 +363,11 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     judged = gather(pairs.references)
     met = find_judged(judged, pairs)
     lists = ListPairs(judged, met, pairs.reference_row, pairs.counts[1])
-    found = np.zeros((2, len(pairs), len(measures)))
+    values = np.zeros((2, len(pairs), len(measures)))
     unknown = np.zeros(len(pairs), dtype=np.int64)
     refused: dict[int, str] = {}
     for column, measure in enumerate(measures):
-        found[0, :, column], found[1, :, column], *tally = measure.read(lists)
+        values[0, :, column], values[1, :, column], *tally = measure.read(lists)
         if not tally:
             continue
         missing, known = tally
@@ -378,8 +378,8 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
             unknown = np.maximum(unknown, missing)
         if "scale" in measure.parameters:
             _check_scale(judged, pairs.reference_row, measure, refused)
-    found[0, list(refused)] = np.nan
-    return Scores(found[0], found[1], refused=refused, repairs=unknown)
+    values[0, list(refused)] = np.nan
+    return Scores(values[0], values[1], refused=refused, repairs=unknown)
 
 
 def _unjudged(pairs: Pairs, pair: int, met: Met, known: Bool, measure: Measure) -> str:
@@ -389,8 +389,8 @@ def _unjudged(pairs: Pairs, pair: int, met: Met, known: Bool, measure: Measure) 
     codes = estimates.columns["label"][start:stop][: most or None]
     own = met.pair == pair
     judged = set(met.place[own & known[met.judged]].tolist())
-    missing = [place for place in range(len(codes)) if place not in judged]
-    named = ", ".join(f"{estimates.labels[codes[place]]!r} (rank {place + 1})" for place in missing[:_NAMED])
+    missing = [rank for rank in range(len(codes)) if rank not in judged]
+    named = ", ".join(f"{estimates.labels[codes[rank]]!r} (rank {rank + 1})" for rank in missing[:_NAMED])
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
     hint = f"{measure.metric.name}(unjudged=zero) counts them as not similar, unjudged=skip leaves them out"
     return f"no {measure.metric.needs} judgement of {named}{more}; {hint}"
@@ -401,8 +401,8 @@ def _check_scale(judged: JudgedCandidates, reference_row: Int, measure: Measure,
     for side, off in ((judged.lowest, judged.lowest < 0), (judged.highest, judged.highest > scale)):
         off = off & np.isfinite(side)
         for pair in np.flatnonzero(off[reference_row]).tolist():
-            found = f"a fine judgement of {side[reference_row[pair]]:g} is not from 0 to {scale:g}"
-            refused.setdefault(pair, f"{found}; set the scale, as in fine(scale=100)")
+            trouble = f"a fine judgement of {side[reference_row[pair]]:g} is not from 0 to {scale:g}"
+            refused.setdefault(pair, f"{trouble}; set the scale, as in fine(scale=100)")
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
@@ -426,27 +426,27 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     judged, most = gather(own), int(measure["k"])
     met = find_judged(judged, Pairs.in_order(own, lists))
     size = min(len(lists.columns["label"]), most or np.iinfo(np.int64).max)
-    place, which = met.place[met.place < size], met.judged[met.place < size]
+    rank, which = met.place[met.place < size], met.judged[met.place < size]
     columns: dict[str, Column] = {
         "estimate": np.array([lists.labels[code] for code in lists.columns["label"][:size]], dtype=str),
         "rank": np.arange(1, size + 1),
     }
     for level, name in enumerate(BROAD):
         columns[name] = np.zeros(size, dtype=np.int64)
-        columns[name][place] = judged.chosen[which, level]
+        columns[name][rank] = judged.chosen[which, level]
     columns["fine"] = np.full(size, np.nan)
-    columns["fine"][place] = judged.fine[which]
+    columns["fine"][rank] = judged.fine[which]
     if "by" not in measure.parameters:
-        known = np.isin(np.arange(size), place)
+        known = np.isin(np.arange(size), rank)
         return {**columns, "verdict": np.where(known, "judged", "unjudged")}
     relevance = judged.relevance(str(measure["by"]))
     ahead, total = count_ahead(np.where(relevance > float(measure["above"]), relevance, -np.inf), judged.counts)
     places = min(int(total[0]), most or int(total[0]))
-    start = np.maximum(place, ahead[which]) + 1
+    start = np.maximum(rank, ahead[which]) + 1
     counts_from = np.zeros(size, dtype=np.int64)
-    counts_from[place] = np.where((ahead[which] >= 0) & (start <= places), start, 0)
+    counts_from[rank] = np.where((ahead[which] >= 0) & (start <= places), start, 0)
     relevant = np.zeros(size, dtype=np.bool_)
-    relevant[place] = ahead[which] >= 0
+    relevant[rank] = ahead[which] >= 0
     return {**columns, "counts_from": counts_from, "verdict": np.where(relevant, "relevant", "not relevant")}
 
 
@@ -567,9 +567,9 @@ def evaluate(
         columns["value"] = np.asarray(fine, dtype=np.float64)
     given: dict[str, Value] = {"k": k, "scale": scale, "unjudged": unjudged}
     *means, recall = METRICS
-    measures = [*(one.measure(**given) for one in means), recall.measure()]
-    found = _scores(Annotation("judgements", columns, list(candidates)), results, measures)
-    return OrderedDict(zip((one.key for one in METRICS), found.tolist(), strict=True))
+    measures = [*(metric.measure(**given) for metric in means), recall.measure()]
+    scores = _scores(Annotation("judgements", columns, list(candidates)), results, measures)
+    return OrderedDict(zip((metric.key for metric in METRICS), scores.tolist(), strict=True))
 
 
 def _scores(judged: Annotation, results: Sequence[str], measures: Sequence[Measure]) -> Float:

@@ -63,8 +63,8 @@ def clean(rows: Ragged, classes: Classes | None = None) -> Cleaned:
     """
     label, texts, owner = rows.columns["label"], [*rows.labels, ""], rows_of(rows.counts[0])
     problems = label_problems(rows, classes, "tag")
-    _, leader, place = np.unique(owner * len(texts) + label, return_index=True, return_inverse=True)
-    first = leader[place.reshape(-1)]
+    _, leader, index = np.unique(owner * len(texts) + label, return_index=True, return_inverse=True)
+    first = leader[index.reshape(-1)]
     if "value" in rows.columns:
         value = rows.columns["value"]
         absent = np.isnan(value)
@@ -127,7 +127,7 @@ class Decisions:
     def outcomes(self, relevance: float, threshold: float) -> Outcomes:
         """Right and wrong decisions of each pair: float64 (pairs,) each."""
         counts = self.decided(relevance, threshold)
-        return Outcomes(*(sum_by(self.pair, one, self.pairs) for one in counts))
+        return Outcomes(*(sum_by(self.pair, column, self.pairs) for column in counts))
 
     def decided(self, relevance: float, threshold: float) -> tuple[Float, Float, Float, Float]:
         """Indicators of hits, false alarms, misses and rejections: float64 (n,) each."""
@@ -181,8 +181,8 @@ class TagPairs(Shared):
         pair, tag = self.decisions.pair[chosen], self.decisions.tag[chosen]
         if self.classes is not None:
             return chosen, pair, every, tag
-        used, place = np.unique(tag, return_inverse=True)
-        return chosen, pair, tuple(every[one] for one in used.tolist()), place.reshape(-1)
+        used, index = np.unique(tag, return_inverse=True)
+        return chosen, pair, tuple(every[code] for code in used.tolist()), index.reshape(-1)
 
 
 _RELEVANCE = Parameter("relevance", 0.5, help="smallest number of relevant tags in the reference")
@@ -291,9 +291,9 @@ def _precision_at(tags: TagPairs, measure: Measure) -> Scored:
 @_by_tag("Outcomes", range=(0.0, float("inf")), parameters=_DECIDED, dims=("tag", "outcome"))
 def _outcomes(tags: TagPairs, measure: Measure) -> Sparse:
     """Hits, false alarms, misses and rejections by tag."""
-    chosen, pair, names, place = tags.by_tag()
+    chosen, pair, names, number = tags.by_tag()
     decided = tags.decisions.decided(float(measure["relevance"]), float(measure["threshold"]))
-    index = np.column_stack([pair, place, np.column_stack(decided)[chosen].argmax(axis=1)])
+    index = np.column_stack([pair, number, np.column_stack(decided)[chosen].argmax(axis=1)])
     attrs = {"long_name": "decisions by tag", "units": "1"}
     return Sparse(("tag", "outcome"), (names, COUNTED), index, np.ones(len(index)), attrs)
 
@@ -303,10 +303,10 @@ def _outcomes(tags: TagPairs, measure: Measure) -> Sparse:
 )
 def _affinities(tags: TagPairs, measure: Measure) -> Sparse:
     """Relevance and affinity by tag, from which areas under the ROC curve by tag are computed."""
-    chosen, pair, names, place = tags.by_tag()
+    chosen, pair, names, number = tags.by_tag()
     has = tags.decisions.relevant(float(measure["relevance"]))[chosen]
     index = np.concatenate(
-        [np.column_stack([pair, place, np.full(len(pair), side, dtype=np.int64)]) for side in range(len(SIDES))]
+        [np.column_stack([pair, number, np.full(len(pair), side, dtype=np.int64)]) for side in range(len(SIDES))]
     )
     value = np.concatenate([has.astype(np.float64), tags.decisions.affinity[chosen]])
     attrs = {"long_name": "relevance and affinity by tag", "units": "1"}
@@ -348,7 +348,7 @@ def evidence(
     return {
         "label": np.array([decisions.tags[tag] for tag in decisions.tag.tolist()], dtype=str),
         "affinity": decisions.affinity,
-        "verdict": np.array([_VERDICTS[COUNTED[one]] for one in flags.argmax(axis=1).tolist()], dtype=str),
+        "verdict": np.array([_VERDICTS[COUNTED[column]] for column in flags.argmax(axis=1).tolist()], dtype=str),
     }
 
 
@@ -378,7 +378,9 @@ def doubt_affinities(measures: Sequence[Measure], reference: Annotation, estimat
     value = estimate.columns.get("value")
     if value is None or not len(value) or not (np.nanmin(value, initial=0) < 0 or np.nanmax(value, initial=0) > 1):
         return ""
-    decided = [one for one in measures if "threshold" in one.parameters and 0 < float(one["threshold"]) < 1]
+    decided = [
+        measure for measure in measures if "threshold" in measure.parameters and 0 < float(measure["threshold"]) < 1
+    ]
     if not decided:
         return ""
     lowest, highest = np.nanmin(value), np.nanmax(value)

@@ -171,4 +171,4 @@ def _names(measure: Measure) -> tuple[str, ...]:
     given = measure.parameters
     if "granularity" in given or "tolerance" in given:
         return (f"{name} ({given.get('granularity', given.get('tolerance'))})",)
-    return tuple(f"{name} ({one})" for one in GRANULARITIES) if name.startswith("Drum ") else (name,)
+    return tuple(f"{name} ({granularity})" for granularity in GRANULARITIES) if name.startswith("Drum ") else (name,)

@@ -101,17 +101,17 @@ def match_notes(
     """
     sides = one_row(ref_intervals, ref_pitches, ref_velocities), one_row(est_intervals, est_pitches, est_velocities)
     tolerances = onset_tolerance, pitch_tolerance, offset_ratio, offset_min_tolerance
-    found = match_without_velocities(ref_intervals, ref_pitches, est_intervals, est_pitches, *tolerances, strict)
-    if not found:
+    pairs = match_without_velocities(ref_intervals, ref_pitches, est_intervals, est_pitches, *tolerances, strict)
+    if not pairs:
         return []
-    place = np.array(found, dtype=np.int64)
-    matches = Matches(place[:, 0], place[:, 1], np.zeros(len(place), dtype=np.int64))
+    indices = np.array(pairs, dtype=np.int64)
+    matches = Matches(indices[:, 0], indices[:, 1], np.zeros(len(indices), dtype=np.int64))
     notes = []
     for side in sides:
         start, end, pitch, velocity = (side.columns[name] for name in ("start", "end", "pitch", "velocity"))
         notes.append(Notes(start, end, pitch, side.counts[0], {"velocity": velocity}))
     kept = agree(notes[0], notes[1], matches, velocity_tolerance)
-    return [one for one, agrees in zip(found, kept.tolist(), strict=True) if agrees]
+    return [pair for pair, agrees in zip(pairs, kept.tolist(), strict=True) if agrees]
 
 
 @_documented
@@ -182,6 +182,6 @@ def evaluate(
     validate(*sides[0], *sides[1])
     endings = (NO_OFFSET,) if kwargs.get("offset_ratio", 0.2) is None else ("", NO_OFFSET)
     names = [name + ending for ending in endings for name in _NOTES]
-    found = score_one(one_row(*sides[0]), one_row(*sides[1]), names, kwargs)
+    scores = score_one(one_row(*sides[0]), one_row(*sides[1]), names, kwargs)
     keys = [key + ending for ending in endings for key in _KEYS]
-    return OrderedDict(zip(keys, found, strict=True))
+    return OrderedDict(zip(keys, scores, strict=True))

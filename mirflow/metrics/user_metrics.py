@@ -50,21 +50,21 @@ def function_of(call: Callable[..., Any]) -> Callable[..., Any]:
 @lru_cache(maxsize=256)
 def _function_at(address: Imported) -> Callable[..., Any]:
     module = import_module(address.module)
-    found = getattr(module, address.name)
-    if digest_of(module, found) != address.digest:
+    named = getattr(module, address.name)
+    if digest_of(module, named) != address.digest:
         raise PluginError(f"{address.module}: has changed since the run began; run again")
-    records = _records(found)
+    records = _records(named)
     if not records:
-        return found  # type: ignore[no-any-return]
-    return next(one.read for one in records if one.name == address.metric and one.read is not None)
+        return named  # type: ignore[no-any-return]
+    return next(record.read for record in records if record.name == address.metric and record.read is not None)
 
 
-def _records(found: Any) -> tuple[Metric, ...]:
+def _records(thing: Any) -> tuple[Metric, ...]:
     """Records that an object is or contains; none for functions."""
-    if isinstance(found, Metric):
-        return (found,)
-    if isinstance(found, Family | list | tuple) and found and all(isinstance(one, Metric) for one in found):
-        return tuple(found)
+    if isinstance(thing, Metric):
+        return (thing,)
+    if isinstance(thing, Family | list | tuple) and thing and all(isinstance(record, Metric) for record in thing):
+        return tuple(thing)
     return ()
 
 
@@ -107,10 +107,12 @@ def load_metrics(text: str, task: str, folder: str | os.PathLike[str] = ".") -> 
     address = str(Path(folder, module)) if module.endswith(".py") else module
     metrics = _metrics_at(address, name, task, f"{module}:{name}")
     if not value:
-        return metrics, [f"{one.name}{rest}" for one in metrics]
-    meant = [one for one in metrics if one.name.endswith(value)]
+        return metrics, [f"{metric.name}{rest}" for metric in metrics]
+    meant = [metric for metric in metrics if metric.name.endswith(value)]
     if not meant:
-        raise MetricError(f"{module}:{name} has no {value[1:]!r}; {suggest(value[1:], (one.value for one in metrics))}")
+        raise MetricError(
+            f"{module}:{name} has no {value[1:]!r}; {suggest(value[1:], (metric.value for metric in metrics))}"
+        )
     return metrics, [f"{meant[0].name}{rest}"]
 
 
@@ -156,17 +158,17 @@ def installed_metrics(task: str, name: str | None = None) -> tuple[Metric, ...]:
     `name` is an entry point, optionally followed by a dot and a value; None: all, skipping those that cannot be loaded
     with a warning.
     """
-    found: list[Metric] = []
+    metrics: list[Metric] = []
     for point in installed(METRICS):
         if name is not None:
             if point.name in (name, name.partition(".")[0]):
-                found += _of_entry_point(point, task)
+                metrics += _of_entry_point(point, task)
             continue
         try:
-            found += [one for one in _of_entry_point(point, "") if _fits(one, task)]
+            metrics += [one for one in _of_entry_point(point, "") if _fits(one, task)]
         except (MetricError, PluginError) as error:
             warnings.warn(str(error), MirflowWarning, stacklevel=2)
-    return tuple(found)
+    return tuple(metrics)
 
 
 def _of_entry_point(point: EntryPoint, task: str) -> tuple[Metric, ...]:
@@ -174,9 +176,9 @@ def _of_entry_point(point: EntryPoint, task: str) -> tuple[Metric, ...]:
     if not point.attr:
         raise PluginError(f"{package}entry point {point.name!r}: names no function of {point.module}")
     metrics = _metrics_at(point.module, point.attr, task, f"{package}{point.module}:{point.attr}", point.name)
-    for one in metrics:
-        if one.pair is None and not one.tasks:
-            raise MetricError(f"{one.origin}: {one.name} does not declare its tasks")
+    for metric in metrics:
+        if metric.pair is None and not metric.tasks:
+            raise MetricError(f"{metric.origin}: {metric.name} does not declare its tasks")
     return metrics
 
 

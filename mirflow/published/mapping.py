@@ -114,16 +114,16 @@ def _rows(lines: Sequence[str], layout: TableLayout) -> Iterator[Row]:
         for line in lines[layout.skip :]:
             number += 1
             plain = line.strip()
-            heading = next(filter(None, (one.match(plain) for one in layout.headings)), None)
+            heading = next(filter(None, (field.match(plain) for field in layout.headings)), None)
             if heading is not None:
                 above = {**above, **heading}
             elif plain and not (layout.comment and plain.startswith(layout.comment)):
                 yield line
 
-    # A reader takes a line only when it needs one, so that the number and the headings are those of its row.
+    # A reader takes a line only when it needs field, so that the number and the headings are those of its row.
     split = _blanks(table_lines()) if layout.delimiter is None else _delimited(table_lines(), layout.delimiter)
     for fields in split:
-        yield Row(number, [one.strip() for one in fields], above)
+        yield Row(number, [field.strip() for field in fields], above)
 
 
 def _blanks(lines: Iterable[str]) -> Iterator[list[str]]:
@@ -156,16 +156,16 @@ def parse_json_table(text: str, path: str, key: Pattern, name: str | Path, left_
         inner = inner.get(part) if isinstance(inner, dict) else None
     if not isinstance(inner, dict):
         raise InvalidAnnotationError(f"no object at rows: {path!r}", path=name)
-    members = {one: dict(_leaves(value)) for one, value in inner.items() if not _is_among(one, left_out)}
+    members = {member: dict(_leaves(value)) for member, value in inner.items() if not _is_among(member, left_out)}
     columns = tuple(dict.fromkeys(column for leaves in members.values() for column in leaves))
     rows, after = [], 0
-    for one, leaves in members.items():
-        after = max(text.find(json.dumps(one), after), after)
+    for member, leaves in members.items():
+        after = max(text.find(json.dumps(member), after), after)
         line = text.count("\n", 0, after) + 1
-        values = key.match(one)
+        values = key.match(member)
         if values is None:
             raise InvalidAnnotationError(
-                f"key {one!r} is not written as {key.text!r}; leave_out leaves rows out", path=name, line=line
+                f"key {member!r} is not written as {key.text!r}; leave_out leaves rows out", path=name, line=line
             )
         rows.append(Row(line, [leaves.get(column, "") for column in columns], values))
     return ScoreTable(str(name), columns, rows)
@@ -357,7 +357,7 @@ class ScoreFile(Strict):
     def placeholders(self) -> tuple[str, ...]:
         """Those of the path, of the headings and of the keys, each once."""
         keys = () if self.rows is None else (self.row_key,)
-        return tuple(dict.fromkeys(name for one in (self.path, *self.headings, *keys) for name in Pattern(one).names))
+        return tuple(dict.fromkeys(name for text in (self.path, *self.headings, *keys) for name in Pattern(text).names))
 
     @property
     def row_key(self) -> str:

@@ -93,10 +93,10 @@ class _RowReader:
     def _columns(self) -> Iterator[Column]:
         asked, place = self.asked, self.table.place
         shared = None if asked.weight is None else place(asked.weight)
-        for text, one in asked.metrics.items():
-            own = shared if one.weight is None else place(one.weight)
-            scale = asked.scale if one.scale is None else one.scale
-            yield "", str(self.measures[text]), place(one.column), scale, own
+        for text, declared in asked.metrics.items():
+            own = shared if declared.weight is None else place(declared.weight)
+            scale = asked.scale if declared.scale is None else declared.scale
+            yield "", str(self.measures[text]), place(declared.column), scale, own
         if asked.wide is not None:
             taken = {asked.track.column, asked.weight}
             systems = asked.wide.systems or {name: name for name in self.table.columns if name and name not in taken}
@@ -107,8 +107,8 @@ class _RowReader:
     def _finder(self, name: str) -> Find:
         if name in self.asked.placeholders:
             return lambda row: {**self.values, **row.values}.get(name, "")
-        place = self.table.place(name)
-        return lambda row: self.table.text(row, place)
+        column = self.table.place(name)
+        return lambda row: self.table.text(row, column)
 
     def _names(self, key: str, side: Names) -> Find:
         """Name of the track or system of a row, as the table writes it."""
@@ -116,8 +116,8 @@ class _RowReader:
             fixed = side.name
             return lambda row: fixed
         if side.column is not None:
-            place = self.table.place(side.column)
-            return lambda row: self.table.text(row, place)
+            column = self.table.place(side.column)
+            return lambda row: self.table.text(row, column)
         if key in self.asked.placeholders:
             return self._finder(key)
         return lambda row: ""
@@ -125,10 +125,10 @@ class _RowReader:
     def _renamed(self, name: str, key: str, side: Names, row: Row) -> str:
         plain = name
         if side.pattern is not None:
-            found = Pattern(side.pattern).match(name)
-            if found is None:
+            match = Pattern(side.pattern).match(name)
+            if match is None:
                 self._refuse(row, f"{key} {name!r} is not written as {side.pattern!r} says; leave_out leaves rows out")
-            plain = next(iter(found.values()))
+            plain = next(iter(match.values()))
         plain = side.rename.get(name, side.rename.get(plain, plain))
         if not plain:
             self._refuse(row, f"the row has no {key}; leave_out: [''] leaves such rows out")
@@ -154,12 +154,12 @@ class _RowReader:
             step = 10.0**-decimals * scale
             self.gathered.steps[name] = min(step, self.gathered.steps.get(name, np.inf))
 
-    def _number(self, row: Row, place: int) -> tuple[float, int]:
-        text = self.table.text(row, place)
+    def _number(self, row: Row, index: int) -> tuple[float, int]:
+        text = self.table.text(row, index)
         try:
             return read_number(text)
         except ValueError:
-            column = repr(self.table.columns[place]) if 0 <= place < len(self.table.columns) else str(place)
+            column = repr(self.table.columns[index]) if 0 <= index < len(self.table.columns) else str(index)
             hint = "; write points before decimals" if _DECIMAL.fullmatch(text) else ""
             self._refuse(row, f"column {column} is not a number: {text!r}{hint}")
 
@@ -258,16 +258,16 @@ def _measures(group: ScoreGroup, document: Document, place: Place, problems: lis
         return []
     if group.task is None and group.convention is not None:
         problems.append(document.problem((*place, "convention"), "needs a task: name it, too"))
-    found: list[dict[str, Measure]] = []
-    for number, one in enumerate(group.tables):
-        found.append({})
-        for text, declared in one.declared():
-            where: Place = (*place, "tables", number, *(("metrics", text) if one.metrics else ("wide", "metric")))
+    measures: list[dict[str, Measure]] = []
+    for number, table in enumerate(group.tables):
+        measures.append({})
+        for text, declared in table.declared():
+            where: Place = (*place, "tables", number, *(("metrics", text) if table.metrics else ("wide", "metric")))
             try:
-                found[-1][text] = _measure(text, declared, convention)
+                measures[-1][text] = _measure(text, declared, convention)
             except (UnknownNameError, MetricError) as error:
                 problems.append(document.problem(where, str(error)))
-    return found
+    return measures
 
 
 def _measure(text: str, declared: ScoreColumn | Wide, convention: Convention | None) -> Measure:
@@ -415,7 +415,7 @@ def import_scores(
     A score without a weight in its table weighs 1, and its metric can be averaged but not pooled.
     """
     published = read_published(mapping, root=root, table=table)
-    brought = {one.name: one for one in published.groups}
+    brought = {group.name: group for group in published.groups}
     with StoreWriter(store) as writer:
         if writer.groups() and IMPORTED not in writer.attrs():
             raise StoreError(
@@ -429,8 +429,8 @@ def import_scores(
         attrs = {"name": ", ".join(mappings), IMPORTED: mappings, "versions": software_versions()}
         writer.publish([*kept, *brought.values()], attrs)
         path = writer.path
-    shapes = {one.name: (len(one.systems), len(one.tracks), len(one.measures)) for one in published.groups}
-    missing = {one.name: int((one.cells.status != Status.ok).sum()) for one in published.groups}
+    shapes = {group.name: (len(group.systems), len(group.tracks), len(group.measures)) for group in published.groups}
+    missing = {group.name: int((group.cells.status != Status.ok).sum()) for group in published.groups}
     return ImportReport(path, shapes, missing)
 
 

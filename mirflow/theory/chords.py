@@ -167,7 +167,7 @@ class ChordTable:
         invalid: dict[int, str] = {}
         if self.invalid:
             wrong = np.flatnonzero(np.isin(rows, list(self.invalid)))
-            invalid = {int(place): self.invalid[int(rows[place])] for place in wrong}
+            invalid = {int(row): self.invalid[int(rows[row])] for row in wrong}
         return ChordTable(self.root[rows], self.pitches[rows], self.bass[rows], self.undefined[rows], invalid)
 
 
@@ -184,9 +184,9 @@ def encode_vocabulary(labels: Sequence[str], reduce_extended: bool = False) -> C
     >>> table.invalid
     {3: 'Invalid chord label: H:maj'}
     """
-    found = [_code_or_reason(label, reduce_extended) for label in labels]
-    invalid = {row: code for row, code in enumerate(found) if isinstance(code, str)}
-    codes = [NO_CHORD_CODE if isinstance(code, str) else code for code in found]
+    encoded = [_code_or_reason(label, reduce_extended) for label in labels]
+    invalid = {row: code for row, code in enumerate(encoded) if isinstance(code, str)}
+    codes = [NO_CHORD_CODE if isinstance(code, str) else code for code in encoded]
     root, pitches, bass = np.array(codes, dtype=np.int16).reshape(-1, 3).T
     undefined = (root < 0) & (pitches > 0)
     return ChordTable(root.astype(np.int8), pitches.astype(np.uint16), bass.astype(np.int8), undefined, invalid)

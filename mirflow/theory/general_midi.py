@@ -169,8 +169,8 @@ class DrumMap:
 
     @cached_property
     def _of_label(self) -> dict[str, int]:
-        names = {_plain(name): place for place, name in enumerate(self.classes)}
-        return names | {_plain(str(one)): place for place, own in enumerate(self.classes.values()) for one in own}
+        names = {_plain(name): number for number, name in enumerate(self.classes)}
+        return names | {_plain(str(label)): number for number, own in enumerate(self.classes.values()) for label in own}
 
     def class_of(self, label: str) -> int | None:
         """Index of the class of a label: -1 for a drum outside all classes, None for an unknown drum.
@@ -260,5 +260,5 @@ def staff_row(drum: str) -> int:
     >>> staff_row("36"), staff_row("Cowbell"), staff_row("CY+RD")
     (0, 5, 4)
     """
-    found = DRUM_MAPS["adtof5"].class_of(drum)
-    return len(STAFF) - 1 if found in (None, -1) else int(found)
+    number = DRUM_MAPS["adtof5"].class_of(drum)
+    return len(STAFF) - 1 if number in (None, -1) else int(number)

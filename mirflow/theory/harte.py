@@ -146,11 +146,11 @@ def parse_chord(label: str) -> ChordParts:
     >>> parse_chord("G#:min(*b3)/5")
     ChordParts(root='G#', quality='min', degrees=frozenset({'*b3'}), bass='5')
     """
-    found = CHORD_RE.match(label)
-    if found is None:
+    match = CHORD_RE.match(label)
+    if match is None:
         raise InvalidChordException(f"Invalid chord label: {label}", label)
     if label == NO_CHORD:
         return ChordParts(NO_CHORD, "", frozenset(), "")
-    degrees = frozenset(found["degrees"][1:-1].split(",")) if found["degrees"] else frozenset()
-    quality = found["quality"] or ("" if degrees else "maj")
-    return ChordParts(found["root"] or X_CHORD, quality, degrees, found["bass"] or "1")
+    degrees = frozenset(match["degrees"][1:-1].split(",")) if match["degrees"] else frozenset()
+    quality = match["quality"] or ("" if degrees else "maj")
+    return ChordParts(match["root"] or X_CHORD, quality, degrees, match["bass"] or "1")

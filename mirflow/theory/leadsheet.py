@@ -74,10 +74,10 @@ def leadsheet_to_harte(symbol: str) -> str:
     >>> [leadsheet_to_harte(symbol) for symbol in ("Am7", "Bb7", "Fmaj7/C", "Cm7b5", "C-7", "Csus", "G7(b9)", "N.C.")]
     ['A:min7', 'Bb:7', 'F:maj7/5', 'C:hdim7', 'C:min7', 'C:sus4', 'G:7(b9)', 'N']
     """
-    found = translate_symbol(symbol)
-    if found is None:
+    label = translate_symbol(symbol)
+    if label is None:
         raise InvalidChordException(f"not a chord symbol of lead sheets: {symbol!r}", symbol)
-    return found
+    return label
 
 
 def not_a_chord(label: str) -> str:

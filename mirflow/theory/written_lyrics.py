@@ -39,7 +39,7 @@ def _line(line: str) -> str:
     while size > 1 and not (_is_word(line[size - 1]) or line[size - 1] in _KEPT):
         size -= 1
     kept = line[:size]
-    first = next((place for place, sign in enumerate(kept) if _is_word(sign)), size)
+    first = next((index for index, sign in enumerate(kept) if _is_word(sign)), size)
     return kept[:first] + kept[first : first + 1].upper() + kept[first + 1 :]
 
 

@@ -90,10 +90,10 @@ def _groupings(tatums: Sequence[int], meters: Sequence[tuple[int, Meter]]) -> It
     current, number, lengths = -1, 0, (1, 1, 1)
     begun: list[int | None] = [None] * 3
     for tatum in tatums:
-        place = max(bisect_left(times, tatum + 1) - 1, 0)
-        if place != current:
-            current = place
-            beats, sub_beats, per_sub_beat, pickup = meters[place][1]
+        index = max(bisect_left(times, tatum + 1) - 1, 0)
+        if index != current:
+            current = index
+            beats, sub_beats, per_sub_beat, pickup = meters[index][1]
             lengths = per_sub_beat, per_sub_beat * sub_beats, per_sub_beat * sub_beats * beats
             number = lengths[2] - pickup if pickup else 0
         for level, length in enumerate(lengths):
@@ -126,11 +126,11 @@ def notation_of(columns: Mapping[str, Float], labels: Sequence[str]) -> Notation
     meters: dict[int, Meter] = {0: DEFAULT_METER}
     keys: dict[int, Key] = {}
     chords: dict[int, str] = {}
-    for place, (time, label) in enumerate(zip(whole["time"], labels, strict=True)):
+    for row, (time, label) in enumerate(zip(whole["time"], labels, strict=True)):
         what, _, rest = label.partition(" ")
         if what == "note":
-            start, end = whole["notated_start"][place], whole["notated_end"][place]
-            notes.append(NotatedNote(start, whole["voice"][place], whole["pitch"][place], time, end))
+            start, end = whole["notated_start"][row], whole["notated_end"][row]
+            notes.append(NotatedNote(start, whole["voice"][row], whole["pitch"][row], time, end))
         elif what == "tatum":
             tatums.add(time)
         elif what == "meter":
@@ -200,23 +200,23 @@ def match_notes(reference: Notation, estimate: Notation, tolerance: int, as_prog
     order than they are played.
     """
     free: dict[int, list[int]] = defaultdict(list)
-    for place, note in enumerate(reference.notes):
-        free[0 if as_program else note.pitch].append(place)
-    found = []
+    for index, note in enumerate(reference.notes):
+        free[0 if as_program else note.pitch].append(index)
+    matches = []
     for number, note in enumerate(estimate.notes):
         candidates = free[0 if as_program else note.pitch]
-        onsets = (reference.notes[place].onset for place in candidates)
+        onsets = (reference.notes[index].onset for index in candidates)
         if as_program:
             del candidates[: next((at for at, onset in enumerate(onsets) if onset >= note.onset - tolerance), None)]
-        for place in candidates:
-            other = reference.notes[place]
+        for index in candidates:
+            other = reference.notes[index]
             if as_program and other.onset > note.onset + tolerance:
                 break
             if other.pitch == note.pitch and abs(other.onset - note.onset) <= tolerance:
-                found.append((place, number))
-                candidates.remove(place)
+                matches.append((index, number))
+                candidates.remove(index)
                 break
-    return found
+    return matches
 
 
 class Voices:
@@ -228,15 +228,15 @@ class Voices:
         for number in numbers:
             self.members[self.cluster_of(number)].append(number)
         self._following: dict[Cluster, list[int]] = {}
-        for _, clusters in groupby(sorted(self.members), key=lambda one: one[0]):
+        for _, clusters in groupby(sorted(self.members), key=lambda member: member[0]):
             ordered = list(clusters)
             starts = [start for _, start, _ in ordered]
-            for place, cluster in enumerate(ordered):
-                self._following[cluster] = self._linked(ordered, starts, place)
+            for index, cluster in enumerate(ordered):
+                self._following[cluster] = self._linked(ordered, starts, index)
 
-    def _linked(self, ordered: Sequence[Cluster], starts: Sequence[int], place: int) -> list[int]:
+    def _linked(self, ordered: Sequence[Cluster], starts: Sequence[int], index: int) -> list[int]:
         """Notes of the clusters that start where a cluster ends, or otherwise of those that start next."""
-        first = max(bisect_left(starts, ordered[place][2]), place + 1)
+        first = max(bisect_left(starts, ordered[index][2]), index + 1)
         linked: list[int] = []
         for cluster in ordered[first:]:
             if cluster[1] != starts[first]:
@@ -296,15 +296,15 @@ def _value_score(note: NotatedNote, reference: NotatedNote, tolerance: int) -> f
 
 def match_groupings(estimate: Sequence[Interval], left: list[Interval], tolerance: int) -> float:
     """F-measure of sub-beats, beats and bars; matched ones of the reference are removed from `left`."""
-    by_start = sorted(range(len(left)), key=lambda place: left[place][0])
-    starts = [left[place][0] for place in by_start]
+    by_start = sorted(range(len(left)), key=lambda index: left[index][0])
+    starts = [left[index][0] for index in by_start]
     matched: set[int] = set()
     for start, end in estimate:
         near = by_start[bisect_left(starts, start - tolerance) : bisect_right(starts, start + tolerance)]
-        fitting = [place for place in near if place not in matched and abs(end - left[place][1]) <= tolerance]
+        fitting = [index for index in near if index not in matched and abs(end - left[index][1]) <= tolerance]
         if fitting:
             matched.add(min(fitting))
-    left[:] = [grouping for place, grouping in enumerate(left) if place not in matched]
+    left[:] = [grouping for index, grouping in enumerate(left) if index not in matched]
     return f_measure_of(len(matched), len(estimate) - len(matched), len(left))
 
 
@@ -331,7 +331,7 @@ def score_over_time(
             common = min(stop, other_stop) - max(start, other_start)
             if common > 0:
                 time[score(value, other)] += common
-    return sum(one * duration for one, duration in time.items()) / (end - min(reference))
+    return sum(worth * duration for worth, duration in time.items()) / (end - min(reference))
 
 
 def key_score(estimate: Key, reference: Key) -> float:
@@ -401,14 +401,14 @@ Alignment = tuple[int, ...]
 def _distances(reference: Notation, estimate: Notation) -> Float:
     """1 - F-measure of the notated pitches for each pair of times of both sides."""
     pitches = sorted({note.pitch for note in reference.notes} & {note.pitch for note in estimate.notes})
-    number = {pitch: place for place, pitch in enumerate(pitches)}
+    number = {pitch: index for index, pitch in enumerate(pitches)}
 
     def count(chordal: Sequence[Sequence[NotatedNote]]) -> Float:
         table = np.zeros((len(chordal), len(pitches)))
-        for place, notes in enumerate(chordal):
+        for index, notes in enumerate(chordal):
             for note in notes:
                 if note.pitch in number:
-                    table[place, number[note.pitch]] += 1
+                    table[index, number[note.pitch]] += 1
         return table
 
     ours, theirs = count(reference.chordal), count(estimate.chordal)
@@ -418,8 +418,8 @@ def _distances(reference: Notation, estimate: Notation) -> Float:
     sizes = [np.array([len(notes) for notes in side.chordal], dtype=np.float64) for side in (reference, estimate)]
     with np.errstate(invalid="ignore"):
         precision, recall = hits / sizes[1], hits / sizes[0][:, np.newaxis]
-        found: Float = np.where(hits == 0, 1.0, 1.0 - 2.0 * recall * precision / (recall + precision))
-    return found
+        distances: Float = np.where(hits == 0, 1.0, 1.0 - 2.0 * recall * precision / (recall + precision))
+    return distances
 
 
 def alignments(reference: Notation, estimate: Notation, penalty: float, most: int) -> Iterator[Alignment]:
@@ -458,15 +458,15 @@ def _last_steps(distance: Float, penalty: float) -> tuple[_Step, ...]:
         for column, together in enumerate(row):
             choices = above[column + 1] + penalty, cost[column] + penalty, above[column] + together
             least = min(choices)
-            found: list[_Step] = []
+            last: list[_Step] = []
             if choices[0] == least:
-                found.append(_step(steps_above[column + 1], -1))
+                last.append(_step(steps_above[column + 1], -1))
             if choices[1] == least:
-                found += [step for step in steps[column] if step.aligned != -1]
+                last += [step for step in steps[column] if step.aligned != -1]
             if choices[2] == least:
-                found.append(_step(steps_above[column], column))
+                last.append(_step(steps_above[column], column))
             cost.append(least)
-            steps.append(tuple(found) if math.isfinite(least) else ())
+            steps.append(tuple(last) if math.isfinite(least) else ())
         above, steps_above = cost, steps
     return steps_above[-1]
 
@@ -512,11 +512,11 @@ def judge_unaligned(
         if as_program:
             left = left or list(reference.groupings)
             twice = [(convert(start), convert(end)) for start, end in estimate.groupings] + moved.groupings
-            found = judge(reference, moved, within, groupings=(twice, left))
-            if found.mv2h > best.mv2h:
-                best = found
+            judgement = judge(reference, moved, within, groupings=(twice, left))
+            if judgement.mv2h > best.mv2h:
+                best = judgement
         else:
-            found = judge(reference, moved, within, as_program=False)
-            if (found.mv2h, found.scores) > (best.mv2h, best.scores):
-                best = found
+            judgement = judge(reference, moved, within, as_program=False)
+            if (judgement.mv2h, judgement.scores) > (best.mv2h, best.scores):
+                best = judgement
     return best

@@ -163,8 +163,8 @@ _MEMBERS: dict[str, dict[str, Any]] = {
     literature="@mcleod2018; @mcleod2019",
 )
 def _scores(name: str, pairs: NotationPairs, measure: Measure) -> tuple[Float, Float]:
-    found = np.array([getattr(one, name) for one in pairs.judged(measure)], dtype=np.float64)
-    return found, np.array([bool(one.notes or one.tatums) for one in pairs.reference], dtype=np.float64)
+    values = np.array([getattr(one, name) for one in pairs.judged(measure)], dtype=np.float64)
+    return values, np.array([bool(one.notes or one.tatums) for one in pairs.reference], dtype=np.float64)
 
 
 METRICS = metrics_in(globals())
@@ -187,9 +187,9 @@ def score(
     refuse_grid(grid, "notations")
     sides = []
     for rows, row in pairs.sides:
-        used, place = np.unique(row, return_inverse=True)
+        used, index = np.unique(row, return_inverse=True)
         known = notations_of(rows.take(used))
-        sides.append([known[one] for one in place.tolist()])
+        sides.append([known[number] for number in index.tolist()])
     return read_scores(measures, NotationPairs(sides[0], sides[1], unaligned, as_program), len(pairs))
 
 
@@ -214,16 +214,16 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     one, other = (notations_of(rows)[0] for rows in usable_pair(reference, estimate, clean))
     judged = NotationPairs([one], [other]).judged(measure)[0]
     rows: list[tuple[float, float, float, str]] = []
-    for place, number in judged.matches:
-        rows.append((one.notes[place].onset, other.notes[number].onset, one.notes[place].pitch, "hit"))
-    matched, found = ({pair[side] for pair in judged.matches} for side in (0, 1))
+    for index, number in judged.matches:
+        rows.append((one.notes[index].onset, other.notes[number].onset, one.notes[index].pitch, "hit"))
+    matched, taken = ({pair[side] for pair in judged.matches} for side in (0, 1))
     nothing = float("nan")
-    rows += [(n.onset, nothing, n.pitch, "missed") for place, n in enumerate(one.notes) if place not in matched]
-    rows += [(nothing, n.onset, n.pitch, "extra") for place, n in enumerate(other.notes) if place not in found]
+    rows += [(n.onset, nothing, n.pitch, "missed") for index, n in enumerate(one.notes) if index not in matched]
+    rows += [(nothing, n.onset, n.pitch, "extra") for index, n in enumerate(other.notes) if index not in taken]
     rows.sort(key=lambda row: row[1] if np.isnan(row[0]) else row[0])
     columns = {
-        name: np.array([row[place] for row in rows], dtype=np.float64)
-        for place, name in enumerate(("reference", "estimate", "pitch"))
+        name: np.array([row[index] for row in rows], dtype=np.float64)
+        for index, name in enumerate(("reference", "estimate", "pitch"))
     }
     columns["reference"] /= 1000
     columns["estimate"] /= 1000
@@ -242,7 +242,7 @@ def doubt_harmony(measures: Sequence[Measure], reference: Annotation, estimate: 
     >>> doubt_harmony(MV2H.select(), chords, notes)
     'the estimate has no chords, the only harmony of the reference: harmony is 0, and mv2h at most 0.8'
     """
-    if not any(one.metric.name in ("harmony", "mv2h") for one in measures):
+    if not any(measure.metric.name in ("harmony", "mv2h") for measure in measures):
         return ""
     wanted, given = (
         {what for what in ("key", "chord") if any(label.startswith(f"{what} ") for label in side.labels or ())}

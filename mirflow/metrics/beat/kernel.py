@@ -34,7 +34,7 @@ def variations(beats: Events) -> dict[str, Events]:
     >>> found["double"].times.tolist(), found["half_even"].times.tolist()
     ([0.0, 0.5, 1.0, 2.0, 3.0], [1.0])
     """
-    times, counts, place = beats.times, beats.counts, place_in(beats)
+    times, counts, position = beats.times, beats.counts, place_in(beats)
     inner = np.ones(len(times), dtype=np.bool_)
     inner[beats.offsets[1:] - 1] = False
     first = np.flatnonzero(inner)
@@ -44,7 +44,7 @@ def variations(beats: Events) -> dict[str, Events]:
     at = 2 * np.arange(len(times), dtype=np.int64) - beats.pair
     double[at] = times
     double[at[first] + 1] = off_beat
-    odd = place % 2 == 0
+    odd = position % 2 == 0
     return {
         "annotated": beats,
         "off_beat": Events(off_beat, counts - 1),
@@ -90,15 +90,15 @@ class Batch(Shared):
     @cached_property
     def _places(self) -> dict[str, Int]:
         double = self.levels["double"]
-        place = search_rows(double.times, double.counts, self.estimate.times, self.estimate.counts)
-        return places_from_double(place, self.estimate.pair, self.levels)
+        points = search_rows(double.times, double.counts, self.estimate.times, self.estimate.counts)
+        return places_from_double(points, self.estimate.pair, self.levels)
 
     def nearest_reference(self, level: str) -> Int:
         """Index of the nearest beat at a level of the reference for each estimated beat; levels must not be empty."""
-        one, estimate = self.levels[level], self.estimate
+        beats, estimate = self.levels[level], self.estimate
         return self.once(
             ("nearest", level),
-            lambda: nearest(one.times, one.counts, estimate.times, estimate.counts, self._places[level]),
+            lambda: nearest(beats.times, beats.counts, estimate.times, estimate.counts, self._places[level]),
         )
 
     @cached_property
@@ -112,10 +112,10 @@ class Batch(Shared):
 
     def nearest_estimate(self, level: str) -> Int:
         """Index of the nearest estimated beat for each annotated beat or off-beat."""
-        one, estimate = self.levels[level], self.estimate
+        beats, estimate = self.levels[level], self.estimate
         return self.once(
             ("nearest estimate", level),
-            lambda: nearest(estimate.times, estimate.counts, one.times, one.counts, self.place_in_estimate[level]),
+            lambda: nearest(estimate.times, estimate.counts, beats.times, beats.counts, self.place_in_estimate[level]),
         )
 
 
@@ -283,8 +283,8 @@ def _coincidences(reference: Events, estimate: Events, width: Float) -> Float:
     wide = np.maximum(width, 0.0)[estimate.pair]
     low = search_rows(reference.times, reference.counts, estimate.times - wide, estimate.counts)
     high = search_rows(reference.times, reference.counts, estimate.times + wide, estimate.counts, "right")
-    found = np.bincount(estimate.pair, high - low, minlength=len(estimate))
-    return np.where(width >= 0, found, 0.0)
+    number = np.bincount(estimate.pair, high - low, minlength=len(estimate))
+    return np.where(width >= 0, number, 0.0)
 
 
 def continuity(batch: Batch, phase: float, period: float) -> tuple[Float, Float, Float]:
@@ -312,13 +312,13 @@ def _continuity(batch: Batch, phase: float, period: float) -> tuple[Float, Float
 def _is_right(reference: Events, estimate: Events, nearest: Int, phase: float, period: float) -> Bool:
     """Mark correct beats: close to a beat that no earlier one has matched, in about its tempo."""
     first, last = reference.offsets[:-1][estimate.pair], reference.offsets[1:][estimate.pair] - 1
-    place = place_in(estimate)
+    position = place_in(estimate)
     # The first beat of either side has no interval before it, so the one after it is used.
-    forward = (place == 0) | (nearest == first)
+    forward = (position == 0) | (nearest == first)
     until = np.where(forward & (nearest < last), nearest + 1, nearest)
     since = np.where(until > nearest, nearest, np.maximum(nearest - 1, first))
     interval = reference.times[until] - reference.times[since]
-    own_last = place == (estimate.counts - 1)[estimate.pair]
+    own_last = position == (estimate.counts - 1)[estimate.pair]
     item = np.arange(len(nearest), dtype=np.int64)
     own_until = np.where(forward & ~own_last, item + 1, item)
     own_interval = estimate.times[own_until] - estimate.times[own_until - 1]
@@ -393,9 +393,9 @@ def _entropy(errors: Float, beats: Events, edges: Float) -> Float:
     """Entropy of each pair's histogram of errors, ignoring NaN."""
     bins = len(edges) - 1
     known = ~np.isnan(errors)
-    place = np.minimum(np.searchsorted(edges, errors[known], side="right") - 1, bins - 1)
+    number = np.minimum(np.searchsorted(edges, errors[known], side="right") - 1, bins - 1)
     pairs = len(beats)
-    histogram = np.bincount(beats.pair[known] * bins + place, minlength=pairs * bins).reshape(pairs, bins)
+    histogram = np.bincount(beats.pair[known] * bins + number, minlength=pairs * bins).reshape(pairs, bins)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = histogram / histogram.sum(axis=1, keepdims=True)
     share[share == 0] = 1

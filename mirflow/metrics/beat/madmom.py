@@ -43,9 +43,9 @@ def nearest_or_later(target: Events, beats: Events) -> Int:
     >>> nearest_or_later(target, beats).tolist()
     [0, 1, 1]
     """
-    times, place = target.times, search_rows(target.times, target.counts, beats.times, beats.counts)
+    times, point = target.times, search_rows(target.times, target.counts, beats.times, beats.counts)
     first, last = target.offsets[:-1][beats.pair], target.offsets[1:][beats.pair] - 1
-    after = np.minimum(np.maximum(place, first + 1), last)
+    after = np.minimum(np.maximum(point, first + 1), last)
     before = np.maximum(after - 1, first)
     return np.where(beats.times - times[before] < times[after] - beats.times, before, after)
 
@@ -101,19 +101,19 @@ def levels_of(beats: Events, offbeat: bool, double: bool, triple: bool) -> list[
     >>> [len(level.times) for level in levels_of(three, False, True, True)]
     [5, 2, 1, 7, 1, 1, 1]
     """
-    found = []
+    levels = []
     by_two = variations(beats) if offbeat or double else {}
     if offbeat:
-        found.append(by_two["off_beat"])
+        levels.append(by_two["off_beat"])
     if double:
-        found += [by_two[name] for name in ("double", "half_odd", "half_even")]
+        levels += [by_two[name] for name in ("double", "half_odd", "half_even")]
     if triple:
-        place = place_in(beats)
-        found.append(_tripled(beats))
+        position = place_in(beats)
+        levels.append(_tripled(beats))
         for first in range(3):
-            chosen = place % 3 == first
-            found.append(Events(beats.times[chosen], (beats.counts + 2 - first) // 3))
-    return found
+            chosen = position % 3 == first
+            levels.append(Events(beats.times[chosen], (beats.counts + 2 - first) // 3))
+    return levels
 
 
 def _tripled(beats: Events) -> Events:
@@ -181,8 +181,8 @@ def has_precise_run(forward: Towards, nearest: Int, threshold: float, mu: float,
     enough = length == longest[owner]
     enough &= length >= 0.25 * reference.counts[owner]
     chosen = np.flatnonzero(enough)
-    _, place = np.unique(owner[chosen], return_index=True)  # the first of the longest
-    for run in chosen[place].tolist():
+    _, index = np.unique(owner[chosen], return_index=True)  # the first of the longest
+    for run in chosen[index].tolist():
         stretch = error[nearest[start[run] : start[run] + length[run]]]
         score[owner[run]] = np.mean(np.abs(stretch)) <= mu and np.std(stretch) <= sigma
     return score
@@ -201,13 +201,13 @@ def histogram(judged: Towards, bins: int) -> Float:
         wrapped, pair = wrapped[known], pair[known]
     edges = np.linspace(-0.5 - 0.5 / bins, 0.5 + 0.5 / bins, bins + 2)
     # Edges are equidistant except for rounding, which decides about errors next to an edge.
-    place = ((wrapped - edges[0]) * bins).astype(np.int64)
-    place -= wrapped < edges[place]
-    place += wrapped >= edges[place + 1]
-    place[place == bins] = 0
-    place += pair * bins
-    found = np.bincount(place, minlength=len(beats) * bins)
-    return found.reshape(len(beats), bins).astype(np.float64)
+    number = ((wrapped - edges[0]) * bins).astype(np.int64)
+    number -= wrapped < edges[number]
+    number += wrapped >= edges[number + 1]
+    number[number == bins] = 0
+    number += pair * bins
+    counts = np.bincount(number, minlength=len(beats) * bins)
+    return counts.reshape(len(beats), bins).astype(np.float64)
 
 
 _BATCH = 2**16
@@ -276,7 +276,8 @@ class BeatPairs(Shared):
 
         def join() -> Detected:
             shifted = (
-                (one.reference, Events(one.estimate.times + delay, one.estimate.counts)) for one in self._batches
+                (batch.reference, Events(batch.estimate.times + delay, batch.estimate.counts))
+                for batch in self._batches
             )
             return Detected.join([Detected.of(*sides, window) for sides in shifted])
 
@@ -330,7 +331,7 @@ def _correct_level(limits: tuple[float, float], batch: EventBatch) -> tuple[Floa
         runs, totals = batch.neither(), batch.neither()
         if len(pairs):
             larger = batch.counts.max(axis=0)[pairs]
-            runs[pairs], totals[pairs] = (found / larger for found in continuity(forward, *limits))
+            runs[pairs], totals[pairs] = (number / larger for number in continuity(forward, *limits))
         return runs, totals
 
     return batch.once(("correct level", limits), compute)
@@ -353,11 +354,11 @@ def _any_level(limits: tuple[float, float], levels: tuple[bool, bool, bool], bat
             continue
         judged = Towards(_take(level, there), _take(every, there))
         larger = np.maximum(judged.target.counts, judged.beats.counts).astype(np.float64)
-        place = pairs[tried[there]]
-        for score, of, found in zip((runs, totals), denominators, continuity(judged, *limits), strict=True):
-            share = found / larger
-            better = share > score[place]
-            score[place[better]], of[place[better]] = share[better], larger[better]
+        row = pairs[tried[there]]
+        for score, of, number in zip((runs, totals), denominators, continuity(judged, *limits), strict=True):
+            share = number / larger
+            better = share > score[row]
+            score[row[better]], of[row[better]] = share[better], larger[better]
     return runs, denominators[0], totals, denominators[1]
 
 
@@ -427,8 +428,8 @@ def _cemgil(beats: BeatPairs, measure: Measure) -> Scored:
     above 1 if estimates are repeated.
     """
     sigma = float(measure["sigma"])
-    found = beats.of_batches(("cemgil", sigma), partial(_closeness, sigma))[0]
-    return found, 0.5 * (beats.references + beats.estimates).astype(np.float64)
+    score = beats.of_batches(("cemgil", sigma), partial(_closeness, sigma))[0]
+    return score, 0.5 * (beats.references + beats.estimates).astype(np.float64)
 
 
 @metric(
@@ -481,8 +482,8 @@ def _limits(measure: Measure) -> tuple[float, float]:
 
 def _read_one(beats: BeatPairs, measure: Measure) -> tuple[Float, Float]:
     limits = _limits(measure)
-    found: tuple[Float, Float] = beats.of_batches(("one level", limits), partial(_correct_level, limits))
-    return found
+    scored: tuple[Float, Float] = beats.of_batches(("one level", limits), partial(_correct_level, limits))
+    return scored
 
 
 def _read_any(beats: BeatPairs, measure: Measure) -> tuple[Float, ...]:
@@ -576,7 +577,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     undefined, and other scores that need intervals are 0.
     """
     scalars = [measure for measure in measures if not measure.metric.dims]
-    found = np.zeros((2, len(pairs), len(scalars)))
+    values = np.zeros((2, len(pairs), len(scalars)))
     extras: dict[str, Sparse] = {}
     partly: dict[int, str] = {}
     for skip in dict.fromkeys(float(measure["skip"]) for measure in measures):
@@ -590,11 +591,11 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
                 extras[measure.variable] = measure.read(beats)
                 continue
             column = scalars.index(measure)
-            found[:, :, column] = measure.read(beats)
+            values[:, :, column] = measure.read(beats)
             if measure.metric.name in _OF_INTERVALS and single.any():
-                found[0, single, column] = np.nan
+                values[0, single, column] = np.nan
                 partly |= dict.fromkeys(np.flatnonzero(single).tolist(), SINGLE)
-    return Scores(found[0], found[1], extras, partly=partly)
+    return Scores(values[0], values[1], extras, partly=partly)
 
 
 _OF_INTERVALS = ("p_score", "goto")

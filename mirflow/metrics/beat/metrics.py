@@ -277,19 +277,19 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     Scores are 0 if a side is empty, or has a single beat and the measure needs an interval. As in mir_eval, the P-score
     is refused if all reference beats are in one frame of 10 ms.
     """
-    found = np.zeros((2, len(pairs), len(measures)))
+    values = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
     for trim in dict.fromkeys(float(measure["trim"]) for measure in measures):
         late = pairs
         if trim > -np.inf:
             references, estimates = _trimmed(pairs.references, trim), _trimmed(pairs.estimates, trim)
             late = replace(pairs, references=references, estimates=estimates)
-        columns = [place for place, measure in enumerate(measures) if float(measure["trim"]) == trim]
+        columns = [column for column, measure in enumerate(measures) if float(measure["trim"]) == trim]
         for batch in batches(late.sizes, _BATCH):
-            alike = _score(late[batch] if len(late) > 1 else late, measures, columns, found[:, batch])
+            alike = _score(late[batch] if len(late) > 1 else late, measures, columns, values[:, batch])
             refused |= {batch.start + pair: TOO_CLOSE for pair in alike}
-    found[0, list(refused)] = np.nan
-    return Scores(found[0], found[1], refused=refused)
+    values[0, list(refused)] = np.nan
+    return Scores(values[0], values[1], refused=refused)
 
 
 def _trimmed(rows: Ragged, trim: float) -> Ragged:

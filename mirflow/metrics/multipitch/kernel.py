@@ -67,18 +67,18 @@ def frame_of_estimate(pairs: Pairs) -> Int:
     """
     (references, reference_row), (estimates, estimate_row) = pairs.sides
     counts, theirs = pairs.counts
-    found = np.full(int(counts.sum()), -1, dtype=np.int64)
+    frame = np.full(int(counts.sum()), -1, dtype=np.int64)
     same = _have_same_times(pairs)
     starts = offsets_of(counts)[:-1]
     groups = np.flatnonzero(same)
-    found[ranges(starts[groups], counts[groups])] = ranges(estimates.offsets[estimate_row[groups]], counts[groups])
+    frame[ranges(starts[groups], counts[groups])] = ranges(estimates.offsets[estimate_row[groups]], counts[groups])
     groups = np.flatnonzero(~same & (theirs > 0))
     if len(groups):
         times = references.columns["time"][ranges(references.offsets[reference_row[groups]], counts[groups])]
-        found[ranges(starts[groups], counts[groups])] = nearest_frame(
+        frame[ranges(starts[groups], counts[groups])] = nearest_frame(
             estimates, estimate_row[groups], times, counts[groups]
         )
-    return found
+    return frame
 
 
 def _have_same_times(pairs: Pairs) -> Bool:
@@ -94,11 +94,11 @@ def _have_same_times(pairs: Pairs) -> Bool:
 
 def nearest_frame(rows: Ragged, row: Int, times: Float, counts: Int) -> Int:
     """Nearest frame of a row for each time; -1 outside."""
-    distinct, place = np.unique(row, return_inverse=True)
+    distinct, index = np.unique(row, return_inverse=True)
     own = rows.take(distinct)
     frames = own.counts[0]
     axis = nearest(np.insert(own.columns["time"], np.cumsum(frames), np.inf), frames)
-    found = axis.find(place, times, counts) - np.repeat(axis.first[place], counts)
+    found = axis.find(index, times, counts) - np.repeat(axis.first[index], counts)
     found += np.repeat(rows.offsets[row], counts)
     first, last = (rows.columns["time"][at] for at in (rows.offsets[row], rows.offsets[row + 1] - 1))
     outside = (times < np.repeat(first, counts)) | (times > np.repeat(last, counts))
@@ -118,9 +118,9 @@ def within(reference: Float, estimate: Float, window: float, chroma: bool) -> Bo
     Sums are computed as in mir_eval, so that decisions at the edge of the window are equal.
     """
     if not chroma:
-        found = estimate - window <= reference
-        found &= reference <= estimate + window
-        return np.asarray(found)
+        near = estimate - window <= reference
+        near &= reference <= estimate + window
+        return np.asarray(near)
     apart = reference - estimate
     np.abs(apart, out=apart)
     return np.asarray(np.minimum(apart, 12.0 - apart) <= window)
@@ -151,7 +151,7 @@ def matched(references: Pitches, estimates: Pitches, ways: Sequence[Way]) -> Ite
 
 def count_true_positives(references: Pitches, estimates: Pitches, ways: Sequence[Way]) -> dict[Way, Int]:
     """Number of matched pitches of each frame: int64 (frames,) for each way."""
-    found = {way: np.zeros(len(references.counts), dtype=np.int64) for way in ways}
+    counts = {way: np.zeros(len(references.counts), dtype=np.int64) for way in ways}
     for way, (frame, _, _) in matched(references, estimates, ways):
-        found[way] += np.bincount(frame, minlength=len(found[way]))
-    return found
+        counts[way] += np.bincount(frame, minlength=len(counts[way]))
+    return counts

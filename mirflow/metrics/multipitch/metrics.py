@@ -214,9 +214,9 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = REFERENCE) -> 
     """
     if grid != REFERENCE:
         raise MetricError(f"multiple F0 estimates are not scored on grid {grid!r}; use {REFERENCE}")
-    found = np.zeros((2, len(pairs), len(measures)))
+    values = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
-    ways = [(float(one["window"]), one.metric.needs == CHROMA) for one in measures]
+    ways = [(float(asked["window"]), asked.metric.needs == CHROMA) for asked in measures]
     sides = pitches_of(pairs.references), pitches_of(pairs.estimates)
     for batch in batches(pairs.sizes, _BATCH):
         some = pairs[batch]
@@ -235,9 +235,9 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = REFERENCE) -> 
         hits = count_true_positives(ours, theirs, list(dict.fromkeys(ways)))
         summed = {way: Counts.of(number, ours.counts, theirs.counts, pair, len(counts)) for way, number in hits.items()}
         for column, (measure, way) in enumerate(zip(measures, ways, strict=True)):
-            found[:, batch, column] = measure.read(summed[way])
-    found[0, list(refused)] = np.nan
-    return Scores(found[0], found[1], refused=refused)
+            values[:, batch, column] = measure.read(summed[way])
+    values[0, list(refused)] = np.nan
+    return Scores(values[0], values[1], refused=refused)
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:

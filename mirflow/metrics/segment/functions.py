@@ -100,20 +100,20 @@ class LabelTimes(Shared):
         ]
         if ms:
             bounds = [milliseconds(np.array([side.start, side.end])) for side in sides]
-            sides = [replace(side, start=one[0], end=one[1]) for side, one in zip(sides, bounds, strict=True)]
+            sides = [replace(side, start=span[0], end=span[1]) for side, span in zip(sides, bounds, strict=True)]
         low, high = _extent(extent, *sides)
         left, right = (_cut(side, low, high) for side in sides)
         return kernel.find_stretches(left, right, high - low), low
 
     def sum(self, measure: Measure, where: Callable[[kernel.Stretches], Bool]) -> Float:
         """Total length of the stretches that meet a condition, in their unit: float64 (pairs,)."""
-        found = self.stretches(measure)
-        kept = where(found)
-        return sum_by(found.pair[kept], found.length[kept], len(self.pairs))
+        stretches = self.stretches(measure)
+        kept = where(stretches)
+        return sum_by(stretches.pair[kept], stretches.length[kept], len(self.pairs))
 
 
-def _same(found: kernel.Stretches) -> Bool:
-    return np.asarray(found.left == found.right)
+def _same(stretches: kernel.Stretches) -> Bool:
+    return np.asarray(stretches.left == stretches.right)
 
 
 def _extent(extent: str, left: kernel.LabelledSpans, right: kernel.LabelledSpans) -> tuple[Float, Float]:
@@ -167,7 +167,7 @@ _of_each = partial(
 )
 def _label_accuracy(times: LabelTimes, measure: Measure) -> Scored:
     """Share of the time with the same label on both sides."""
-    whole = times.sum(measure, lambda found: np.ones(len(found.pair), dtype=np.bool_))
+    whole = times.sum(measure, lambda stretches: np.ones(len(stretches.pair), dtype=np.bool_))
     return divide(times.sum(measure, _same), whole), _seconds(measure, whole)
 
 
@@ -181,8 +181,8 @@ def _label_accuracy(times: LabelTimes, measure: Measure) -> Scored:
 def _iou(times: LabelTimes, measure: Measure) -> Scored:
     """Time with a label on both sides, over the time with it on either side, each summed over labels."""
     same = times.sum(measure, _same)
-    reference = times.sum(measure, lambda found: found.left != NOTHING)
-    union = reference + times.sum(measure, lambda found: found.right != NOTHING) - same
+    reference = times.sum(measure, lambda stretches: stretches.left != NOTHING)
+    union = reference + times.sum(measure, lambda stretches: stretches.right != NOTHING) - same
     return divide(same, union), _seconds(measure, union)
 
 
@@ -194,12 +194,16 @@ def _iou(times: LabelTimes, measure: Measure) -> Scored:
 )
 def by_label(times: LabelTimes, measure: Measure) -> Sparse:
     """Seconds of each label in the reference, in the estimate, and in both at once."""
-    found = times.stretches(measure)
-    parts = (found.left, _same(found)), (found.left, found.left != NOTHING), (found.right, found.right != NOTHING)
+    stretches = times.stretches(measure)
+    parts = (
+        (stretches.left, _same(stretches)),
+        (stretches.left, stretches.left != NOTHING),
+        (stretches.right, stretches.right != NOTHING),
+    )
     index, length = [], []
     for count, (code, kept) in enumerate(parts):
-        index.append(np.column_stack([found.pair[kept], code[kept] - 1, np.full(np.count_nonzero(kept), count)]))
-        length.append(found.length[kept])
+        index.append(np.column_stack([stretches.pair[kept], code[kept] - 1, np.full(np.count_nonzero(kept), count)]))
+        length.append(stretches.length[kept])
     attrs = {"long_name": "time by label", "units": "s"}
     coords = times.names, MATCHED
     return _added_up(
@@ -213,8 +217,8 @@ def _added_up(
     """Sort entries and sum those with equal indices."""
     sizes = [len(names) for names in coords]
     key = index[:, 0]
-    for place, size in enumerate(sizes, 1):
-        key = key * size + index[:, place]
+    for column, size in enumerate(sizes, 1):
+        key = key * size + index[:, column]
     distinct, first, place_of = np.unique(key, return_index=True, return_inverse=True)
     return Sparse(dims, coords, index[first], sum_by(place_of, value, len(distinct)), attrs)
 
@@ -227,12 +231,12 @@ def _added_up(
 )
 def confusion(times: LabelTimes, measure: Measure) -> Sparse:
     """Seconds by label of the reference and of the estimate."""
-    found, names = times.stretches(measure), (*times.names, NONE)
+    stretches, names = times.stretches(measure), (*times.names, NONE)
     # The code for no label is 0, and its index the last.
-    places = ((code - 1) % len(names) for code in (found.left, found.right))
+    places = ((code - 1) % len(names) for code in (stretches.left, stretches.right))
     attrs = {"long_name": "time by label of the reference and of the estimate", "units": "s"}
-    index = np.column_stack([found.pair, *places])
-    return _added_up(("ref_class", "est_class"), (names, names), index, _seconds(measure, found.length), attrs)
+    index = np.column_stack([stretches.pair, *places])
+    return _added_up(("ref_class", "est_class"), (names, names), index, _seconds(measure, stretches.length), attrs)
 
 
 METRICS = metrics_in(globals())
@@ -261,13 +265,13 @@ def evidence(
     if not len(rows[0].columns["start"]):
         raise AnnotationError("the reference is empty, so there is nothing to explain")
     times = LabelTimes(Pairs.in_order(*rows))
-    found, begin, names = times.stretches(measure), times.begin(measure)[0], ("", *times.names)
+    stretches, begin, names = times.stretches(measure), times.begin(measure)[0], ("", *times.names)
     return {
-        "start": _seconds(measure, found.start + begin),
-        "end": _seconds(measure, found.end + begin),
-        "reference": texts_at(names, found.left),
-        "estimate": texts_at(names, found.right),
-        "verdict": np.where(found.left == found.right, "right", "wrong"),
+        "start": _seconds(measure, stretches.start + begin),
+        "end": _seconds(measure, stretches.end + begin),
+        "reference": texts_at(names, stretches.left),
+        "estimate": texts_at(names, stretches.right),
+        "verdict": np.where(stretches.left == stretches.right, "right", "wrong"),
     }
 
 

@@ -73,7 +73,7 @@ def encode(labels: tuple[str, ...], fold: Callable[[str], str] = str.lower) -> C
     """
     folded = [fold(label) for label in (*labels, "")]
     others = sorted({*folded, BEFORE, AFTER} - {GAP})
-    number = {GAP: NOTHING, **{label: place for place, label in enumerate(others, NOTHING + 1)}}
+    number = {GAP: NOTHING, **{label: code for code, label in enumerate(others, NOTHING + 1)}}
     return Codes(np.array([number[label] for label in folded], dtype=np.int64), number[BEFORE], number[AFTER])
 
 
@@ -120,8 +120,8 @@ def _extend(given: LabelledSpans, kept: Bool, codes: Codes, lead: Float, last: F
     offsets = offsets_of(total)
     size = int(offsets[-1])
     start, stop, code = np.zeros(size), np.empty(size), np.empty(size, dtype=np.int64)
-    place = ranges(offsets[:-1] + before, counts)
-    start[place], stop[place], code[place] = given.start[kept], given.end[kept], given.code[kept]
+    position = ranges(offsets[:-1] + before, counts)
+    start[position], stop[position], code[position] = given.start[kept], given.end[kept], given.code[kept]
     front, back = offsets[:-1][before], offsets[1:][after] - 1
     stop[front], code[front] = lead[before], codes.before
     start[back], stop[back], code[back] = last[after], end[after], codes.after

@@ -136,14 +136,14 @@ def _members(parameters: tuple[Parameter, ...], *rows: tuple[str, str, str]) -> 
     """Members of a family: names, titles (mir_eval's keys) and summaries; the third one is an F-measure."""
     with_beta = (*parameters[:1], _BETA, *parameters[1:])
     return {
-        place: {
+        index: {
             "name": name,
             "title": title,
             "key": title,
             "summary": summary,
-            "parameters": with_beta if place == 2 else parameters,
+            "parameters": with_beta if index == 2 else parameters,
         }
-        for place, (name, title, summary) in enumerate(rows)
+        for index, (name, title, summary) in enumerate(rows)
     }
 
 
@@ -165,14 +165,14 @@ def _members(parameters: tuple[Parameter, ...], *rows: tuple[str, str, str]) -> 
     literature="@turnbull2007",
     itemwise=True,
 )
-def detection(place: int, scores: kernel.PairScores, measure: Measure) -> Scored:
+def detection(index: int, scores: kernel.PairScores, measure: Measure) -> Scored:
     """Boundaries that match within a window."""
-    return _scored(scores, "detection", measure)[place]
+    return _scored(scores, "detection", measure)[index]
 
 
 def _scored(scores: kernel.PairScores, kind: str, measure: Measure) -> Sequence[Scored]:
-    found: Sequence[Scored] = scores.scores(kind, measure)
-    return found
+    scored: Sequence[Scored] = scores.scores(kind, measure)
+    return scored
 
 
 @family(
@@ -199,9 +199,9 @@ def _scored(scores: kernel.PairScores, kind: str, measure: Measure) -> Sequence[
     perfect_exceptions="NaN if trimming leaves no boundary",
     literature="@turnbull2007",
 )
-def deviation(place: int, scores: kernel.PairScores, measure: Measure) -> Scored:
+def deviation(index: int, scores: kernel.PairScores, measure: Measure) -> Scored:
     """Median distance to the nearest boundary of the other side."""
-    return _scored(scores, "deviation", measure)[place]
+    return _scored(scores, "deviation", measure)[index]
 
 
 @family(
@@ -232,9 +232,9 @@ def deviation(place: int, scores: kernel.PairScores, measure: Measure) -> Scored
     perfect_exceptions="NaN for a reference shorter than two frames, or if no two frames have the same label",
     literature="@levy2008",
 )
-def pairs_of_frames(place: int, scores: kernel.PairScores, measure: Measure) -> Scored:
+def pairs_of_frames(index: int, scores: kernel.PairScores, measure: Measure) -> Scored:
     """Pairs of frames with one label on both sides."""
-    return _scored(scores, "pairwise", measure)[place]
+    return _scored(scores, "pairwise", measure)[index]
 
 
 _of_frames = partial(metric, pooling="micro", parameters=(_FRAME,))
@@ -249,8 +249,8 @@ _of_frames = partial(metric, pooling="micro", parameters=(_FRAME,))
 )
 def rand_index(scores: kernel.PairScores, measure: Measure) -> Scored:
     """Share of the pairs of frames that both sides label equally, or both differently."""
-    found: Scored = scores.scores("rand", measure)
-    return found
+    scored: Scored = scores.scores("rand", measure)
+    return scored
 
 
 @_of_frames(
@@ -365,9 +365,9 @@ def conditional_entropies(place: int, scores: kernel.PairScores, measure: Measur
     perfect_exceptions="0 if the reference has a single label",
     literature="@rosenberg2007",
 )
-def v_measures(place: int, scores: kernel.PairScores, measure: Measure) -> Scored:
+def v_measures(index: int, scores: kernel.PairScores, measure: Measure) -> Scored:
     """Conditional entropies normalised by the entropies of the labels."""
-    return _scored(scores, "entropy", measure)[place]
+    return _scored(scores, "entropy", measure)[index]
 
 
 METRICS = metrics_in(globals())
@@ -405,9 +405,9 @@ def score(
     extras: dict[str, Sparse] = {}
     needs = np.array([one.metric.needs for one in measures if not one.metric.dims], dtype=str)
     for need, compute in _AS_GIVEN.items():
-        found = read_scores([one for one in measures if one.metric.needs == need], compute(pairs), len(pairs))
-        every[:, :, needs == need] = found.score, found.weight
-        extras |= found.extras
+        scores = read_scores([one for one in measures if one.metric.needs == need], compute(pairs), len(pairs))
+        every[:, :, needs == need] = scores.score, scores.weight
+        extras |= scores.extras
     measures = [one for one in measures if not one.metric.needs]
     values = np.zeros((2, len(pairs), len(measures)))
     values[0][:, [measure.metric.unit == "s" for measure in measures]] = np.nan
@@ -444,10 +444,10 @@ def _read_sides(
         if not 0 < size < np.inf:
             raise MetricError(f"the frame size must be greater than 0, got {size!r}")
     refused = {
-        int(place): f"reference: ends at {end[place]} s, too late for frames of {size} s "
+        int(pair): f"reference: ends at {end[pair]} s, too late for frames of {size} s "
         f"(more than {kernel.MOST_FRAMES}); are its times in seconds?"
         for size in sizes
-        for place in np.flatnonzero(kernel.too_long(end, size))
+        for pair in np.flatnonzero(kernel.too_long(end, size))
     }
     short = end.copy()
     short[list(refused)] = 0.0
@@ -491,10 +491,10 @@ def evidence(
     if fitted:
         end = given[0].latest()
         given = [kernel.fit_reference(given[0], codes[0]), kernel.fit_estimate(given[1], codes[1], end)]
-    found = [kernel.find_boundaries(side) for side in given]
+    boundaries = [kernel.find_boundaries(side) for side in given]
     if measure["trim"]:
-        found = [side.trim() for side in found]
-    return matched(found[0].time, found[1].time, float(measure["window"]), str(measure["matching"]))
+        boundaries = [side.trim() for side in boundaries]
+    return matched(boundaries[0].time, boundaries[1].time, float(measure["window"]), str(measure["matching"]))
 
 
 _EXTENT = Parameter(
@@ -517,14 +517,14 @@ def _of_mirex(
 ) -> tuple[Metric, ...]:
     return tuple(
         replace(
-            one,
+            metric,
             key="",
             aliases=(alias,),
             parameters=parameters,
             perfect_exceptions=exceptions,
-            literature=f"{one.literature}; @paulus2009",
+            literature=f"{metric.literature}; @paulus2009",
         )
-        for one, alias in zip(metrics, aliases, strict=True)
+        for metric, alias in zip(metrics, aliases, strict=True)
     )
 
 
@@ -551,7 +551,7 @@ _DEVIATION = _of_mirex(
 
 
 def _in_windows(metrics: Sequence[Metric]) -> list[Measure]:
-    return [one.measure(window=window) for window in (0.5, 3.0) for one in metrics]
+    return [metric.measure(window=window) for window in (0.5, 3.0) for metric in metrics]
 
 
 MIR_EVAL = Convention(

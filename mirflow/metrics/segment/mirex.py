@@ -41,7 +41,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
 
 def _encode_exactly(labels: tuple[str, ...]) -> kernel.Codes:
     """Number labels in order, case-sensitively; 0 is for no label."""
-    number = {label: place for place, label in enumerate(sorted({*labels, ""}), NOTHING + 1)}
+    number = {label: code for code, label in enumerate(sorted({*labels, ""}), NOTHING + 1)}
     of_label = np.array([number[label] for label in (*labels, "")], dtype=np.int64)
     return kernel.Codes(of_label, len(number) + 1, len(number) + 2)
 
@@ -79,11 +79,11 @@ class _MirexScores(kernel.PairScores):
         table, hop = self._table(given)
         covered = restrict(table, (table.left.code[table.row] != NOTHING) & (table.right.code[table.column] != NOTHING))
         labels = [_count_labels(side).astype(np.float64) for side in self._fitted(str(given["extent"]))]
-        found = kernel.conditional_entropy(
+        scored = kernel.conditional_entropy(
             kernel.LabelAgreement(covered, hop), 1.0, False, float(given["single_label"]), (labels[0], labels[1])
         )
         empty = covered.frames == 0
-        return tuple((np.where(empty, 0.0, score), weight) for score, weight in found)
+        return tuple((np.where(empty, 0.0, score), weight) for score, weight in scored)
 
     def _fitted(self, extent: str) -> tuple[kernel.LabelledSpans, kernel.LabelledSpans]:
         if extent == "given":
@@ -164,8 +164,8 @@ def _in_order_of_labels(spans: kernel.LabelledSpans, chosen: Bool) -> Int:
     """Order of intervals that, in the chosen rows, groups them by label in order of first occurrence."""
     owner = rows_of(spans.counts)
     size = int(spans.code.max(initial=0)) + 1
-    _, first, place = np.unique(owner * size + spans.code, return_index=True, return_inverse=True)
-    return np.argsort(np.where(chosen, first[place], np.arange(len(owner))), kind="stable")
+    _, first, label = np.unique(owner * size + spans.code, return_index=True, return_inverse=True)
+    return np.argsort(np.where(chosen, first[label], np.arange(len(owner))), kind="stable")
 
 
 def _count_labels(spans: kernel.LabelledSpans) -> Int:

@@ -43,8 +43,8 @@ class Lengths:
     def balance(self) -> Float:
         """Entropy of the labels' shares of time over that of equal shares; NaN with fewer than two labels."""
         size = int(self.code.max(initial=0)) + 1
-        key, place = np.unique(self.row * size + self.code, return_inverse=True)
-        row, time = key // size, sum_by(place, self.length, len(key))
+        key, index = np.unique(self.row * size + self.code, return_inverse=True)
+        row, time = key // size, sum_by(index, self.length, len(key))
         row, time = row[time > 0], time[time > 0]
         labels = np.bincount(row, minlength=len(self.counts)).astype(np.float64)
         whole = self.seconds[row]
@@ -91,8 +91,8 @@ _of_one = partial(
 def _length_variation(sides: OneSide, measure: Measure) -> Scored:
     """Standard deviation of the lengths of the segments over their mean: 0 if all are equally long."""
     lengths = sides.lengths(measure)
-    found = lengths.variation()
-    return found, np.where(np.isnan(found), 0.0, lengths.counts.astype(np.float64))
+    variation = lengths.variation()
+    return variation, np.where(np.isnan(variation), 0.0, lengths.counts.astype(np.float64))
 
 
 @_of_one(
@@ -103,8 +103,8 @@ def _length_variation(sides: OneSide, measure: Measure) -> Scored:
 def _label_balance(sides: OneSide, measure: Measure) -> Scored:
     """Entropy of the labels' shares of time over its largest value: 1 if all have equal shares."""
     lengths = sides.lengths(measure)
-    found = lengths.balance()
-    return found, np.where(np.isnan(found), 0.0, lengths.seconds)
+    balance = lengths.balance()
+    return balance, np.where(np.isnan(balance), 0.0, lengths.seconds)
 
 
 METRICS = metrics_in(globals())

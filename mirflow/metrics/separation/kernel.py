@@ -43,12 +43,12 @@ class Recording:
 
     def read(self, start: int, stop: int) -> Float:
         """Read samples of all rows, one row per channel of a source: float64 (rows, stop - start)."""
-        found = np.zeros((len(self.signals), self.channels, stop - start))
-        for rows, signal in zip(found, self.signals, strict=True):
+        samples = np.zeros((len(self.signals), self.channels, stop - start))
+        for rows, signal in zip(samples, self.signals, strict=True):
             first, last = self.start + start, min(self.start + stop, signal.frames)
             if first < last:
                 rows[:, : last - first] = signal.read(first, last)
-        return found.reshape(len(self.signals) * self.channels, stop - start)
+        return samples.reshape(len(self.signals) * self.channels, stop - start)
 
     def rows(self, source: int) -> slice:
         """The rows of a source."""
@@ -77,9 +77,9 @@ class Recording:
 def from_arrays(sources: Array) -> Recording:
     """Wrap sources in memory: (sources, samples) or (sources, samples, channels)."""
     stacked = np.atleast_3d(sources)
-    # Samples of a channel are contiguous and have one dtype.
+    # Samples of a channel are contiguous and have channel dtype.
     channels = np.ascontiguousarray(stacked.transpose(0, 2, 1), dtype=np.float64)
-    return Recording(tuple(HeldSignal(one, 1.0) for one in channels), stacked.shape[2], stacked.shape[1])
+    return Recording(tuple(HeldSignal(channel, 1.0) for channel in channels), stacked.shape[2], stacked.shape[1])
 
 
 def from_row(rows: Ragged, row: int, frames: int | None = None) -> Recording:
@@ -153,15 +153,15 @@ class Projections:
 
     def __init__(self, references: ReferenceSources, estimates: Recording, meetings: Sequence[Meeting]) -> None:
         recording = references.recording
-        found = correlate(recording.read, estimates.read, recording.frames, references.lags)
+        correlation = correlate(recording.read, estimates.read, recording.frames, references.lags)
         self.meetings = tuple(meetings)
-        self.finite = bool(np.isfinite(found).all())
+        self.finite = bool(np.isfinite(correlation).all())
         self._filters: Filters | None = None
         if not self.finite:
             return
-        self._all = references.joint.filters(found)
+        self._all = references.joint.filters(correlation)
         self._alone = [
-            references.own(source).filters(found[recording.rows(source), estimates.rows(estimate)])
+            references.own(source).filters(correlation[recording.rows(source), estimates.rows(estimate)])
             for estimate, source in self.meetings
         ]
 
@@ -406,7 +406,7 @@ def scale_invariant(references: Recording, estimates: Recording, zero_mean: bool
     sides = references, estimates
     means = [_mean(side) if zero_mean else np.zeros((len(side), side.channels, 1)) for side in sides]
     energy, target, error = _gain_energies(sides, means, np.zeros((2, len(references), 1), dtype=np.int64))
-    if not all(((one > _FAINTEST) & (one < _LOUDEST)).all() for one in (energy, target + error)):
+    if not all(((energies > _FAINTEST) & (energies < _LOUDEST)).all() for energies in (energy, target + error)):
         energy, target, error = _gain_energies(sides, means, _shifts(sides, means))
     return decibels(target, error)
 
@@ -455,5 +455,5 @@ def _pieces(sides: tuple[Recording, Recording], means: list[Float], shifts: Int)
             for side, mean in zip(sides, means, strict=True)
         ]
         if shifts.any():
-            samples = [np.ldexp(one, shift) for one, shift in zip(samples, shifts, strict=True)]
+            samples = [np.ldexp(values, shift) for values, shift in zip(samples, shifts, strict=True)]
         yield samples[0], samples[1]

@@ -111,17 +111,17 @@ class SourcePair:
         """Expand values of the remaining sources to all sources; NaN for the others."""
         if len(self.sounding) == len(self.names):
             return values
-        found = np.full((len(self.names), *values.shape[1:]), np.nan)
-        found[list(self.sounding)] = values
-        return found
+        spread = np.full((len(self.names), *values.shape[1:]), np.nan)
+        spread[list(self.sounding)] = values
+        return spread
 
     def without_mute(self, values: Float) -> Float:
         """Set values (..., sources, frames) or (sources,) of silent estimates, which have no parts, to NaN."""
         if not self.mute:
             return values
         mute = np.isin(np.arange(len(self.reference)), self.mute)
-        found: Float = np.where(mute[:, None] if values.ndim > 1 else mute, np.nan, values)
-        return found
+        known: Float = np.where(mute[:, None] if values.ndim > 1 else mute, np.nan, values)
+        return known
 
     def silence(self) -> str:
         """Message about silent sources; empty if there are none."""

@@ -196,20 +196,20 @@ def hits_and_sides(found: Compared, pairs: int) -> tuple[Float, Float, Float]:
 Counted = tuple[Int, Int, Float, Float, Int, Int]
 
 
-def count_active(found: Compared, group: Callable[[Int], Int]) -> Counted:
+def count_active(compared: Compared, group: Callable[[Int], Int]) -> Counted:
     """Count the simultaneous active pitches of each side by group of pitches.
 
     Returns pair, a pitch of the group, start, end, and counts of both sides, which are not both 0: (m,) each.
     """
-    pair, pitch, start, end = _joined(found)
-    ours = np.repeat(np.array([1, 0]), [len(side.pair) for side in found])
-    place, start, end, (one, other) = levels((pair, group(pitch)), start, end, (ours, 1 - ours))
-    return pair[place], pitch[place], start, end, one, other
+    pair, pitch, start, end = _joined(compared)
+    ours = np.repeat(np.array([1, 0]), [len(side.pair) for side in compared])
+    stretch, start, end, (one, other) = levels((pair, group(pitch)), start, end, (ours, 1 - ours))
+    return pair[stretch], pitch[stretch], start, end, one, other
 
 
-def fewer_and_more(found: Compared, group: Callable[[Int], Int], pairs: int) -> tuple[Float, Float]:
+def fewer_and_more(compared: Compared, group: Callable[[Int], Int], pairs: int) -> tuple[Float, Float]:
     """Integrals of the smaller and the larger number of pitches of both sides, summed over groups."""
-    pair, _, start, end, ours, theirs = count_active(found, group)
+    pair, _, start, end, ours, theirs = count_active(compared, group)
     few, many = (numbers(ours, theirs) * (end - start) for numbers in (np.minimum, np.maximum))
     offsets = np.searchsorted(pair, np.arange(pairs + 1))
     return sum_rows(few, offsets), sum_rows(many, offsets)
@@ -251,8 +251,8 @@ def _cut(spans: Spans, hop: float) -> Spans:
 
 def _decoded(spans: Spans, hop: float) -> Spans:
     spans = _of_piano(spans)
-    found = decode(spans.pair, spans.pitch, spans.start, spans.end, np.zeros(len(spans.pair)), hop)
-    return Spans(found.pair, found.pitch, found.first.astype(np.float64), found.stop.astype(np.float64))
+    notes = decode(spans.pair, spans.pitch, spans.start, spans.end, np.zeros(len(spans.pair)), hop)
+    return Spans(notes.pair, notes.pitch, notes.first.astype(np.float64), notes.stop.astype(np.float64))
 
 
 FRAMES: Mapping[str, Way] = MappingProxyType(
@@ -295,8 +295,8 @@ def _loud(notes: Notes, block: NoteBatch, hop: float, least: int) -> Spans:
     spans, weight = Spans(spans.pair, spans.pitch, first, stop).take(~drum), weight[~drum]
     if (weight > least).all():
         return spans  # every note is loud enough
-    place, start, end, (sums,) = levels((spans.pair, spans.pitch), spans.start, spans.end, (weight,))
-    return Spans(spans.pair[place], spans.pitch[place], start, end).take(sums > least)
+    stretch, start, end, (sums,) = levels((spans.pair, spans.pitch), spans.start, spans.end, (weight,))
+    return Spans(spans.pair[stretch], spans.pitch[stretch], start, end).take(sums > least)
 
 
 def activity(block: NoteBatch, way: str, hop: float, chroma: bool, numbers: bool) -> Activity:
@@ -305,13 +305,13 @@ def activity(block: NoteBatch, way: str, hop: float, chroma: bool, numbers: bool
 
 
 def _sum(block: NoteBatch, way: str, hop: float, chroma: bool, numbers: bool) -> Activity:
-    found, size = active_pitches(block, way, hop), len(block)
-    hits, ours, theirs = block.once(("sides", way, hop), lambda: hits_and_sides(found, size))
+    compared, size = active_pitches(block, way, hop), len(block)
+    hits, ours, theirs = block.once(("sides", way, hop), lambda: hits_and_sides(compared, size))
     if chroma:
-        hits, _ = block.once(("chroma", way, hop), lambda: fewer_and_more(found, lambda pitch: pitch % 12, size))
+        hits, _ = block.once(("chroma", way, hop), lambda: fewer_and_more(compared, lambda pitch: pitch % 12, size))
     fewer = more = np.zeros(size)
     if numbers:
-        fewer, more = block.once(("all", way, hop), lambda: fewer_and_more(found, np.zeros_like, size))
+        fewer, more = block.once(("all", way, hop), lambda: fewer_and_more(compared, np.zeros_like, size))
     return Activity(hits, ours, theirs, fewer, more)
 
 
@@ -385,8 +385,8 @@ METRICS = family(
 def evidence(block: NoteBatch, measure: Measure) -> dict[str, Column]:
     """Return stretches of time in which a pitch is active on either side of a pair, with verdicts."""
     way, hop = str(measure["frames"]), float(measure["hop"])
-    found, unit = active_pitches(block, way, hop), hop or FRAMES[way].hop or 1.0
-    _, pitch, start, end, ours, theirs = count_active(found, lambda pitch: pitch)
+    compared, unit = active_pitches(block, way, hop), hop or FRAMES[way].hop or 1.0
+    _, pitch, start, end, ours, theirs = count_active(compared, lambda pitch: pitch)
     order = np.lexsort((pitch, start))
     ours, theirs, hertz = ours[order], theirs[order], midi_to_hz(pitch[order].astype(np.float64))
     return {

@@ -44,9 +44,9 @@ def _count(block: NoteBatch, rule: Rule, first: int) -> ClassCounts:
 
 def number_labels(rows: Ragged, names: Sequence[str]) -> Int:
     """Indices of the labels of notes in all names; notes without a label get that of `UNNAMED`."""
-    place = {name: number for number, name in enumerate(names)}
+    index = {name: number for number, name in enumerate(names)}
     # The code -1, for no label, selects the last entry.
-    codes = np.array([place[name] for name in (*rows.labels, UNNAMED)], dtype=np.int64)
+    codes = np.array([index[name] for name in (*rows.labels, UNNAMED)], dtype=np.int64)
     return codes[rows.columns.get("label", np.full(len(rows.columns["start"]), -1))]
 
 
@@ -66,10 +66,10 @@ def number_programs(rows: Ragged) -> dict[str, Column]:
     program = np.clip(np.nan_to_num(programs_of(rows)), 0, len(PROGRAMS) - 1).astype(np.int64)
     size = len(PROGRAMS) // len(FAMILIES)
     numbers = dict(zip(GRANULARITIES, (np.zeros_like(program), size * (program // size), program), strict=True))
-    found: dict[str, Column] = {
+    columns: dict[str, Column] = {
         name: np.where(drum, len(PROGRAMS) + program, number) for name, number in numbers.items()
     }
-    return found | {"drum": drum}
+    return columns | {"drum": drum}
 
 
 def are_drums(rows: Ragged) -> Bool:

@@ -89,7 +89,7 @@ def parts_of(measure: Measure, part: str = "") -> Parts:
         return ((LENGTHENED if needs == LENGTHENED else part, rule),)
     # The ends of percussion are ignored, and each of its programs is another kit.
     rules = {PITCHED: rule, DRUMS: replace(rule, ratio=None, least=0.0, by=FULL)}
-    return tuple((one, rules[one]) for one in OF_PROGRAMS[needs])
+    return tuple((name, rules[name]) for name in OF_PROGRAMS[needs])
 
 
 _CENTS = 1200
@@ -134,7 +134,7 @@ class Notes:
         start, end, octave = (column[kept] for column in (self.start, self.end, self.octave))
         if name == LENGTHENED:
             end = np.where(end - start < SHORTEST, start + SHORTEST, end)
-        return Notes(start, end, octave, counts, {one: column[kept] for one, column in self.extra.items()})
+        return Notes(start, end, octave, counts, {key: column[kept] for key, column in self.extra.items()})
 
     def places(self, name: str) -> Int:
         """Indices of the notes of a part; of all notes if the name is empty."""
@@ -212,14 +212,14 @@ class NoteBatch(Shared):
 
     def _match(self, rule: Rule) -> Matches:
         reference, estimate = self._edges_in_order(rule)
-        found = match_in_order(estimate, reference, len(self.estimate.start), len(self.reference.start))
-        return self._to_matches(reference[found], estimate[found])
+        edge = match_in_order(estimate, reference, len(self.estimate.start), len(self.reference.start))
+        return self._to_matches(reference[edge], estimate[edge])
 
     def heaviest(self, rule: Rule) -> Matches:
         """The largest matching of each pair with the largest sum of overlap ratios."""
         reference, estimate = self._edges_in_order(rule)
-        found = match_heaviest(reference, estimate, self.overlap_ratios(reference, estimate, rule.floored))
-        return self._to_matches(reference[found], estimate[found])
+        edge = match_heaviest(reference, estimate, self.overlap_ratios(reference, estimate, rule.floored))
+        return self._to_matches(reference[edge], estimate[edge])
 
     def with_equal_velocities(self, rule: Rule, tolerance: float, scale: float = 1.0) -> Matches:
         """Matched notes whose velocities agree."""
@@ -246,14 +246,14 @@ class NoteBatch(Shared):
         if not len(reference):
             return reference
         times = self.estimate.end if rule.onset is None else self.estimate.start
-        place = np.empty(len(times), dtype=np.int64)
+        rank = np.empty(len(times), dtype=np.int64)
         alone = len(self) == 1
         order = times.argsort(kind="stable") if alone else np.lexsort((times, self.estimate.pair))
-        place[order] = np.arange(len(times))
+        rank[order] = np.arange(len(times))
         fresh = np.ones(len(reference), dtype=np.bool_)
         np.not_equal(reference[1:], reference[:-1], out=fresh[1:])
         begins = fresh.nonzero()[0]
-        first, last = (end.reduceat(place[estimate], begins) for end in (np.minimum, np.maximum))
+        first, last = (end.reduceat(rank[estimate], begins) for end in (np.minimum, np.maximum))
         return self.reference.pair[reference[begins[match_ranges(first, last + 1)]]]
 
     def overlap_ratios(self, reference: Int, estimate: Int, floored: bool) -> Float:
@@ -392,7 +392,7 @@ def agree(reference: Notes, estimate: Notes, matches: Matches, tolerance: float,
     """
     wanted = _scale(reference.extra["velocity"] / scale, reference.counts)[matches.reference]
     given = estimate.extra["velocity"][matches.estimate] / scale
-    found = np.zeros(len(wanted), dtype=np.bool_)
+    near = np.zeros(len(wanted), dtype=np.bool_)
     ends = offsets_of(np.bincount(matches.pair, minlength=len(reference.counts)))
     for low, high in pairwise(ends.tolist()):
         if low < high:
@@ -401,8 +401,8 @@ def agree(reference: Notes, estimate: Notes, matches: Matches, tolerance: float,
             # pairs.
             design = np.vstack([given[low:high], np.ones(high - low)]).T
             slope, intercept = np.linalg.lstsq(design, wanted[low:high], rcond=None)[0]
-            found[low:high] = np.abs(slope * given[low:high] + intercept - wanted[low:high]) < tolerance
-    return found
+            near[low:high] = np.abs(slope * given[low:high] + intercept - wanted[low:high]) < tolerance
+    return near
 
 
 def _scale(velocity: Float, counts: Int) -> Float:

@@ -87,22 +87,22 @@ class Matched:
         group = np.concatenate([reference.pair, estimate.pair]) * len(pitches) + code.reshape(-1)
         distinct, group = np.unique(group, return_inverse=True)
         sides = np.split(group.reshape(-1), [len(reference.pair)])
-        counts = [np.bincount(one, minlength=len(distinct)).astype(np.int64, copy=False) for one in sides]
-        found = MATCHINGS[MADMOM](reference.onset, counts[0], estimate.onset, counts[1], window)
-        errors = estimate.onset[found.estimate] - reference.onset[found.reference]
-        pair = reference.pair[found.reference]
+        counts = [np.bincount(keys, minlength=len(distinct)).astype(np.int64, copy=False) for keys in sides]
+        matching = MATCHINGS[MADMOM](reference.onset, counts[0], estimate.onset, counts[1], window)
+        errors = estimate.onset[matching.estimate] - reference.onset[matching.reference]
+        pair = reference.pair[matching.reference]
         hits = np.bincount(pair, minlength=len(reference.counts)).astype(np.int64, copy=False)
         detected = Detected.of_errors(errors, hits, reference.counts, estimate.counts)
         refused: dict[int, str] = {}
         for side, name, places in (
-            (reference, "reference", found.reference),
-            (estimate, "estimate", found.estimate),
+            (reference, "reference", matching.reference),
+            (estimate, "estimate", matching.estimate),
         ):
             matched = np.zeros(len(side.onset), dtype=np.bool_)
             matched[places] = True
             for note in side.split(matched).tolist():
                 refused.setdefault(int(side.pair[note]), REPEATED.format(name, side.onset[note]))
-        return cls(detected, reference.item[found.reference], estimate.item[found.estimate], refused)
+        return cls(detected, reference.item[matching.reference], estimate.item[matching.estimate], refused)
 
 
 _BATCH = 2**14
@@ -121,14 +121,14 @@ class NotePairs(Shared):
         window, delay = float(measure["window"]), float(measure["delay"])
 
         def join() -> tuple[Detected, dict[int, str]]:
-            found: list[Detected] = []
+            parts: list[Detected] = []
             refused: dict[int, str] = {}
             for part in self._parts:
                 (references, row), (estimates, other) = self._pairs[part].sides
                 matched = Matched.of(Side.of(references, row), Side.of(estimates, other, delay), window)
-                found.append(matched.detected)
+                parts.append(matched.detected)
                 refused |= {part.start + pair: reason for pair, reason in matched.refused.items()}
-            return Detected.join(found), refused
+            return Detected.join(parts), refused
 
         return self.once(("matched", window, delay), join)
 
@@ -191,7 +191,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     found = Matched.of(*sides, float(measure["window"]))
     matched = found.reference, found.estimate
     missed, extra = (
-        np.setdiff1d(np.arange(len(one.onset)), places) for one, places in zip(sides, matched, strict=True)
+        np.setdiff1d(np.arange(len(notes.onset)), places) for notes, places in zip(sides, matched, strict=True)
     )
     return show_notes(rows, matched, (missed, extra))
 
@@ -208,7 +208,7 @@ CONVENTION = Convention(
 
 
 def _rows(notes: tuple[Array, Array]) -> Ragged:
-    onsets, pitches = (np.asarray(one, dtype=np.float64) for one in notes)
+    onsets, pitches = (np.asarray(column, dtype=np.float64) for column in notes)
     if onsets.shape != pitches.shape or onsets.ndim != 1:
         raise ValueError(f"expected onsets and pitches of equal shape (n,), got {onsets.shape} and {pitches.shape}")
     columns = {"start": onsets, "end": onsets, "pitch": pitches}

@@ -112,24 +112,24 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, pa
     with_velocity[[*lacking.columns["velocity"], *refused]] = False
     labels = tuple(sorted({UNNAMED, *pairs.references.labels, *pairs.estimates.labels}))
     pairs = _prepare(pairs, _needs(measures, part), labels)
-    found = np.zeros((2, len(pairs), len(scalars)))
+    values = np.zeros((2, len(pairs), len(scalars)))
     counted: dict[Parts, list[ClassCounts]] = {parts: [] for parts in tables.values()}
     for run in batches(pairs.sizes, _BATCH):
         ours, theirs = (Notes.of(rows, row) for rows, row in pairs[run].sides)
         block = NoteBatch(ours, theirs, with_velocity[run], part)
         for column, measure in enumerate(scalars):
-            found[:, run, column] = measure.read(block)
+            values[:, run, column] = measure.read(block)
         for parts, blocks in counted.items():
             blocks.append(count_instruments(block, parts, run.start))
     for column, measure in enumerate(scalars):
-        found[0, [*lacking.of_measure(measure), *refused], column] = np.nan
+        values[0, [*lacking.of_measure(measure), *refused], column] = np.nan
     extras = {}
     for measure, parts in tables.items():
         names = program_names(str(measure["granularity"])) if measure.metric.needs in OF_PROGRAMS else labels
         counts = ClassCounts.join(counted[parts])
         counts = counts.take(~np.isin(counts.pair, lacking.of_measure(measure)))
         extras[measure.variable] = measure.read((counts, names))
-    return Scores(found[0], found[1], extras, refused, partly=partly)
+    return Scores(values[0], values[1], extras, refused, partly=partly)
 
 
 def _needs(measures: Sequence[Measure], part: str) -> set[str]:
@@ -183,7 +183,7 @@ class Lacking:
     @classmethod
     def of(cls, pairs: Pairs, measures: Sequence[Measure]) -> Lacking:
         """Find the data that measures lack."""
-        found: dict[str, dict[int, str]] = {column: {} for column in _LACK}
+        lacking: dict[str, dict[int, str]] = {column: {} for column in _LACK}
         # If a side is empty, there is nothing to compare, and the score is 0.
         compared = np.minimum(*pairs.counts) > 0
         for column, lack in _LACK.items():
@@ -196,8 +196,8 @@ class Lacking:
                     bad[rows_of(rows.counts[0])[items]] = True
                     message = f"{side}: a note has {trouble}, which {wanted[0]} compares; remove it from the metrics"
                     for pair in np.flatnonzero(bad[chosen] & compared).tolist():
-                        found[column].setdefault(pair, message)
-        return cls(found)
+                        lacking[column].setdefault(pair, message)
+        return cls(lacking)
 
     def of_measure(self, measure: Measure) -> list[int]:
         """Pairs that lack data needed by a measure."""
@@ -205,14 +205,17 @@ class Lacking:
 
     def split(self, measures: Sequence[Measure]) -> tuple[dict[int, str], dict[int, str]]:
         """Messages of pairs for which no measure, and of pairs for which some measures, cannot be scored."""
-        said = {pair: "; ".join(one[pair] for one in self.columns.values() if pair in one) for pair in self._pairs}
+        said = {
+            pair: "; ".join(reasons[pair] for reasons in self.columns.values() if pair in reasons)
+            for pair in self._pairs
+        }
         nothing = set(said).intersection(*map(self.of_measure, measures))
         whole = {pair: message for pair, message in said.items() if pair in nothing}
         return whole, {pair: message for pair, message in said.items() if pair not in nothing}
 
     @property
     def _pairs(self) -> list[int]:
-        return sorted({pair for one in self.columns.values() for pair in one})
+        return sorted({pair for reasons in self.columns.values() for pair in reasons})
 
 
 def _crowded(pairs: Pairs, measures: Sequence[Measure]) -> dict[int, str]:
@@ -231,9 +234,9 @@ def _crowded(pairs: Pairs, measures: Sequence[Measure]) -> dict[int, str]:
 
 
 def _notes(rows: Ragged, row: int) -> Notes:
-    one = rows.take([row])
-    columns = {**one.columns, "octave": np.log2(one.columns["pitch"])}
-    return Notes.of(Ragged(columns, one.counts), np.zeros(1, dtype=np.int64))
+    single = rows.take([row])
+    columns = {**single.columns, "octave": np.log2(single.columns["pitch"])}
+    return Notes.of(Ragged(columns, single.counts), np.zeros(1, dtype=np.int64))
 
 
 def _read_rate(what: str, block: NoteBatch, measure: Measure) -> Scored:
@@ -319,8 +322,8 @@ def _verdicts(block: NoteBatch, measure: Measure) -> tuple[tuple[Int, Int], tupl
     seen: list[tuple[Int, Int]] = []
     for part, rule in parts_of(measure, block.usual):
         notes, places = block.part(part), (block.reference.places(part), block.estimate.places(part))
-        found = notes.heaviest(rule) if measure.metric.name.startswith("best_") else notes.matches(rule)
-        matched.append((places[0][found.reference], places[1][found.estimate]))
+        matches = notes.heaviest(rule) if measure.metric.name.startswith("best_") else notes.matches(rule)
+        matched.append((places[0][matches.reference], places[1][matches.estimate]))
         seen.append(places)
     hits, right = (np.concatenate(side) for side in zip(*matched, strict=True))
     references, estimates = (np.concatenate(side) for side in zip(*seen, strict=True))
@@ -559,8 +562,8 @@ def _mt3_metrics() -> tuple[tuple[Metric, ...], tuple[Measure, ...]]:
                 chosen += [(name, {"tolerance": value}) for value in _TOLERANCES]
             else:
                 chosen.append((name, {}))
-    loud = (one.with_defaults(frames="loud") for one in (*METRICS, *_SWEEP))
-    named = {one.name: replace(one, aliases=(*one.aliases, *aliases.get(one.name, ()))) for one in loud}
+    loud = (metric.with_defaults(frames="loud") for metric in (*METRICS, *_SWEEP))
+    named = {metric.name: replace(metric, aliases=(*metric.aliases, *aliases.get(metric.name, ()))) for metric in loud}
     return tuple(named.values()), tuple(named[name].measure(**values) for name, values in chosen)
 
 

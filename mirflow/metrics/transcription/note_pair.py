@@ -94,5 +94,5 @@ def deviations(
     sides = one_row(*reference), one_row(*estimate)
     names = [f"{part}_{what}" for part in ("onset", "offset") for what in ("deviation", "bias")]
     given = {"onset_tolerance": onset_tolerance, "pitch_tolerance": pitch_tolerance, "strict": strict}
-    found = score_one(*sides, names, {**given, "statistic": statistic})
-    return dict(zip(names, found, strict=True))
+    scores = score_one(*sides, names, {**given, "statistic": statistic})
+    return dict(zip(names, scores, strict=True))

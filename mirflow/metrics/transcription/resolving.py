@@ -68,9 +68,9 @@ def cut_overlaps(row: Int, pitch: Int, start: Float, end: Float) -> Float:
         order[at], ends[at] = order[by_end], ends[by_end]
     follows &= starts[1:] < ends[:-1]
     cut = np.flatnonzero(follows)
-    found = end.copy()
-    found[order[cut]] = starts[cut + 1]
-    return found
+    shortened = end.copy()
+    shortened[order[cut]] = starts[cut + 1]
+    return shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +109,13 @@ def decode(row: Int, pitch: Int, start: Float, end: Float, velocity: Float, hop:
     >>> found.first.tolist(), found.stop.tolist()
     ([0, 3], [6, 6])
     """
-    _, some, place = np.unique(voices_of(row, pitch), return_index=True, return_inverse=True)
+    _, some, voice = np.unique(voices_of(row, pitch), return_index=True, return_inverse=True)
     left, right = (np.rint(times * rate_of(hop)).astype(np.int64) for times in (start, end))
     # Frames of all rows and pitches are concatenated, with two empty frames in between.
     sizes = np.zeros(len(some), dtype=np.int64)
-    np.maximum.at(sizes, place, right + 3)
+    np.maximum.at(sizes, voice, right + 3)
     base = np.cumsum(sizes) - sizes
-    left, right = base[place] + left, base[place] + right
+    left, right = base[voice] + left, base[voice] + right
     # Frames in which no note begins or ends have the label of the previous one, so runs of them are labelled at once.
     frame = np.concatenate([left, left + 1, right, right + 1])
     frame.sort()  # np.unique would take ten times as long
@@ -178,12 +178,12 @@ def decode_rows(rows: Ragged) -> Ragged:
     pitch = nearest_semitones(rows.columns["pitch"])
     own = np.flatnonzero((pitch >= PIANO[0]) & (pitch <= PIANO[1]))
     times = rows.columns["start"][own], rows.columns["end"][own]
-    found = decode(rows_of(rows.counts[0])[own], pitch[own], *times, velocity[own])
+    notes = decode(rows_of(rows.counts[0])[own], pitch[own], *times, velocity[own])
     columns: dict[str, Column] = {
-        "start": found.first * HOP,
-        "end": found.stop * HOP,
-        "pitch": midi_to_hz(found.pitch),
+        "start": notes.first * HOP,
+        "end": notes.stop * HOP,
+        "pitch": midi_to_hz(notes.pitch),
     }
     if "velocity" in rows.columns:
-        columns["velocity"] = found.velocity
-    return Ragged(columns, (np.bincount(found.row, minlength=len(rows)).astype(np.int64),))
+        columns["velocity"] = notes.velocity
+    return Ragged(columns, (np.bincount(notes.row, minlength=len(rows)).astype(np.int64),))
