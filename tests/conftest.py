@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import os
 import sys
@@ -40,6 +41,22 @@ os.environ["COLUMNS"] = "120"
 # and every command that a test starts compiles the package again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Keep the garbage collector from the objects of a collection, all of which live as long as the tests.
+
+    It went through them again and again, for two fifths of the time of a collection and a tenth of the tests' own.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(10_000, 20, 20)
+        gc.enable()
+
 
 PIPELINES = Path(__file__).parents[1] / "pipelines"
 BUNDLED = {"demo", "mirex-demo"}
