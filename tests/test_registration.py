@@ -58,3 +58,28 @@ def test_commands_load_what_they_need(tmp_path: Path) -> None:
     assert loaded_by("run", Path(__file__).parents[1] / "pipelines/demo.yaml", "--store", store) == "loaded:"
     assert loaded_by("query", store, "--group", "chord") == "loaded: xarray pandas"
     assert loaded_by("show", store, "--group", "chord") == "loaded: xarray pandas"
+
+
+def test_a_task_imports_the_functions_of_one_pair_when_they_are_used() -> None:
+    code = (
+        "from mirflow.metrics import chord\n"
+        "door = 'mirflow.metrics.chord.mir_eval'\n"
+        "print(chord.TASK.name, 'majmin' in dir(chord), chord.encode('C')[0], door in sys.modules)\n"
+        "print(chord.majmin.__module__ == door, 'majmin' in vars(chord), hasattr(chord, 'majmaj'))\n"
+        "print(chord.rules.__name__)\n"
+        "from mirflow.metrics.chord import *\nprint(evaluate is chord.evaluate)\n"
+    )
+    assert run(code).splitlines() == [
+        "chord True 0 False",
+        "True True False",
+        "mirflow.metrics.chord.rules",
+        "True",
+    ]
+
+
+def test_readers_are_imported_when_they_are_used() -> None:
+    code = (
+        "from mirflow import readers\nprint('mirflow.readers.jams' in sys.modules)\n"
+        "print(readers.Reading.of('chord').kind, readers.jams.is_jams is readers.is_jams, hasattr(readers, 'raed'))\n"
+    )
+    assert run(code).splitlines() == ["False", "intervals True False"]
