@@ -677,6 +677,7 @@ def _with_lines(path: str | Path, problems: Iterable[Trouble]) -> PipelineError:
 class CampaignCheck:
     """Summary of a campaign's files."""
 
+    campaign: Campaign
     tracks: Mapping[str, Mapping[str, int]]
     """Number of tracks with a reference, by split and evaluation."""
     notes: tuple[str, ...]
@@ -718,7 +719,7 @@ def check_campaign(path: str | Path, open_pack: OpenPack | None = None) -> Campa
         raise PipelineError(problems, path)
     counts = {split: {name: len(own) for name, own in found.items()} for split, found in tracks.items()}
     silent = [] if campaign.audio is None else _without_recording(path, campaign, campaign.audio, tracks)
-    return CampaignCheck(counts, (*_notes(campaign), *silent))
+    return CampaignCheck(campaign, counts, (*_notes(campaign), *silent))
 
 
 def _without_recording(

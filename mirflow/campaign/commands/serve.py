@@ -17,6 +17,7 @@ from ...cli.output import choose_format, echo, emit, output_options
 from ...errors import MirflowError, counted
 
 if TYPE_CHECKING:
+    from ..file import Campaign
     from ..server.database import Session, User
     from ..server.service import Service
 
@@ -133,9 +134,11 @@ def start_command(
             resolve(path)
     if user_header and not proxies:
         raise click.UsageError("--trust-proxy-user needs --trust-proxy, or anyone could send the header")
-    with listen(host, port) as listening, nullcontext() if no_worker else _attached(paths, workers):
+    campaign = load_campaign(paths[0]) if is_campaign(paths[0]) else None
+    workers = 0 if no_worker else workers
+    with listen(host, port) as listening, _attached(paths, campaign, workers):
         port = listening[0].getsockname()[1]
-        known = load_campaign(paths[0]).url if is_campaign(paths[0]) else ""
+        known = "" if campaign is None else campaign.url
         echo(base_url or known or local_address(host, port), err=True)
         serve(
             paths,
@@ -154,17 +157,15 @@ def start_command(
         )
 
 
-def _attached(paths: tuple[Path, ...], workers: int) -> AbstractContextManager[object]:
+def _attached(paths: tuple[Path, ...], campaign: Campaign | None, workers: int) -> AbstractContextManager[object]:
     """Run workers beside the server, if the campaign takes submissions."""
-    from ..file import is_campaign, load_campaign
-
-    if not is_campaign(paths[0]) or not load_campaign(paths[0]).evaluations:
+    if campaign is None or not campaign.evaluations or not workers:
         return nullcontext()
     from ..server.service import open_service
     from ..server.submissions.confinement import Confinement
     from ..server.submissions.worker import AttachedWorkers, demand_confinement
 
-    if load_campaign(paths[0]).limits.confinement == "required":
+    if campaign.limits.confinement == "required":
         with Confinement(modules=()) as confinement:
             demand_confinement(open_service(paths), confinement)
     return AttachedWorkers(paths[0], workers)
@@ -471,9 +472,10 @@ def _print_secrets(
 def check(path: Path) -> None:
     """Print the contents of a campaign file, for `mirflow check`."""
     from ...store.packs import open_pack
-    from ..file import check_campaign, load_campaign
+    from ..file import check_campaign
 
-    found, campaign = check_campaign(path, open_pack), load_campaign(path)
+    found = check_campaign(path, open_pack)
+    campaign = found.campaign
     for split, evaluations in found.tracks.items():
         for name, tracks in evaluations.items():
             echo(f"{split}: {name}: {counted(tracks, 'track')}")
