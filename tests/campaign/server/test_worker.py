@@ -383,6 +383,22 @@ def test_an_edited_campaign_stops_the_worker_until_it_is_put_back(service: Servi
     assert set(scores(service, id, "dev")) == {"majmin", "root"}
 
 
+def test_scores_that_are_gone_before_their_release_are_computed_again(
+    service: Service, confinement: Confinement
+) -> None:
+    worker = worker_of(service, confinement)
+    id = submit(service, "oak", estimates())
+    worker.prepare()
+    while state(service, id).state != "computed":
+        assert worker.step()
+    shutil.rmtree(service.submissions_folder / id / "scoring" / "dev")
+    with pytest.raises(SystemTroubleError, match="no scores of 'oak' are kept here"):
+        worker.step()
+    worker.work_off()
+    assert state(service, id).state == "scored"
+    assert set(scores(service, id, "dev")) == {"majmin", "root"}
+
+
 def test_a_job_uses_the_campaign_that_the_worker_started_with(
     service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -337,7 +337,7 @@ class Jobs:
             mine.state, mine.tries = "computed", 0
 
     def compute(self, row: Submission, name: str) -> str:
-        """Score a submission on a split into a separate store; returns an error message, or an empty string."""
+        """Score a submission on a split, and keep its scores; returns an error message, or an empty string."""
         known, split = self.outcome(row, name), self.campaign.splits[name]
         if known is not None:
             return known

@@ -141,6 +141,8 @@ def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     campaign, system = Campaign.of(task["campaign"]), str(task["system"])
     places = {one.name: _kept_scores(task, one.name) for one in campaign.evaluations}
     new = {name: read_content(place) for name, place in places.items() if place.is_file()}
+    if not new:  # an earlier version kept them elsewhere, or they were removed: the worker computes them again
+        raise StoreError(f"{Path(task['scratch'], task['split'])}: no scores of {system!r} are kept here")
     for name, one in new.items():
         if (one.name, one.systems) != (name, (system,)):
             raise StoreError(f"{places[name]}: contains scores of {one.name} and {', '.join(one.systems)}")
@@ -174,6 +176,8 @@ def _run_alone(task: Mapping[str, Any], journal: Journal, send: SendMessage) -> 
     readings, system = Path(task["readings"]), str(task["system"])
     names = [one.name for one in campaign.evaluations]
     names = [name for name in names if (readings / system / reading_name(split, name)).is_file()]
+    if not names:
+        raise StoreError(f"{readings / system / split}: there are no readings of {system!r}")
     pipeline = Pipeline.model_validate(
         pipeline_of(task["path"], campaign, split, readings, [system], evaluations=names)
     )
