@@ -544,7 +544,7 @@ def test_names_of_pieces_do_not_lead_out_of_the_folder_of_recordings(tmp_path: P
 def test_an_audio_pattern_names_the_piece(tmp_path: Path) -> None:
     text = CAMPAIGN.format(repeats=0, listen=5, graders_per_pair=1, more="").replace("{piece}", "{track}")
     (tmp_path / "campaign.yaml").write_text(text)
-    with pytest.raises(Exception, match=r"needs \{piece\} in place"):
+    with pytest.raises(Exception, match=r"expected \{piece\} in place"):
         open_service([tmp_path / "campaign.yaml"])
 
 
