@@ -132,8 +132,8 @@ def perceived_synchrony(stamps: Timestamps) -> Float:
     """
     from scipy.special import ndtr
 
-    place = (stamps.estimate - stamps.reference - _LOCATION) / _SCALE
-    density = 2 / _SCALE / math.sqrt(2 * math.pi) * np.exp(-(place**2) / 2) * ndtr(_SKEWNESS * place)
+    standardised = (stamps.estimate - stamps.reference - _LOCATION) / _SCALE
+    density = 2 / _SCALE / math.sqrt(2 * math.pi) * np.exp(-(standardised**2) / 2) * ndtr(_SKEWNESS * standardised)
     return stamps.mean(density / _LARGEST)
 
 
@@ -355,10 +355,10 @@ def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) 
             if times[-1] > duration:
                 raise ValueError(too_late(side, float(times[-1]), duration))
     stamps = Timestamps(*sides, np.array([len(sides[0])], dtype=np.int64))
-    found = read_pair(measures, stamps)
-    if any(map(math.isnan, found)):
+    scores = read_pair(measures, stamps)
+    if any(map(math.isnan, scores)):
         raise ValueError("Reference timestamps are all identical, can not compute PCS metric!")
-    return found
+    return scores
 
 
 _scores = PairFunctions(METRICS, _score_pair)

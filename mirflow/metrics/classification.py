@@ -103,12 +103,12 @@ class ClassPairs:
 def compute(classes: Classes | None, pairs: Pairs) -> ClassPairs:
     """Number the classes of pairs; without `classes`, those that occur are used, and errors earn no credit."""
     names, numbers = number_labels(pairs.references, pairs.estimates, classes)
-    found = []
+    codes = []
     for (rows, row), number in zip(pairs.sides, numbers, strict=True):
         filled = rows.counts[0][row] > 0
-        found.append(np.full(len(row), -1, dtype=np.int64))
-        found[-1][filled] = number[rows.offsets[:-1][row[filled]]]
-    return ClassPairs(names, found[0], found[1], classes)
+        codes.append(np.full(len(row), -1, dtype=np.int64))
+        codes[-1][filled] = number[rows.offsets[:-1][row[filled]]]
+    return ClassPairs(names, codes[0], codes[1], classes)
 
 
 _TRACKS = Weight("number of tracks with a class", "tracks")
@@ -203,7 +203,7 @@ def convention(classes: Classes | None = None) -> Convention:
         METRICS,
         partial(clean, classes=classes),
         partial(score_by, partial(compute, classes), "classes"),
-        default_measures=tuple(one.measure() for one in METRICS) if credited else (),
+        default_measures=tuple(metric.measure() for metric in METRICS) if credited else (),
         explain=partial(evidence, classes=classes),
         bind=convention,
         unbound=() if credited else ("hierarchical_accuracy",),
@@ -427,8 +427,8 @@ def evaluate(references: Labels, estimates: Labels, classes: Classes | None = No
     0.5
     """
     refuse_unknown("evaluate", kwargs, ("references", "estimates", "classes"))
-    found = OrderedDict({"Accuracy": accuracy(references, estimates)})
-    found["Normalised Accuracy"] = normalised_accuracy(references, estimates)
+    scores = OrderedDict({"Accuracy": accuracy(references, estimates)})
+    scores["Normalised Accuracy"] = normalised_accuracy(references, estimates)
     if classes is not None:
-        found["Hierarchical Accuracy"] = hierarchical_accuracy(references, estimates, classes)
-    return found
+        scores["Hierarchical Accuracy"] = hierarchical_accuracy(references, estimates, classes)
+    return scores

@@ -117,12 +117,12 @@ def _write(ax: Axes, text: str, time: float, height: float, transform: Any, text
         "bbox": {"boxstyle": "round", "facecolor": "white"},
         **(text_kw or {}),
     }
-    place: dict[str, Any] = {
+    position: dict[str, Any] = {
         "xycoords": "data" if transform is None else transform,
         "xytext": (8, -10),
         "textcoords": "offset points",
     }
-    return ax.annotate(text, xy=(time, height), **place, **look)
+    return ax.annotate(text, xy=(time, height), **position, **look)
 
 
 _documented = documented(
@@ -541,11 +541,11 @@ def separation(
 
     ax, drawn, _ = _begin(ax, prop_cycle)
     kwargs.setdefault("scaling", "spectrum")
-    found = [spectrogram(source, fs=fs, **kwargs) for source in np.atleast_2d(sources)]
-    frequencies, times, _ = found[-1]
-    total: Float = np.sum([power for _, _, power in found], axis=0)
+    spectra = [spectrogram(source, fs=fs, **kwargs) for source in np.atleast_2d(sources)]
+    frequencies, times, _ = spectra[-1]
+    total: Float = np.sum([power for _, _, power in spectra], axis=0)
     loudest = total.max()
-    for number, (_, _, power) in enumerate(found):
+    for number, (_, _, power) in enumerate(spectra):
         label = f"Source {number:d}" if labels is None else labels[number]
         colour = to_rgba(drawn.next_style()["color"], alpha=alpha)
         ax.pcolormesh(
@@ -638,11 +638,11 @@ def annotation(given: xr.Dataset | Annotation, ax: Axes | None = None, **kwargs:
     from ..annotations.annotation import Annotation
     from ..annotations.labelled import from_dataset
 
-    one = given if isinstance(given, Annotation) else from_dataset(given)
-    draw = _DRAWERS.get(one.schema.drawn_as or one.kind)
+    drawn = given if isinstance(given, Annotation) else from_dataset(given)
+    draw = _DRAWERS.get(drawn.schema.drawn_as or drawn.kind)
     if draw is None:
-        raise AnnotationError(f"{one.kind} cannot be drawn over time; only events, segments, pitches and audio can")
-    return draw(one, ax, kwargs)
+        raise AnnotationError(f"{drawn.kind} cannot be drawn over time; only events, segments, pitches and audio can")
+    return draw(drawn, ax, kwargs)
 
 
 def collection(given: Collection, axes: Sequence[Axes] | None = None, **kwargs: Any) -> list[Axes]:
@@ -685,33 +685,33 @@ def collection(given: Collection, axes: Sequence[Axes] | None = None, **kwargs: 
     return list(axes)
 
 
-def _spans(one: Annotation) -> Float:
-    return np.stack([one.columns["start"], one.columns["end"]], axis=1)
+def _spans(annotation: Annotation) -> Float:
+    return np.stack([annotation.columns["start"], annotation.columns["end"]], axis=1)
 
 
-def _labels(one: Annotation) -> list[str]:
-    return list(one.labels) if one.labels else [""] * len(one)
+def _labels(annotation: Annotation) -> list[str]:
+    return list(annotation.labels) if annotation.labels else [""] * len(annotation)
 
 
-def _draw_hierarchy(one: Annotation, ax: Axes | None, kwargs: dict[str, Any]) -> Axes:
-    levels = split_levels(one)
+def _draw_hierarchy(given: Annotation, ax: Axes | None, kwargs: dict[str, Any]) -> Axes:
+    levels = split_levels(given)
     return hierarchy([_spans(level) for level in levels], [_labels(level) for level in levels], ax=ax, **kwargs)
 
 
-def _draw_frames(one: Annotation, ax: Axes | None, kwargs: dict[str, Any]) -> Axes:
-    frames = np.split(one.columns["frequency"], np.cumsum(one.inner_counts[0])[:-1])
-    return multipitch(one.columns["time"], frames, ax=ax, **kwargs)
+def _draw_frames(given: Annotation, ax: Axes | None, kwargs: dict[str, Any]) -> Axes:
+    frames = np.split(given.columns["frequency"], np.cumsum(given.inner_counts[0])[:-1])
+    return multipitch(given.columns["time"], frames, ax=ax, **kwargs)
 
 
-def _draw_audio(one: Annotation, ax: Axes | None, kwargs: dict[str, Any]) -> Axes:
-    signals = one.columns["signal"]
+def _draw_audio(given: Annotation, ax: Axes | None, kwargs: dict[str, Any]) -> Axes:
+    signals = given.columns["signal"]
     size = min(signal.frames for signal in signals)
     sources = np.stack([signal.read(0, size).mean(axis=0) for signal in signals])
-    return separation(sources, signals[0].rate, labels=list(one.labels) if one.labels else None, ax=ax, **kwargs)
+    return separation(sources, signals[0].rate, labels=list(given.labels) if given.labels else None, ax=ax, **kwargs)
 
 
-def _draw_events(one: Annotation, ax: Axes | None, kwargs: dict[str, Any]) -> Axes:
-    return events(one.columns["time"], list(one.labels) if one.labels else None, ax=ax, **kwargs)
+def _draw_events(given: Annotation, ax: Axes | None, kwargs: dict[str, Any]) -> Axes:
+    return events(given.columns["time"], list(given.labels) if given.labels else None, ax=ax, **kwargs)
 
 
 _DRAWERS: dict[str, Callable[[Annotation, Axes | None, dict[str, Any]], Axes]] = {

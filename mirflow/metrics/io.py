@@ -294,16 +294,16 @@ def load_ragged_time_series(
     with opened(filename) as file:
         for number, line in read_lines(file, comment, header):
             row = split(line.strip())
-            place = f"found at {filename}:{number:d}:\n\t{line}"
+            where = f"found at {filename}:{number:d}:\n\t{line}"
             try:
                 times.append(float(row[0]))
             except ValueError as error:
-                raise ValueError(f"Couldn't convert value {row[0]} using float {place}") from error
+                raise ValueError(f"Couldn't convert value {row[0]} using float {where}") from error
             try:
                 values.append(np.array(row[1:], dtype=cast(type, dtype)))
             except (TypeError, ValueError) as error:
                 name = getattr(dtype, "__name__", repr(dtype))
-                raise ValueError(f"Couldn't convert value {row[1:]} using {name} {place}") from error
+                raise ValueError(f"Couldn't convert value {row[1:]} using {name} {where}") from error
     return np.array(times), values
 
 

@@ -368,8 +368,8 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
 def _mirex(name: str, summary: str, descending: bool, literature: str) -> Convention:
     """Make a convention of MIREX, with the shares of all classes."""
     metrics = (
-        replace(one.with_defaults(allow_descending_fifths=descending), default=one.name != "relative_of_fifth")
-        for one in METRICS
+        replace(metric.with_defaults(allow_descending_fifths=descending), default=metric.name != "relative_of_fifth")
+        for metric in METRICS
     )
     return Convention(name, summary, tuple(metrics), clean, _score, explain=evidence, literature=literature)
 

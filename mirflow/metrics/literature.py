@@ -53,7 +53,7 @@ def spell_out(text: str) -> str:
     >>> spell_out("@hubert1985, equation 5")
     'Hubert and Arabie, Comparing Partitions, Journal of Classification, 1985, equation 5'
     """
-    return _CITATION.sub(lambda found: _reference(found[1]) if found[1] in bibliography() else found[0], text)
+    return _CITATION.sub(lambda match: _reference(match[1]) if match[1] in bibliography() else match[0], text)
 
 
 @cache
@@ -70,7 +70,7 @@ def _reference(key: str) -> str:
 def _plain(text: str) -> str:
     """Remove commands from BibTeX text."""
     text = _ACCENT.sub(
-        lambda found: unicodedata.normalize("NFC", found[2] + _COMBINING[found[1]]), text.replace(r"\ss", "ß")
+        lambda match: unicodedata.normalize("NFC", match[2] + _COMBINING[match[1]]), text.replace(r"\ss", "ß")
     )
     return re.sub(r"-{2,3}", "-", re.sub(r"[{}]|\\(?=[&_%])", "", text))
 

@@ -141,14 +141,14 @@ _WEIGHT = Weight("seconds with a key in the reference", "s")
 _LITERATURE = "equation 3 of @downie2010, over time as in @schreiber2020key"
 
 
-def _over_time(one: Metric) -> Metric:
+def _over_time(metric: Metric) -> Metric:
     """Convert a metric of single keys to a share of the time."""
-    summary = one.summary.removeprefix("1 if ").removesuffix("; `other` includes it")
-    if summary != one.summary:
+    summary = metric.summary.removeprefix("1 if ").removesuffix("; `other` includes it")
+    if summary != metric.summary:
         summary = f"share of the time in which {summary}"
     return replace(
-        one,
-        summary=summary if one.name != "weighted_score" else "mean over the time of the points of a key",
+        metric,
+        summary=summary if metric.name != "weighted_score" else "mean over the time of the points of a key",
         key="",
         mir_eval="",
         weight=_WEIGHT.words,
@@ -229,17 +229,17 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     rows = usable_pair(reference, estimate, clean)
     if not len(rows[0].columns["start"]):
         raise AnnotationError("the reference is empty, so there is nothing to explain")
-    found = KeyStretches.of(*rows)
+    stretches = KeyStretches.of(*rows)
     names = [
         np.array([*(side.labels[code] for code in side.columns["label"].tolist()), ""], dtype=str) for side in rows
     ]
     return {
-        "start": found.start,
-        "end": found.end,
-        "reference": names[0][found.reference],
-        "estimate": names[1][found.estimate],
-        "verdict": np.where(found.relation == SAME, "right", "wrong"),
-        "relation": np.array(RELATIONS, dtype=str)[found.relation],
+        "start": stretches.start,
+        "end": stretches.end,
+        "reference": names[0][stretches.reference],
+        "estimate": names[1][stretches.estimate],
+        "verdict": np.where(stretches.relation == SAME, "right", "wrong"),
+        "relation": np.array(RELATIONS, dtype=str)[stretches.relation],
     }
 
 

@@ -139,17 +139,17 @@ def follow(pairs: Pairs, tolerance: float) -> Followed:
     sizes = np.bincount(group, minlength=groups)
     queries = np.bincount(group_of_report[asked], minlength=groups)
     wanted = reports.columns["position"][asked]
-    found = nearest(position[order], sizes, wanted, queries)
-    near = np.round(np.abs(position[order][found] - wanted), _DIGITS) <= tolerance
-    asked, found = asked[near], found[near]
-    place = found + _occurrence(found)
-    inside = place < len(order)
+    note = nearest(position[order], sizes, wanted, queries)
+    near = np.round(np.abs(position[order][note] - wanted), _DIGITS) <= tolerance
+    asked, note = asked[near], note[near]
+    index = note + _occurrence(note)
+    inside = index < len(order)
     same = inside.copy()
-    same[inside] = (group[order][place[inside]] == group[order][found[inside]]) & (
-        position[order][place[inside]] == position[order][found[inside]]
+    same[inside] = (group[order][index[inside]] == group[order][note[inside]]) & (
+        position[order][index[inside]] == position[order][note[inside]]
     )
     report = np.full(len(order), -1, dtype=np.int64)
-    report[order[place[same]]] = asked[same]
+    report[order[index[same]]] = asked[same]
     left = np.ones(len(other), dtype=np.bool_)
     left[asked[same]] = False
     estimated, detected = (
@@ -175,8 +175,8 @@ def _groups(notes: Ragged, reports: Ragged, pair: Int, other: Int) -> tuple[Int,
         return group, np.full(len(other), -1, dtype=np.int64), 0
     number = np.minimum(np.searchsorted(pitches, reported), len(pitches) - 1)
     key = np.where(pitches[number] == reported, other * len(pitches) + number, -1)
-    place = np.minimum(np.searchsorted(distinct, key), len(distinct) - 1)
-    return group, np.where(distinct[place] == key, place, -1), len(distinct)
+    index = np.minimum(np.searchsorted(distinct, key), len(distinct) - 1)
+    return group, np.where(distinct[index] == key, index, -1), len(distinct)
 
 
 def _occurrence(values: Int) -> Int:
@@ -254,8 +254,8 @@ class JudgedNotes:
         """Pairs with a report that cannot be judged because its time of detection is missing."""
         if self.by == "estimated":
             return []
-        found: list[int] = np.unique(self.notes.pair[self.reported & np.isnan(self.offset)]).tolist()
-        return found
+        pairs: list[int] = np.unique(self.notes.pair[self.reported & np.isnan(self.offset)]).tolist()
+        return pairs
 
     def rate(self, chosen: Bool) -> tuple[Float, Float]:
         """Share of the chosen notes in each pair, and the number of notes."""
@@ -397,9 +397,9 @@ def _std_latency(judged: JudgedNotes, measure: Measure) -> Scored:
 )
 def _median_asynchrony(judged: JudgedNotes, measure: Measure) -> Scored:
     """Median distance between the estimated and the true onset, over all reported notes."""
-    found = judged.reported & ~np.isnan(judged.distance)
-    counts = np.bincount(judged.notes.pair[found], minlength=len(judged.notes.counts))
-    return medians(np.abs(judged.distance[found]), counts), counts.astype(np.float64)
+    dated = judged.reported & ~np.isnan(judged.distance)
+    counts = np.bincount(judged.notes.pair[dated], minlength=len(judged.notes.counts))
+    return medians(np.abs(judged.distance[dated]), counts), counts.astype(np.float64)
 
 
 METRICS = metrics_in(globals())
@@ -413,21 +413,21 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     `repairs`.
     """
     refuse_grid(grid, "notes of a score")
-    found, unknown = np.zeros((2, len(pairs), len(measures))), np.zeros(len(pairs), dtype=np.int64)
+    values, unknown = np.zeros((2, len(pairs), len(measures))), np.zeros(len(pairs), dtype=np.int64)
     shared, refused = Shared(), dict[int, str]()
     for column, measure in enumerate(measures):
         tolerance, by = float(measure["tolerance"]), str(measure["by"])
         threshold = float(measure.parameters.get("threshold", np.inf))
         notes = shared.once(tolerance, partial(follow, pairs, tolerance))
         judged = shared.once((tolerance, threshold, by), partial(JudgedNotes, notes, threshold, by))
-        found[:, :, column] = measure.read(judged)
+        values[:, :, column] = measure.read(judged)
         unknown = np.maximum(unknown, notes.left_over)
         refused |= dict.fromkeys(
             judged.undated,
             "a report has no time of detection; add it, or choose by=estimated",
         )
-    found[0, list(refused)] = np.nan
-    return Scores(found[0], found[1], refused=refused, repairs=unknown)
+    values[0, list(refused)] = np.nan
+    return Scores(values[0], values[1], refused=refused, repairs=unknown)
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
@@ -544,9 +544,9 @@ def evaluate(
     (0.5, 0.5, 0.5, 0.25)
     """
     given: dict[str, Value] = {"threshold": threshold, "by": by, "tolerance": tolerance}
-    measures = [one.measure(**given) for one in METRICS if one.default]
+    measures = [metric.measure(**given) for metric in METRICS if metric.default]
     scores = _score_pair(reference, estimate, measures)
-    return OrderedDict(zip((one.metric.name for one in measures), scores.tolist(), strict=True))
+    return OrderedDict(zip((metric.metric.name for metric in measures), scores.tolist(), strict=True))
 
 
 def _score_pair(reference: npt.ArrayLike, estimate: npt.ArrayLike, measures: Sequence[Measure]) -> Float:
@@ -565,7 +565,7 @@ def _rows(values: npt.ArrayLike, names: tuple[str, ...], side: str) -> Ragged:
         raise InvalidAnnotationError(
             f"{side}: expected the columns {', '.join(names)}, got an array of shape {table.shape}"
         )
-    annotation = Annotation("following", {name: table[:, place] for place, name in enumerate(names)})
+    annotation = Annotation("following", {name: table[:, column] for column, name in enumerate(names)})
     return usable(annotation, clean(to_ragged([annotation])), side)
 
 

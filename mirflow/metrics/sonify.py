@@ -221,9 +221,9 @@ def _add_tone(
     for low, high in changes.reshape(-1, 2).tolist():
         begin, lengths = int(edges[low]), np.diff(edges[low : high + 1])
         magnitude = np.repeat(values[low:high], lengths)
-        for place in (low + np.flatnonzero(slopes[low:high])).tolist():
-            there = slice(edges[place] - begin, edges[place + 1] - begin)
-            magnitude[there] += slopes[place] * np.arange(there.stop - there.start)
+        for piece in (low + np.flatnonzero(slopes[low:high])).tolist():
+            there = slice(edges[piece] - begin, edges[piece + 1] - begin)
+            magnitude[there] += slopes[piece] * np.arange(there.stop - there.start)
         while len(magnitude):
             part = wave[begin % stretch :][: len(magnitude)]
             signal[begin : begin + len(part)] += part * magnitude[: len(part)]
@@ -279,8 +279,8 @@ def _interpolate(samples: npt.NDArray[np.int64], at: Float, values: Float, kind:
         return np.interp(samples, at[order], values[order], left=0.0, right=0.0)
     from scipy.interpolate import interp1d
 
-    found: Float = interp1d(at, values, kind=kind, fill_value=0.0, bounds_error=False)(samples)
-    return found
+    interpolated: Float = interp1d(at, values, kind=kind, fill_value=0.0, bounds_error=False)(samples)
+    return interpolated
 
 
 @_documented
@@ -400,7 +400,7 @@ def annotation(
     if maker is None:
         raise AnnotationError(f"{given.kind} cannot be sonified; only events, segments, pitches, keys and tempi can")
     times = [given.columns[name] for name in ("time", "start", "end") if name in given.columns]
-    latest = max((float(np.max(one)) for one in times if len(one)), default=0.0)
+    latest = max((float(np.max(column)) for column in times if len(column)), default=0.0)
     if not latest <= _LONGEST:
         raise AnnotationError(f"ends at {latest:g} s: signals are at most {_LONGEST / 3600:g} hours long")
     if maker is _clicks:
@@ -423,18 +423,18 @@ def _clicks(given: Annotation) -> Float:
 def _chords(given: Annotation, fs: int, length: int | None) -> Float:
     spans = np.stack([given.columns["start"], given.columns["end"]], axis=1)
     sounding = np.flatnonzero(spans[:, 1] > spans[:, 0])
-    labels = [given.labels[place] for place in sounding.tolist()] if given.labels else []
+    labels = [given.labels[index] for index in sounding.tolist()] if given.labels else []
     return chords(labels, spans[sounding], fs, length=length) if labels else np.zeros(length or 0)
 
 
 def _key(given: Annotation, fs: int, length: int | None) -> Float:
     from ..theory.keys import MODES, parse_key
 
-    found = [parse_key(label) for label in given.labels or []]
-    named = [key for key in found if key is not None and key.tonic < 12]
+    keys = [parse_key(label) for label in given.labels or []]
+    named = [key for key in keys if key is not None and key.tonic < 12]
     bars = np.zeros((12, len(named)))
-    for place, key in enumerate(named):
-        bars[[(key.tonic + step) % 12 for step in _TRIADS.get(MODES[key.mode], (0, 4, 7))], place] = 1.0
+    for column, key in enumerate(named):
+        bars[[(key.tonic + step) % 12 for step in _TRIADS.get(MODES[key.mode], (0, 4, 7))], column] = 1.0
     starts = np.arange(len(named)) * _KEY_SECONDS
     spans = np.stack([starts, starts + _KEY_SECONDS], axis=1)
     return chroma(bars, spans, fs, length=length) if named else np.zeros(length or 0)

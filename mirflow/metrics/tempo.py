@@ -94,12 +94,12 @@ def lay_out(rows: Ragged) -> Tempi:
     """
     counts = rows.counts[0]
     owner = rows_of(counts)
-    place = np.arange(len(owner)) - rows.offsets[:-1][owner]
+    position = np.arange(len(owner)) - rows.offsets[:-1][owner]
     tempo = np.zeros((len(rows), 2))
-    tempo[owner, place] = rows.columns["tempo"]
+    tempo[owner, position] = rows.columns["tempo"]
     salience = np.full((len(rows), 2), np.nan)
     if "salience" in rows.columns:
-        salience[owner, place] = rows.columns["salience"]
+        salience[owner, position] = rows.columns["salience"]
     return Tempi(tempo, np.where(counts == 2, first_share(salience), np.minimum(counts, 1)), counts)
 
 
@@ -470,8 +470,8 @@ def evaluate(
     0.75
     """
     refuse_unknown("evaluate", kwargs, ("reference_tempi", "reference_weight", "estimated_tempi", *_scores.parameters))
-    found = detection(reference_tempi, reference_weight, estimated_tempi, **kwargs)
-    return OrderedDict(zip((one.key for one in _scores.keyed), found, strict=True))
+    scores = detection(reference_tempi, reference_weight, estimated_tempi, **kwargs)
+    return OrderedDict(zip((metric.key for metric in _scores.keyed), scores, strict=True))
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -488,8 +488,8 @@ def clean(rows: Ragged) -> Cleaned:
     """
     tempo = rows.columns["tempo"]
     owner = rows_of(rows.counts[0])
-    place = np.arange(len(owner)) - rows.offsets[:-1][owner]
-    third = (place > 1, lambda item: f"a track has one or two tempi, but this is the third: {tempo[item]}")
+    position = np.arange(len(owner)) - rows.offsets[:-1][owner]
+    third = (position > 1, lambda item: f"a track has one or two tempi, but this is the third: {tempo[item]}")
     return set_aside(rows, [*tempo_problems(rows), third])
 
 
@@ -548,10 +548,10 @@ def doubt_unit(annotation: Annotation) -> str:
     'a tempo of 500 beats per minute: is it a period in ms? 60000 / 500 = 120 beats per minute'
     """
     tempo = annotation.columns["tempo"].tolist()
-    odd = next((one for one in tempo if 0 < one < _SLOWEST or one > _FASTEST), None)
+    odd = next((value for value in tempo if 0 < value < _SLOWEST or value > _FASTEST), None)
     if odd is None:
         return ""
-    usual = [one for one in tempo if _SLOWEST <= one <= _FASTEST]
+    usual = [value for value in tempo if _SLOWEST <= value <= _FASTEST]
     if usual and odd <= 1:
         return (
             f"{odd:g} next to {usual[0]:g} is hardly a tempo in beats per minute: is it a confidence? Give the tempo "

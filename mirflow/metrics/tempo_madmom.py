@@ -82,12 +82,12 @@ class Ranked:
         if any(map(math.isnan, strength)):
             strength = []
         if strength and ranked:
-            order = sorted(range(len(tempo)), key=lambda place: -strength[place])
-            tempo, strength = [tempo[place] for place in order], [strength[place] for place in order]
+            order = sorted(range(len(tempo)), key=lambda index: -strength[index])
+            tempo, strength = [tempo[index] for index in order], [strength[index] for index in order]
         if most:
             tempo, strength = tempo[:most], strength[:most]
         count, total = len(tempo), reduce(add, strength, 0.0)  # the same order of summation as for several rows
-        share = [one / total for one in strength] if total > 0 else [1 / max(count, 1)] * count
+        share = [value / total for value in strength] if total > 0 else [1 / max(count, 1)] * count
         return cls(np.array(tempo), np.array(share), np.array([count]), np.zeros(count, dtype=np.int64))
 
     @cached_property
@@ -95,9 +95,9 @@ class Ranked:
         """First tempo of each pair, NaN if there is none: float64 (pairs,)."""
         if len(self.counts) == 1 and len(self.tempo):
             return self.tempo[:1]
-        found = np.full(len(self.counts), np.nan)
-        found[self.pair[::-1]] = self.tempo[::-1]  # in reverse order, so that the first is written last
-        return found
+        first = np.full(len(self.counts), np.nan)
+        first[self.pair[::-1]] = self.tempo[::-1]  # in reverse order, so that the first is written last
+        return first
 
 
 def is_near(reference: Float, estimate: Float, tolerance: float) -> Bool:
@@ -153,9 +153,9 @@ class ManyTempi(Shared):
             tempo = np.arange(len(pair)).repeat(number)
             other = estimate.tempo[ranges(offsets_of(estimate.counts)[:-1][pair], number)]
             near = is_near(reference.tempo[tempo], other, float(measure["tol"]))
-            found = np.zeros(len(pair), dtype=np.bool_)
-            found[tempo[near]] = True
-            return found
+            hit = np.zeros(len(pair), dtype=np.bool_)
+            hit[tempo[near]] = True
+            return hit
 
         return self.once(("hits", measure.values), compare)
 
@@ -213,8 +213,8 @@ _MCKINNEY, _GOUYON = "@bock2016madmom; @mckinney2007", "@bock2016madmom; @gouyon
 def _p_score(tempi: ManyTempi, measure: Measure) -> Scored:
     """Share of the strength of the reference's tempi that were found."""
     reference = tempi.sides(measure)[0]
-    found = np.where(tempi.hits(measure), reference.strength, 0.0)
-    return tempi.weigh(sum_by(reference.pair, found, len(reference.counts)))
+    strength = np.where(tempi.hits(measure), reference.strength, 0.0)
+    return tempi.weigh(sum_by(reference.pair, strength, len(reference.counts)))
 
 
 @_declared("Any correct", aliases=("any",), itemwise=True, literature=_MCKINNEY)

@@ -256,12 +256,12 @@ def interpolate_intervals(
     points = np.asarray(time_points)
     if np.any(points[1:] < points[:-1]):
         raise ValueError("time_points must be in non-decreasing order")
-    found = [fill_value] * len(points)
+    values = [fill_value] * len(points)
     firsts = np.searchsorted(points, intervals[:, 0], side="left").tolist()
     stops = np.searchsorted(points, intervals[:, 1], side="right").tolist()
     for first, stop, label in zip(firsts, stops, labels, strict=False):
-        found[first:stop] = [label] * (stop - first)
-    return found
+        values[first:stop] = [label] * (stop - first)
+    return values
 
 
 def intervals_to_samples(

@@ -54,13 +54,13 @@ def steps_of(rows: Ragged, chord: Int | None) -> Steps:
     stops = first[1:].copy()
     stops[:-1] |= end[:-1] < start[1:]
     before = offsets_of(stops.astype(np.int64))
-    place = np.arange(size, dtype=np.int64) + before[:-1]
-    after = place[stops] + 1
+    position = np.arange(size, dtype=np.int64) + before[:-1]
+    after = position[stops] + 1
     total = size + len(after)
     time = np.empty(total)
     stop, edge = np.zeros(total, dtype=np.bool_), np.empty(total, dtype=np.bool_)
-    time[place], time[after] = start, end[stops]
-    edge[place], edge[after] = opens[:-1], opens[1:][stops]
+    time[position], time[after] = start, end[stops]
+    edge[position], edge[after] = opens[:-1], opens[1:][stops]
     stop[after] = True
     item = np.repeat(np.arange(size, dtype=np.int64), 1 + stops)
     counts = rows.counts[0] + before[offsets[1:]] - before[offsets[:-1]]
@@ -344,8 +344,8 @@ class Confusion:
 def _count_classes(batch: Cut, classes: Int, size: int) -> Confusion:
     """The confusion of the pairs of a batch; `classes` are those of the distinct chords."""
     key = (batch.pair * size + classes[batch.reference_chord]) * size + classes[batch.estimate_chord]
-    distinct, place = np.unique(key, return_inverse=True)
-    seconds = sum_by(place.reshape(-1), batch.seconds, len(distinct))
+    distinct, index = np.unique(key, return_inverse=True)
+    seconds = sum_by(index.reshape(-1), batch.seconds, len(distinct))
     some = seconds > 0
     pair, rest = np.divmod(distinct[some], size * size)
     return Confusion(pair + batch.pairs.start, rest // size, rest % size, seconds[some], len(batch))
@@ -363,7 +363,7 @@ def class_recall(confusion: Confusion, vocabulary: str) -> tuple[Float, Float]:
     inside = quality >= 0
     # Chords outside the vocabulary are added to a separate row.
     key = np.where(inside, confusion.pair * kinds + quality, confusion.pairs * kinds)
-    right, seconds = (found[:-1] for found in confusion.sum(key, confusion.pairs * kinds + 1))
+    right, seconds = (sums[:-1] for sums in confusion.sum(key, confusion.pairs * kinds + 1))
     occurs = seconds > 0
     share = divide(right, seconds).reshape(confusion.pairs, kinds)
     number = np.count_nonzero(occurs.reshape(confusion.pairs, kinds), axis=1).astype(np.float64)
@@ -429,13 +429,13 @@ class Verdicts:
             seconds[: len(part), start:stop] = part
         every = np.zeros(pairs)
         right, comparable = np.zeros((len(RULES), pairs)), np.zeros((len(RULES), pairs))
-        for code, place in sorted(self._place.items()):
-            every += seconds[place]
+        for code, number in sorted(self._place.items()):
+            every += seconds[number]
             for position in range(len(RULES)):
                 if code >> 2 * position + 1 & 1:
-                    comparable[position] += seconds[place]
+                    comparable[position] += seconds[number]
                     if code >> 2 * position & 1:
-                        right[position] += seconds[place]
+                        right[position] += seconds[number]
         return every, {rule: (right[position], comparable[position]) for position, rule in enumerate(RULES)}
 
 

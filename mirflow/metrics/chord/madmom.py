@@ -63,10 +63,10 @@ def encode(label: str) -> Chord:
     """
     if label == X_CHORD:
         return X_CHORD_CODE
-    found = CHORD_RE.match(label)
-    if found is None or label == NO_CHORD:
+    match = CHORD_RE.match(label)
+    if match is None or label == NO_CHORD:
         return NO_CHORD_CODE
-    quality, degrees = found["quality"] or "", (found["degrees"] or "")[1:-1]
+    quality, degrees = match["quality"] or "", (match["degrees"] or "")[1:-1]
     if not quality and not degrees:
         quality = "maj"
     try:
@@ -77,9 +77,9 @@ def encode(label: str) -> Chord:
         sounding[semitone] = 1
     for degree in filter(None, degrees.split(",")):
         sounding[scale_degree_to_semitone(degree.removeprefix("*")) % OCTAVE] = int(not degree.startswith("*"))
-    bass = scale_degree_to_semitone(found["bass"] or "1") % OCTAVE
+    bass = scale_degree_to_semitone(match["bass"] or "1") % OCTAVE
     sounding[bass] = 1
-    return Chord(pitch_class_to_semitone(found["root"]), bass, tuple(sounding))
+    return Chord(pitch_class_to_semitone(match["root"]), bass, tuple(sounding))
 
 
 _MINOR, _MAJOR, _SECOND, _FOURTH = 3, 4, 2, 5
@@ -154,16 +154,16 @@ class ComparedSpans:
 def _compared(chords: Sequence[Chord], rule: tuple[bool, bool] | None) -> ComparedSpans:
     if rule is None:
         return ComparedSpans(
-            np.array([one.root for one in chords], dtype=np.int64), np.ones(len(chords), dtype=np.bool_)
+            np.array([chord.root for chord in chords], dtype=np.int64), np.ones(len(chords), dtype=np.bool_)
         )
-    reduced = [reduce(one, *rule) for one in chords]
-    counted = [one.sounding in _VOCABULARIES[rule[0]] for one in reduced]
+    reduced = [reduce(chord, *rule) for chord in chords]
+    counted = [chord.sounding in _VOCABULARIES[rule[0]] for chord in reduced]
     return ComparedSpans(_numbered(reduced), np.array(counted, dtype=np.bool_))
 
 
 def _numbered(chords: Iterable[Chord]) -> Int:
     numbers: dict[Chord, int] = {}
-    return np.array([numbers.setdefault(one, len(numbers)) for one in chords], dtype=np.int64)
+    return np.array([numbers.setdefault(chord, len(numbers)) for chord in chords], dtype=np.int64)
 
 
 class Distinct:
@@ -171,11 +171,11 @@ class Distinct:
 
     def __init__(self, references: Ragged, estimates: Ragged) -> None:
         vocabulary = list(dict.fromkeys([NO_CHORD, *references.labels, *estimates.labels]))
-        place = {label: number for number, label in enumerate(vocabulary)}
+        index = {label: number for number, label in enumerate(vocabulary)}
         self._chords = [encode(label) for label in vocabulary]
 
         def of(side: Ragged) -> Int:
-            codes = np.array([*(place[label] for label in side.labels), place[NO_CHORD]], dtype=np.int64)
+            codes = np.array([*(index[label] for label in side.labels), index[NO_CHORD]], dtype=np.int64)
             return np.asarray(codes[np.append(side.columns["label"], -1)])
 
         table: ChordTable = encode_vocabulary([NO_CHORD] * len(vocabulary))
@@ -207,11 +207,11 @@ class TrackTotals:
 def add_up(axis: ChordTimelines, distinct: Distinct, rules: Sequence[str]) -> TrackTotals:
     """Add up the seconds in one pass over all pairs."""
     none = np.zeros(0)
-    found: dict[str, list[tuple[Float, Float]]] = {rule: [(none, none)] for rule in rules}
+    sums: dict[str, list[tuple[Float, Float]]] = {rule: [(none, none)] for rule in rules}
     pieces: list[tuple[Float, Float]] = [(none, none)]
     for batch in cut(axis):
         pieces.append(fragmented(batch))
-        for rule, parts in found.items():
+        for rule, parts in sums.items():
             verdict = distinct.judge(rule, batch.reference_chord, batch.estimate_chord)
             right, counted = (np.where(chosen, batch.seconds, 0.0) for chosen in (verdict == 1, verdict >= 0))
             parts.append((sum_by(batch.pair, right, len(batch)), sum_by(batch.pair, counted, len(batch))))
@@ -220,7 +220,7 @@ def add_up(axis: ChordTimelines, distinct: Distinct, rules: Sequence[str]) -> Tr
         one, other = (np.concatenate(side) for side in zip(*parts, strict=True))
         return one, other
 
-    return TrackTotals(axis.span, {rule: join(parts) for rule, parts in found.items()}, join(pieces))
+    return TrackTotals(axis.span, {rule: join(parts) for rule, parts in sums.items()}, join(pieces))
 
 
 _LITERATURE = "@bock2016madmom"
@@ -280,8 +280,8 @@ def recalls(rule: str, totals: TrackTotals, measure: Measure) -> Scored:
 def segmentation(name: str, totals: TrackTotals, measure: Measure) -> Scored:
     """1 - share of the time outside the largest pieces into which one side cuts the runs of the other."""
     over, under = (1 - divide(side, totals.span) for side in totals.fragmentation)
-    found = {"oversegmentation": over, "undersegmentation": under, "segmentation": np.minimum(over, under)}
-    return found[name], totals.span
+    shares = {"oversegmentation": over, "undersegmentation": under, "segmentation": np.minimum(over, under)}
+    return shares[name], totals.span
 
 
 METRICS = metrics_in(globals())

@@ -61,10 +61,10 @@ def refuse(pairs: Pairs, runs: tuple[Int | None, Int | None]) -> tuple[dict[int,
 
 def _faults_of_rows(rows: Ragged, run: Int | None) -> dict[int, list[int]]:
     items = np.flatnonzero(interval_faults(rows, run))
-    found: dict[int, list[int]] = {}
+    faulty: dict[int, list[int]] = {}
     for row, item in zip(np.searchsorted(rows.offsets, items, side="right").tolist(), items.tolist(), strict=True):
-        found.setdefault(row - 1, []).append(item)
-    return found
+        faulty.setdefault(row - 1, []).append(item)
+    return faulty
 
 
 def _pairs_of(faults: dict[int, list[int]], row: Int) -> list[int]:
@@ -256,8 +256,8 @@ def csr_framewise(totals: Totals, measure: Measure) -> Scored:
 )
 def overlap_2008(totals: Totals, measure: Measure) -> Scored:
     """Share of the reference's length on which both sides have the same of 25 classes: 24 triads and no chord."""
-    found = totals.confusions["25"]
-    right, seconds = found.sum(found.pair, found.pairs)
+    cells = totals.confusions["25"]
+    right, seconds = cells.sum(cells.pair, cells.pairs)
     return divide(right, seconds), seconds
 
 
@@ -293,11 +293,11 @@ def class_recall(totals: Totals, measure: Measure) -> Scored:
 def confusion(totals: Totals, measure: Measure) -> Sparse:
     """Time by chord class of the reference and of the estimate."""
     vocabulary = str(measure["vocabulary"])
-    found, classes = totals.confusions[vocabulary], VOCABULARIES[vocabulary].classes
+    cells, classes = totals.confusions[vocabulary], VOCABULARIES[vocabulary].classes
     name = f"time by chord class of the reference and of the estimate ({vocabulary})"
-    index = np.column_stack([found.pair, found.reference, found.estimate])
+    index = np.column_stack([cells.pair, cells.reference, cells.estimate])
     return Sparse(
-        ("ref_class", "est_class"), (classes, classes), index, found.seconds, {"long_name": name, "units": "s"}
+        ("ref_class", "est_class"), (classes, classes), index, cells.seconds, {"long_name": name, "units": "s"}
     )
 
 
@@ -449,10 +449,10 @@ def judge(
     if not len(own.columns["start"]):
         raise InvalidAnnotationError("the reference is empty, so there is nothing to explain")
     others = clean(to_ragged(estimates))
-    found: list[Evidence | AnnotationError] = list(segments(own, others.rows))
-    for place, flaw in others.flaws.items():
-        found[place] = error_of(flaw, estimates[place], "estimate")
-    return found
+    evidence: list[Evidence | AnnotationError] = list(segments(own, others.rows))
+    for index, flaw in others.flaws.items():
+        evidence[index] = error_of(flaw, estimates[index], "estimate")
+    return evidence
 
 
 def single_evidence(
@@ -462,10 +462,10 @@ def single_evidence(
     measure: Measure,
 ) -> Evidence:
     """Return the evidence of one estimate, or raise its error."""
-    (found,) = explain_many(reference, [estimate], measure)
-    if isinstance(found, AnnotationError):
-        raise found
-    return found
+    (evidence,) = explain_many(reference, [estimate], measure)
+    if isinstance(evidence, AnnotationError):
+        raise evidence
+    return evidence
 
 
 def _judge_segments(rule: str, reference: Ragged, estimates: Ragged) -> list[Evidence]:

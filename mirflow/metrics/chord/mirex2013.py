@@ -231,14 +231,14 @@ def distances(times: Float, reference: SegmentSide, estimate: SegmentSide) -> tu
     stops = np.minimum(np.minimum(estimate.end[here], reference.end[there]), last[pair])
     shared = np.maximum(times[stops] - times[starts], 0.0)
     total = sum_by(pair, shared, len(end))
-    found = []
+    shares = []
     for side, items in ((estimate, here), (reference, there)):
         largest = np.zeros(len(side.start))
         np.maximum.at(largest, items, shared)
         # Because of rounding, the difference of the sums may be slightly below 0.
         outside = np.maximum(total - sum_by(rows_of(side.counts), largest, len(end)), 0.0)
-        found.append(divide(outside, end))
-    return found[0], found[1], end
+        shares.append(divide(outside, end))
+    return shares[0], shares[1], end
 
 
 def _neighbours(bits: int, reference: SegmentSide, estimate: SegmentSide) -> tuple[Int, Int]:

@@ -35,7 +35,7 @@ class Chords:
 def encode_sides(references: Ragged, estimates: Ragged) -> Chords:
     """Collect the distinct chords of two sides; labels that cannot be encoded count as no chord."""
     vocabulary = list(dict.fromkeys([NO_CHORD, *references.labels, *estimates.labels]))
-    place = {label: index for index, label in enumerate(vocabulary)}
+    number = {label: index for index, label in enumerate(vocabulary)}
     full, reduced = encode_vocabulary(vocabulary), encode_vocabulary(vocabulary, reduce_extended=True)
     keys = np.column_stack([_packed(full), _packed(reduced)])
     _, row, chord = np.unique(keys, axis=0, return_index=True, return_inverse=True)
@@ -43,7 +43,7 @@ def encode_sides(references: Ragged, estimates: Ragged) -> Chords:
     chord = chord.reshape(-1).astype(np.int64)
 
     def of(side: Ragged) -> Int:
-        codes: Int = chord[[place[label] for label in side.labels] + [place[NO_CHORD]]]
+        codes: Int = chord[[number[label] for label in side.labels] + [number[NO_CHORD]]]
         items: Int = codes[np.append(side.columns["label"], -1)]
         return items
 
@@ -177,13 +177,13 @@ class Vocabulary:
         ['D:maj', 'G:min', 'other', 'N', 'other']
         """
         no_chord = OCTAVE * len(self.qualities)
-        found = np.full(len(chords), no_chord + 1, dtype=np.int64)
+        classes = np.full(len(chords), no_chord + 1, dtype=np.int64)
         root = chords.root.astype(np.int64)
-        for place, mask in enumerate(_masks(*self.qualities)):
+        for quality, mask in enumerate(_masks(*self.qualities)):
             match: Bool = ((chords.pitches ^ mask) & np.uint16(self.considered) == 0) & (root >= 0)
-            found[match] = place * OCTAVE + root[match]
-        found[(chords.pitches == 0) & (root < 0)] = no_chord
-        return found
+            classes[match] = quality * OCTAVE + root[match]
+        classes[(chords.pitches == 0) & (root < 0)] = no_chord
+        return classes
 
 
 _TRIADS = ("maj", "min", "dim", "aug", "sus2", "sus4")

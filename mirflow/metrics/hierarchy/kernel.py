@@ -235,7 +235,7 @@ def agreements(
     >>> precision.score, recall.score
     (0.3333333333333333, 0.25)
     """
-    found: dict[Ranking, tuple[RankSums, RankSums]] = {}
+    agreed: dict[Ranking, tuple[RankSums, RankSums]] = {}
     shared: dict[tuple[bool, float, float], list[Ranking]] = {}
     for ranking in rankings:
         shared.setdefault((ranking.labelled, ranking.window, ranking.frame_size), []).append(ranking)
@@ -245,12 +245,12 @@ def agreements(
         compared = _frames if frame_size else _moments
         sums = np.zeros((len(same), 2, 2))
         for tables in compared(reference, estimate, labelled, window, frame_size):
-            for place, ranking in enumerate(same):
-                for side, one in enumerate((tables.swapped, tables)):
-                    sums[place, side] += agreement(one, ranking.transitive)
+            for index, ranking in enumerate(same):
+                for side, table in enumerate((tables.swapped, tables)):
+                    sums[index, side] += agreement(table, ranking.transitive)
         for ranking, (precision, recall) in zip(same, sums.tolist(), strict=True):
-            found[ranking] = RankSums(*precision), RankSums(*recall)
-    return found
+            agreed[ranking] = RankSums(*precision), RankSums(*recall)
+    return agreed
 
 
 def _frames(
@@ -341,14 +341,14 @@ def meet(levels: Sequence[Level], rows: slice) -> Int:
     >>> meet([np.array([[0, 0, 0]]), np.array([[0, 1, 0]])], slice(0, 2)).tolist()
     [[2, 1, 2], [1, 2, 1]]
     """
-    found = np.zeros((len(levels[0][0, rows]), levels[0].shape[1]), dtype=np.int64)
+    deepest = np.zeros((len(levels[0][0, rows]), levels[0].shape[1]), dtype=np.int64)
     for depth, level in enumerate(levels, 1):
-        for one in level[:, rows]:
+        for layer in level[:, rows]:
             # -2 matches nothing, not even -1 on the other side.
-            mine = np.where(one < 0, -2, one)[:, None]
+            mine = np.where(layer < 0, -2, layer)[:, None]
             for other in level:
-                np.copyto(found, depth, where=mine == other)
-    return found
+                np.copyto(deepest, depth, where=mine == other)
+    return deepest
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,10 +434,10 @@ def _lay_out(counts: Float, length: Int, gained: Int, lost: Int) -> Float:
     run = rows_of(length)
     step = ranges(np.zeros(len(length), dtype=np.int64), length)
     every = counts[:, run]
-    place = np.arange(len(run))
+    position = np.arange(len(run))
     for code, sign in ((gained[run], 1.0), (lost[run], -1.0)):
         inside = code >= 0
-        every[code[inside], place[inside]] += sign * step[inside]
+        every[code[inside], position[inside]] += sign * step[inside]
     return every
 
 
@@ -448,9 +448,9 @@ _STEP, _REACH = 0.3, 33.0
 def _nodes() -> tuple[Float, Float, Float]:
     """Nodes from 0 to 1, their distances from 1, and weights that sum to 1."""
     coordinate = np.arange(-_REACH, _REACH + _STEP / 2, _STEP)
-    place, rest = 1 / (1 + np.exp(-coordinate)), 1 / (1 + np.exp(coordinate))
-    weight = place * rest
-    return place, rest, weight / weight.sum()
+    node, rest = 1 / (1 + np.exp(-coordinate)), 1 / (1 + np.exp(coordinate))
+    weight = node * rest
+    return node, rest, weight / weight.sum()
 
 
 _PLACE, _REST, _WEIGHT = _nodes()
@@ -500,7 +500,7 @@ class _MomentRuns:
         yield Tables(counts[0][:, steady].reshape(*ranks, -1), length[steady])
         moving = np.flatnonzero(~steady)
         for part in batches(np.full(len(moving), codes * len(_PLACE)), _LIMIT):
-            begin, stop = (one[:, moving[part], np.newaxis] for one in counts)
+            begin, stop = (side[:, moving[part], np.newaxis] for side in counts)
             laid_out = begin * _REST + stop * _PLACE
             yield Tables(laid_out.reshape(*ranks, -1), np.outer(length[moving[part]], _WEIGHT).ravel())
 

@@ -61,13 +61,13 @@ _SUMMARIES = {
 }
 
 
-def _read(which: str, found: tuple[RankSums, RankSums], measure: Measure) -> tuple[float, float]:
+def _read(which: str, sums: tuple[RankSums, RankSums], measure: Measure) -> tuple[float, float]:
     """Precision, recall or their harmonic mean, and seconds of frames."""
-    precision, recall = found
+    precision, recall = sums
     frame_size = 1.0 if measure["frame_size"] == EXACT else float(measure["frame_size"])
     if which != "measure":
-        one = precision if which == "precision" else recall
-        return one.score, one.frames * frame_size
+        side = precision if which == "precision" else recall
+        return side.score, side.frames * frame_size
     beta = float(measure["beta"])
     score, frames = f_measure((precision.score, precision.frames), (recall.score, recall.frames), beta)
     return float(score), float(frames) * frame_size
@@ -179,14 +179,14 @@ def score(
             values[0, pair] = np.nan
         elif len(reference.start):
             estimate = fit(right[other], float(reference.end.max()))
-            found = agreements(reference, estimate, dict.fromkeys(rankings))
+            agreed = agreements(reference, estimate, dict.fromkeys(rankings))
             if unordered:
-                found = {
+                agreed = {
                     one: (precision.with_others(_frames(reference, one)), recall.with_others(_frames(reference, one)))
-                    for one, (precision, recall) in found.items()
+                    for one, (precision, recall) in agreed.items()
                 }
             for column, (measure, ranking) in enumerate(zip(measures, rankings, strict=True)):
-                values[:, pair, column] = measure.read(found[ranking])
+                values[:, pair, column] = measure.read(agreed[ranking])
     return Scores(values[0], values[1], refused=refused)
 
 
@@ -218,7 +218,7 @@ def _fault(reference: Hierarchy, rankings: Sequence[Ranking]) -> str:
             return f"level {level} has no segments"
         if not np.isclose(ends[0], end):
             return f"level {level} ends at {end} s, but level 1 at {ends[0]} s"
-    return next(filter(None, (too_long(float(ends.max()), one.frame_size) for one in rankings)), "")
+    return next(filter(None, (too_long(float(ends.max()), ranking.frame_size) for ranking in rankings)), "")
 
 
 MIR_EVAL = Convention(

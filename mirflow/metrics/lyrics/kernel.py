@@ -122,19 +122,19 @@ def texts_of(references: Ragged, estimates: Ragged, spell: Spell, fold: Callable
         own = np.zeros((3, len(TAGS), len(side.labels)), dtype=np.int64)
         met = np.zeros(own.shape[1:], dtype=np.bool_)
         met[tag, code] = True
-        for one in np.flatnonzero(met.any(axis=1)).tolist():
-            places = np.flatnonzero(met[one])
-            texts = [side.labels[place] for place in places.tolist()]
-            words = [spelt[place] for place in places.tolist()] if one == WORD else texts
+        for tag_number in np.flatnonzero(met.any(axis=1)).tolist():
+            places = np.flatnonzero(met[tag_number])
+            texts = [side.labels[index] for index in places.tolist()]
+            words = [spelt[index] for index in places.tolist()] if tag_number == WORD else texts
             # A break never equals a word, whatever its text.
-            own[1, one, places] = [
-                folds.setdefault((one, word if one == TEXT else fold(word)), len(folds)) for word in words
+            own[1, tag_number, places] = [
+                folds.setdefault((tag_number, word if tag_number == TEXT else fold(word)), len(folds)) for word in words
             ]
-            own[0, one, places] = own[2, one, places] = own[1, one, places]
-            if fold is not str and one == WORD:
-                own[0, one, places] = [spellings.setdefault(word, len(spellings)) for word in words]
+            own[0, tag_number, places] = own[2, tag_number, places] = own[1, tag_number, places]
+            if fold is not str and tag_number == WORD:
+                own[0, tag_number, places] = [spellings.setdefault(word, len(spellings)) for word in words]
             if words != texts:
-                own[2, one, places] = [folds.setdefault((one, fold(text)), len(folds)) for text in texts]
+                own[2, tag_number, places] = [folds.setdefault((tag_number, fold(text)), len(folds)) for text in texts]
         coded.append((own[:, tag, code], tag, side.counts[0]))
     names, most = [text for _, text in folds], max(len(spellings), len(folds))
     found = [Texts(codes, tag, counts, names, most) for codes, tag, counts in coded]
@@ -153,16 +153,16 @@ class Alignment:
         """Align two sequences of the same type."""
         from rapidfuzz.distance import Levenshtein
 
-        found: Any = Levenshtein.opcodes(reference, estimate)  # the list contains tuples, unlike its stub says
-        return cls(found.as_list())
+        edits: Any = Levenshtein.opcodes(reference, estimate)  # the list contains tuples, unlike its stub says
+        return cls(edits.as_list())
 
     @property
     def counts(self) -> tuple[int, int, int, int]:
         """Hits, substitutions, deletions and insertions."""
-        found = {_EQUAL: 0, _REPLACE: 0, _DELETE: 0, _INSERT: 0}
+        counts = {_EQUAL: 0, _REPLACE: 0, _DELETE: 0, _INSERT: 0}
         for edit, start, end, first, last in self.blocks:
-            found[edit] += (last - first) if edit == _INSERT else (end - start)
-        return found[_EQUAL], found[_REPLACE], found[_DELETE], found[_INSERT]
+            counts[edit] += (last - first) if edit == _INSERT else (end - start)
+        return counts[_EQUAL], counts[_REPLACE], counts[_DELETE], counts[_INSERT]
 
     @property
     def pairs(self) -> tuple[Int, Int]:
@@ -225,18 +225,18 @@ class TextPairs(Shared):
         """
         alignment = Alignment.of(self.references.tokens.row(reference), self.estimates.tokens.row(estimate))
         one, other = self.references.tags[reference], self.estimates.tags[estimate]
-        found = [[0] * len(EDITS) for _ in TAGS]
+        counted = [[0] * len(EDITS) for _ in TAGS]
         for edit, start, end, first, last in alignment.blocks:
             if edit == _EQUAL:
                 continue
             for here, there in zip_longest(one[start:end], other[first:last]):
                 if here == there:
-                    found[here][SUBSTITUTION] += 1
+                    counted[here][SUBSTITUTION] += 1
                     continue
                 if here is not None:
-                    found[here][DELETION] += 1
+                    counted[here][DELETION] += 1
                 if there is not None:
-                    found[there][INSERTION] += 1
-        for tag, own in enumerate(found):
+                    counted[there][INSERTION] += 1
+        for tag, own in enumerate(counted):
             own[HIT] = one.count(tag) - own[SUBSTITUTION] - own[DELETION]
-        return [count for own in found for count in own]
+        return [count for own in counted for count in own]

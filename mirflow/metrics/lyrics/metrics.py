@@ -241,7 +241,7 @@ def texts_in(rows: Ragged) -> list[tuple[str, str]]:
     [('Oh my\\n\\nlove', ''), ('a\\nb', '')]
     """
     offsets, labels = offsets_of(rows.counts[0]), [*rows.labels, ""]
-    found = []
+    texts = []
     for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
         pieces = [labels[code] for code in rows.columns["label"][start:end].tolist()]
         languages = rows.columns["language"][start:end].tolist() if "language" in rows.columns else []
@@ -249,13 +249,13 @@ def texts_in(rows: Ragged) -> list[tuple[str, str]]:
         if number.size and not np.isnan(number).any():
             step = np.maximum(np.diff(number, prepend=number[0]), 0).astype(np.int64).tolist()
             pieces = [
-                ("\n" * min(many, 2) if many else " " * (place > 0)) + piece
-                for place, (many, piece) in enumerate(zip(step, pieces, strict=True))
+                ("\n" * min(many, 2) if many else " " * (index > 0)) + piece
+                for index, (many, piece) in enumerate(zip(step, pieces, strict=True))
             ]
-            found.append(("".join(pieces), next(filter(None, languages), "")))
+            texts.append(("".join(pieces), next(filter(None, languages), "")))
         else:
-            found.append(("\n".join(pieces), next(filter(None, languages), "")))
-    return found
+            texts.append(("\n".join(pieces), next(filter(None, languages), "")))
+    return texts
 
 
 def clean(rows: Ragged, tokenise: Tokeniser = plain_tokens) -> Cleaned:
@@ -301,11 +301,11 @@ class Rules:
         """Score pairs of tokenised texts; rates are undefined if the reference has no words."""
         refuse_grid(grid, "lyrics")
         texts = TextPairs(pairs, self.spell, self.fold)
-        found = read_scores(measures, texts, len(pairs))
+        scores = read_scores(measures, texts, len(pairs))
         wordless = [_without_words(side) for side, _ in pairs.sides]
         lacking = wordless[0][pairs.reference_row] & (pairs.counts[0] > 0)
         message = "reference: has no words, so there is nothing to score"
-        return replace(found, partly=dict.fromkeys(np.flatnonzero(lacking).tolist(), message))
+        return replace(scores, partly=dict.fromkeys(np.flatnonzero(lacking).tolist(), message))
 
     def explain(self, reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
         """Return aligned words, or marks of the kind counted by the measure, with their edits.
@@ -348,7 +348,7 @@ class Rules:
         by_case: bool,
     ) -> Iterator[tuple[str, str, str]]:
         """Rows of evidence for two aligned tokens, restricted to a tag."""
-        here, there = (tokens[place] if place >= 0 else None for tokens, place in zip((one, other), pair, strict=True))
+        here, there = (tokens[index] if index >= 0 else None for tokens, index in zip((one, other), pair, strict=True))
         if here and there and here[1] == there[1] == tag:
             verdict = EDITS[HIT] if self.fold(here[0]) == self.fold(there[0]) else EDITS[SUBSTITUTION]
             yield here[0], there[0], "case" if by_case and verdict == EDITS[HIT] and here != there else verdict
@@ -374,7 +374,7 @@ def _convention(
     """Make a convention with metrics of words, case and some kinds of marks."""
     left_out = {TAGS[tag] for tag in _MARKS if tag not in kinds} | (set() if case else {"case"})
     left_out |= set() if kinds else {by_mark.name}
-    metrics = tuple(one for one in METRICS if not any(one.name.startswith(word) for word in left_out))
+    metrics = tuple(metric for metric in METRICS if not any(metric.name.startswith(word) for word in left_out))
     return Convention(
         name,
         summary,

@@ -167,15 +167,15 @@ def resample(series: Series, row: Int, times: Float, counts: Int, resampling: st
         return series.cents[item], series.voicing[item]
     axis = series.nearest if resampling == "nearest" else series.holding
     wanted = np.round(times, _DECIMALS)
-    place = axis.find(row, wanted, counts)
+    sample = axis.find(row, wanted, counts)
     # Bounds need no check because the indices are those of samples.
-    cents, voicing = (column.take(place, mode="clip") for column in (series.cents, series.voicing))
+    cents, voicing = (column.take(sample, mode="clip") for column in (series.cents, series.voicing))
     if resampling == "linear":
-        step = wanted - series.rounded.take(place, mode="clip")
-        step *= series.slope.take(place, mode="clip")
+        step = wanted - series.rounded.take(sample, mode="clip")
+        step *= series.slope.take(sample, mode="clip")
         cents += step
-        _interpolate_voicing(series, row, place, wanted, counts, voicing)
-    _end(series, row, place, wanted, counts, resampling, (cents, voicing))
+        _interpolate_voicing(series, row, sample, wanted, counts, voicing)
+    _end(series, row, sample, wanted, counts, resampling, (cents, voicing))
     if same.any():
         groups = np.flatnonzero(same)
         into = ranges(offsets_of(counts)[groups], counts[groups])
@@ -184,22 +184,22 @@ def resample(series: Series, row: Int, times: Float, counts: Int, resampling: st
     return cents, voicing
 
 
-def _interpolate_voicing(series: Series, row: Int, place: Int, times: Float, counts: Int, voicing: Float) -> None:
+def _interpolate_voicing(series: Series, row: Int, sample: Int, times: Float, counts: Int, voicing: Float) -> None:
     """Interpolate voicing that is not binary."""
     if not series.graded[row].any():
         return
     item = np.flatnonzero(np.repeat(series.graded[row], counts))
-    at, level = place[item], series.voicing
+    at, level = sample[item], series.voicing
     step = series.rounded[at + 1] - series.rounded[at]
     slope = np.divide(level[at + 1] - level[at], step, out=np.zeros(len(item)), where=np.isfinite(step))
     voicing[item] += slope * (times[item] - series.rounded[at])
 
 
-def _end(series: Series, row: Int, place: Int, times: Float, counts: Int, resampling: str, sampled: Sampled) -> None:
+def _end(series: Series, row: Int, sample: Int, times: Float, counts: Int, resampling: str, sampled: Sampled) -> None:
     """Fill in values after the last sample, up to a silent one at the last time."""
     ends, last = np.cumsum(counts), series.last[row]
     final, end = times[ends - 1], series.rounded[last]
-    item = np.flatnonzero(place == np.repeat(np.where(final > end, last, -1), counts))
+    item = np.flatnonzero(sample == np.repeat(np.where(final > end, last, -1), counts))
     if not len(item):
         return
     cents, voicing = sampled
@@ -282,10 +282,10 @@ def unreached(references: Series, estimates: Series, reference: Int, estimate: I
     begin = np.round(references.times[references.first[reference]], _DECIMALS)
     early = np.asarray(begin < np.round(estimates.times[estimates.first[estimate]], _DECIMALS))
     if early.any():
-        place = np.flatnonzero(early)
-        rows, counts = reference[place], references.counts[reference[place]]
+        pair = np.flatnonzero(early)
+        rows, counts = reference[pair], references.counts[reference[pair]]
         times = references.times[ranges(references.first[rows], counts)]
-        early[place] = ~is_on_grid(estimates, estimate[place], times, counts)
+        early[pair] = ~is_on_grid(estimates, estimate[pair], times, counts)
     return early
 
 
@@ -312,9 +312,9 @@ def on_hop(references: Series, estimates: Series, reference: Int, estimate: Int,
     in_order = np.array_equal(reference, np.arange(len(counts)))
     item: Int | slice = slice(None) if in_order else ranges(offsets_of(counts)[reference], wanted)
     shared = np.minimum(wanted, theirs[estimate])
-    into, place = ranges(offsets_of(wanted)[:-1], shared), ranges(offsets_of(theirs)[estimate], shared)
+    into, origin = ranges(offsets_of(wanted)[:-1], shared), ranges(offsets_of(theirs)[estimate], shared)
     cents, voicing = np.zeros((2, int(wanted.sum())))
-    cents[into], voicing[into] = other[0][place], other[1][place]
+    cents[into], voicing[into] = other[0][origin], other[1][origin]
     return Frames(
         own[0][item],
         own[1][item],
@@ -348,11 +348,11 @@ def classes_of(frames: Frames, tolerance: float) -> Classes:
     right &= comparable
     other = np.flatnonzero(comparable ^ right)
     apart = distance[other]
-    found = right.view(np.uint8) * np.uint8(PITCH + CHROMA)
-    found[other[np.abs(apart - 1200.0 * np.floor(apart / 1200.0 + 0.5)) < tolerance]] = CHROMA
-    found += frames.reference_voicing > 0
-    found += (frames.estimate_voicing > 0).view(np.uint8) * np.uint8(ESTIMATED)
-    return found
+    classes = right.view(np.uint8) * np.uint8(PITCH + CHROMA)
+    classes[other[np.abs(apart - 1200.0 * np.floor(apart / 1200.0 + 0.5)) < tolerance]] = CHROMA
+    classes += frames.reference_voicing > 0
+    classes += (frames.estimate_voicing > 0).view(np.uint8) * np.uint8(ESTIMATED)
+    return classes
 
 
 @dataclass(frozen=True)
@@ -377,9 +377,9 @@ class FrameTally:
     def of(cls, frames: Frames, tolerance: float) -> FrameTally:
         """Count the frames of each class; sums of pairs with binary voicing are exact."""
         pairs = len(frames.counts)
-        found = np.repeat(np.arange(pairs, dtype=np.int64) * _CLASSES, frames.counts)
-        found += classes_of(frames, tolerance)
-        number = np.bincount(found, minlength=pairs * _CLASSES).astype(np.float64).reshape(pairs, _CLASSES)
+        key = np.repeat(np.arange(pairs, dtype=np.int64) * _CLASSES, frames.counts)
+        key += classes_of(frames, tolerance)
+        number = np.bincount(key, minlength=pairs * _CLASSES).astype(np.float64).reshape(pairs, _CLASSES)
         of_reference, of_estimate = (np.arange(_CLASSES) & bit > 0 for bit in (VOICED, ESTIMATED))
         sums = {"frames": number, "reference": of_reference * number, "estimate": of_estimate * number}
         sums["both"] = of_reference * sums["estimate"]
@@ -387,7 +387,7 @@ class FrameTally:
         for name in (name for name, is_graded in graded.items() if is_graded):
             one, other = frames.reference_voicing, frames.estimate_voicing
             weights = {"reference": one, "estimate": other}[name] if name != "both" else one * other
-            sums[name] = sum_by(found, weights, pairs * _CLASSES).reshape(pairs, _CLASSES)
+            sums[name] = sum_by(key, weights, pairs * _CLASSES).reshape(pairs, _CLASSES)
         return cls(sums)
 
     def sum(self, what: str, bit: int = 0, unset: int = 0) -> Float:

@@ -88,11 +88,11 @@ def sample_series(
         raise UnknownNameError("resampling", resampling, kernel.RESAMPLINGS)
     frequency, voicing = np.zeros((2, len(rows), len(times)))
     for row in np.flatnonzero(rows.counts[0]).tolist():
-        one = rows.take([row])
-        part = _reach(one, times, to_end=not hold_last)
+        melody = rows.take([row])
+        part = _reach(melody, times, to_end=not hold_last)
         for start in range(part.start, part.stop, _PIECE):  # several arrays are made per time
             piece = slice(start, min(start + _PIECE, part.stop))
-            frequency[row, piece], voicing[row, piece] = _sample(one, times[piece], resampling)
+            frequency[row, piece], voicing[row, piece] = _sample(melody, times[piece], resampling)
     return frequency, voicing
 
 
@@ -262,21 +262,21 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = REFERENCE) -> 
     if hop is not None:
         sizes = sizes + np.maximum(_frames(sounding, hop)[0], 0).sum(axis=0)
     for batch in batches(sizes, _BATCH):
-        some, place = sounding[batch], filled[batch]
+        some, pair = sounding[batch], filled[batch]
         bad = refuse(some, hop)
         if bad:
-            refused |= {int(place[number]): message for number, message in bad.items()}
+            refused |= {int(pair[number]): message for number, message in bad.items()}
             fit = np.setdiff1d(np.arange(len(some)), list(bad))
-            some, place = some[fit], place[fit]
+            some, pair = some[fit], pair[fit]
         if len(some):
-            seconds[place] = _count(some, hop, tallies, place)
-    found = np.zeros((2, len(pairs), len(measures)))
+            seconds[pair] = _count(some, hop, tallies, pair)
+    values = np.zeros((2, len(pairs), len(measures)))
     for key, columns in ways.items():
         for column in columns:
-            found[0, :, column], found[1, :, column] = measures[column].read(tallies[key])
-    found[1] *= seconds[:, np.newaxis]
-    found[0, list(refused)] = np.nan
-    return Scores(found[0], found[1], refused=refused)
+            values[0, :, column], values[1, :, column] = measures[column].read(tallies[key])
+    values[1] *= seconds[:, np.newaxis]
+    values[0, list(refused)] = np.nan
+    return Scores(values[0], values[1], refused=refused)
 
 
 def _hop(grid: Grid) -> float | None:
@@ -314,7 +314,7 @@ def refuse(pairs: Pairs, hop: float | None) -> dict[int, str]:
     own = np.arange(len(before))
     sides = [kernel.series_of(rows, row, 1.0) for rows, row in pairs[before].sides]
     early = before[kernel.unreached(sides[0], sides[1], own, own)]
-    return {place: TOO_EARLY.format(begin[place]) for place in early.tolist()}
+    return {pair: TOO_EARLY.format(begin[pair]) for pair in early.tolist()}
 
 
 def _refuse_on_hop(pairs: Pairs, hop: float) -> dict[int, str]:
@@ -323,11 +323,11 @@ def _refuse_on_hop(pairs: Pairs, hop: float) -> dict[int, str]:
     samples = np.stack(pairs.counts)
     most = kernel.most_frames(samples)
     refused: dict[int, str] = {}
-    for side, place in np.argwhere(counts > most).tolist():
-        numbers = counts[side, place], samples[side, place], most[side, place]
-        refused.setdefault(place, TOO_LONG.format(("reference", "estimate")[side], *numbers))
+    for side, pair in np.argwhere(counts > most).tolist():
+        numbers = counts[side, pair], samples[side, pair], most[side, pair]
+        refused.setdefault(pair, TOO_LONG.format(("reference", "estimate")[side], *numbers))
     soon = np.flatnonzero(counts.min(axis=0) < 1).tolist()
-    return refused | {place: TOO_SOON.format(ends[:, place].min()) for place in soon}
+    return refused | {pair: TOO_SOON.format(ends[:, pair].min()) for pair in soon}
 
 
 def _frames(pairs: Pairs, hop: float) -> tuple[Int, Float]:
@@ -346,24 +346,24 @@ def ways_of(measures: Sequence[Measure]) -> dict[Way, list[int]]:
     Measures of voicing depend neither on the base frequency nor on the tolerance, so they share those of others.
     """
     given = [measure.parameters for measure in measures]
-    base = next((one["base_frequency"] for one in given if "base_frequency" in one), 10.0)
+    base = next((other["base_frequency"] for other in given if "base_frequency" in other), 10.0)
     ways: dict[Way, list[int]] = {}
     for column, own in enumerate(given):
-        same = (one for one in given if "cent_tolerance" in one and one["resampling"] == own["resampling"])
+        same = (other for other in given if "cent_tolerance" in other and other["resampling"] == own["resampling"])
         tolerance = own.get("cent_tolerance", next(same, {"cent_tolerance": 50.0})["cent_tolerance"])
         way = str(own["resampling"]), float(own.get("base_frequency", base)), float(tolerance)
         ways.setdefault(way, []).append(column)
     return ways
 
 
-def _count(pairs: Pairs, hop: float | None, tallies: Mapping[Way, kernel.FrameTally], place: Int) -> Float:
+def _count(pairs: Pairs, hop: float | None, tallies: Mapping[Way, kernel.FrameTally], pair: Int) -> Float:
     """Count the frames of pairs in each way, writing to the tallies, and return the seconds of their frames."""
     seconds = np.zeros(len(pairs))
     for resampling, base in dict.fromkeys((way[0], way[1]) for way in tallies):
         frames, seconds = compare(pairs, base, hop, resampling)
         for way, tally in tallies.items():
             if way[:2] == (resampling, base):
-                tally.put(place, kernel.FrameTally.of(frames, way[2]))
+                tally.put(pair, kernel.FrameTally.of(frames, way[2]))
     return seconds
 
 

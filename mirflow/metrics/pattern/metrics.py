@@ -203,12 +203,12 @@ def _hollow_patterns(rows: Ragged) -> dict[int, int]:
     _, occurrences, notes = rows.counts
     first_note = offsets_of(notes)[offsets_of(occurrences)]
     first_pattern = rows.offsets
-    found: dict[int, int] = {}
+    hollow: dict[int, int] = {}
     for pattern in np.flatnonzero(occurrences == 0).tolist():
         row = int(np.searchsorted(first_pattern, pattern, side="right")) - 1
         last_note = int(first_note[first_pattern[row + 1]]) - 1
-        found.setdefault(min(int(first_note[pattern]), last_note), pattern - int(first_pattern[row]) + 1)
-    return found
+        hollow.setdefault(min(int(first_note[pattern]), last_note), pattern - int(first_pattern[row]) + 1)
+    return hollow
 
 
 Fraction = tuple[float, float]
@@ -278,9 +278,9 @@ def _means(likeness: Float) -> tuple[Fraction, Fraction]:
 
 
 def _standard(pair: PatternComparison, measure: Measure) -> tuple[Fraction, Fraction]:
-    found = pair.translated(float(measure["tol"]))
+    number = pair.translated(float(measure["tol"]))
     references, estimates = len(pair.reference.occurrences), len(pair.estimate.occurrences)
-    return (found / estimates, float(estimates)), (found / references, float(references))
+    return (number / estimates, float(estimates)), (number / references, float(references))
 
 
 def _establishment(pair: PatternComparison, measure: Measure) -> tuple[Fraction, Fraction]:

@@ -177,12 +177,12 @@ class Projections:
             left, right = (
                 np.pad(side.read(start, inside), ((0, 0), (0, stop - inside))) for side in (references, estimates)
             )
-            for (_, members), found in zip(groups, outputs, strict=True):
-                for place, meeting in enumerate(members):
+            for (_, members), projected in zip(groups, outputs, strict=True):
+                for index, meeting in enumerate(members):
                     estimate, source = self.meetings[meeting]
-                    filtered = found[place + several]
-                    one = left[references.rows(source)], right[estimates.rows(estimate)], filtered, found[0]
-                    sums[:, meeting] += _energies(*one)
+                    filtered = projected[index + several]
+                    parts = left[references.rows(source)], right[estimates.rows(estimate)], filtered, projected[0]
+                    sums[:, meeting] += _energies(*parts)
         return Energies(*sums)
 
     def _banks(self, references: Recording, estimates: Recording) -> list[Bank]:

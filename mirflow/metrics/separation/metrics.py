@@ -125,11 +125,11 @@ class SourcePair:
 
     def silence(self) -> str:
         """Message about silent sources; empty if there are none."""
-        gone = [repr(name) for place, name in enumerate(self.names) if place not in self.sounding]
-        mute = [repr(self.names[self.sounding[place]]) for place in self.mute]
-        found = [f"reference: {', '.join(gone)}: silent, not scored"] if gone else []
-        found += [f"estimate: {', '.join(mute)}: silent, ratios of its parts are undefined"] if mute else []
-        return "; ".join(found)
+        gone = [repr(name) for source, name in enumerate(self.names) if source not in self.sounding]
+        mute = [repr(self.names[self.sounding[source]]) for source in self.mute]
+        notes = [f"reference: {', '.join(gone)}: silent, not scored"] if gone else []
+        notes += [f"estimate: {', '.join(mute)}: silent, ratios of its parts are undefined"] if mute else []
+        return "; ".join(notes)
 
 
 def pair_sources(pairs: Pairs, pair: int, lenient: bool) -> SourcePair:
@@ -345,10 +345,10 @@ def _pick(
     table: Callable[[PairCache, Measure], Any], places: tuple[int, ...], pair: PairCache, measure: Measure
 ) -> Float:
     """Select one of the results that several metrics share."""
-    found = table(pair, measure)
-    for place in places:
-        found = found[place]
-    return np.asarray(found)
+    results = table(pair, measure)
+    for index in places:
+        results = results[index]
+    return np.asarray(results)
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, lenient: bool = False) -> Scores:
@@ -430,7 +430,7 @@ class _Extra:
         names = orders.pop() if len(orders) == 1 else tuple(sorted({name for own in orders for name in own}))
         frames = max((values.shape[1] for _, _, values in self._found if values.ndim > 1), default=0)
         index, value = [np.empty((0, 1 + len(metric.dims)), dtype=np.int64)], [np.empty(0)]
-        for pair, own, values in sorted(self._found, key=lambda one: one[0]):
+        for pair, own, values in sorted(self._found, key=lambda entry: entry[0]):
             known = np.nonzero(~np.isnan(values))
             if pair not in refused:
                 places = np.array([names.index(name) for name in own], dtype=np.int64)[known[0]]

@@ -43,19 +43,19 @@ def _each(reference: Array, estimate: Array, compute: Callable[[Recording, Recor
         )
     one, other = map(_recording, sides)
     sounding = np.setdiff1d(np.arange(len(one)), one.silent())
-    found = np.full(len(one), np.nan)
+    values = np.full(len(one), np.nan)
     if len(sounding):
         try:
-            found[sounding] = compute(one.take(sounding.tolist()), other.take(sounding.tolist()))
+            values[sounding] = compute(one.take(sounding.tolist()), other.take(sounding.tolist()))
         except FloatingPointError as error:
             raise ValueError(str(error)) from None
-    return found
+    return values
 
 
 def _recording(sources: Array) -> Recording:
     """Wrap sources in memory; samples are copied piece by piece when read."""
     stacked = np.atleast_3d(sources)
-    return Recording(tuple(HeldSignal(one.T, 1.0) for one in stacked), stacked.shape[2], stacked.shape[1])
+    return Recording(tuple(HeldSignal(source.T, 1.0) for source in stacked), stacked.shape[2], stacked.shape[1])
 
 
 @_documented
@@ -95,9 +95,9 @@ def si_sdr(reference_sources: Array, estimated_sources: Array, zero_mean: bool =
     def compute(reference: Recording, estimate: Recording) -> Float:
         return np.diag(scale_invariant(reference, estimate, zero_mean))
 
-    found = _each(reference_sources, estimated_sources, compute)
-    found[_recording(np.atleast_2d(estimated_sources)).silent()] = np.nan
-    return found
+    values = _each(reference_sources, estimated_sources, compute)
+    values[_recording(np.atleast_2d(estimated_sources)).silent()] = np.nan
+    return values
 
 
 @_documented
@@ -124,8 +124,10 @@ def mrstft(
     """
 
     def compute(reference: Recording, estimate: Recording) -> Float:
-        found = spectral_distances(reference, estimate, eps)
-        total: Float = convergence * found.convergence + logarithmic * found.logarithmic + linear * found.linear
+        distances = spectral_distances(reference, estimate, eps)
+        total: Float = (
+            convergence * distances.convergence + logarithmic * distances.logarithmic + linear * distances.linear
+        )
         return total
 
     return _each(reference_sources, estimated_sources, compute)

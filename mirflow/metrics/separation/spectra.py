@@ -65,8 +65,8 @@ def _at(references: Recording, estimates: Recording, resolution: Resolution, flo
     for first, second in zip(*(_magnitudes(side, resolution, floor) for side in (references, estimates)), strict=True):
         difference = first - second
         logs = np.log(first) - np.log(second)
-        for place, values in enumerate((difference**2, first**2, np.abs(logs), np.abs(difference))):
-            sums[place] += values.sum(axis=(1, 2))
+        for index, values in enumerate((difference**2, first**2, np.abs(logs), np.abs(difference))):
+            sums[index] += values.sum(axis=(1, 2))
         count += first.shape[1] * first.shape[2]
     if not np.isfinite(sums).all():
         raise FloatingPointError(NOT_FINITE)

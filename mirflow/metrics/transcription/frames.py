@@ -86,7 +86,9 @@ def compare(reference: Spans, estimate: Spans, contained: bool = True) -> Compar
     order, voice, start = by_group_and_time(voices_of(pair, pitch), start)
     estimated, end = order >= len(reference.pair), end[order]
     places = [np.flatnonzero(~estimated), np.flatnonzero(estimated)]
-    first, second = (_Ordered.of(place, voice[place], start[place], end[place], contained) for place in places)
+    first, second = (
+        _Ordered.of(position, voice[position], start[position], end[position], contained) for position in places
+    )
     return (
         ActivePitches(reference.pair, pitch[order[places[0]]], first.start, first.end, first.go_on(second)),
         ActivePitches(estimate.pair, pitch[order[places[1]]], second.start, second.end, second.go_on(first)),
@@ -165,9 +167,9 @@ def levels(key: tuple[Int, Int], start: Float, end: Float, weights: tuple[Int, .
     # Every stretch ends within its voice, so a voice continues while a sum is not 0.
     sounds = np.flatnonzero(reduce(np.bitwise_or, sums))
     last = last[sounds]
-    place = order[last]
-    place -= size * (place >= size)
-    return place, times[last], times[last + 1], [one[sounds] for one in sums]
+    stretch = order[last]
+    stretch -= size * (stretch >= size)
+    return stretch, times[last], times[last + 1], [column[sounds] for column in sums]
 
 
 @dataclass(frozen=True)
@@ -183,11 +185,11 @@ class Activity:
     """Integrals of the smaller and the larger number of simultaneous pitches of both sides."""
 
 
-def hits_and_sides(found: Compared, pairs: int) -> tuple[Float, Float, Float]:
+def hits_and_sides(compared: Compared, pairs: int) -> tuple[Float, Float, Float]:
     """Durations of pitches on both sides, in the reference and in the estimate: float64 (pairs,) each."""
-    offsets = [np.searchsorted(side.pair, np.arange(pairs + 1)) for side in found]
-    ours, theirs = (sum_rows(side.end - side.start, rows) for side, rows in zip(found, offsets, strict=True))
-    hits, more = (sum_rows(side.shared, rows) for side, rows in zip(found, offsets, strict=True))
+    offsets = [np.searchsorted(side.pair, np.arange(pairs + 1)) for side in compared]
+    ours, theirs = (sum_rows(side.end - side.start, rows) for side, rows in zip(compared, offsets, strict=True))
+    hits, more = (sum_rows(side.shared, rows) for side, rows in zip(compared, offsets, strict=True))
     hits += more
     # These are summed in another order, so that rounding may make them larger.
     return np.minimum(hits, np.minimum(ours, theirs)), ours, theirs
