@@ -13,6 +13,7 @@ from typing import Any
 import hypothesis
 import pytest
 from click.testing import CliRunner, Result
+from filelock import FileLock
 
 import mirflow
 
@@ -92,17 +93,20 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def shipped_store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """A function that gives the store of a shipped pipeline, computed once. No test may change it."""
-    made: dict[str, Path] = {}
+    """A function that gives the store of a shipped pipeline, computed by one process for all. No test may change it."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shipped"
+    folder.mkdir(exist_ok=True)
 
     def store(name: str) -> Path:
-        if name not in made:
-            data = None if name in BUNDLED else request.getfixturevalue("shared_data") / FOLDERS.get(name, name)
-            path = tmp_path_factory.mktemp("shipped") / f"{name}.zarr"
-            report = mirflow.run(PIPELINES / f"{name}.yaml", root=data, store=path, scheduler="serial")
-            assert report.failed == 0
-            made[name] = path
-        return made[name]
+        path, done = folder / f"{name}.zarr", folder / f"{name}.done"
+        with FileLock(folder / f"{name}.lock"):
+            if not done.exists():
+                data = None if name in BUNDLED else request.getfixturevalue("shared_data") / FOLDERS.get(name, name)
+                report = mirflow.run(PIPELINES / f"{name}.yaml", root=data, store=path, scheduler="serial")
+                assert report.failed == 0
+                done.touch()
+        return path
 
     return store
 
