@@ -22,8 +22,7 @@ from .metrics.aggregates import CLASS_AGGREGATES
 from .plugins import import_module
 from .progress import progress_of
 from .reports.layout import long_table, readable_tables, wide_table
-from .reports.tables import Table, merge
-from .reports.tabulation import Tabulation
+from .reports.tables import Table, Tabulation, merge
 from .store.format import list_cautions
 
 if TYPE_CHECKING:

@@ -219,7 +219,8 @@ def _counted(ds: xr.Dataset, kinds: Mapping[int, str], query: Query) -> xr.Datas
     part = plain_dataset(variables, coords, {**ds.attrs, **policies})
     if policies["missing"] in ("raise", "zero"):
         _check(part)
-    check_durations(kinds.values(), cells["_included"], duration, names_of(part, "track"))
+    if np.isnan(duration).any():
+        check_durations(kinds.values(), cells["_included"], duration, names_of(part, "track"))
     return part
 
 
@@ -312,7 +313,7 @@ def aggregate_cells(
         own = [one[:, members] for one in (score, weight, included)]
         found["value"][..., group] = reduce_kinds(own[0], own[1], own[2], duration[members], kinds)
         for name, flag in flags.items():
-            found[name][..., group] = flag[:, members].sum(axis=1)
+            found[name][..., group] = np.einsum("stm->sm", flag[:, members], dtype=np.int64)
     return found
 
 

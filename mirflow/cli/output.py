@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import click
 
 from ..errors import visible
+from ..reports.tables import Table, Tabulation, terminal_width
 
 if TYPE_CHECKING:
     from ..analysis.scores import Results
-    from ..reports.tables import Table
-    from ..reports.tabulation import Tabulation
 
 OK = 0
 INTERNAL = 1
@@ -110,7 +109,6 @@ def tables_of(
     """The result of a query as tables for a format; `notes` and `across` apply to tables for people only."""
     from ..analysis.scores import ResultInMemory
     from ..reports.layout import long_table, readable_tables
-    from ..reports.tabulation import terminal_width
 
     if for_people(style) or isinstance(ds, ResultInMemory):
         return readable_tables(ds, percent=percent, width=terminal_width(), notes=notes, across=across)
@@ -126,8 +124,6 @@ def emit(
     shown: Tabulation[Any] | Sequence[Table], style: str, output: Path | None = None, latex: Mapping[str, Any] = {}
 ) -> None:
     """Print tables, or write them to a file; for programs, all rows are joined to one table."""
-    from ..reports.tabulation import Tabulation
-
     made = shown if isinstance(shown, Tabulation) else Tabulation((), lambda width: shown, lambda: shown)
     if style == "parquet":
         assert output is not None

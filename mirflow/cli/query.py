@@ -25,7 +25,7 @@ from .output import choose_format, echo, emit, for_people, given_options, output
 
 if TYPE_CHECKING:
     from ..analysis.missing import CellProblem
-    from ..reports.tabulation import Tabulation
+    from ..reports.tables import Tabulation
 
 
 class _OptionalLevels(Command):

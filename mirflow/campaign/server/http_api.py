@@ -27,10 +27,9 @@ from ...api import compare, problems, query
 from ...errors import MirflowError, QueryError, StoreError, UnknownNameError, suggest
 from ...pipeline.document import without_folders
 from ...reports.leaderboard import json_schema, leaderboard, to_json
-from ...reports.tables import Table, table_of, to_arrow
+from ...reports.tables import Table, Tabulation, table_of, to_arrow
 from ...reports.tables import to_csv as table_to_csv
 from ...reports.tables import to_json as table_to_json
-from ...reports.tabulation import Tabulation
 from ...store.cells import Status
 from ...store.format import list_cautions, nested_attrs
 from .accounts import Viewer

@@ -26,8 +26,7 @@ from ...errors import QueryError, UnknownNameError, UnreadableError, counted, su
 from ...pipeline.document import read_document
 from ...readers.content import read_within
 from ...reports.leaderboard import Leaderboard, RankedEvaluation, RankedSystem, leaderboard
-from ...reports.tables import Entry, Table
-from ...reports.tabulation import Tabulation
+from ...reports.tables import Entry, Table, Tabulation
 from ...store.read import read_scores
 from .page_contents import task_title
 from .pages import show_number
