@@ -437,7 +437,7 @@ def pack(
     out : path
         By custom ``*.zarr``; pipelines take a path that ends so for a pack.
     overwrite : bool
-        Whether a pack that is there already is replaced.
+        Whether an existing pack is replaced.
 
     Returns
     -------

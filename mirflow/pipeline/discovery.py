@@ -257,7 +257,7 @@ def find_references(
 ) -> list[dict[str, str]]:
     """Return the values of the placeholders of every reference of an evaluation, without looking for estimates.
 
-    What is wrong is added to `troubles`, and to `folders` those in which the references are, links followed.
+    Add problems to `troubles`, and the folders of the references, with links followed, to `folders`.
     """
     found = Discovery(evaluation, resolved, root, open_pack, troubles)
     if evaluation.reference.mirdata is None:
@@ -281,8 +281,8 @@ def find_estimates(
 ) -> list[Found]:
     """Find the estimates of an evaluation without its references, of which the `places` are known.
 
-    What is wrong is added to `troubles`. Where a column of the tracks' metadata has the language, a place has its value
-    under the name of the column in braces.
+    Add problems to `troubles`. If a column of the tracks' metadata has the language, a place has its value under the
+    name of the column in braces.
     """
     found = Discovery(evaluation, resolved, root, None, troubles)
     tracks = list(dict.fromkeys(place["track"] for place in places if "track" in place))
@@ -389,8 +389,8 @@ def _tracks_of_mirdata(found: Discovery, each_annotator: bool) -> tuple[list[Fou
 def _choose_files(found: Discovery, key: str, pattern: Pattern, matches: Sequence[Match]) -> Sequence[Match]:
     """Select the matches of one side: all of the reference, and those of the listed systems of the estimates.
 
-    What is a file of the reference is no estimate, unless the evaluation means the same files on both sides: because
-    annotators are distinguished, in the path or in the file.
+    Files of the reference are not estimates, unless the evaluation names the same files on both sides and distinguishes
+    annotators, in the path or in the file.
     """
     if key == "reference":
         found.reference_files = {_plain(match.path): match.name for match in matches}
@@ -595,7 +595,7 @@ def _place_estimates(found: Discovery, estimates: Sequence[Found], shared: Seque
 def _choose_systems(found: Discovery) -> list[str]:
     """Return the systems to score: those that the file lists, in its order, or all that were found.
 
-    What was found of others is left out.
+    Remove the estimates of others.
     """
     evaluation, listed = found.evaluation, found.evaluation.systems
     present = sorted({system for system, _ in found.estimates})

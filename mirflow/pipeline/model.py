@@ -347,7 +347,7 @@ class Evaluation(Strict):
     """One comparison of references and estimates: one group in the store."""
 
     task: str
-    """What is compared: chord, ..."""
+    """Name of the task: chord, ..."""
     name: Annotated[str, AfterValidator(identifier)] = ""
     """Name of the group in the store; default: the task."""
     convention: str | None = None
@@ -389,7 +389,7 @@ class Execution(Strict):
 
 
 class Pipeline(Strict):
-    """A pipeline file: what is evaluated, and where the results go."""
+    """A pipeline file: evaluations, and the store of their results."""
 
     name: str = ""
     """Displayed title; default: the file's name without its suffix."""
@@ -398,7 +398,7 @@ class Pipeline(Strict):
     plugins: list[str] = Field(default_factory=list)
     """Python files, relative to this file, or modules that declare tasks and readers: they are run."""
     evaluations: list[Evaluation] = Field(min_length=1)
-    """What is compared."""
+    """Comparisons of references and estimates."""
     store: Annotated[str, AfterValidator(_store)]
     """The Zarr store for the results, relative to the file's folder."""
     execution: Execution = Field(default_factory=Execution)

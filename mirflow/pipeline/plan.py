@@ -74,22 +74,22 @@ class EvaluationPlan(EvaluationFiles):
     grid: Grid
     measures: tuple[Measure, ...]
     combine: Combine
-    """What becomes of the scores against several references of a track; empty: there is one."""
+    """Combination of the scores against several references of a track; empty if there is only one."""
     track_meta: Metadata
     system_meta: Metadata
     """Columns of metadata, one value per track or system: all of one type (str, int, float or bool), or None where
-    there is no value."""
+    a value is missing."""
     stamps: Int
     """Fingerprint of the input files of each cell."""
     signatures: Mapping[str, str]
-    """For each measure, by its identity, a fingerprint of everything but the files that its scores depend on."""
+    """For each measure, by its identity, a fingerprint of everything except the files that its scores depend on."""
     on_error: str = "record"
     max_block: int = 64
     """Most tracks in a block."""
     cautions: tuple[Caution, ...] = ()
-    """What was warned of, which the store keeps."""
+    """Warnings, which the store keeps."""
     reading: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Of each side the options of reading that the convention has a say in."""
+    """Options of reading of each side for which the convention has defaults."""
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -138,7 +138,7 @@ def parse_json_table(text: str, path: str, key: Pattern, name: str | Path, left_
     """Make a table from JSON: a row for each member of an object, and a column for each number or text in it.
 
     `path` are the keys that lead to the object, divided by ``/`` (empty: the whole document), `key` the form of the
-    members' keys, and `left_out` the keys of members that are not rows, in which ``*`` stands for anything. Columns are
+    members' keys, and `left_out` the keys of members that are not rows, in which ``*`` matches anything. Columns are
     the paths within a member, divided by ``/``; items of lists are counted from 0. Absent values are empty.
 
     Examples
@@ -389,7 +389,7 @@ class ScoreGroup(Strict):
     """Scores by the same rules: one group in a store."""
 
     task: str | None = None
-    """What was compared; None: nothing that mirflow knows, so that every metric has to declare itself."""
+    """Task of mirflow; None: another one, so that every metric has to declare itself."""
     name: Annotated[str, AfterValidator(identifier)] = ""
     """Name of the group in the store; default: the task."""
     convention: str | None = None

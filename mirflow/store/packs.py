@@ -214,11 +214,11 @@ def write_pack(
     rows : Ragged
         See :func:`mirflow.annotations.annotation.to_ragged`.
     attrs : mapping or None
-        What holds for all annotations: ``annotator`` or ``system``, ``namespace``, ...
+        Values for all annotations: ``annotator`` or ``system``, ``namespace``, ...
     track_attrs : mapping of str to sequence or None
-        What is known of each track, one value a row; None where it is unknown.
+        Metadata of each track, one value per row; None if unknown.
     overwrite : bool
-        Whether a pack that is there already is replaced.
+        Whether an existing pack is replaced.
 
     Raises
     ------

@@ -269,8 +269,8 @@ def save(
     Raises
     ------
     StoreError
-        If these are no scores, a group of the name is there already, a pipeline writes the store, whose next run would
-        remove them, or it cannot be written.
+        If the object does not hold scores, the group exists, the store cannot be written, or a pipeline writes it,
+        whose next run would remove the scores.
 
     Examples
     --------

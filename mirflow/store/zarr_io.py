@@ -101,9 +101,9 @@ def _demand_file(root: Path, key: str) -> None:
 def _flaw(data: bytes, array: Path) -> str:
     """Fault of the bytes of a chunk; empty if there is none.
 
-    Whoever decodes a lazy value is far from any of our doors, so that the checksum is looked at here, where all bytes
-    come in: decompressing twice takes a millisecond for a megabyte. A few bytes may unpack to gigabytes, so that the
-    size is compared before.
+    Lazy values are decoded outside of mirflow's functions, so the checksum is checked here, where all bytes come in:
+    decompressing twice takes a millisecond for a megabyte. Sizes are compared first, since a few bytes may unpack to
+    gigabytes.
     """
     size, (exact, most) = _content_size(data), _chunk_bytes(array, _identity(array))
     if size is None or size > most or (exact and size != most):

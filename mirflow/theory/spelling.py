@@ -247,7 +247,7 @@ class SpelledTable:
     tetrad_bass: npt.NDArray[np.int8]
     """Semitones of the bass above the root if it belongs to the reduced chord, else `NONE`: int8 (n,)."""
     invalid: dict[int, str]
-    """Reasons why labels are not chords, by row; these rows are no chord."""
+    """Reasons why labels are not chords, by row; these rows count as no chord."""
 
 
 _NO_CHORD = (NONE, NONE, NONE, NONE, NONE)
