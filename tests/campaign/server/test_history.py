@@ -99,3 +99,11 @@ def test_a_withdrawal_is_seen_at_the_next_request(service: Service) -> None:
     after = nobody.get("/", headers={"If-None-Match": before.headers["etag"]})
     assert after.status_code == 200
     assert "oak of ada was withdrawn" in after.text
+
+
+def test_a_withdrawn_system_keeps_its_scores_on_open_splits_alone(service: Service) -> None:
+    assert service.database is not None
+    with service.database.write() as session:
+        session.scalars(select(Submission).where(Submission.name == "oak")).one().withdrawn = BEGIN + 10 * HOUR
+    scored = "oak of ada was scored: dev, chord 0.8123"
+    assert told(service, None) == ["oak of ada was withdrawn", "Rules: version 2027-02", scored]

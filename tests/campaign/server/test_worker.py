@@ -27,7 +27,7 @@ from mirflow.campaign.server.submissions.entries import (
     withdraw,
 )
 from mirflow.campaign.server.submissions.scoring import publish_job
-from mirflow.campaign.server.submissions.submission_tables import Trouble, Verdict
+from mirflow.campaign.server.submissions.submission_tables import Submission, SubmissionProgress, Trouble, Verdict
 from mirflow.campaign.server.submissions.worker import Worker, work
 from mirflow.errors import MirflowError, PipelineError
 from mirflow.store.read import read_scores
@@ -66,6 +66,17 @@ def test_a_submission_is_scored_by_the_usual_run(service: Service, confinement: 
         float((own.score * own.weight).sel(metric="majmin").sum() / own.weight.sel(metric="majmin").sum())
     )
     assert scores(service, id, "test") == {}
+
+
+def test_the_progress_of_a_submission_ends_with_it(service: Service, confinement: Confinement) -> None:
+    id = submit(service, "oak", estimates())
+    assert service.database is not None
+    with service.database.write() as session:
+        number = session.scalars(select(Submission.number).where(Submission.id == id)).one()
+        session.add(SubmissionProgress(submission_id=number, stage="check", done=1, total=2, updated=service.clock()))
+    worker_of(service, confinement).work_off()
+    with service.database.read() as session:
+        assert session.scalars(select(SubmissionProgress)).all() == []
 
 
 def test_results_with_more_dims_are_joined_as_a_run_writes_them(tmp_path: Path, confinement: Confinement) -> None:
