@@ -243,9 +243,9 @@ def _table(result: xr.Dataset) -> str:
     named = zip(names_of(result, "metric"), units, names_of(result, "aggregate"), strict=True)
     heads = "".join(f"<th>{escape(name + unit)}<br><small>{escape(kind)}</small></th>" for name, unit, kind in named)
     rows, value, n = [], result["value"].values, result["n"].values
-    for place, system in enumerate(names_of(result, "system")[:_SYSTEMS]):
-        cells = "".join(f"<td>{_figure(one)}</td>" for one in value[place].tolist())
-        span = str(n[place].max()) if np.ptp(n[place]) == 0 else f"{n[place].min()}-{n[place].max()}"
+    for index, system in enumerate(names_of(result, "system")[:_SYSTEMS]):
+        cells = "".join(f"<td>{_figure(one)}</td>" for one in value[index].tolist())
+        span = str(n[index].max()) if np.ptp(n[index]) == 0 else f"{n[index].min()}-{n[index].max()}"
         rows.append(f"<tr><th>{escape(system)}</th>{cells}<td>{span}</td></tr>")
     body = "".join(rows)
     return f"<table><thead><tr><th>system</th>{heads}<th>n</th></tr></thead><tbody>{body}</tbody></table>"

@@ -390,9 +390,9 @@ T = TypeVar("T")
 def problems_of(things: Iterable[T], read: Callable[[T], object]) -> list[AnnotationError]:
     """Reasons why sources and the like cannot be read."""
     problems = []
-    for one in things:
+    for thing in things:
         try:
-            read(one)
+            read(thing)
         except AnnotationError as error:
             problems.append(error)
     return problems
@@ -403,4 +403,4 @@ def together(problems: Sequence[AnnotationError]) -> AnnotationError:
     lines = list(dict.fromkeys(map(str, problems)))
     if len(problems) == 1:
         return problems[0]
-    return AnnotationError("\n".join([counted(len(lines), "problem"), *(f"  {one}" for one in lines)]))
+    return AnnotationError("\n".join([counted(len(lines), "problem"), *(f"  {line}" for line in lines)]))

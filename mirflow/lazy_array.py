@@ -76,6 +76,6 @@ def plain_dataset(
     >>> plain_dataset({"value": (("system",), np.array([0.5]))}, {"system": np.array(["A"])})["value"].item()
     0.5
     """
-    along = {name: one if isinstance(one, tuple) else (name, one) for name, one in coords.items()}
+    along = {name: coord if isinstance(coord, tuple) else (name, coord) for name, coord in coords.items()}
     plain = {name: plain_variable((dim,), values) for name, (dim, values) in along.items()}
-    return xr.Dataset({name: plain_variable(*one) for name, one in variables.items()}, plain, attrs)
+    return xr.Dataset({name: plain_variable(*variable) for name, variable in variables.items()}, plain, attrs)

@@ -165,7 +165,7 @@ def _against(
         raise AnnotationError("a reference needs a task, for example --task beat", path=reference)
     rules = get_task(task).convention(convention)
     chosen = [str(rules.select()[0])]  # all metrics give the same warnings, except those that compare labels
-    chosen += next(([one.name] for one in rules.metrics if one.needs == LABELS), [])
+    chosen += next(([metric.name] for metric in rules.metrics if metric.needs == LABELS), [])
     odd: dict[str, list[FileProblem]] = {}
     for path in paths:
         ds = evaluate_paths(reference, path, task, metrics=chosen, convention=convention, **options)

@@ -137,7 +137,7 @@ def digest_of(module: ModuleType, found: Any = None) -> str:
     with suppress(TypeError):
         files.append(inspect.getsourcefile(inspect.unwrap(found)))
     digest = hashlib.blake2b(digest_size=8)
-    paths = list(dict.fromkeys(os.path.realpath(one) for one in files if one))
+    paths = list(dict.fromkeys(os.path.realpath(file) for file in files if file))
     for path in paths:
         held = _files.get(path)
         try:

@@ -53,7 +53,7 @@ class _AfterXarray:
         if name != "xarray":
             return None
         others = (finder.find_spec(name, path, target) for finder in sys.meta_path if finder is not self)
-        spec = next((found for found in others if found is not None), None)
+        spec = next((other for other in others if other is not None), None)
         if spec is not None:
             loader: Any = spec.loader
             execute = loader.exec_module

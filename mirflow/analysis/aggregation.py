@@ -272,7 +272,7 @@ def best_first(
     cells: Mapping[str, Array], duration: Float, kinds: Sequence[str], orientations: Sequence[str], first: int = 0
 ) -> list[int]:
     """Order systems by one metric, or, where neither high nor low values of it are better, by the first such metric."""
-    places = [place for place, one in enumerate(orientations) if one != "none"]
+    places = [index for index, orientation in enumerate(orientations) if orientation != "none"]
     systems = len(cells["score"])
     if not places or systems < 2:
         return list(range(systems))
@@ -380,7 +380,11 @@ def _kinds(ds: xr.Dataset, places: list[int], kind: str | None, *, named: bool) 
 def _with_figures(ds: xr.Dataset, kind: str) -> list[str]:
     """The metrics with extra dims that have an aggregate."""
     measures = find_measures(ds).values()
-    return [str(one) for one in measures if kind in table_aggregates(one.metric.orientation, one.metric.dims)]
+    return [
+        str(measure)
+        for measure in measures
+        if kind in table_aggregates(measure.metric.orientation, measure.metric.dims)
+    ]
 
 
 def _check(part: xr.Dataset) -> None:
@@ -506,7 +510,7 @@ def reduce_kinds(score: Float, weight: Float, included: Bool, duration: Float, k
     """
     value: Float = np.full((score.shape[0], score.shape[2]), np.nan)
     for kind in dict.fromkeys(kinds):
-        chosen = [place for place, one in enumerate(kinds) if one == kind]
+        chosen = [index for index, one in enumerate(kinds) if one == kind]
         whole = len(chosen) == len(kinds)
         # Contiguous like the whole, as sums depend on it in their last bits.
         own = [each if whole else np.ascontiguousarray(each[..., chosen]) for each in (score, weight)]

@@ -167,7 +167,7 @@ def _reference_digests(ds: xr.Dataset, shared: set[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     if DIGEST not in ds.data_vars:
         return found
-    wanted = {place: track for place, track in enumerate(_tracks(ds)) if track in shared}
+    wanted = {index: track for index, track in enumerate(_tracks(ds)) if track in shared}
     for system in range(ds.sizes["system"]):
         # Most often one system tells all of them.
         if len(found) == len(wanted):
@@ -288,7 +288,7 @@ def union(names: Iterable[Sequence[str]]) -> list[str]:
 
 def places_of(names: Sequence[str], whole: Sequence[str]) -> Array:
     """The place of each label in the whole; -1 for one that is not in it."""
-    at = {name: place for place, name in enumerate(whole)}
+    at = {name: index for index, name in enumerate(whole)}
     return np.array([at.get(name, -1) for name in names], dtype=np.int64)
 
 
@@ -558,7 +558,7 @@ def _same_cells(name: str, cell: str, one: str, two: str, count: int) -> QueryEr
 def _coordinates(name: str, parts: Sequence[StorePart], dim: str, labels: Sequence[str]) -> dict[str, Array]:
     """Coordinates along a dim, from all stores that have them."""
     keys = union(
-        [str(key) for key, one in part.ds.coords.items() if one.dims == (dim,) and key != dim] for part in parts
+        [str(key) for key, coord in part.ds.coords.items() if coord.dims == (dim,) and key != dim] for part in parts
     )
     found = {}
     for key in keys:
@@ -585,7 +585,7 @@ def _column(entries: Sequence[Any]) -> Array:
         return np.array(entries if whole else [np.nan if one is None else float(one) for one in entries])
     if there == {bool} and None not in entries:
         return np.array(entries)
-    return np.array(["" if one is None else str(one) for one in entries], dtype=str)
+    return np.array(["" if entry is None else str(entry) for entry in entries], dtype=str)
 
 
 def _origin(parts: Sequence[StorePart], count: int) -> Array:

@@ -152,7 +152,7 @@ def differing_settings(a: ComparedScores, b: ComparedScores, pairs: MetricPairs)
 
 def of_metrics(a: ComparedScores, b: ComparedScores, pairs: MetricPairs) -> list[Setting]:
     """Differences of the versions, units and parameters of metrics of a and b."""
-    return _differing(a, b, *(dict(_of_metrics(side.ds, pairs, place)) for place, side in enumerate((a, b))))
+    return _differing(a, b, *(dict(_of_metrics(side.ds, pairs, index)) for index, side in enumerate((a, b))))
 
 
 def label_of(pair: tuple[str, str]) -> str:
@@ -296,7 +296,7 @@ def _dataset(
             {"long_name": "number of cells that only a has a score of"},
         ),
     }
-    texts = {name: np.array([getattr(one, name) for one in settings], dtype=str) for name in ("name", "a", "b")}
+    texts = {name: np.array([getattr(setting, name) for setting in settings], dtype=str) for name in ("name", "a", "b")}
     differing = {f"setting_{side}": ("setting", texts[side]) for side in _SIDES}
     return xr.Dataset(
         {**variables, **differing}, {**coords, "setting": texts["name"]}, {"a": a.label, "b": b.label, **about}
@@ -328,7 +328,7 @@ def exceeding(ds: xr.Dataset, most: float | None = None, *, worse: bool = False)
     missing, largest = ds["missing_b"].values, ds["max_difference"].values
     orientations = ds["orientation"].values.tolist()
     if worse:
-        signs = np.array([{"higher": 1.0, "lower": -1.0}.get(one, 0.0) for one in orientations])
+        signs = np.array([{"higher": 1.0, "lower": -1.0}.get(orientation, 0.0) for orientation in orientations])
         with np.errstate(invalid="ignore"):  # infinite changes of metrics without an orientation
             loss = ds["difference"].values * signs
         known = ~np.isnan(ds["a"].values) & ~np.isnan(ds["b"].values) & ~np.isnan(loss)
@@ -400,7 +400,7 @@ def compare_sides(
         for what, pair_of in only.items()
         for side, own in zip(_SIDES, pair_of, strict=True)
     }
-    about |= {f"similar_{name}": [one[place] for one in akin] for place, name in enumerate(("a", "b", "by"))}
+    about |= {f"similar_{name}": [one[index] for one in akin] for index, name in enumerate(("a", "b", "by"))}
     absent = _absent(a, *cells), _absent(b, *cells)
     about |= {f"inputs_{name}": count for name, count in differing_inputs(a, b, *cells).items()}
     return _dataset((a, b), scores, absent, coords, about, differing_settings(a, b, pairs))
@@ -444,7 +444,7 @@ def _chosen(side: ComparedScores, dim: str, names: Names) -> list[str]:
 def _scores(side: ComparedScores, *names: Sequence[str]) -> Float:
     """The scores of some systems, tracks and metrics; NaN where a cell was not scored."""
     ds = side.ds
-    known = ({name: place for place, name in enumerate(names_of(ds, dim))} for dim in ("system", "track", "metric"))
+    known = ({name: index for index, name in enumerate(names_of(ds, dim))} for dim in ("system", "track", "metric"))
     systems, tracks, metrics = ([place[name] for name in own] for own, place in zip(names, known, strict=True))
     score, _, status, _ = arrays_of(ds.isel(system=systems))
     scored = np.isin(status, [int(one) for one in SCORED])
@@ -511,7 +511,7 @@ def differences(
     sides = sides_of(a, root), sides_of(b, root)
     pairs = _pairs(*sides)
     used = [{both[place].group for both in pairs} for place in (0, 1)]
-    left = tuple([name for name in groups if name not in used[place]] for place, groups in enumerate(sides))
+    left = tuple([name for name in groups if name not in used[index]] for index, groups in enumerate(sides))
     return [compare_sides(*both, metric, system, track, tolerance, pair) for both in pairs], (left[0], left[1])
 
 

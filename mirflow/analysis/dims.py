@@ -227,7 +227,7 @@ def _coords(ds: xr.Dataset, measures: Sequence[Measure]) -> dict[str, Array]:
     more: dict[str, Array] = dict(describe(measures))
     allowed = [table_aggregates(one.metric.orientation, one.metric.dims) for one in measures]
     more["aggregates"] = np.array([" ".join(names) for names in allowed])
-    standard = [one.metric.standard_aggregate for one in measures]
+    standard = [measure.metric.standard_aggregate for measure in measures]
     counted = [one.metric.orientation == "none" for one in measures]
     more["standard_aggregate"] = np.array(
         [next(iter(names)) if sums else own for names, own, sums in zip(allowed, standard, counted, strict=True)]

@@ -94,7 +94,7 @@ def name_stores(paths: Sequence[str | Path]) -> dict[str, str | Path]:
     """Stores by the names of their folders, or by their paths where these are alike."""
     if not paths:
         raise QueryError("no store to open")
-    if not all(isinstance(one, str | Path) for one in paths):
+    if not all(isinstance(path, str | Path) for path in paths):
         raise QueryError("scores in memory have no names; give a mapping of labels to them and to stores")
     stems = [Path(one).name.removesuffix(".zarr") for one in paths]
     names = stems if len(set(stems)) == len(stems) else [str(one) for one in paths]

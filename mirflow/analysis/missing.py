@@ -199,7 +199,7 @@ def count_scored(problems: Iterable[CellProblem]) -> str:
     """
     problems = list(problems)
     number = Counter(one.status for one in problems)
-    warned = sum(one.warned for one in problems)
+    warned = sum(problem.warned for problem in problems)
     sides = ((Status.empty_estimate, "an empty estimate"), (Status.empty_reference, "an empty reference"))
     told = [f"{number[status]} of {side}" for status, side in sides if number[status]]
     return ", ".join([*told, *([f"{warned} with a warning"] if warned else [])])

@@ -93,7 +93,7 @@ def tell_outcomes(kind: str, metric: str, counts: Float, labels: Labels) -> tupl
     names, along = list(labels), RATIO_AGGREGATES[kind].along
     if along in names:
         axis = names.index(along)
-        return np.moveaxis(counts, 1 + axis, -1), {dim: one for dim, one in labels.items() if dim != along}
+        return np.moveaxis(counts, 1 + axis, -1), {dim: label for dim, label in labels.items() if dim != along}
     if along == CLASSES and names == list(CONFUSED):
         return margins(_square(counts, *labels.values())[1]), {}
     if along:
@@ -110,7 +110,7 @@ def tell_outcomes(kind: str, metric: str, counts: Float, labels: Labels) -> tupl
         raise QueryError(f"aggregate {kind!r} is read off all of {metric}: reduce none of its classes or outcomes")
     classes, square = _square(counts, *labels.values())
     found = Outcomes.of_confusion(square)
-    named = [place for place, name in enumerate(classes) if name != NONE]
+    named = [index for index, name in enumerate(classes) if name != NONE]
     told = np.stack([found.hit, found.false_alarm, found.miss, found.rejection], axis=-1)[:, named]
     return told, {CLASS: tuple(classes[place] for place in named)}
 
@@ -123,7 +123,7 @@ def _of_matches(counts: Float, labels: Labels, axis: int) -> tuple[Float, Labels
     )
     found = {"hit": matched, "false_alarm": estimate - matched, "miss": reference - matched}
     outcomes = [found.get(name, np.zeros_like(matched)) for name in COUNTED]
-    return np.stack(outcomes, axis=-1), {name: one for name, one in labels.items() if name != dim}
+    return np.stack(outcomes, axis=-1), {name: label for name, label in labels.items() if name != dim}
 
 
 def _square(counts: Float, reference: Sequence[str], estimate: Sequence[str]) -> tuple[list[str], Float]:
@@ -316,7 +316,11 @@ def rated_kind(ds: xr.Dataset, query: Query) -> str | None:
     if all(_has_means(ds, one, query) for one in variables):
         return MEAN
     measures = find_measures(ds)
-    kinds = {next(iter(_aggregates(ds, one))) for one in variables if measures[one].metric.orientation == "none"}
+    kinds = {
+        next(iter(_aggregates(ds, variable)))
+        for variable in variables
+        if measures[variable].metric.orientation == "none"
+    }
     return kinds.pop() if query.aggregate is None and len(kinds) == 1 and kinds <= {*ORDER_AGGREGATES} else None
 
 
@@ -338,7 +342,7 @@ def rated_variables(ds: xr.Dataset, query: Query) -> list[str]:
     """
     numbers, variables = split_names(ds, query.metric, exact=query.exact)
     measures = find_measures(ds)
-    return [] if numbers else [one for one in variables if has_parameters(measures[one], query.param)]
+    return [] if numbers else [variable for variable in variables if has_parameters(measures[variable], query.param)]
 
 
 def rated_variable(ds: xr.Dataset, query: Query) -> str | None:
@@ -346,7 +350,7 @@ def rated_variable(ds: xr.Dataset, query: Query) -> str | None:
     variables = rated_variables(ds, query)
     if len(variables) > 1:
         measures = find_measures(ds)
-        variables = [one for one in variables if str(measures[one]) == measures[one].metric.name]
+        variables = [variable for variable in variables if str(measures[variable]) == measures[variable].metric.name]
     return variables[0] if len(variables) == 1 else None
 
 

@@ -134,7 +134,7 @@ def _named_groups(result: xr.Dataset, dim: str) -> xr.Dataset:
 
 
 def _names(text: str | Sequence[str]) -> list[str]:
-    return [one.strip() for one in text.split(",")] if isinstance(text, str) else list(text)
+    return [part.strip() for part in text.split(",")] if isinstance(text, str) else list(text)
 
 
 def _reduced(result: xr.Dataset, dim: str, names: Sequence[str]) -> xr.Dataset:
@@ -152,7 +152,9 @@ def _reduced(result: xr.Dataset, dim: str, names: Sequence[str]) -> xr.Dataset:
             total = values.sum(axis, keepdims=True) if grouped else values.max(axis, keepdims=True, initial=0)
             values = np.repeat(total, len(names), axis=axis)
         variables[str(key)] = (one.dims, values, one.attrs)
-    coords = {str(name): (one.dims[0], one.values) for name, one in result.coords.items() if dim not in one.dims}
+    coords = {
+        str(name): (coord.dims[0], coord.values) for name, coord in result.coords.items() if dim not in coord.dims
+    }
     return plain_dataset(variables, {**coords, dim: np.array(names, dtype=str)}, result.attrs)
 
 
@@ -169,7 +171,7 @@ def across_of(attrs: Mapping[str, str]) -> dict[str, list[str]]:
     >>> across_of({"across": "class=mean; fold=mean,std"})
     {'class': ['mean'], 'fold': ['mean', 'std']}
     """
-    said = (one.partition("=") for one in attrs.get("across", "").split("; ") if one)
+    said = (part.partition("=") for part in attrs.get("across", "").split("; ") if part)
     return {dim: names.split(",") for dim, _, names in said}
 
 
@@ -269,7 +271,7 @@ def evaluate_query(ds: xr.Dataset, query: Query, group: str = "") -> list[xr.Dat
     if numbers or not variables:
         asked = replace(query, metric=numbers or query.metric)
         found.append(aggregate_scores(select(ds, asked), query.by, group))
-    found += [aggregate_table(select_table(ds, one, query), query.by, group) for one in variables]
+    found += [aggregate_table(select_table(ds, variable, query), query.by, group) for variable in variables]
     if query.across:
         found = [across(one, query.across, (RUN,) if has_runs(ds) else ()) for one in found]
     return found if across_systems is None else [across_systems(one) for one in found]
@@ -457,11 +459,13 @@ def query_content(content: GroupContent, metrics: Sequence[str]) -> ResultInMemo
     cells, policies = count_scores(arrays, places, Query().policy(len(systems)), "keep")
     check_durations(kinds, cells["_included"], duration, content.tracks)
     order = best_first(cells, duration, kinds, own["orientation"])
-    cells = {name: one[order, :, :] for name, one in cells.items()}
+    cells = {name: cell[order, :, :] for name, cell in cells.items()}
     found = aggregate_cells(cells, duration, kinds, np.zeros(tracks, dtype=np.int64))
     gaps = count_gaps(cells["_missing"], cells["_undefined"])
     kept: dict[str, Sequence[object]] = {"aggregate": kinds, **own}
-    kept = {name: [one[place] for place in places] for name, one in content.metric_coords.items()} | kept
+    kept = {
+        name: [metric_coord[place] for place in places] for name, metric_coord in content.metric_coords.items()
+    } | kept
     return ResultInMemory(
         {
             "system": Variable(("system",), np.array([systems[place] for place in order], dtype=object)),

@@ -79,11 +79,11 @@ def as_scores(ds: xr.Dataset) -> xr.Dataset:
             raise QueryError(f"these scores have no dim {dim!r}: {how} gives them one")
     from ..lazy_array import plain_variable
 
-    ordered = all(_in_order(one.dims) for one in ds.variables.values())
+    ordered = all(_in_order(variable.dims) for variable in ds.variables.values())
     ds = ds.copy(deep=False) if ordered else ds.transpose("system", "track", ...)
     coords = {name: ds.variables[name] for name in ds.coords if name not in ds.dims}
-    texts = {name: one for name, one in coords.items() if one.dtype.kind == "O" and one.ndim == 1}
-    filled = {name: plain_variable(one.dims, _filled_text(one.values)) for name, one in texts.items()}
+    texts = {name: coord for name, coord in coords.items() if coord.dtype.kind == "O" and coord.ndim == 1}
+    filled = {name: plain_variable(text.dims, _filled_text(text.values)) for name, text in texts.items()}
     ds = ds.assign_coords(filled) if filled else ds
     ds.attrs = nested_attrs({str(name): value for name, value in ds.attrs.items()})
     return ds
@@ -100,15 +100,15 @@ def names_of(ds: Scores | Results, name: str, places: Iterable[int] | None = Non
     if isinstance(ds, GroupContent):
         labels = {"system": ds.systems, "track": ds.tracks, "metric": ds.measures}
         entries = labels.get(name) or ds.metric_coords.get(name, ())
-        names = strings("" if one is None else str(one) for one in entries).tolist()
+        names = strings("" if entry is None else str(entry) for entry in entries).tolist()
     else:
-        names = [str(one) for one in ds[name].values.tolist()]
+        names = [str(value) for value in ds[name].values.tolist()]
     return names if places is None else [names[place] for place in places]
 
 
 def coords_of(ds: xr.Dataset, dim: str) -> dict[str, Array]:
     """Further coordinates along a dim."""
-    return {str(name): one.values for name, one in ds.coords.items() if one.dims == (dim,) and name != dim}
+    return {str(name): coord.values for name, coord in ds.coords.items() if coord.dims == (dim,) and name != dim}
 
 
 def arrays_of(ds: Scores) -> Loaded:

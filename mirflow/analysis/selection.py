@@ -227,7 +227,7 @@ def headline_metric(ds: Scores) -> str | None:
         own = [name] if name in metrics else [one for one in metrics if bare_name(one) == name]
         if own:
             return own[0]
-    ranking = [one for one, way in zip(metrics, names_of(ds, "orientation"), strict=True) if way != "none"]
+    ranking = [metric for metric, way in zip(metrics, names_of(ds, "orientation"), strict=True) if way != "none"]
     return next(iter([*ranking, *metrics]), None)
 
 
@@ -236,7 +236,7 @@ def find_labels(ds: xr.Dataset, dim: str, names: Names) -> list[int]:
 
     An unknown name with ``*``, ``?`` or ``[`` is a pattern: it selects all names that match.
     """
-    known = {label: place for place, label in enumerate(names_of(ds, dim))}
+    known = {label: index for index, label in enumerate(names_of(ds, dim))}
     chosen = as_names(names)
     if chosen is None:
         return list(known.values())
@@ -268,7 +268,7 @@ def find_metrics(ds: xr.Dataset, names: Names, *, exact: bool = False) -> list[i
     exact : bool
         The names are stored identities, of which the bare one has the default parameters.
     """
-    known = {label: place for place, label in enumerate(names_of(ds, "metric"))}
+    known = {label: index for index, label in enumerate(names_of(ds, "metric"))}
     chosen = metric_names(names)
     if chosen is None:
         return list(known.values())
@@ -403,10 +403,10 @@ def convention_of(ds: xr.Dataset) -> Convention | None:
     if not kept:
         return known
     records = json.loads(kept) if isinstance(kept, str) else kept
-    metrics = [from_record(one) for one in records.values()]
+    metrics = [from_record(record) for record in records.values()]
     if known is None:
         return unknown_convention(str(ds.attrs.get("convention", "")), metrics)
-    names = {one.name for one in known.metrics}
+    names = {metric.name for metric in known.metrics}
     return replace(known, metrics=(*known.metrics, *(one for one in metrics if one.name not in names)))
 
 
@@ -469,7 +469,7 @@ def split_names(ds: xr.Dataset, names: Names, *, exact: bool = False) -> tuple[l
         measure = _measure(convention, name)
         same = [variable for variable in tables if variable in (name, measure.variable if measure else name)]
         bare = measure.metric.name if measure and not exact and _MARKS.isdisjoint(name) else None
-        family = [variable for variable, one in tables.items() if bare is not None and bare_name(one) == bare]
+        family = [variable for variable, table in tables.items() if bare is not None and bare_name(table) == bare]
         found = [] if name in metrics else family or same
         variables += found
         numbers += [] if found else [name]
@@ -507,7 +507,7 @@ def choose_tracks(ds: xr.Dataset, query: Query) -> xr.Dataset:
         for name in wanted:
             if name not in own:
                 raise UnknownNameError(ANNOTATOR, name, set(own))
-        ds = ds.isel(track=[place for place, name in enumerate(own) if name in wanted])
+        ds = ds.isel(track=[index for index, name in enumerate(own) if name in wanted])
     if query.where is not None:
         ds = ds.isel(track=np.flatnonzero(_holds(ds, query.where)))
     narrowed = {

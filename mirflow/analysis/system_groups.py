@@ -86,7 +86,7 @@ def _grouped(result: xr.Dataset, coordinate: str, reductions: Reductions) -> xr.
             reduced = [np.stack([total(values[rows], axis=0)] * len(names)) for rows in members]
         rest = [dim for dim in one.dims if dim != "system"]
         variables[str(key)] = (("system", RUN, *rest), np.stack(reduced), one.attrs)
-    coords = {name: one.variable for name, one in result.coords.items() if "system" not in one.dims}
+    coords = {name: coord.variable for name, coord in result.coords.items() if "system" not in coord.dims}
     shared = {
         name: ("system", np.array([values[rows[0]] for rows in members]))
         for name, values in coords_of(result, "system").items()

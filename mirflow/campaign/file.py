@@ -460,7 +460,7 @@ class Campaign(Strict):
 
     def embargo(self, splits: Iterable[str], now: dt.datetime) -> dt.datetime | None:
         """Return the time from which systems submitted to some splits may be public; None: immediately."""
-        ends = [self.splits[one].embargo for one in splits if one in self.splits]
+        ends = [self.splits[split].embargo for split in splits if split in self.splits]
         return max((end for end in ends if end is not None and end > now), default=None)
 
 
@@ -563,7 +563,7 @@ def is_campaign(path: str | Path) -> bool:
 def plugin_addresses(path: str | Path, campaign: Campaign) -> list[str]:
     """Return absolute paths of Python files, and names of modules, that declare tasks and readers."""
     folder = Path(absolute(str(path))).parent
-    return [plugin_address(one, folder) for one in campaign.plugins]
+    return [plugin_address(plugin, folder) for plugin in campaign.plugins]
 
 
 def split_root(path: str | Path, campaign: Campaign, split: str) -> Path:
@@ -740,8 +740,8 @@ def _without_recording(
 def _shared_tracks(tracks: Mapping[str, Mapping[str, set[str]]]) -> Iterator[tuple[str, str]]:
     """Yield tracks in several splits: information on one split would reveal something about the other."""
     splits = list(tracks)
-    for place, split in enumerate(splits):
-        for other in splits[:place]:
+    for index, split in enumerate(splits):
+        for other in splits[:index]:
             mine, theirs = (set().union(*tracks[name].values()) for name in (split, other))
             both = sorted(mine & theirs)
             if both:

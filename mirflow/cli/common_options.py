@@ -207,7 +207,7 @@ class ReadingCommand(Command):
             declared = _reading_options()
             found = [_parameter(one, side) for side in ("", *self._sides) for one in declared]
             self._names = tuple(str(one.name) for one in found)
-            names = [one.name for one in self.params]
+            names = [param.name for param in self.params]
             place = names.index("style") if "style" in names else len(names)
             self.params[place:place] = found
         return super().get_params(ctx)
@@ -219,7 +219,7 @@ class ReadingCommand(Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command with the given options as one mapping."""
         given = {name: ctx.params.pop(name) for name in self._names}
-        flags = {one.name for one in self.params if one.default is False}
+        flags = {param.name for param in self.params if param.default is False}
         ctx.params["options"] = {
             name: value for name, value in given.items() if value is not None and not (value is False and name in flags)
         }

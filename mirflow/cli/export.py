@@ -81,7 +81,7 @@ def export_command(
     title = title or " + ".join(store.name.removesuffix(".zarr") for store in stores)
     with_intervals = style == "leaderboard" and not no_intervals
     board = leaderboard(evaluations, query, title=title, level=level if with_intervals else None)
-    for name in evaluations.keys() - {one.name for one in board.evaluations}:
+    for name in evaluations.keys() - {evaluation.name for evaluation in board.evaluations}:
         echo(f"{name}: skipped, as no metric has one number per track", err=True)
     text = _text(board, style, dataset or title)
     if str(output) == "-":

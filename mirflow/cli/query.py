@@ -34,10 +34,10 @@ class _OptionalLevels(Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert the defaults of such options if no number follows."""
         defaults = {
-            flag: str(one.flag_value)
-            for one in self.params
-            if isinstance(one, click.Option) and not one.is_flag and isinstance(one.flag_value, float)
-            for flag in one.opts
+            flag: str(param.flag_value)
+            for param in self.params
+            if isinstance(param, click.Option) and not param.is_flag and isinstance(param.flag_value, float)
+            for flag in param.opts
         }
         end = args.index("--") if "--" in args else len(args)
         given = [

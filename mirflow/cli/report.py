@@ -153,7 +153,7 @@ def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) ->
     """Refuse options that the figure does not have."""
     known = {*inspect.signature(draw).parameters, *_COMMON}
     context = click.get_current_context()
-    flags = {one.name: one.opts[0] for one in context.command.params}
+    flags = {param.name: param.opts[0] for param in context.command.params}
     for name in given:
         if name not in known:
             allowed = ", ".join(flag for other, flag in flags.items() if other in known - set(_COMMON))

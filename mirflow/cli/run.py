@@ -152,17 +152,17 @@ def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str
 
 def _print_broken(evaluations: Sequence[EvaluationReport]) -> None:
     """Count the failures of each user-defined metric, with an example."""
-    for one in evaluations:
-        cells = counted(sum(one.status.values()), "cell")
-        for metric, (count, reason) in one.broken.items():
-            echo(f"  {one.plan.name}: metric {metric!r} failed in {count} of {cells}, as in {reason}", err=True)
+    for evaluation in evaluations:
+        cells = counted(sum(evaluation.status.values()), "cell")
+        for metric, (count, reason) in evaluation.broken.items():
+            echo(f"  {evaluation.plan.name}: metric {metric!r} failed in {count} of {cells}, as in {reason}", err=True)
 
 
 def _idle_line(report: RunReport, path: Path, store: str) -> str:
     """Describe a store that is up to date."""
     cells = sum(sum(one.status.values()) for one in report.evaluations)
     lacking = {
-        "without a score": sum(one.failed for one in report.evaluations),
+        "without a score": sum(evaluation.failed for evaluation in report.evaluations),
         "with an empty side": sum(one.empty for one in report.evaluations),
         "with some scores only": sum(one.partly for one in report.evaluations),
     }

@@ -79,12 +79,12 @@ def sonify_command(
     sides = split_sides(options)
     signals = [
         sonify(
-            read(path, task=task, annotator=annotator, **sides[min(place, 1)]),
+            read(path, task=task, annotator=annotator, **sides[min(index, 1)]),
             fs,
             task,
-            click_frequency=1000.0 * (_FIFTH if place % 2 else 1.0),
+            click_frequency=1000.0 * (_FIFTH if index % 2 else 1.0),
         )
-        for place, path in enumerate(annotations)
+        for index, path in enumerate(annotations)
     ]
     ears = signals if stereo else [_add(signals)]
     if audio is not None:

@@ -476,7 +476,7 @@ def _score_block(work: BlockWork) -> Cells:
     kind = kind_of(work.task)
     with one_thread() if kind.name == "audio" else nullcontext():
         convention = get_task(work.task).convention(work.convention, work.classes)
-        references = BlockSide(one.source for track in work.tracks for one in track.references)
+        references = BlockSide(reference.source for track in work.tracks for reference in track.references)
         estimates = BlockSide(estimate for track in work.tracks for estimate in track.estimates)
         cleaned = references.clean(kind, convention), estimates.clean(kind, convention)
         pairs = pair_up(work, references, estimates)
@@ -505,7 +505,7 @@ def _to_cells(
     undefined = np.isnan(scores.score) & scored[pairs.cell][:, np.newaxis]
     undefined[list(scores.partly)] = False
     scalars = [measure for measure in work.measures if not measure.metric.dims]
-    column = {measure: place for place, measure in enumerate(scalars)}
+    column = {measure: index for index, measure in enumerate(scalars)}
     for pair, place in scores.broken:
         if work.measures[place] in column:
             undefined[pair, column[work.measures[place]]] = False
@@ -515,7 +515,9 @@ def _to_cells(
     score[~scored] = np.nan
     failures = [(int(pairs.cell[pair]), place) for pair, place in scores.broken]
     if failures:
-        extras |= mark_failed_metrics((one for one in failures if scored[one[0]]), tuple(map(str, work.measures)))
+        extras |= mark_failed_metrics(
+            (failure for failure in failures if scored[failure[0]]), tuple(map(str, work.measures))
+        )
     for name, sparse in extras.items():
         kept = scored[sparse.index[:, 0]]
         extras[name] = replace(sparse, index=sparse.index[kept], value=sparse.value[kept])

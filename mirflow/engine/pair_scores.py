@@ -104,7 +104,7 @@ class _Table:
 
     def __post_init__(self) -> None:
         self.scalars = [measure for measure in self.measures if not measure.metric.dims]
-        self.place = {measure: place for place, measure in enumerate(self.measures)}
+        self.place = {measure: index for index, measure in enumerate(self.measures)}
         self.column = {measure: place for place, measure in enumerate(self.scalars)}
         self.score: Float = np.full((self.pairs, len(self.scalars)), np.nan)
         self.weight: Float = np.zeros((self.pairs, len(self.scalars)))

@@ -207,7 +207,7 @@ def find_removal(befores: Iterable[GroupContent], plans: Sequence[EvaluationPlan
             continue
         plan = planned[before.name]
         sides = ("system", before.systems, set(plan.systems)), ("track", before.tracks, set(plan.tracks))
-        gone = {noun: [one for one in names if one not in kept] for noun, names, kept in sides}
+        gone = {noun: [name for name in names if name not in kept] for noun, names, kept in sides}
         left = (before.shape[0] - len(gone["system"])) * (before.shape[1] - len(gone["track"]))
         if size > left:
             cells += size - left
@@ -537,7 +537,7 @@ def _report(job: Job, content: GroupContent) -> EvaluationReport:
 
 def _broken(plan: EvaluationPlan, cells: Cells) -> dict[str, tuple[int, str]]:
     """The metrics that failed on cells with other scores; a function of several values counts once per cell."""
-    names = {str(one): one.metric.name.removesuffix(f".{one.metric.value}") for one in plan.measures}
+    names = {str(measure): measure.metric.name.removesuffix(f".{measure.metric.value}") for measure in plan.measures}
     failed = {cell: {names[identity] for identity in own} for cell, own in cells.failed_metrics.items()}
     found: dict[str, tuple[int, str]] = {}
     for name in sorted(set().union(*failed.values())):

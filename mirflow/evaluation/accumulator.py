@@ -153,7 +153,7 @@ class _State(msgspec.Struct, forbid_unknown_fields=True):
             raise ValueError("a weight is not a number")
         if not self.extras.keys() <= dims.keys():
             raise ValueError(f"unknown metric {min(self.extras.keys() - dims.keys())!r}")
-        extras = {name: one.sparse(name, dims[name], count) for name, one in self.extras.items()}
+        extras = {name: extra.sparse(name, dims[name], count) for name, extra in self.extras.items()}
         return Cells(**columns, extras=extras)
 
 
@@ -350,7 +350,7 @@ class Accumulator:
             self._note_labels(self._parts[-1])
         if self._repeated:
             repeated, self._repeated = self._repeated, []
-            places = {pair: place for place, pair in enumerate(dict.fromkeys(pair for _, pair in repeated))}
+            places = {pair: index for index, pair in enumerate(dict.fromkeys(pair for _, pair in repeated))}
             rows = np.array([places[pair] for _, pair in repeated], dtype=np.int64)
             cells = concatenate_cells([self._known[pair] for pair in places]).take(rows)
             self._parts.append(replace(cells, track=tuple(name for name, _ in repeated)))
@@ -358,9 +358,9 @@ class Accumulator:
     def _note_labels(self, cells: Cells) -> None:
         """Cache the results of pairs of labels, unless a message names their track."""
         labels, self._labels = self._labels, {}
-        for place, name in enumerate(cells.track if labels else ()):
-            if name in labels and not cells.message[place] and len(self._known) < _MOST_KNOWN:
-                self._known[labels[name]] = cells.take(np.array([place], dtype=np.int64))
+        for index, name in enumerate(cells.track if labels else ()):
+            if name in labels and not cells.message[index] and len(self._known) < _MOST_KNOWN:
+                self._known[labels[name]] = cells.take(np.array([index], dtype=np.int64))
 
     def _cells(self) -> Cells:
         """The results of all pairs, in order of arrival."""
@@ -462,7 +462,7 @@ class Accumulator:
             if one.name not in ("measures", "system", "extras")
         }
         extras = {
-            name: {one.name: _listed(getattr(sparse, one.name)) for one in fields(Sparse)}
+            name: {field.name: _listed(getattr(sparse, field.name)) for field in fields(Sparse)}
             for name, sparse in cells.extras.items()
         }
         return {"layout": LAYOUT, "rules": self._settings(), "named": self._named, "cells": columns, "extras": extras}
@@ -553,7 +553,7 @@ class Accumulator:
         if not twice:
             return cells
         own = self._cells()
-        places = {name: place for place, name in enumerate(own.track)}
+        places = {name: index for index, name in enumerate(own.track)}
         for place in twice:
             name = cells.track[place]
             here, there = (_results(one, at) for one, at in ((own, places[name]), (cells, place)))
@@ -597,7 +597,7 @@ def _of_names(names: Sequence[str], side: str, given: Any) -> dict[str, Any]:
     if len(given) != len(names):
         raise AnnotationError(f"{counted(len(names), 'track')} and {counted(len(given), side)}: the numbers must agree")
     if len(set(names)) < len(names):
-        raise AnnotationError(f"track {next(one for one in names if names.count(one) > 1)!r} is named twice")
+        raise AnnotationError(f"track {next(name for name in names if names.count(name) > 1)!r} is named twice")
     return dict(zip(names, given, strict=True))
 
 
@@ -634,7 +634,7 @@ def _listed(values: Any) -> Any:
     if isinstance(values, np.ndarray):
         return values.tolist()
     if isinstance(values, tuple):
-        return [list(one) if isinstance(one, tuple) else one for one in values]
+        return [list(value) if isinstance(value, tuple) else value for value in values]
     return dict(values) if isinstance(values, Mapping) else values
 
 

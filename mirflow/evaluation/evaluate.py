@@ -116,8 +116,10 @@ class EvaluationRules:
         """Apply the convention's options of reading to the objects in memory of a track."""
         if not self.convention.reading:
             return work
-        references = tuple(replace(one, source=self.with_options(one.source)) for one in work.references)
-        estimates = tuple(None if one is None else self.with_options(one) for one in work.estimates)
+        references = tuple(
+            replace(reference, source=self.with_options(reference.source)) for reference in work.references
+        )
+        estimates = tuple(None if estimate is None else self.with_options(estimate) for estimate in work.estimates)
         return replace(work, references=references, estimates=estimates)
 
     def with_options(self, source: Source) -> Source:
@@ -297,7 +299,9 @@ def _refuse_parameters(options: Mapping[str, Any], convention: Convention) -> No
         if name in OPTIONS:
             continue
         for metric in convention.metrics:
-            own = next((one for one in metric.parameters if name in (one.name, one.mir_eval)), None)
+            own = next(
+                (parameter for parameter in metric.parameters if name in (parameter.name, parameter.mir_eval)), None
+            )
             if own is not None:
                 try:
                     asked = str(metric.measure(**{own.name: value}))
@@ -353,11 +357,13 @@ def _with_matched_names(
     kind = kind_of(rules.task).name
     if kind not in NAMED or rules.classes is not None or not works:
         return works, []
-    references = ReferenceNames(kind, {work.track: [one.source for one in work.references] for work in works})
+    references = ReferenceNames(
+        kind, {work.track: [reference.source for reference in work.references] for work in works}
+    )
     cautions: list[Caution] = []
     renamed = list(works)
-    for place, system in enumerate(works[0].systems):
-        own = {work.track: source for work in works if (source := work.estimates[place]) is not None}
+    for index, system in enumerate(works[0].systems):
+        own = {work.track: source for work in works if (source := work.estimates[index]) is not None}
         matched, warning = references.match(own, system)
         if single:
             pairs = [source.names[0] for source in matched.values() if isinstance(source, RenamedSource)]
@@ -366,7 +372,7 @@ def _with_matched_names(
                 for listed, true in pairs
             )
         else:
-            renamed = [_with_estimate(work, place, matched.get(work.track)) for work in renamed]
+            renamed = [_with_estimate(work, index, matched.get(work.track)) for work in renamed]
         if warning:
             warn_caller(warning)
             cautions.append(Caution(warning, system))
@@ -485,8 +491,8 @@ def _read_by_options(
     """Apply options of reading to the files and jams objects of a track."""
     if not names:
         return work
-    references = [one.source for one in work.references]
-    estimates = [one for one in work.estimates if one is not None]
+    references = [reference.source for reference in work.references]
+    estimates = [estimate for estimate in work.estimates if estimate is not None]
     read = [any(map(_is_read, side)) for side in (references, estimates)]
     _demand_read(names, read if references and estimates else (any(read), any(read)))
     own, other = sides
@@ -591,8 +597,8 @@ def describe_gaps(cells: Cells, noun: str) -> str:
 def describe_doubts(cells: Cells) -> dict[str, str]:
     """Describe doubtful scores, and metrics that had nothing to measure in any cell, by the kind of doubt."""
     odd = [
-        place
-        for place, (status, message) in enumerate(zip(cells.status.tolist(), cells.message, strict=True))
+        index
+        for index, (status, message) in enumerate(zip(cells.status.tolist(), cells.message, strict=True))
         if status == Status.ok and split_message(message)[1]
     ]
     if odd:

@@ -182,7 +182,7 @@ def systems_of(value: Any, task: str, tracks: Iterable[str]) -> dict[str, Source
 def _refuse_columns(systems: Mapping[str, Sources], kind: Kind, tracks: set[str]) -> None:
     """Refuse a misspelt column, by which the estimates of tracks look like those of systems."""
     for name, sources in systems.items():
-        unknown = [one for one in sources if one not in tracks]
+        unknown = [source for source in sources if source not in tracks]
         if name in tracks and unknown and len(unknown) == len(sources):
             known = (*kind.required, *kind.arguments)
             misspelt = next((one for one in unknown if one not in kind.given_as), unknown[0])

@@ -224,7 +224,7 @@ def discover(
         references, left_out = _tracks_of_mirdata(found, each)
     known = list(dict.fromkeys(values["track"] for _, values in references if "track" in values))
     estimates = _find_side(found, "estimates", by_system, known)
-    estimates = [one for one in estimates if one[1].get("track") not in left_out]
+    estimates = [estimate for estimate in estimates if estimate[1].get("track") not in left_out]
     if by_system:
         estimates = [
             (source, {"system" if name == "annotator" else name: value for name, value in values.items()})
@@ -242,7 +242,7 @@ def discover(
     if not troubles and resolved.reference.kind in NAMED and resolved.classes is None:
         _match_names(found)
     found.tracks = sorted({*found.references, *(track for _, track in found.estimates)})
-    if evaluation.reference.combine is None and any(len(one) > 1 for one in found.references.values()):
+    if evaluation.reference.combine is None and any(len(reference) > 1 for reference in found.references.values()):
         found.trouble(("reference", "combine"), "tracks have several references: choose from mean, max, each")
     return found
 
@@ -267,7 +267,7 @@ def find_references(
     if folders is not None:
         paths = {path for source, _ in references for path in source.paths}
         folders |= {os.path.dirname(os.path.realpath(path)) for path in paths}  # noqa: PTH120
-    places = ({name: one for name, one in values.items() if name != "annotator"} for _, values in references)
+    places = ({name: value for name, value in values.items() if name != "annotator"} for _, values in references)
     distinct = [dict(one) for one in dict.fromkeys(tuple(place.items()) for place in places)]
     column = language_column(resolved.estimates)
     for place in distinct if column else ():
@@ -682,7 +682,7 @@ def _places(found: Discovery, system: str) -> Iterator[Path]:
 def _steps_to_system(found: Discovery) -> tuple[list[str], int | None]:
     """Split the estimates' pattern into steps, and find the first with the placeholder of the system."""
     steps = found.evaluation.estimates.path.split("/")
-    return steps, next((place for place, step in enumerate(steps) if f"{{{SYSTEM}" in step), None)
+    return steps, next((index for index, step in enumerate(steps) if f"{{{SYSTEM}" in step), None)
 
 
 def _demand_common_tracks(found: Discovery) -> None:

@@ -110,7 +110,7 @@ def _shown_path(path: str, key: str) -> str:
     if key == "root":
         return "."
     parts = re.split(r"[/\\]", path)
-    first = next((place for place, part in enumerate(parts) if "{" in part), len(parts) - 1)
+    first = next((index for index, part in enumerate(parts) if "{" in part), len(parts) - 1)
     return "/".join(parts[first:])
 
 

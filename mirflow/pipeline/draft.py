@@ -192,7 +192,9 @@ def _unrecognised(root: Path, files: Sequence[_FoundFile], side: str, names: str
 def _list_files(root: Path) -> Iterator[_FoundFile]:
     """List the annotation files below a folder, sorted, without hidden ones and those of stores."""
     for place, folders, names in os.walk(root):
-        folders[:] = sorted(one for one in folders if not one.startswith((".", "_")) and not one.endswith(".zarr"))
+        folders[:] = sorted(
+            folder for folder in folders if not folder.startswith((".", "_")) and not folder.endswith(".zarr")
+        )
         inner = Path(place).relative_to(root).parts
         for name in sorted(names):
             stem, suffix = Path(name).stem, Path(name).suffix
@@ -215,7 +217,7 @@ def _is_word(name: str, words: Collection[str]) -> bool:
 
 def _place(file: _FoundFile, words: Collection[str]) -> int:
     """Return the position of the outermost folder that names a side; 0 if none does."""
-    return next((place for place, part in enumerate(file.parts[:-1]) if _is_word(part, words)), 0)
+    return next((index for index, part in enumerate(file.parts[:-1]) if _is_word(part, words)), 0)
 
 
 def _series(
@@ -229,7 +231,9 @@ def _series(
     made = []
     for (fixed, *_), own in _shapes(files, words, beside).items():
         parent = fixed if beside else fixed[:-1]
-        made += [replace(one, parent=parent, listed=bool(beside)) for one in _patterns(own, len(fixed), words, side)]
+        made += [
+            replace(pattern, parent=parent, listed=bool(beside)) for pattern in _patterns(own, len(fixed), words, side)
+        ]
     for one in made:
         one.tasks = _tasks_of(one, root)
     return _merge([one for one in made if one.tasks])
@@ -245,7 +249,7 @@ def _nested(
     left, right = (_shapes(side, sides[name]) for side, name in ((references, "reference"), (estimates, "estimates")))
     for (fixed, depth, _), own in left.items():
         levels = range(len(fixed), depth - 1)
-        varying = [place for place in levels if len({file.parts[place] for file in own}) > 1]
+        varying = [level for level in levels if len({file.parts[level] for file in own}) > 1]
         if not fixed or not varying or any(all(_hint(file.parts[place]) for file in own) for place in varying):
             continue
         folders = {tuple(file.parts[place] for place in varying) for file in own}
@@ -312,10 +316,10 @@ def _nested_pair(
     in_folder = len(stems[0]) == 1 and len(varying) > 0 and (len(stems[1]) == 1 or not above)
     track = varying[-1] if in_folder else -1
     parts = [place for place in varying if place != track]
-    names = {place: f"{{part{number or ''}}}" for number, place in enumerate(parts)} | {track: "{track}"}
+    names = {part: f"{{part{number or ''}}}" for number, part in enumerate(parts)} | {track: "{track}"}
     systems = [place for place in above if len({file.parts[place] for file in estimates}) > 1] or [*above][:1]
     runs = systems[1:] and all(_RUN.fullmatch(file.parts[systems[1]]) for file in estimates)
-    upper = {place: "{system}" if place == systems[0] else "{run}" if runs else "{version}" for place in systems}
+    upper = {system: "{system}" if system == systems[0] else "{run}" if runs else "{version}" for system in systems}
     if in_folder and len(stems[1]) > 1:
         upper[-1] = "{system}"
 
@@ -335,7 +339,7 @@ def _nested_pair(
 def _patterns(files: Sequence[_FoundFile], fixed: int, words: Collection[str], side: str) -> Iterator[_Series]:
     """Find the patterns of files of equal depth whose first folders are the same."""
     levels = [{file.parts[place] for file in files} for place in range(fixed, len(files[0].parts) - 1)]
-    varying = [fixed + place for place, names in enumerate(levels) if len(names) > 1]
+    varying = [fixed + index for index, names in enumerate(levels) if len(names) > 1]
     kinds = [place for place in varying if all(_hint(file.parts[place]) for file in files)]
     marked = fixed == 0 and all(_split_mark(file.parts[-1], words) for file in files)
     if kinds and (marked or len(varying) > (side == "estimates")):  # a folder for each task
@@ -431,7 +435,7 @@ def _marked(files: Sequence[_FoundFile], varying: Sequence[int], words: Collecti
     groups: dict[tuple[tuple[str, ...], str, str], list[_FoundFile]] = {}
     for file in files:
         before, behind = _split_mark(file.parts[-1], words) or ("", "")
-        folders = tuple("{track}" if place in varying else part for place, part in enumerate(file.parts[:-1]))
+        folders = tuple("{track}" if index in varying else part for index, part in enumerate(file.parts[:-1]))
         groups.setdefault((folders, before, behind), []).append(file)
     for (folders, before, behind), own in groups.items():
         inner = {file: file.parts[-1].removeprefix(before).removesuffix(behind) for file in own}
@@ -471,7 +475,7 @@ def _guess(path: Path, suffix: str) -> tuple[str, ...]:
         return (_BY_SUFFIX[suffix],)
     try:
         if suffix == ".jams":
-            held = dict.fromkeys(one.namespace for one in open_jams(str(path), MAX_BYTES, str(path)).choices)
+            held = dict.fromkeys(choice.namespace for choice in open_jams(str(path), MAX_BYTES, str(path)).choices)
             return tuple(dict.fromkeys(NAMESPACES[name].tasks[0] for name in held if _is_task(name)))
         rows = number_lines(decode(read_bytes(path, MAX_BYTES), path), "#")[:200]
     except AnnotationError:
@@ -506,16 +510,16 @@ def _merge(series: Sequence[_Series]) -> list[_Series]:
 
 def _pairs(references: Sequence[_Series], estimates: Sequence[_Series]) -> Iterator[tuple[_Series, _Series, str]]:
     """Pair each series of estimates with the series of references that has most of its tracks for a common task."""
-    for one in estimates:
+    for estimate in estimates:
         best: tuple[int, int, _Series, _Series, str] | None = None
         fitting: dict[str, int] = {}
         for other in references:
-            task = next((task for task in one.tasks if task in other.tasks), "")
-            if not task or not _are_beside(other.parent, one.parent):
+            task = next((task for task in estimate.tasks if task in other.tasks), "")
+            if not task or not _are_beside(other.parent, estimate.parent):
                 continue
-            left, right = _aligned(other, one)
+            left, right = _aligned(other, estimate)
             met = len(left.tracks.keys() & right.tracks.keys())
-            rank = (met, -one.tasks.index(task) - other.tasks.index(task))
+            rank = (met, -estimate.tasks.index(task) - other.tasks.index(task))
             if met:
                 fitting[left.path] = met
             if met and (best is None or rank > best[:2]):
@@ -669,8 +673,8 @@ def _metadata(root: Path, tracks: Iterable[str]) -> str:
             rows = [split_line(line, ",") for line in lines]
         except AnnotationError:
             continue
-        for place, name in enumerate(rows[0] if rows and len(rows[0]) > 1 else ()):
-            values = {row[place] for row in rows[1:] if place < len(row)}
+        for index, name in enumerate(rows[0] if rows and len(rows[0]) > 1 else ()):
+            values = {row[index] for row in rows[1:] if index < len(row)}
             if 2 * len(values & wanted) > len(wanted):
                 text = _scalar(path.relative_to(root).as_posix())
                 return text if name == "track" else f"{{path: {text}, key: {_scalar(name)}}}"

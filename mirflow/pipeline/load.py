@@ -115,9 +115,9 @@ def read_tracks(path: str | Path, tracks: Sequence[str], key: str = "track") -> 
         example = next(iter(table), "")
         raise MetadataError(f"{str(path)!r} has none of the tracks: it has {example!r}, the files {tracks[0]!r}")
     columns: dict[str, tuple[Entry, ...]] = {}
-    for place, title in enumerate(header):
-        if place != named and title:
-            texts = [table[track][place] if place < len(table.get(track, ())) else "" for track in tracks]
+    for index, title in enumerate(header):
+        if index != named and title:
+            texts = [table[track][index] if index < len(table.get(track, ())) else "" for track in tracks]
             columns[column_name(title)] = typed(with_points(texts) if separator == ";" else texts)
     return columns
 
@@ -453,9 +453,11 @@ def _set_languages(found: Discovery, troubles: list[Trouble]) -> None:
             spoken = str(named[track])
             if key == "reference":
                 references = found.references.get(track, [])
-                references[:] = [replace(one, source=in_language(one.source, spoken)) for one in references]
+                references[:] = [
+                    replace(reference, source=in_language(reference.source, spoken)) for reference in references
+                ]
             else:
-                own = [place for place in found.estimates if place[1] == track]
+                own = [estimate for estimate in found.estimates if estimate[1] == track]
                 found.estimates |= {place: in_language(found.estimates[place], spoken) for place in own}
 
 
@@ -524,7 +526,7 @@ def _plan(
         track_meta=track_meta,
         system_meta=system_meta,
         stamps=cell_stamps(files["references"], files["estimates"]),
-        signatures={str(one): fingerprint(*shared, *_definition(one)) for one in resolved.measures},
+        signatures={str(measure): fingerprint(*shared, *_definition(measure)) for measure in resolved.measures},
         on_error=evaluation.on_error,
         max_block=block,
         cautions=tuple(found.cautions),

@@ -309,8 +309,8 @@ class References(Estimates):
         if self.path or self.annotation is None:
             needed = "an annotation, as annotation: chords" if self.annotation is None else "no path"
             raise ValueError(f"a data set of mirdata needs {needed}")
-        for name, one in OPTIONS.items():
-            if name not in ("select", "labels") and one.keep(getattr(self, name)) != one.default:
+        for name, option in OPTIONS.items():
+            if name not in ("select", "labels") and option.keep(getattr(self, name)) != option.default:
                 raise ValueError(f"mirdata reads its own files: leave {name} out")
         return self
 

@@ -104,7 +104,9 @@ class EvaluationPlan(EvaluationFiles):
     @property
     def by_annotator(self) -> bool:
         """True if annotators are distinguished, so that none may be scored against itself."""
-        chosen = (getattr(one.source, "annotator", None) for references in self.references for one in references)
+        chosen = (
+            getattr(reference.source, "annotator", None) for references in self.references for reference in references
+        )
         return bool(self.annotators) or any(annotator is not None for annotator in chosen)
 
     @property
@@ -150,12 +152,12 @@ def stamp_of(source: Source) -> int:
 def cell_stamps(references: Sequence[Sequence[Reference]], estimates: Sequence[Sequence[Source | None]]) -> Int:
     """Fingerprints of all cells: int64 (systems, tracks), never 0; `estimates` by system and track."""
     tracks = np.zeros(len(references), dtype=np.uint64)
-    for place, own in enumerate(references):
+    for index, own in enumerate(references):
         several = [stamp_of(one.source) for one in own]
         if len(several) > 1:
             data = ",".join(map(str, several)).encode()
             several = [int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")]
-        tracks[place] = sum(several) % 2**64
+        tracks[index] = sum(several) % 2**64
     stamps = np.zeros((len(estimates), len(references)), dtype=np.int64)
     for row, sources in zip(stamps, estimates, strict=True):
         row[:] = [0 if source is None else stamp_of(source) for source in sources]
@@ -212,7 +214,7 @@ def _worth_retrying(plan: EvaluationPlan, status: Int) -> Bool:
 def describe(plan: EvaluationPlan, stale: Stale) -> str:
     """Describe the cells that a run would compute, in a few lines for one evaluation."""
     systems, tracks = plan.shape
-    without_reference = [name for name, one in zip(plan.tracks, plan.references, strict=True) if not one]
+    without_reference = [name for name, reference in zip(plan.tracks, plan.references, strict=True) if not reference]
     missing = sum(source is None for row in plan.estimates for source in row)
     rules = ", ".join(filter(None, (plan.convention, chosen_grid(plan.task, plan.convention, plan.grid))))
     lines = [

@@ -205,17 +205,17 @@ def read_published(path: str | Path, *, root: str | Path | None = None, table: s
     if table is not None:
         mapping, folder = _with_table(mapping, table, path), str(Path(absolute(str(table))).parent)
     names = [group.name for group in mapping.groups]
-    for place, name in enumerate(names):
-        if name in names[:place]:
+    for index, name in enumerate(names):
+        if name in names[:index]:
             message = f"another group has the name {name!r}; give this one its own"
-            problems.append(document.problem(("groups", place, "name"), message))
+            problems.append(document.problem(("groups", index, "name"), message))
     resolved = [_measures(group, document, ("groups", place), problems) for place, group in enumerate(mapping.groups)]
     found = [[Pattern(one.path).find(folder) for one in group.tables] for group in mapping.groups]
-    for place, files in enumerate(found):
-        for number, one in enumerate(mapping.groups[place].tables):
+    for index, files in enumerate(found):
+        for number, one in enumerate(mapping.groups[index].tables):
             if not files[number]:
                 message = f"no file {one.path!r}; {Pattern(one.path).hint(folder)}"
-                problems.append(document.problem(("groups", place, "tables", number, "path"), message))
+                problems.append(document.problem(("groups", index, "tables", number, "path"), message))
     if problems:
         raise PipelineError(problems, path)
     if table is not None:
@@ -318,7 +318,8 @@ def _scores(
     described = {name: values.tolist() for name, values in describe(every).items() if name != "metric"}
     # Over the seconds of whole references, which a table of scores does not hold.
     described["aggregates"] = [
-        " ".join(one for one in text.split() if not AGGREGATES[one].needs_duration) for text in described["aggregates"]
+        " ".join(part for part in text.split() if not AGGREGATES[part].needs_duration)
+        for text in described["aggregates"]
     ]
     systems = tuple(sorted({system for system, _ in gathered.cells}))
     tracks = tuple(sorted({track for _, track in gathered.cells}))

@@ -78,7 +78,7 @@ class WrittenBar:
     def places(self) -> list[tuple[Fraction, str]]:
         """Its chords with their offsets from the start of the bar, in whole notes."""
         step = self.metre.length / max(len(self.chords), 1)
-        found = [(step * place, chord) for place, chord in enumerate(self.chords) if chord != _SAME]
+        found = [(step * index, chord) for index, chord in enumerate(self.chords) if chord != _SAME]
         return [*found, (self.metre.length, X_CHORD)] if self.pauses else found
 
 
@@ -196,7 +196,7 @@ class _Lines:
 
     def _bars(self, text: str, tail: str, line: int) -> list[WrittenBar]:
         repeat = _REPEAT.match(tail)
-        bars = [self._bar(one.split(), line) for one in text.split("|")]
+        bars = [self._bar(part.split(), line) for part in text.split("|")]
         if bars[0].chords[0] == _SAME:
             raise self._error("the phrase begins with a period, without a chord before it", line)
         times = int(repeat[1]) if repeat is not None else 1

@@ -232,10 +232,10 @@ def number_lines(text: str, comment: str) -> list[tuple[int, str]]:
 
 def first_row(lines: Sequence[str], comment: str) -> int:
     """The index of the first line that is neither blank nor a comment."""
-    for place, line in enumerate(lines):
+    for index, line in enumerate(lines):
         row = line.strip()
         if row and not (comment and row.startswith(comment)):
-            return place
+            return index
     return len(lines)
 
 
@@ -413,12 +413,12 @@ def _text(fields: Sequence[str], place: int) -> str:
 
 
 def _is_text(kind: Kind, column: str) -> bool:
-    return any(one.name == column and one.dtype == "str" for one in kind.variables)
+    return any(variable.name == column and variable.dtype == "str" for variable in kind.variables)
 
 
 @cache
 def _units(kind: str) -> dict[str, str | None]:
-    return {one.name: one.units for one in KINDS[kind].variables} | {"duration": "s"}
+    return {variable.name: variable.units for variable in KINDS[kind].variables} | {"duration": "s"}
 
 
 def _in_units(columns: dict[str, Column], kind: Kind, options: DelimitedOptions, rows: int) -> dict[str, Column]:
@@ -492,7 +492,7 @@ def _usual_places(kind: Kind, first: Sequence[str], name: str, line: int, *, key
         raise InvalidAnnotationError(f"{message}: {' '.join(first)!r}", path=name, line=line)
     usual = kind.narrow_order if width <= len(kind.narrow_order) else kind.usual_order
     places = {"track": 0} if keyed else {}
-    places |= {column: place for place, column in enumerate(usual, keyed)}
+    places |= {column: index for index, column in enumerate(usual, keyed)}
     if not kind.listed and not kind.narrow_order:
         return places
     optional = {variable.name for variable in kind.variables if variable.optional}

@@ -98,7 +98,7 @@ def _number_staves(text: str, with_chords: bool, name: str | Path) -> tuple[str,
     if start is None:
         return text, 0
     kinds = lines[start].split("\t")
-    every = "/".join(str(place + 1) for place, kind in enumerate(kinds) if kind == "**kern")
+    every = "/".join(str(index + 1) for index, kind in enumerate(kinds) if kind == "**kern")
     numbers = (f"*staff{place + 1}" if kind == "**kern" else f"*staff{every}" for place, kind in enumerate(kinds))
     head = "\t".join(kinds if with_chords else (kind.replace("**harm", "**text") for kind in kinds))
     count = _count_harmonies(lines[start + 1 :], kinds, start + 2, name) if with_chords else 0
@@ -226,7 +226,7 @@ def _of_symbol(symbol: Any) -> str:
 
 def _change(degrees: list[str], how: str, number: int, alter: int) -> None:
     """Add, alter or subtract a degree; as in MusicXML, added degrees are relative to a dominant chord."""
-    held = next((one for one in degrees if one.lstrip("#b") == str(number)), None)
+    held = next((degree for degree in degrees if degree.lstrip("#b") == str(number)), None)
     if how == "add":
         if number == 7 and alter < 0:  # programs use it for b7 and for bb7
             raise ValueError("the harmony adds a seventh altered by -1, which is ambiguous (b7 or bb7)")
@@ -249,7 +249,7 @@ def _of_numeral(numeral: Any) -> str:
     root = _spelled(numeral.root())
     degrees = dict.fromkeys(degree_of_note(root, _spelled(pitch)) for pitch in numeral.pitches)
     degrees.pop("1", None)
-    seventh = any(one.lstrip("#b") == "7" for one in degrees)  # with it a second is a ninth, and so on
+    seventh = any(degree.lstrip("#b") == "7" for degree in degrees)  # with it a second is a ninth, and so on
     found = [
         _altered(int(one[-1]) + 7, one.count("#") - one.count("b")) if seventh and one[-1] in "246" else one
         for one in degrees

@@ -102,7 +102,9 @@ def describe_absent(choices: Sequence[AnnotationChoice], what: str) -> str:
 
 
 def _read_for(what: str) -> Iterable[str]:
-    names = [one.name for one in NAMESPACES.values() if what in (*one.tasks, *one.kinds)] or [what]
+    names = [namespace.name for namespace in NAMESPACES.values() if what in (*namespace.tasks, *namespace.kinds)] or [
+        what
+    ]
     return [*names[:_SHOWN], "..."] if len(names) > _SHOWN else names
 
 
@@ -124,7 +126,7 @@ class JamsFile:
     def fitting(self, reading: Reading) -> list[int]:
         """Positions of the annotations that match the reading."""
         wanted = wanted_namespaces(reading.kind, reading.task, reading.namespace)
-        return [place for place, choice in enumerate(self.choices) if choice.namespace in wanted]
+        return [index for index, choice in enumerate(self.choices) if choice.namespace in wanted]
 
     def annotation(self, place: int, reading: Reading) -> Annotation:
         """One annotation, by its position in the file."""
@@ -486,8 +488,8 @@ def decode_jams(data: bytes, name: str) -> JamsFile:
     choices = name_annotators([one.namespace for one in headers], [one.annotation_metadata for one in headers])
     attrs = {"source": name, **_file_attrs(file.file_metadata)}
     observations = [
-        partial(_decode_observations, header, name, f"annotations[{place}].data")
-        for place, header in enumerate(headers)
+        partial(_decode_observations, header, name, f"annotations[{index}].data")
+        for index, header in enumerate(headers)
     ]
     return JamsFile(name, digest_of(data), choices, observations, attrs)
 
@@ -563,7 +565,9 @@ def open_objects(thing: Any) -> JamsFile:
     """The annotations of a ``jams.JAMS`` object, or of a ``jams.Annotation``."""
     held = [thing] if hasattr(thing, "namespace") else list(thing.annotations)
     annotators = [one.annotation_metadata.annotator for one in held]
-    metadata = [{"annotator": {key: one[key] for key in ("id", "name") if key in one}} for one in annotators]
+    metadata = [
+        {"annotator": {key: annotator[key] for key in ("id", "name") if key in annotator}} for annotator in annotators
+    ]
     choices = name_annotators([one.namespace for one in held], metadata)
     about = getattr(thing, "file_metadata", None)
     attrs = {} if about is None else _file_attrs(vars(about))
@@ -632,7 +636,7 @@ def to_jams(
 
 
 def _duration(annotations: Sequence[Annotation]) -> float:
-    given = [float(one.attrs["duration"]) for one in annotations if "duration" in one.attrs]
+    given = [float(annotation.attrs["duration"]) for annotation in annotations if "duration" in annotation.attrs]
     ends = [one.columns[name] for one in annotations for name in ("time", "end", "onset") if name in one.columns]
     return given[0] if given else max((float(end.max()) for end in ends if len(end)), default=0.0)
 
@@ -761,14 +765,14 @@ def _problems(document: Any) -> Iterator[Problem]:
     frame = [{**one, "data": []} if isinstance(one, Mapping) and "data" in one else one for one in held]
     document = {**document, "annotations": frame} if held else document
     yield from _breaches(document, jams.schema.JAMS_SCHEMA, "")
-    for place, one in enumerate(held):
+    for index, one in enumerate(held):
         if not isinstance(one, Mapping) or "data" not in one or not isinstance(one.get("namespace"), str):
             continue
-        where = f"annotations[{place}].data"
+        where = f"annotations[{index}].data"
         try:
             schema = jams.schema.namespace_array(one["namespace"])
         except jams.NamespaceError:
-            yield Problem(f"annotations[{place}].namespace", f"unknown to JAMS: {one['namespace']!r}")
+            yield Problem(f"annotations[{index}].namespace", f"unknown to JAMS: {one['namespace']!r}")
         else:
             yield from _breaches(_rows(one["data"]), schema, where)
 

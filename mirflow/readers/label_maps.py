@@ -72,7 +72,7 @@ class LabelMap:
             return annotation
         known = self._known(annotation.labels)
         labels = [self._other(one) if (found := known[one]) is None else found for one in annotation.labels]
-        lost = [one for one in annotation.labels if known[one] is None]
+        lost = [label for label in annotation.labels if known[label] is None]
         attrs = dict(annotation.attrs)
         if self.default is not None and len(lost) > 1 and 2 * len(lost) > sum(map(bool, labels)):
             shown = ", ".join(map(repr, sorted(set(lost))[:3]))
@@ -85,7 +85,7 @@ class LabelMap:
     def _known(self, labels: Iterable[str]) -> dict[str, str | None]:
         """Replacements of labels; None for labels missing from the map."""
         results = [*dict(self.equal).values(), *dict(self.contain).values(), *([self.default] if self.default else [])]
-        equal = {one.lower(): one for one in results} | dict(self.equal) | {"": ""}
+        equal = {result.lower(): result for result in results} | dict(self.equal) | {"": ""}
         return {label: self._find(label.lower(), equal) for label in dict.fromkeys(labels)}
 
     def _find(self, lowered: str, equal: Mapping[str, str]) -> str | None:

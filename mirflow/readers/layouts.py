@@ -164,8 +164,8 @@ file looks like transcription (start, end, pitch, velocity): use task transcript
     """
     first, *others = (re.sub(r"[\W_]*\d*$", "", heading(field)) or heading(field) for field in header)
     pitches = {one for column in ("frequency", "pitch") for one in HEADINGS[column]} | {"f", "midi", "note"}
-    pitches |= {f"{one}s" for one in pitches} | {"frequencies", "pitches"}
-    odd = [field for field, one in zip(header[1:], others, strict=True) if one not in pitches]
+    pitches |= {f"{pitch}s" for pitch in pitches} | {"frequencies", "pitches"}
+    odd = [field for field, other in zip(header[1:], others, strict=True) if other not in pitches]
     if first not in HEADINGS["time"]:
         odd = [header[0], *odd]
     if odd:
@@ -201,16 +201,16 @@ def _unknown(kind: Kind, header: Sequence[str], places: Mapping[str, int], task:
     own = {one for column in read for one in usual[column]}
     lacking = [column for column in kind.columns if column not in (*read, *_BY_NAME_ALONE)]
     named = {column: header[where] for column, where in places.items()}
-    for place, one in enumerate(map(heading, header)):
-        if place in places.values() or one in own or one in _NEVER_READ or _is_beside(one):
+    for index, one in enumerate(map(heading, header)):
+        if index in places.values() or one in own or one in _NEVER_READ or _is_beside(one):
             continue
         if one in _KNOWN:
             hint = look(_guess(header), kind)
-            message = f"the header has a column {header[place]!r}, which {task or kind.name} does not have{hint}"
+            message = f"the header has a column {header[index]!r}, which {task or kind.name} does not have{hint}"
             return f"{message}; or declare {_declared(named)}"
         if lacking:
-            message = f"unknown column {header[place]!r} in the header, which may be the {' or '.join(lacking)}"
-            return f"{message}: declare {_declared({**named, lacking[0]: header[place]})}, else {_declared(named)}"
+            message = f"unknown column {header[index]!r} in the header, which may be the {' or '.join(lacking)}"
+            return f"{message}: declare {_declared({**named, lacking[0]: header[index]})}, else {_declared(named)}"
     return ""
 
 

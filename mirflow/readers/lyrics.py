@@ -71,7 +71,7 @@ def parse_timed(data: bytes, reading: Reading, format: str, name: str | Path) ->
     text = _annotation(pieces, lines, Reading("text"), name)
     if reading.kind == "intervals":
         return intervals_of_text(text) if len(text) else replace(text, kind="intervals", columns=_NO_TIMES)
-    kept = [place for place, (label, *_) in enumerate(pieces) if label]
+    kept = [index for index, (label, *_) in enumerate(pieces) if label]
     times = np.array([pieces[place][1] for place in kept], dtype=np.float64)
     labels, numbers = [pieces[place][0] for place in kept], [lines[place] for place in kept]
     return Annotation("events", {"time": times}, labels, lines=numbers, attrs=text.attrs)
@@ -162,8 +162,8 @@ def _parse_lrc(text: str, reading: Reading, name: str | Path) -> Times:
     pieces: list[Piece] = []
     lines: list[int] = []
     by_word = any(_WORD_STAMP.search(rest) for _, _, rest in found)
-    for place, ((start, number, rest), end) in enumerate(zip(found, ends, strict=True)):
-        parts = _words(rest, start, end, place + 1) if by_word else [(rest, start, end, None)]
+    for index, ((start, number, rest), end) in enumerate(zip(found, ends, strict=True)):
+        parts = _words(rest, start, end, index + 1) if by_word else [(rest, start, end, None)]
         pieces += [(text, first - shift, last - shift, line) for text, first, last, line in parts]
         lines += [number] * len(parts)
     return pieces, lines
@@ -209,9 +209,9 @@ def _parse_srt(text: str, reading: Reading, name: str | Path) -> Times:
     if text.strip() and not arrows:
         raise InvalidAnnotationError("holds no subtitles (a number, 00:00:01,000 --> 00:00:02,000, text)", path=name)
     rows: list[tuple[Piece, int]] = []
-    for one, number in zip(subtitles, arrows, strict=True):
-        shown = enumerate(map(str.strip, one.plaintext.split("\n")), number + 1)
-        rows += [((line, one.start / 1000, one.end / 1000, None), place) for place, line in shown if line]
+    for subtitle, number in zip(subtitles, arrows, strict=True):
+        shown = enumerate(map(str.strip, subtitle.plaintext.split("\n")), number + 1)
+        rows += [((line, subtitle.start / 1000, subtitle.end / 1000, None), place) for place, line in shown if line]
     rows.sort(key=lambda row: row[0][1])
     return [piece for piece, _ in rows], [place for _, place in rows]
 

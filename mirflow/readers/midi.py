@@ -343,4 +343,4 @@ def _keys_of(annotation: Annotation) -> tuple[Float, Int, list[tuple[int, int]]]
         raise AnnotationError(f"cannot write {len(used)} programs: a MIDI file has {len(free)} channels for them")
     channel = np.full(len(pitch), _DRUM_CHANNEL, dtype=np.int64)
     channel[~drum] = np.array(free)[np.searchsorted(used, program[~drum])]
-    return pitch, channel, [(free[place], int(number)) for place, number in enumerate(used.tolist())]
+    return pitch, channel, [(free[index], int(number)) for index, number in enumerate(used.tolist())]

@@ -63,7 +63,7 @@ def is_mirdata(thing: object) -> bool:
 def task_of_value(value: object) -> str | None:
     """Default task of an annotation of mirdata, by one or several annotators; None without a default."""
     if type(value).__name__ == "MultiAnnotator":
-        held = [one for one in value.annotations if one is not None]  # type: ignore[attr-defined]
+        held = [annotation for annotation in value.annotations if annotation is not None]  # type: ignore[attr-defined]
         return task_of_value(held[0]) if held else None
     return next((_TASKS[one.__name__] for one in type(value).__mro__ if one.__name__ in _TASKS), None)
 
@@ -103,7 +103,11 @@ def convert(value: Any, reading: Reading, annotator: str | int | None = None) ->
 
 def _choose_annotator(value: Any, annotator: str | int | None) -> Any:
     """The annotation of one of the annotators of a track."""
-    held = {str(name): one for name, one in zip(value.annotators, value.annotations, strict=True) if one is not None}
+    held = {
+        str(name): annotation
+        for name, annotation in zip(value.annotators, value.annotations, strict=True)
+        if annotation is not None
+    }
     if isinstance(annotator, int) and 0 <= annotator < len(held):
         return list(held.values())[annotator]
     if annotator is None and len(held) == 1:
@@ -117,7 +121,7 @@ def _choose_annotator(value: Any, annotator: str | int | None) -> Any:
 def _from_plain(value: Any, kind: str) -> Annotation:
     texts = [value] if isinstance(value, str) else value
     if kind in ("key", "labels") and isinstance(texts, list | tuple) and all(isinstance(one, str) for one in texts):
-        return Annotation(kind, {}, [" ".join(one.split()) for one in texts], lines=())
+        return Annotation(kind, {}, [" ".join(text.split()) for text in texts], lines=())
     if kind == "tempo" and isinstance(value, int | float) and not isinstance(value, bool):
         return Annotation(kind, {"tempo": np.array([value], dtype=np.float64)}, lines=())
     raise InvalidAnnotationError(f"{type(value).__name__} {value!r:.60} holds no {kind}")
@@ -170,7 +174,7 @@ def _lyrics(value: Any) -> Annotation:
 def _beats(value: Any) -> Annotation:
     """Beats; only whole positions in the bar become labels."""
     positions = value.positions if value.position_unit == "bar_index" else None
-    labels = None if positions is None else [f"{float(one):g}" for one in positions]
+    labels = None if positions is None else [f"{float(position):g}" for position in positions]
     return Annotation("events", {"time": _seconds(value.times, value.time_unit)}, labels, lines=())
 
 

@@ -264,9 +264,9 @@ def _from_pretty_midi(thing: Any, reading: Reading) -> Annotation:
     }
     channel = np.array([place for _, place in played], dtype=np.int64)
     presses = [
-        (float(change.time), place, int(change.value))
-        for place, one in enumerate(thing.instruments)
-        for change in one.control_changes
+        (float(change.time), index, int(change.value))
+        for index, instrument in enumerate(thing.instruments)
+        for change in instrument.control_changes
         if change.number == SUSTAIN
     ]
     if reading.pedal == "extend":
@@ -332,7 +332,7 @@ def _known_columns(kind: Kind, columns: Mapping[str, Column]) -> dict[str, Colum
         raise InvalidAnnotationError(
             f"the table has a column {TRACK!r}: select one track, or pass many tracks to mirflow.score"
         )
-    whole = {one.name for one in kind.variables}
+    whole = {variable.name for variable in kind.variables}
     missing = [name for name in kind.required if name not in known]
     if missing and not any(name in known for name in kind.arguments if name not in whole):
         listed = f"; rename one of {', '.join(others)}" if others else ""
@@ -355,7 +355,7 @@ def _holds_lists(columns: Mapping[str, Column]) -> bool:
     if not several or not all(column.dtype == object for column in several):
         return False
     rows = columns.get("intervals", columns.get("notes"))
-    if rows is not None and not any(is_several(unnested(one)[0]) for one in rows if is_several(one) and len(one)):
+    if rows is not None and not any(is_several(unnested(row)[0]) for row in rows if is_several(row) and len(row)):
         return False
     return all(map(is_nested, several))
 
@@ -386,18 +386,18 @@ class LongTable:
         places = np.split(order, ends) if codes else []
         rows = {(key if len(key) == 2 else ("", *key)): rows for key, rows in zip(codes, places, strict=True)}
         systems = dict.fromkeys(system for system, _ in rows) if SYSTEM in columns else ()
-        own = _known_columns(kind, {name: one for name, one in columns.items() if name not in (TRACK, SYSTEM)})
+        own = _known_columns(kind, {name: column for name, column in columns.items() if name not in (TRACK, SYSTEM)})
         nested = _holds_lists(own)
         twice = next((key[1] for key, places in rows.items() if len(places) > 1), None) if nested else None
         if twice is not None:
             raise InvalidAnnotationError(
                 f"track {twice!r} has several rows of lists: use one row per track, or one row per item"
             )
-        return cls(kind, own, {(key[0], key[1]): one for key, one in rows.items()}, tuple(systems), nested)
+        return cls(kind, own, {(key[0], key[1]): row for key, row in rows.items()}, tuple(systems), nested)
 
     def tracks(self, system: str = "") -> Iterator[tuple[str, dict[str, Column]]]:
         """Columns of each track of a system, without optional columns that are empty there."""
-        optional = [one.name for one in self.kind.variables if one.optional]
+        optional = [variable.name for variable in self.kind.variables if variable.optional]
         for (name, track), rows in self.rows.items():
             if name == system and self.nested:
                 cells = {column: unnested(values[rows[0]]) for column, values in self.columns.items()}

@@ -119,8 +119,8 @@ class Readings:
     def sources(self) -> list[tuple[KeptSource, dict[str, str]]]:
         """The sources, with the values of their placeholders and columns."""
         return [
-            (KeptSource(self.path, place, row.label, row.annotator, row.track, (row.size, row.modified)), row.values)
-            for place, row in enumerate(self.rows)
+            (KeptSource(self.path, index, row.label, row.annotator, row.track, (row.size, row.modified)), row.values)
+            for index, row in enumerate(self.rows)
         ]
 
     def read(self, number: int) -> tuple[Annotation, str]:

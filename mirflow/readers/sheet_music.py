@@ -55,7 +55,7 @@ class _Rows:
     def annotation(self, reading: Reading, name: str | Path) -> Annotation:
         table = np.array(self.numbers, dtype=np.float64).reshape(-1, 5)
         names = ("time", "notated_start", "notated_end", "pitch", "voice")
-        columns = {name: table[:, place].copy() for place, name in enumerate(names)}
+        columns = {name: table[:, index].copy() for index, name in enumerate(names)}
         return Annotation(reading.kind, columns, self.labels, lines=(), attrs={"source": str(name)})
 
 
@@ -191,7 +191,7 @@ def _main_score(archive: zipfile.ZipFile) -> str | None:
             found = _ROOT_FILE.search(file.read(_LONGEST_CONTAINER).decode("utf-8", "replace"))
         if found is not None and unescape(found[1]) in names:
             return unescape(found[1])
-    scores = [one for one in names if not one.startswith(("META-INF", "__MACOSX")) and one.lower().endswith("xml")]
+    scores = [name for name in names if not name.startswith(("META-INF", "__MACOSX")) and name.lower().endswith("xml")]
     return scores[0] if len(scores) == 1 else None
 
 
@@ -227,13 +227,13 @@ def _notes(part: Any) -> Iterator[tuple[float, float, int, str]]:
     from music21 import harmony, stream
 
     whole = part.stripTies()
-    for one in whole.recurse().notes:
-        if not isinstance(one, harmony.ChordSymbol) and not one.duration.isGrace:
-            site = one.activeSite
+    for note in whole.recurse().notes:
+        if not isinstance(note, harmony.ChordSymbol) and not note.duration.isGrace:
+            site = note.activeSite
             voice = str(site.id) if isinstance(site, stream.Voice) else "1"
-            start = float(one.getOffsetInHierarchy(whole))
-            for pitch in getattr(one, "pitches", ()):
-                yield start, float(one.quarterLength), pitch.midi, voice
+            start = float(note.getOffsetInHierarchy(whole))
+            for pitch in getattr(note, "pitches", ()):
+                yield start, float(note.quarterLength), pitch.midi, voice
 
 
 def _meters(part: Any) -> Iterator[tuple[float, str]]:

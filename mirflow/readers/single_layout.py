@@ -140,7 +140,7 @@ def parse_multipitch(data: bytes, reading: Reading, format: str = "txt", name: s
 
 
 def _not_a_number(rows: list[list[str]], start: int, reading: Reading, name: str | Path) -> InvalidAnnotationError:
-    wrong = ((line, place, field) for line, row in enumerate(rows, start + 1) for place, field in enumerate(row))
+    wrong = ((line, index, field) for line, row in enumerate(rows, start + 1) for index, field in enumerate(row))
     line, place, field = next(one for one in wrong if not is_number(one[2]))
     hint = look(guess_task(rows), KINDS[reading.kind])
     message = f"{'frequency' if place else 'time'} is not a number: {field!r}{hint}"
@@ -225,7 +225,7 @@ def parse_sheet_music(data: bytes, reading: Reading, format: str = "txt", name: 
         labels.append(" ".join([what, *words, *(_MODES[fields[part].lower()] for part in ("mode",) if part in fields)]))
         lines.append(number)
     table = np.array(rows, dtype=np.float64).reshape(-1, len(_NOTATION))
-    columns = {column: table[:, place].copy() for place, column in enumerate(_NOTATION)}
+    columns = {column: table[:, index].copy() for index, column in enumerate(_NOTATION)}
     for column in ("time", "notated_start", "notated_end"):
         columns[column] /= 1000
     return Annotation(reading.kind, columns, labels, lines=lines, attrs={"source": str(name)})

@@ -216,7 +216,9 @@ def gather(
         values = [dict(zip(names, match.values, strict=True)) for match in matches]
         files = [matched_file(match, reading, annotator) for match in matches]
         if kind.part and not kind.level:
-            return [(FilesSource(one.name, reading, (), (one,)), own) for one, own in zip(files, values, strict=True)]
+            return [
+                (FilesSource(file.name, reading, (), (file,)), own) for file, own in zip(files, values, strict=True)
+            ]
         return list(zip(files, values, strict=True))
     groups = group_by(matches, names, kind.part)
     found = sorted({part for _, group in groups for part in group})

@@ -83,7 +83,7 @@ def comparison_tables(ds: xr.Dataset, *, percent: bool = False, all_pairs: bool 
 def _listed_pairs(order: Sequence[int], all_pairs: bool) -> list[tuple[int, int]]:
     """The pairs of systems that are listed, each with the better one first: those with the best one, or all."""
     firsts = order if all_pairs else order[:1]
-    return [(first, second) for place, first in enumerate(firsts) for second in order[place + 1 :]]
+    return [(first, second) for index, first in enumerate(firsts) for second in order[index + 1 :]]
 
 
 def _pairs_note(names: Sequence[str], order: Sequence[int], all_pairs: bool) -> tuple[str, ...]:
@@ -225,7 +225,8 @@ def friedman_tables(ds: xr.Dataset, *, all_pairs: bool = False) -> list[Table]:
 def _mean_ranks(ds: xr.Dataset, metric: int, order: Sequence[int]) -> Table:
     names, *values, letters = (ds[name].values for name in ("system", "low", "mean_rank", "high", "letters"))
     rows: list[tuple[Entry, ...]] = [
-        (str(names[at]), *(float(one[at, metric]) for one in values), str(letters[at, metric]) or "-") for at in order
+        (str(names[at]), *(float(value[at, metric]) for value in values), str(letters[at, metric]) or "-")
+        for at in order
     ]
     columns = ("system", "low", "mean_rank", "high", _LETTERS)
     n, unit = int(ds["n"].values[metric]), ds.attrs["unit_of_comparison"]
@@ -372,15 +373,15 @@ def difference_table(ds: xr.Dataset, notes: Sequence[str] = (), *, every: bool =
     same = [agreeing[at] == n[at] and not any(own[at] for own in missing) for at in range(len(names))]
     rows = tuple(
         (
-            f"{name} [{units[place]}]" if units[place] else name,
-            _percent(relative[place]),
-            *("-" if np.isnan(one) else f"{one:.3g}" for one in (mean[place], largest[place])),
-            worst.get(place, "-"),
-            *(n[place], agreeing[place]),
-            *((own[place] for own in missing) if alone else ()),
+            f"{name} [{units[index]}]" if units[index] else name,
+            _percent(relative[index]),
+            *("-" if np.isnan(one) else f"{one:.3g}" for one in (mean[index], largest[index])),
+            worst.get(index, "-"),
+            *(n[index], agreeing[index]),
+            *((own[index] for own in missing) if alone else ()),
         )
-        for place, name in enumerate(names)
-        if every or not same[place]
+        for index, name in enumerate(names)
+        if every or not same[index]
     )
     heads = ("metric", "change [%]", "mean", "largest", "at", "cells", "agree")
     lacking = ("missing in a", "missing in b") if alone else ()

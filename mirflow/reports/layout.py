@@ -241,7 +241,7 @@ def with_deviations(ds: Results, cells: npt.NDArray[Any]) -> tuple[Results, npt.
     if isinstance(ds, ResultInMemory) or not both:
         return ds, cells
     groups = groups_of(ds)
-    means, deviations = ([place for place, group in enumerate(groups) if group[0] == name] for name in ("mean", "std"))
+    means, deviations = ([index for index, group in enumerate(groups) if group[0] == name] for name in ("mean", "std"))
     merged = cells[:, means].copy()
     for place in np.ndindex(merged.shape):
         mean, deviation = merged.item(place), cells[:, deviations].item(place)
@@ -310,10 +310,10 @@ def _lay_out(ds: Results, cells: npt.NDArray[Any], across: str | None) -> Table:
     kept: Bool = np.ones(len(body), dtype=np.bool_)
     if has_dims and any(name in labels for name in down):  # a frame that no track has
         kept = np.asarray(beside["n"].any(axis=1))
-    for place, own in enumerate(product(*(names[name] for name in down))):
-        if kept[place]:
+    for index, own in enumerate(product(*(names[name] for name in down))):
+        if kept[index]:
             named = [label for one in own for label in one]
-            rows.append((*named, *body[place], *(show_span(count[place]) for count in beside.values())))
+            rows.append((*named, *body[index], *(show_span(count[index]) for count in beside.values())))
     heads = {"system": ["system"], "group": groupings}
     left = [head for name in down for head in heads.get(name, [name] if name else [])]
     columns = (*left, *along, *(_COUNT_HEADS[name] for name in beside))

@@ -253,7 +253,7 @@ def to_codabench(board: Leaderboard) -> tuple[str, list[str]]:
     seen: dict[str, str] = {}
     for evaluation in board.evaluations:
         if len(evaluation.systems) != 1:
-            names = ", ".join(one.name for one in evaluation.systems)
+            names = ", ".join(system.name for system in evaluation.systems)
             raise QueryError(f"Codabench scores one submission at a time: choose a system (--system) of {names}")
         for metric, score in evaluation.systems[0].scores.items():
             key = _UNUSUAL.sub("_", f"{evaluation.name}_{metric}").strip("_")
@@ -282,7 +282,7 @@ def to_model_index(board: Leaderboard, dataset: str) -> dict[str, Any]:
         ``{"model-index": [{"name": system, "results": [...]}]}``: a result for each evaluation with its task, data
         set and metrics; values that are not finite are left out.
     """
-    names = dict.fromkeys(system.name for one in board.evaluations for system in one.systems)
+    names = dict.fromkeys(system.name for evaluation in board.evaluations for system in evaluation.systems)
     return {"model-index": [{"name": name, "results": _results_of(board.evaluations, name, dataset)} for name in names]}
 
 

@@ -158,7 +158,7 @@ class Files:
         rows = zip(plan.systems, plan.estimates, strict=True)
         self.estimates = {f"{prefix}{name}": dict(zip(plan.tracks, row, strict=True)) for name, row in rows}
         self._systems = [f"{prefix}{name}" for name in names_of(ds, "system")]
-        self._scored = {track: place for place, track in enumerate(names_of(ds, "track"))}
+        self._scored = {track: index for index, track in enumerate(names_of(ds, "track"))}
         self._digests = cell_texts(ds, "digest")
 
     def changed(self, track: str, shelf: Shelf) -> list[str]:
@@ -274,9 +274,9 @@ def page_title(boards: Mapping[str, xr.Dataset]) -> str:
     """Name a page by what was evaluated, and how much of it."""
     named = dict.fromkeys(str(one.attrs.get("task", "")) for one in boards.values())
     tasks = [get_task(name).title for name in named if has_task(name)]
-    what = ", ".join([*tasks[:1], *(one[0].lower() + one[1:] for one in tasks[1:])])
+    what = ", ".join([*tasks[:1], *(task[0].lower() + task[1:] for task in tasks[1:])])
     what = f"{len(tasks)} tasks" if len(tasks) > _NAMED else what or "Evaluation"
-    sizes = (len({name for one in boards.values() for name in names_of(one, dim)}) for dim in ("system", "track"))
+    sizes = (len({name for board in boards.values() for name in names_of(board, dim)}) for dim in ("system", "track"))
     counts = (f"{size} {dim}{'s' * (size != 1)}" for dim, size in zip(("system", "track"), sizes, strict=True))
     return f"{what}: {', '.join(counts)}"
 
@@ -286,7 +286,7 @@ def store_names(store: ScoresLike) -> str:
     paths = _paths(store)
     if paths is None:
         return str(getattr(store, "name", None) or IN_MEMORY)
-    folders = [Path(one).absolute().name.removesuffix(".zarr") for one in paths.values()]
+    folders = [Path(path).absolute().name.removesuffix(".zarr") for path in paths.values()]
     name = " + ".join(paths if isinstance(store, Mapping) else folders)
     # The name of a folder may hold bytes that cannot be decoded.
     return name.encode("utf-8", "replace").decode("utf-8")

@@ -25,7 +25,7 @@ def column_of(ds: Results, name: str) -> list[str]:
         return [str(ds["value"].attrs.get("units", "") if name == "unit" else ds.attrs.get(name, ""))]
     if name == "title" and name not in ds.coords:
         return [""] * len(ds["metric"].values)
-    return [str(one) for one in ds[name].values.tolist()]
+    return [str(value) for value in ds[name].values.tolist()]
 
 
 def shown_metrics(ds: Results) -> list[str]:
@@ -33,7 +33,9 @@ def shown_metrics(ds: Results) -> list[str]:
     metrics = column_of(ds, "metric")
     if not any("@" in name for name in metrics):
         return metrics
-    return with_defaults(metrics, {str(k): one.values.tolist() for k, one in ds.coords.items() if one.dims == _METRIC})
+    return with_defaults(
+        metrics, {str(k): coord.values.tolist() for k, coord in ds.coords.items() if coord.dims == _METRIC}
+    )
 
 
 _METRIC = ("metric",)
@@ -72,7 +74,7 @@ def labels_of(ds: Results) -> dict[str, list[str]]:
     outer = ("system", *ds["n_tracks"].dims)
     dims = [str(dim) for dim in ds["value"].dims if dim not in outer]
     if dims:
-        return {dim: [str(one) for one in ds[dim].values.tolist()] for dim in dims}
+        return {dim: [str(value) for value in ds[dim].values.tolist()] for dim in dims}
     kind = ds.attrs["aggregate"]
     return {"": [kind if kind in CLASS_AGGREGATES else str(ds.attrs["metric"])]}
 
@@ -146,14 +148,16 @@ def with_defaults(metrics: Sequence[str], coords: Mapping[str, Sequence[Any]]) -
     ['hits@0.03', 'hits@0.05', 'rate']
     """
     found = list(metrics)
-    for place, name in enumerate(metrics):
-        values = {at: one.removeprefix(f"{name}@") for at, one in enumerate(metrics) if one.startswith(f"{name}@")}
+    for index, name in enumerate(metrics):
+        values = {
+            at: metric.removeprefix(f"{name}@") for at, metric in enumerate(metrics) if metric.startswith(f"{name}@")
+        }
         plain = {at: value for at, value in values.items() if "(" not in value}
         for column in coords.values() if plain else ():
             if all(str(column[at]) == value or _number(value) == column[at] for at, value in plain.items()):
-                own = column[place]
+                own = column[index]
                 whole = isinstance(own, float) and own.is_integer() and all("." not in one for one in plain.values())
-                found[place] = f"{name}@{int(own) if whole else own}"
+                found[index] = f"{name}@{int(own) if whole else own}"
                 break
     return found
 

@@ -50,7 +50,7 @@ def store_overview_table(boards: Mapping[str, xr.Dataset]) -> Table:
     dims = ("with dims",) if any(map(tables_of, boards.values())) else ()
     for name, ds in boards.items():
         counts = count_statuses(ds).sum(axis=0)
-        scored = sum(int(counts[place]) for place, status in enumerate(Status) if status.scored)
+        scored = sum(int(counts[index]) for index, status in enumerate(Status) if status.scored)
         rules = (str(ds.attrs.get(key, "")) or None for key in ("task", "convention"))
         sizes = (*(ds.sizes[dim] for dim in ("system", "track", "metric")), *(len(tables_of(ds)) for _ in dims))
         rows.append((name, *rules, *sizes, f"{scored} of {counts.sum()}"))
@@ -83,7 +83,7 @@ def contents_table(name: str, ds: xr.Dataset) -> Table:
 def coverage_table(name: str, ds: xr.Dataset) -> Table:
     """Numbers of cells of each system by status, without statuses that do not occur."""
     counts = count_statuses(ds)
-    occurring = [(place, status.name) for place, status in enumerate(Status) if counts[:, place].any()]
+    occurring = [(index, status.name) for index, status in enumerate(Status) if counts[:, index].any()]
     rows: list[tuple[Entry, ...]] = [
         (name, system, *(int(own[place]) for place, _ in occurring))
         for system, own in zip(names_of(ds, "system"), counts, strict=True)
@@ -113,13 +113,16 @@ def problems_table(group: str, problems: Sequence[CellProblem], *, cut: bool = F
         Whether long values in messages are cut, for people.
     """
     show = shorten_quotes if cut else str
-    rows = tuple((group, one.system, one.track, one.status.name, one.scored, show(one.message)) for one in problems)
+    rows = tuple(
+        (group, problem.system, problem.track, problem.status.name, problem.scored, show(problem.message))
+        for problem in problems
+    )
     return Table(("group", "system", "track", "status", "scored", "message"), rows, folds=("message",))
 
 
 def problem_lines(group: str, problems: Sequence[CellProblem]) -> list[str]:
     """The most frequent kinds of reasons, each with its number of cells and an example; then what has a score."""
-    kinds = group_problems([one for one in problems if one.scored != "yes"])
+    kinds = group_problems([problem for problem in problems if problem.scored != "yes"])
     named = [("without some metrics" if own[0].status.scored else own[0].status.name, own) for own in kinds[:_KINDS]]
     doubtful = [one for one in problems if one.warned and one.scored == "yes"]
     empty = [(state, [one for one in problems if one.status == state]) for state in sorted(EMPTY)]
@@ -178,7 +181,7 @@ def primary_table(
         notes.append(mark_note([one.attrs for one in results]))
     if percent:
         notes.append("ratios in percent")
-    notes += dict.fromkeys(runs_note(one) for one in results if RUN in across_of(one.attrs))
+    notes += dict.fromkeys(runs_note(result) for result in results if RUN in across_of(result.attrs))
     for one in results:
         notes += [f"{one.attrs.get('group', '')}: {note}" for note in caution_notes(one.attrs)]
     for lacking in dict.fromkeys(left_out.values()):
@@ -211,15 +214,15 @@ def extremes_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
     named = [np.atleast_2d(ds[name].values) for name in whose]
     rows: list[tuple[Entry, ...]] = []
     for number in range(len(track)):
-        for place, rank in enumerate(_ranks(value[number])):
-            if not track[number, place]:
+        for index, rank in enumerate(_ranks(value[number])):
+            if not track[number, index]:
                 break
-            head: tuple[Entry, ...] = (rank, str(track[number, place]), *(str(one[number, place]) for one in named))
-            shown = show_value(float(value[number, place]), percent)
+            head: tuple[Entry, ...] = (rank, str(track[number, index]), *(str(one[number, index]) for one in named))
+            shown = show_value(float(value[number, index]), percent)
             if overall:
-                rows.append((*head, shown, *(show_value(float(one), percent) for one in ds["score"].values[:, place])))
+                rows.append((*head, shown, *(show_value(float(one), percent) for one in ds["score"].values[:, index])))
             else:
-                rows.append((systems[number], *head, shown, f"{float(ds['weight'].values[number, place]):g}"))
+                rows.append((systems[number], *head, shown, f"{float(ds['weight'].values[number, index]):g}"))
     title = f"{title_of(ds.attrs)}; {metric}{f' [{unit}]' if unit else ''}"
     columns = (*columns, *(() if overall else ("weight",)))
     titles = dict if overall else partial(titles_of, [metric], [ds.attrs["title"]])

@@ -272,8 +272,8 @@ _GAP = 3
 def _widths(table: Table, width: int | None) -> list[int]:
     """Least width of each column, with the space before the next one."""
     widths = []
-    for place, name in enumerate(table.columns):
-        widest = max(map(text_width, [name, *(clean_text(show_entry(row[place])) for row in table.rows)]))
+    for index, name in enumerate(table.columns):
+        widest = max(map(text_width, [name, *(clean_text(show_entry(row[index])) for row in table.rows)]))
         widths.append((min(24, widest) if name in table.folds and width else widest) + _GAP)
     return widths
 
@@ -559,8 +559,8 @@ def to_arrow(table: Table) -> Any:
         )
         raise QueryError(message) from None
     arrays = {}
-    for place, name in enumerate(table.columns):
-        entries = [bare_entry(row[place]) for row in table.rows]
+    for index, name in enumerate(table.columns):
+        entries = [bare_entry(row[index]) for row in table.rows]
         kinds = {type(entry) for entry in entries if entry is not None}
         if kinds in ({int}, {bool}):
             arrays[name] = arrow.array(entries, arrow.int64() if kinds == {int} else arrow.bool_())
@@ -677,8 +677,8 @@ class Tabulation(Generic[Item]):
     ) -> str:
         """LaTeX for a paper; see :func:`mirflow.reports.tables.to_latex`. Labels after the first have a number."""
         made = []
-        for place, table in enumerate(self.tables()):
-            own = f"{label}-{place + 1}" if label and place else label
+        for index, table in enumerate(self.tables()):
+            own = f"{label}-{index + 1}" if label and index else label
             made.append(to_latex(table, stacked=stacked, caption=caption, label=own, notes=notes, names=names))
         return "\n".join(made)
 

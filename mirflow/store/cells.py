@@ -199,7 +199,7 @@ def cell_places(cells: Cells, systems: Sequence[str], tracks: Sequence[str]) -> 
     [-1, -1, 2, 1]
     """
     system = {name: place for place, name in enumerate(systems)}
-    track = {name: place for place, name in enumerate(tracks)}
+    track = {name: index for index, name in enumerate(tracks)}
     rows = np.fromiter((system.get(name, -1) for name in cells.system), dtype=np.int64, count=len(cells))
     columns = np.fromiter((track.get(name, -1) for name in cells.track), dtype=np.int64, count=len(cells))
     place = np.where((rows < 0) | (columns < 0), -1, rows * len(tracks) + columns)

@@ -29,7 +29,7 @@ those that concern its systems, a line each."""
 
 def kept_cautions(cautions: Iterable[Caution]) -> dict[str, list[dict[str, str]]]:
     """The attribute that keeps cautions; none where there is nothing, as in stores that know of none."""
-    kept = [{"text": one.text, "system": one.system} for one in cautions]
+    kept = [{"text": caution.text, "system": caution.system} for caution in cautions]
     return {WARNINGS: kept} if kept else {}
 
 
@@ -96,7 +96,9 @@ def kept_classes(classes: Classes | None) -> dict[str, dict[str, Any]]:
     >>> kept_classes(Classes(("jazz", "blues"), (("jazz", "blues", 0.5),)))
     {'classes': {'names': ['jazz', 'blues'], 'credits': [['jazz', 'blues', 0.5]]}}
     """
-    names, credits = ([], []) if classes is None else (list(classes.names), [list(one) for one in classes.credits])
+    names, credits = (
+        ([], []) if classes is None else (list(classes.names), [list(credit) for credit in classes.credits])
+    )
     return {CLASSES: {"names": names, "credits": credits}}
 
 
@@ -106,7 +108,7 @@ DECLARED_METRICS = "declared_metrics"
 
 def kept_metrics(measures: Iterable[Measure]) -> dict[str, dict[str, Any]]:
     """The attribute that keeps the records of metrics from outside of mirflow; none where there is none."""
-    kept = {one.metric.name: to_record(one.metric) for one in measures if one.metric.origin}
+    kept = {measure.metric.name: to_record(measure.metric) for measure in measures if measure.metric.origin}
     return {DECLARED_METRICS: kept} if kept else {}
 
 

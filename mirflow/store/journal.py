@@ -169,7 +169,7 @@ def _encode(evaluation: str, signature: str, cells: Cells) -> bytes:
 
 
 def _block(evaluation: str, signature: str, cells: Cells) -> _Block:
-    return _Block(evaluation, signature, *(_packed(one.name, getattr(cells, one.name)) for one in fields(cells)))
+    return _Block(evaluation, signature, *(_packed(field.name, getattr(cells, field.name)) for field in fields(cells)))
 
 
 def _sealed(magic: bytes, kept: _Block | _Content) -> bytes:
@@ -185,7 +185,7 @@ def _packed(name: str, value: Any) -> Any:
         return _Array(dtype, value.shape, plain.tobytes())
     if name == "extras":
         return {
-            key: _Sparse(*(_packed(one.name, getattr(sparse, one.name)) for one in fields(sparse)))
+            key: _Sparse(*(_packed(field.name, getattr(sparse, field.name)) for field in fields(sparse)))
             for key, sparse in value.items()
         }
     if isinstance(value, tuple) and name not in ("dims", "coords"):

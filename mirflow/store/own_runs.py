@@ -68,4 +68,4 @@ def _read(path: Path) -> bytes:
 def _sign(key: bytes, folder: Path, pipeline: str, root: str) -> bytes:
     # Lengths keep two texts from trading their ends.
     texts = [os.fsencode(os.path.realpath(folder)), *(one.encode("utf-8", "surrogatepass") for one in (pipeline, root))]
-    return hmac.digest(key, b"".join(b"%d:%s" % (len(one), one) for one in texts), "sha256")
+    return hmac.digest(key, b"".join(b"%d:%s" % (len(text), text) for text in texts), "sha256")

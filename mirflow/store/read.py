@@ -225,7 +225,7 @@ def dataset_of(content: GroupContent) -> xr.Dataset:
     coords, data = variables(content)
     return xr.Dataset(
         {one.name: variable(one) for one in data if one.name != FINGERPRINTS},
-        {one.name: variable(one) for one in coords},
+        {coord.name: variable(coord) for coord in coords},
         plain_attrs(content.attrs),
     )
 
@@ -271,9 +271,9 @@ def content_of(ds: xr.Dataset, name: str | None = None) -> GroupContent:
         {str(key): _to_sparse(one, cell_at) for key, one in ds.data_vars.items() if _has_extra_dims(one.dims)},
     )
     coords: dict[str, dict[str, list[Entry]]] = {dim: {} for dim in DIMS}
-    for key, one in ds.coords.items():
-        if one.ndim == 1 and one.dims[0] in DIMS and key != one.dims[0]:
-            coords[str(one.dims[0])][str(one.attrs.get("long_name", key))] = one.values.tolist()
+    for key, coord in ds.coords.items():
+        if coord.ndim == 1 and coord.dims[0] in DIMS and key != coord.dims[0]:
+            coords[str(coord.dims[0])][str(coord.attrs.get("long_name", key))] = coord.values.tolist()
     group = name or str(attrs.get("task", ""))
     return GroupContent(group, systems, tracks, cells, coords["metric"], coords["system"], coords["track"], attrs)
 

@@ -166,7 +166,7 @@ class StoreWriter:
 
     def earlier(self) -> list[Path]:
         """The folders of generations before the current one, which their readers may still have open."""
-        found = ((generation_number(one), one) for one in self.folder.iterdir())
+        found = ((generation_number(path), path) for path in self.folder.iterdir())
         return [one for number, one in found if number is not None and number != self.current]
 
     def forget(self) -> None:
@@ -321,7 +321,7 @@ def _write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, An
     from .zarr_io import write_array
 
     coords, data = variables(content)
-    along = " ".join(one.name for one in coords if one.dims != (one.name,))
+    along = " ".join(coord.name for coord in coords if coord.dims != (coord.name,))
     group = root.create_group(content.name, attributes={**content.attrs, **attrs, "coordinates": along})
     place, shape = cell_places(content.cells, content.systems, content.tracks), content.shape
     for one in (*coords, *data):

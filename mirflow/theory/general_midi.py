@@ -163,7 +163,7 @@ class DrumMap:
     @cached_property
     def _of_pitch(self) -> dict[int, int]:
         """Index of the class by pitch; listed pitches take precedence over those of listed names."""
-        listed = [(str(one), place) for place, own in enumerate(self.classes.values()) for one in own]
+        listed = [(str(one), index) for index, own in enumerate(self.classes.values()) for one in own]
         listed.sort(key=lambda one: one[0].isdecimal())
         return {pitch: place for label, place in listed if (pitch := pitch_of(label)) is not None}
 

@@ -145,7 +145,7 @@ def _compare_scores(
         fill_pairs(arrays, metric, pairs, found)
     parts = [Compared(pairs, np.unique(sample.cluster[units])) for pairs, units, _ in patterns]
     if test == "permutation":
-        some = [place for place, (_, units, _) in enumerate(patterns) if len(units)]
+        some = [index for index, (_, units, _) in enumerate(patterns) if len(units)]
         swaps = [swap_scores(patterns[place][2], metric, patterns[place][0]) for place in some]
         swap_pairs(arrays, [metric], [parts[place] for place in some], swaps, correction, how)
     else:
@@ -263,7 +263,7 @@ def _frame_of(part: xr.Dataset, result: xr.Dataset) -> xr.Dataset:
     # Of deviations neither high nor low ones are better.
     deviates = [is_deviation(result.attrs, dict(zip(dims, place, strict=True))) for place in labels]
     orientation = ["none" if one else result.attrs["orientation"] for one in deviates]
-    names = [", ".join([result.attrs["metric"], *place]) for place in labels]
+    names = [", ".join([result.attrs["metric"], *label]) for label in labels]
     along = {"orientation": ("metric", np.array(orientation)), "unit": ("metric", np.array([""] * len(names)))}
     return part.drop_dims(["track", "metric"]).assign_coords({"metric": np.array(names, dtype=str), **along})
 

@@ -49,7 +49,7 @@ def significance_groups(different: Bool, order: Sequence[int] | None = None) -> 
             members = _extend(alike, [first, second])
             open_pairs[np.ix_(members, members)] = False
             sets.append(members)
-    return [[ranked[place] for place in members] for members in sorted(sets)]
+    return [[ranked[member] for member in members] for members in sorted(sets)]
 
 
 def _extend(alike: Bool, seeds: list[int]) -> list[int]:
@@ -80,8 +80,8 @@ def letters(groups: Sequence[Sequence[int]], systems: int) -> list[str]:
     ['a', 'ab', 'b']
     """
     names = ["" for _ in range(systems)]
-    for place, members in enumerate(groups):
-        letter = _LETTERS[place] if place < len(_LETTERS) else f"({place + 1})"
+    for index, members in enumerate(groups):
+        letter = _LETTERS[index] if index < len(_LETTERS) else f"({index + 1})"
         for member in members:
             names[member] += letter
     return names

@@ -106,7 +106,7 @@ def _runs(ds: xr.Dataset, query: Query) -> dict[str, list[str]]:
     systems = select_numbers(ds, replace(query, across=None))
     models, codes = group_systems(systems, MODEL)
     names = names_of(systems, "system")
-    return {model: [names[row] for row in np.flatnonzero(codes == place)] for place, model in enumerate(models)}
+    return {model: [names[row] for row in np.flatnonzero(codes == index)] for index, model in enumerate(models)}
 
 
 def _judge(

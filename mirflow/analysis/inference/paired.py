@@ -170,10 +170,10 @@ def _dominance(score: Float, pairs: Int) -> Float:
     ordered = np.sort(score, axis=1)
     units = score.shape[1]
     found = np.full(len(pairs), np.nan)
-    for place, (left, right) in enumerate(pairs.tolist()):
+    for index, (left, right) in enumerate(pairs.tolist()):
         if units:
             below, upto = (np.searchsorted(ordered[right], ordered[left], side=side) for side in ("left", "right"))
-            found[place] = ((below + upto).sum() / units - units) / units
+            found[index] = ((below + upto).sum() / units - units) / units
     return found
 
 
@@ -361,13 +361,13 @@ def _swap_ordered(sample: Sample, metric: int, pairs: Int) -> Swaps:
     def difference(signs: Float) -> Float:
         stays = signs[:, cluster] > 0
         found = np.empty((len(signs), len(pairs), 1))
-        for place, (left, right) in enumerate(pairs.tolist()):
+        for index, (left, right) in enumerate(pairs.tolist()):
             sides = ((score[left], score[right]), (score[right], score[left]))
             first, second = (
                 aggregate.of_ordered(np.sort(np.where(stays, *side), axis=1), np.full(len(signs), number))
                 for side in sides
             )
-            found[:, place, 0] = differences(first, second)
+            found[:, index, 0] = differences(first, second)
         return found
 
     return Swaps(difference, int(cluster.max()) + 1, near[pairs].sum(axis=1)[:, np.newaxis])
@@ -383,11 +383,11 @@ def swap_rates(rates: Rates, pairs: Int) -> Swaps:
         found = np.empty((len(signs), *near.shape))
         for part in rates.parts(len(signs), len(rates.counts)):
             signed = [signs[part] @ own for own in rates.counts]
-            for place, (left, right) in enumerate(pairs.tolist()):
+            for index, (left, right) in enumerate(pairs.tolist()):
                 both, change = (total[left] + total[right]) / 2, (signed[left] - signed[right]) / 2
                 sides = (without_rounding(both + way * change, scale[left] + scale[right]) for way in (1, -1))
                 first, second = map(rates.ratio, sides)
-                found[part, place] = first - second
+                found[part, index] = first - second
         return found
 
     return Swaps(difference, rates.clusters, near)
@@ -479,11 +479,11 @@ def step_down(
         number += len(every[0])
         for value in range(near.shape[1]):
             largest = np.zeros(len(every[0]))
-            for place, pair in enumerate(order[:, value].tolist()):
+            for index, pair in enumerate(order[:, value].tolist()):
                 if known[pair, value]:
                     # What is undefined is not the largest.
                     np.fmax(largest, np.abs(found[pair][value]) / spread[pair, value], out=largest)
-                    extreme[place, value] += np.count_nonzero(largest >= limits[place, value])
+                    extreme[index, value] += np.count_nonzero(largest >= limits[index, value])
     drawn = 0 if exact else 1
     ordered = (extreme + drawn) / (number + drawn)
     # A pair is told apart only if all that differ more are.
@@ -646,8 +646,8 @@ def swap_pairs(
     for part, one in zip(parts, swaps, strict=True):
         p, spread = count_extremes(one, how, kept if keeps else None)
         spreads.append(spread)
-        for place, metric in enumerate(metrics):
-            fill_pairs(arrays, metric, part.pairs, {"p": p[:, place]})
+        for index, metric in enumerate(metrics):
+            fill_pairs(arrays, metric, part.pairs, {"p": p[:, index]})
     if correction != MAX_T:
         for metric in metrics:
             correct_pairs(arrays, metric, correction)
@@ -656,8 +656,8 @@ def swap_pairs(
         own = [np.searchsorted(every, part.clusters) for part in parts]
         corrected = step_down(list(zip(swaps, own, strict=True)), spreads, len(every), how, kept)
         pairs = np.concatenate([part.pairs for part in parts])
-        for place, metric in enumerate(metrics):
-            write_corrected(arrays, metric, pairs, corrected[:, place])
+        for index, metric in enumerate(metrics):
+            write_corrected(arrays, metric, pairs, corrected[:, index])
 
 
 def least_of(test: str, correction: str, parts: Sequence[Compared], how: Resampling) -> float:

@@ -118,11 +118,11 @@ def mean_of_runs(sample: Sample, metric: int, runs: Mapping[str, Int], how: Resa
     ends = np.cumsum([len(rows) for rows in runs.values()])
     parts = [np.arange(end - len(rows), end) for rows, end in zip(runs.values(), ends.tolist(), strict=True)]
     replicates = np.empty((len(runs), how.replicates))
-    for place, (name, part) in enumerate(zip(runs, parts, strict=True)):
+    for index, (name, part) in enumerate(zip(runs, parts, strict=True)):
         size = len(part)
         rng = np.random.default_rng([how.seed, crc32(name.encode())])
         weights = rng.multinomial(size - 1, np.full(size, 1 / size), how.replicates) / (size - 1)
-        replicates[place] = (drawn[part] * weights.T).sum(axis=0)
+        replicates[index] = (drawn[part] * weights.T).sum(axis=0)
     return RunMeans(
         np.array([value[part].mean() for part in parts]),
         replicates,
@@ -140,7 +140,7 @@ def intervals_of_runs(
     (result,) = evaluate_query(ds, replace(query, across={RUN: names}), group)
     part = select_numbers(ds, plain)
     _, codes = group_systems(part, MODEL)
-    order = {name: place for place, name in enumerate(names_of(result, "system"))}
+    order = {name: index for index, name in enumerate(names_of(result, "system"))}
     models, _ = group_systems(part, MODEL)
     value = result["value"].values
     low, high = np.full_like(value, np.nan), np.full_like(value, np.nan)
@@ -222,7 +222,7 @@ def compare_runs(
 def _runs_of_models(part: xr.Dataset) -> dict[str, Int]:
     """Positions of the runs of each model."""
     models, codes = group_systems(part, MODEL)
-    runs = {name: np.flatnonzero(codes == place) for place, name in enumerate(models)}
+    runs = {name: np.flatnonzero(codes == index) for index, name in enumerate(models)}
     if len(runs) < 2:
         raise QueryError(f"{counted(len(runs), 'model')} to compare; at least two are needed")
     for name, rows in runs.items():

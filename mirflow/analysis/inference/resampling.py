@@ -284,12 +284,12 @@ class Ratios:
         different: dict[bytes, int] = {}
         denominators: list[Float] = []
         denominator = np.empty(len(columns), dtype=np.int64)
-        for place, column in enumerate(columns):
+        for index, column in enumerate(columns):
             top, bottom = (_add_up(each, sample.cluster, count) for each in sample.terms(*column))
             # An infinite score makes the sum NaN, so that the value has neither interval nor test.
-            above[:, place] = top if np.isfinite(top).all() else np.nan
-            denominator[place] = different.setdefault(bottom.tobytes(), len(denominators))
-            if denominator[place] == len(denominators):
+            above[:, index] = top if np.isfinite(top).all() else np.nan
+            denominator[index] = different.setdefault(bottom.tobytes(), len(denominators))
+            if denominator[index] == len(denominators):
                 denominators.append(bottom)
         return cls(above, np.stack(denominators, axis=1) if denominators else np.empty((count, 0)), denominator)
 
@@ -335,7 +335,7 @@ class OrderedScores:
         """The values of replicates."""
         drawn = counts.astype(np.int64)
         found = np.empty((len(self.ordered), counts.shape[0]))
-        for place, (values, order) in enumerate(zip(self.ordered, self.order, strict=True)):
+        for index, (values, order) in enumerate(zip(self.ordered, self.order, strict=True)):
             times = drawn[:, order]
             number = times.sum(axis=1)
             drawn_scores = np.repeat(np.broadcast_to(values, times.shape).ravel(), times.ravel())
@@ -344,7 +344,7 @@ class OrderedScores:
             else:
                 repeated = np.full((len(counts), int(number.max())), np.nan)
                 repeated[np.arange(repeated.shape[1]) < number[:, np.newaxis]] = drawn_scores
-            found[place] = self.aggregate.of_ordered(repeated, number)
+            found[index] = self.aggregate.of_ordered(repeated, number)
         return found
 
     def left_out(self) -> Float:

@@ -140,8 +140,8 @@ def by_unit(part: xr.Dataset, sample: Sample, unit: str = TRACK) -> Sample:
     members = members_of(codes)
     shape = (sample.score.shape[0], len(members), sample.score.shape[2])
     score: Float = np.empty(shape)
-    for place, group in enumerate(members.values()):
-        score[:, place] = sample.take(group).values()
+    for index, group in enumerate(members.values()):
+        score[:, index] = sample.take(group).values()
     kinds = [kind if kind in STATISTICS else "mean" for kind in sample.kinds]
     included = ~np.isnan(score)
     if part.attrs["missing"] == "common":
@@ -202,8 +202,8 @@ def columns_by_pattern(included: Bool) -> Iterable[tuple[Bool, list[int]]]:
     A value is resampled over its own units alone, so that what else is asked does not change its interval.
     """
     found: dict[bytes, list[int]] = {}
-    for place, row in enumerate(np.packbits(included, axis=1)):
-        found.setdefault(row.tobytes(), []).append(place)
+    for index, row in enumerate(np.packbits(included, axis=1)):
+        found.setdefault(row.tobytes(), []).append(index)
     return [(included[places[0]], places) for places in found.values()]
 
 

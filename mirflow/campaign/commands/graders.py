@@ -118,7 +118,7 @@ def _reliability_table(found: xr.Dataset, people: bool, whose: str) -> Table:
     from ...reports.tables import Table
 
     columns = ("measure", "of", *(name for name in ("value", "low", "high", "compared") if name in found))
-    places = [place for place, many in enumerate(found["compared"].values.tolist()) if many]
+    places = [index for index, many in enumerate(found["compared"].values.tolist()) if many]
     rows = [
         (
             *([whose] if whose and not people else []),
@@ -155,8 +155,8 @@ def _table(found: xr.Dataset, title: str, people: bool, notes: tuple[str, ...] =
     columns = (str(dim), *map(str, found.data_vars))
     named = (whose,) if whose and not people else ()
     rows = []
-    for place, name in enumerate(found[dim].values.tolist()):
-        entries = (found[column].values[place].item() for column in columns[1:])
+    for index, name in enumerate(found[dim].values.tolist()):
+        entries = (found[column].values[index].item() for column in columns[1:])
         rows.append((*named, name, *(show_number(entry, people) for entry in entries)))
     if people:
         meanings = (f"{name}: {found[name].attrs['long_name']}" for name in columns[1:] if name not in _PLAIN)

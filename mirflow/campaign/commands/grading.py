@@ -299,7 +299,7 @@ def overview_command(
     log = read_events(events) if events is not None else []
     tables = [_progress_table(progress(rows, pool.pairs, per_pair)), _grader_table(rows, log, pool.seed, people)]
     tables += agreement_tables(collection_of(rows), people, level)
-    if any(one.broad for one in rows):
+    if any(row.broad for row in rows):
         tables.append(_ranking_table(rows, pool, people))
     emit(tables, style, output)
 
@@ -328,7 +328,7 @@ def _grader_table(rows: Sequence[GraderJudgement], log: Sequence[GradingEvent], 
     from ..grading.rater_agreement import grader_work
 
     works = grader_work(rows, log)
-    called = number_graders((one.grader for one in rows), seed)
+    called = number_graders((row.grader for row in rows), seed)
     listened = any(one.heard is not None for one in rows)
     found = []
     for name, shown in {**called, "": "all"}.items():
@@ -336,7 +336,7 @@ def _grader_table(rows: Sequence[GraderJudgement], log: Sequence[GradingEvent], 
         spent = (work.median_seconds, work.total_seconds / 3600) if log else ()
         heard = (work.median_heard,) if listened else ()
         values = (again.same, again.weighted_kappa, again.difference, *spent, *heard)
-        found.append((shown, work.judged, again.repeats, *(show_number(one, people) for one in values)))
+        found.append((shown, work.judged, again.repeats, *(show_number(value, people) for value in values)))
     notes = (
         "same: share of the hidden repeats with the same broad category; weighted_kappa: of both, linear weights",
         "difference: mean absolute difference of the fine judgements of both times",
@@ -374,9 +374,9 @@ def _ranking_table(rows: Sequence[GraderJudgement], pool: Pool, people: bool) ->
             entries += [f"{score} ({rank:g})" if score is not None else None] if people else [score, rank]
         found.append((systems[place], *entries))
     if not people:
-        columns = ("system", *(name for one in schemes for name in (f"score, {one}", f"rank, {one}")))
+        columns = ("system", *(name for scheme in schemes for name in (f"score, {scheme}", f"rank, {scheme}")))
         return Table(columns, tuple(found), "systems")
-    taus = [show_number(one, people) for one in ranking["tau"].values.tolist()]
+    taus = [show_number(value, people) for value in ranking["tau"].values.tolist()]
     found.append(("tau", *taus))
     notes = ("scores with ranks in brackets; tau: Kendall's tau-b with the ranking by all three categories",)
     return Table(("system", *schemes), tuple(found), "systems, by the weight of the middle category", notes)
@@ -452,7 +452,7 @@ def close_command(
     _refuse_existing(output / "judgements.csv", force=force)
     rows = read_judgements(judgements)
     for name in withdrawn:
-        if not any(one.grader == name for one in rows):
+        if not any(row.grader == name for row in rows):
             raise GradingError(f"{judgements}: no judgements of grader {name!r}, given by --withdrawn")
     pool = read_key(key)
     closed = close(rows, pool, withdrawn=withdrawn, known=known, names=names)
@@ -542,7 +542,7 @@ def groups_command(
     options: dict[str, Any] = {"by": by, "test": test, "differs_from": differs_from, "above": above}
     found = group_candidates(judgements, level, **options)
     write_ground_truth(found, output, {"level": level, **options})
-    sizes = Counter((one.query, one.group) for one in found.candidates if one.group)
+    sizes = Counter((candidate.query, candidate.group) for candidate in found.candidates if candidate.group)
     queries = Counter(query for query, _ in sizes)
     rows: list[tuple[str, Entry]] = [
         ("queries", len({one.query for one in found.candidates})),

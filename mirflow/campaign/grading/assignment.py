@@ -123,7 +123,7 @@ class _Pairs:
 
     def __init__(self, pairs: Collection[Pair]) -> None:
         self.pairs = sorted(Pair(*pair) for pair in pairs)
-        self.place = {pair: place for place, pair in enumerate(self.pairs)}
+        self.place = {pair: index for index, pair in enumerate(self.pairs)}
         self.queries = sorted({pair.query for pair in self.pairs})
         number = {query: place for place, query in enumerate(self.queries)}
         self.query: Int = np.array([number[pair.query] for pair in self.pairs], dtype=np.int64)
@@ -240,7 +240,7 @@ def assign(
     if not pairs:
         raise GradingError("no pairs to judge")
     if len(set(graders)) < len(graders):
-        raise GradingError(f"duplicate grader: {next(one for one in graders if graders.count(one) > 1)!r}")
+        raise GradingError(f"duplicate grader: {next(grader for grader in graders if graders.count(grader) > 1)!r}")
     if len(graders) < graders_per_pair:
         raise GradingError(f"each pair needs {counted(graders_per_pair, 'grader')}, but there are only {len(graders)}")
     own = _Pairs(pairs)

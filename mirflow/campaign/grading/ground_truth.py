@@ -51,9 +51,9 @@ class GroundTruth:
     def groups(self, query: str) -> list[list[str]]:
         """Return the groups of a query, most similar first."""
         found: dict[int, list[str]] = defaultdict(list)
-        for one in self.candidates:
-            if one.query == query and one.group:
-                found[one.group].append(one.candidate)
+        for candidate in self.candidates:
+            if candidate.query == query and candidate.group:
+                found[candidate.group].append(candidate.candidate)
         return list(found.values())
 
 
@@ -243,7 +243,14 @@ def _least_p(test: Test, one: int, other: int) -> float:
 def write_ground_truth(found: GroundTruth, path: str | os.PathLike[str], notes: Mapping[str, object]) -> None:
     """Write groups as CSV, which ``average_dynamic_recall`` reads with ``by=fine``."""
     rows = (
-        (one.query, one.candidate, one.grade, one.group or "", f"{one.median:g}", one.graders)
-        for one in found.candidates
+        (
+            candidate.query,
+            candidate.candidate,
+            candidate.grade,
+            candidate.group or "",
+            f"{candidate.median:g}",
+            candidate.graders,
+        )
+        for candidate in found.candidates
     )
     write_table(path, ("query", "candidate", "value", "group", "median", "graders"), rows, notes)

@@ -88,11 +88,11 @@ def latest(judgements: Iterable[GraderJudgement]) -> list[GraderJudgement]:
     ['VS']
     """
     found: dict[tuple[str, str, str, bool], GraderJudgement] = {}
-    for one in judgements:
-        key = (one.grader, one.query, one.candidate, one.repeat)
+    for judgement in judgements:
+        key = (judgement.grader, judgement.query, judgement.candidate, judgement.repeat)
         before = found.get(key)
-        if before is None or before.time is None or one.time is None or before.time <= one.time:
-            found[key] = one
+        if before is None or before.time is None or judgement.time is None or before.time <= judgement.time:
+            found[key] = judgement
     return list(found.values())
 
 
@@ -178,11 +178,23 @@ def to_time(text: str) -> datetime:
 def write_judgements(judgements: Iterable[GraderJudgement], path: str | os.PathLike[str]) -> None:
     """Write raw judgements with all `COLUMNS`."""
     rows = []
-    for one in judgements:
-        flags = int(one.cannot_hear), int(one.known)
-        time = one.time.isoformat() if one.time is not None else ""
-        heard = None if one.heard is None else round(one.heard, 4)
-        rows.append((one.grader, one.query, one.candidate, int(one.repeat), one.broad, one.fine, *flags, time, heard))
+    for judgement in judgements:
+        flags = int(judgement.cannot_hear), int(judgement.known)
+        time = judgement.time.isoformat() if judgement.time is not None else ""
+        heard = None if judgement.heard is None else round(judgement.heard, 4)
+        rows.append(
+            (
+                judgement.grader,
+                judgement.query,
+                judgement.candidate,
+                int(judgement.repeat),
+                judgement.broad,
+                judgement.fine,
+                *flags,
+                time,
+                heard,
+            )
+        )
     write_table(path, COLUMNS, rows)
 
 
@@ -272,17 +284,17 @@ def close(
     pieces = {one.pair: one.piece for one in key.returned}
     counts: Counter[str] = Counter()
     kept: list[GraderJudgement] = []
-    for one in rows:
-        reason = _left_out(one, withdrawn, known)
+    for row in rows:
+        reason = _left_out(row, withdrawn, known)
         counts[reason or "judgements"] += 1
-        if reason != "of graders who withdrew" and one.known:
+        if reason != "of graders who withdrew" and row.known:
             counts["of pieces that the grader knew"] += 1
         if reason:
             continue
-        if one.pair not in pieces:
-            message = f"candidate {one.candidate!r} of query {one.query!r} is not in the key"
-            raise GradingError(f"grader {one.grader!r}: {message}; is it the key of another pool?")
-        kept.append(replace(one, candidate=pieces[one.pair]))
+        if row.pair not in pieces:
+            message = f"candidate {row.candidate!r} of query {row.query!r} is not in the key"
+            raise GradingError(f"grader {row.grader!r}: {message}; is it the key of another pool?")
+        kept.append(replace(row, candidate=pieces[row.pair]))
     if not kept:
         raise GradingError("no judgements are left: none were made, or all were excluded")
     numbered = number_graders((one.grader for one in kept), key.seed)
@@ -374,8 +386,15 @@ def write_closed(
     heard = {one.query: one.judged_as for one in key.returned if one.judged_as}
     columns = (*_CLOSED, JUDGED_AS) if heard else _CLOSED
     rows = [
-        (one.query, one.candidate, one.grader, one.broad, one.fine, *([heard.get(one.query)] if heard else []))
-        for one in closed.judgements
+        (
+            judgement.query,
+            judgement.candidate,
+            judgement.grader,
+            judgement.broad,
+            judgement.fine,
+            *([heard.get(judgement.query)] if heard else []),
+        )
+        for judgement in closed.judgements
     ]
     write_table(place / "judgements.csv", columns, rows)
     for system in key.systems:

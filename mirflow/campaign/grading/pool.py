@@ -300,10 +300,10 @@ def _pieces_of(source: Source) -> tuple[list[str], dict[str, int | None]]:
     annotation = source.read()[0]
     labels = list(annotation.labels or ())
     first: dict[str, int] = {}
-    for place, name in enumerate(labels):
-        if first.setdefault(name, place) != place:
+    for index, name in enumerate(labels):
+        if first.setdefault(name, index) != index:
             message = f"{name!r} occurs twice, first on line {annotation.line(first[name])}"
-            raise InvalidAnnotationError(message, path=source.label, line=annotation.line(place))
+            raise InvalidAnnotationError(message, path=source.label, line=annotation.line(index))
     return labels, {name: annotation.line(place) for name, place in first.items() if name.startswith(FORMULA)}
 
 
@@ -331,9 +331,9 @@ def _sources(path: str, queries: Sequence[str], reading: Reading) -> list[tuple[
     values = [dict(zip(pattern.names, match.values, strict=True)) for match in matches]
     called = call_tracks((one["track"] for one in values), queries)
     return [
-        (_system(pattern, match), called[one["track"]], matched_file(match, reading))
-        for match, one in zip(matches, values, strict=True)
-        if called[one["track"]] in queries
+        (_system(pattern, match), called[value["track"]], matched_file(match, reading))
+        for match, value in zip(matches, values, strict=True)
+        if called[value["track"]] in queries
     ]
 
 

@@ -85,7 +85,7 @@ def read_each(text: str) -> int | dict[str, int]:
     """
     if _COUNT.fullmatch(text.strip()):
         return int(text)
-    pairs = [(value.strip(), number.strip()) for value, _, number in (one.rpartition("=") for one in text.split(","))]
+    pairs = [(value.strip(), number.strip()) for value, _, number in (part.rpartition("=") for part in text.split(","))]
     if not all(value and _COUNT.fullmatch(number) for value, number in pairs):
         raise GradingError(f"{text!r} is neither a number from 1 nor VALUE=NUMBER,...")
     numbers = {value: int(number) for value, number in pairs}

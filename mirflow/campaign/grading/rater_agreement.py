@@ -116,7 +116,7 @@ def reliability(judgements: Judgements, level: float | None = None, *, seed: int
     anonymous = bool((judged.grader == "").any())
     tables = {"broad": _ratings(judged, judged.level), "fine": _ratings(judged, judged.fine)}
     if level is None:  # separate sums per query are only needed for the bootstrap
-        tables = {name: Ratings.of(one.table) for name, one in tables.items()}
+        tables = {name: Ratings.of(table.table) for name, table in tables.items()}
     found: dict[str, list[float]] = defaultdict(list)
     for name, measure in MEASURES.items():
         ratings = tables[measure.of]
@@ -187,7 +187,7 @@ def _annotation(rows: Sequence[GraderJudgement]) -> Annotation:
     columns = {
         "grader": np.array([one.grader for one in rows], dtype=np.str_),
         "broad": np.array([one.broad for one in rows], dtype=np.str_),
-        "value": np.array([np.nan if one.fine is None else one.fine for one in rows]),
+        "value": np.array([np.nan if row.fine is None else row.fine for row in rows]),
     }
     return Annotation("judgements", columns, [one.candidate for one in rows])
 
@@ -315,7 +315,7 @@ def grader_work(
             sum(seconds.get(name, ())),
             median(heard[name]) if name in heard else float("nan"),
         )
-        for name in dict.fromkeys([*graders, *(one.grader for one in rows), ""])
+        for name in dict.fromkeys([*graders, *(row.grader for row in rows), ""])
     }
 
 
@@ -362,7 +362,7 @@ def progress(judgements: Iterable[GraderJudgement], pairs: Iterable[Pair], grade
         judged=sum(min(made[pair], graders_per_pair) for pair in pairs),
         by_count=dict(sorted(counts.items())),
         cannot_hear=sum(one.cannot_hear for one in rows),
-        known=sum(one.known for one in rows),
+        known=sum(row.known for row in rows),
         repeats=sum(one.repeat and one.counts for one in rows),
     )
 
@@ -409,8 +409,8 @@ def without_middle(judgements: Iterable[GraderJudgement], key: Pool) -> xr.Datas
     if not rows:
         raise GradingError("no broad judgements yet")
     levels: dict[Pair, list[str]] = defaultdict(list)
-    for one in rows:
-        levels[one.pair].append(one.broad)
+    for row in rows:
+        levels[row.pair].append(row.broad)
     score = np.array(
         [[_mean_score(levels, key, system, worth) for system in key.systems] for worth in _SCHEMES.values()]
     )

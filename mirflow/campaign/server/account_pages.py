@@ -203,7 +203,7 @@ def accounts(request: Request) -> Response:
     assert campaign is not None
     with database.read() as session:
         listed = list_accounts(session, campaign, service.clock())
-    splits = {name: {"quota": one.quota, "per": one.per} for name, one in campaign.splits.items()}
+    splits = {name: {"quota": split.quota, "per": split.per} for name, split in campaign.splits.items()}
     if wants_json(request):
         return JSONResponse({"splits": splits, "accounts": listed}, headers=PRIVATE)
     return page(request, "accounts.html", here="submissions", accounts=listed, splits=splits)
@@ -222,7 +222,9 @@ def list_accounts(session: Session, campaign: Campaign, now: dt.datetime) -> lis
             "revoked": "" if user.revoked is None else user.revoked.date().isoformat(),
             "mail": bool(user.mail),
             "submissions": sent.get(user.id, 0),
-            "used": {one.split: one.used for one in quotas(session, campaign, user.id, now)} if _submits(user) else {},
+            "used": {quota.split: quota.used for quota in quotas(session, campaign, user.id, now)}
+            if _submits(user)
+            else {},
         }
         for user in session.scalars(select(User).order_by(User.name))
     ]

@@ -102,7 +102,7 @@ def _write(service: Service, database: Path, folder: Path, place: Path, part: Pa
             "SELECT id, name, state, withdrawn IS NOT NULL FROM submission "
             "ORDER BY state IN ('received', 'checking') DESC, number"
         ).fetchall()
-    generations = {str(one.relative_to(folder)): resolve(one).name for one in _stores(folder)}
+    generations = {str(store.relative_to(folder)): resolve(store).name for store in _stores(folder)}
     date = service.clock().isoformat(timespec="seconds")
     manifest = {
         "format": FORMAT,
@@ -172,9 +172,9 @@ def _add_bytes(archive: tarfile.TarFile, name: str, data: bytes, now: dt.datetim
 
 def _stores(folder: Path) -> Iterator[Path]:
     for name in ("stores", "public"):
-        for one in sorted((folder / name).glob("*.zarr")):
-            if one.is_symlink():
-                yield one
+        for path in sorted((folder / name).glob("*.zarr")):
+            if path.is_symlink():
+                yield path
 
 
 def _database_of(service: Service) -> Path:

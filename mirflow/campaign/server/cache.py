@@ -238,7 +238,7 @@ class KeptResponse(Response):
                 known = is_known(value.decode("latin-1"), kept.etag)
         headers, status, body = self.raw_headers, kept.status, kept.body
         if known:
-            headers, status, body = [one for one in headers if one[0] != b"content-type"], 304, b""
+            headers, status, body = [header for header in headers if header[0] != b"content-type"], 304, b""
         elif packed and kept.compressed is not None:
             body = kept.compressed
             headers = [*headers, (b"content-encoding", b"gzip"), (b"content-length", str(len(body)).encode())]
@@ -279,7 +279,7 @@ def _digest(body: bytes) -> str:
 
 def is_known(given: str, etag: str) -> bool:
     """True if a client already has a response by its ``If-None-Match``."""
-    return given.strip() == "*" or any(one.strip().removeprefix("W/") == f'"{etag}"' for one in given.split(","))
+    return given.strip() == "*" or any(part.strip().removeprefix("W/") == f'"{etag}"' for part in given.split(","))
 
 
 def _keep(content: Content, etag: str, *, private: bool, shared: Mapping[str, str]) -> Kept:

@@ -140,7 +140,11 @@ class Punctual(HttpToolsProtocol):
         if len(self.connections) <= MOST_OF_ADDRESS or self.client is None or lies_in(self.client[0], self.unbounded):
             return False
         mine = bucket_of(self.client[0])
-        hosts = [one.client[0] for one in self.connections if isinstance(one, HttpToolsProtocol) and one.client]
+        hosts = [
+            connection.client[0]
+            for connection in self.connections
+            if isinstance(connection, HttpToolsProtocol) and connection.client
+        ]
         return sum(bucket_of(host) == mine for host in hosts) > MOST_OF_ADDRESS
 
     def _await_taking(self) -> None:

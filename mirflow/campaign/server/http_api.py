@@ -494,16 +494,16 @@ def openapi(title: str, root: str = "") -> dict[str, Any]:
     """
     problem = {"description": "A refusal.", "content": {"application/problem+json": {"schema": {"$ref": _PROBLEM}}}}
     paths: dict[str, Any] = {}
-    for one in OPERATIONS:
-        names = [part[1:-1] for part in one.path.split("/") if part.startswith("{")]
+    for operation in OPERATIONS:
+        names = [part[1:-1] for part in operation.path.split("/") if part.startswith("{")]
         inside = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
-        rows = {"type": "array", "items": {"type": "object"}} if one.formats == _TABLES else {"type": "object"}
-        content = {_MEDIA[style]: {"schema": rows if style == "json" else {}} for style in one.formats}
-        paths[BASE + one.path] = {
+        rows = {"type": "array", "items": {"type": "object"}} if operation.formats == _TABLES else {"type": "object"}
+        content = {_MEDIA[style]: {"schema": rows if style == "json" else {}} for style in operation.formats}
+        paths[BASE + operation.path] = {
             "get": {
-                "summary": one.summary,
-                "operationId": one.answer.__name__.strip("_"),
-                "parameters": [*inside, *(parameter.describe() for parameter in one.parameters)],
+                "summary": operation.summary,
+                "operationId": operation.answer.__name__.strip("_"),
+                "parameters": [*inside, *(parameter.describe() for parameter in operation.parameters)],
                 "responses": {"200": {"description": "The answer.", "content": content}, "default": problem},
             }
         }
@@ -531,7 +531,7 @@ _PROBLEM_SCHEMA = {
 
 def routes(service: Service, views: Views) -> list[BaseRoute]:
     """Return the routes of the API."""
-    found: list[BaseRoute] = [_route(service, views, one) for one in OPERATIONS]
+    found: list[BaseRoute] = [_route(service, views, operation) for operation in OPERATIONS]
     return [*found, GuardedRoute(f"{BASE}/{{rest:path}}", _nothing, role=None)]
 
 
@@ -613,7 +613,7 @@ def _encode(found: Any, style: str) -> bytes:
     if isinstance(found, bytes):
         return found
     if isinstance(found, Tabulation):
-        _check_rows(sum(one["value"].size for one in found.items if "value" in getattr(one, "data_vars", ())), style)
+        _check_rows(sum(item["value"].size for item in found.items if "value" in getattr(item, "data_vars", ())), style)
         found = found.rows()
     if style in ("arrow", "parquet"):
         return _encode_arrow(found, style)
@@ -656,7 +656,7 @@ def _choose_format(operation: Operation, request: Request) -> str:
 
 
 def _read_parameters(operation: Operation, request: Request) -> dict[str, Any]:
-    known = {one.name: one for one in operation.parameters}
+    known = {parameter.name: parameter for parameter in operation.parameters}
     given: dict[str, list[str]] = {}
     for name, value in request.query_params.multi_items():
         if name not in known:

@@ -114,7 +114,7 @@ def lies_in(address: str, networks: Iterable[Network]) -> bool:
     True
     """
     found = read_address(address)
-    return found is not None and any(found.version == one.version and found in one for one in networks)
+    return found is not None and any(found.version == network.version and found in network for network in networks)
 
 
 def bucket_of(address: str) -> str:

@@ -166,4 +166,4 @@ def _files(pattern: str, root: Path, name: str) -> dict[str, Path]:
         return {}
     place = known.names.index(name)
     matches = known.find(root)
-    return {one.values[place]: Path(one.path) for one in matches if Path(one.path).suffix.lower() in TYPES}
+    return {match.values[place]: Path(match.path) for match in matches if Path(match.path).suffix.lower() in TYPES}

@@ -363,7 +363,7 @@ class _GuardedAnswer:
             self.status = message["status"]
             headers = list(message.get("headers", ()))
             named = {name.lower() for name, _ in headers}
-            headers += [one for one in _RAW_HEADERS if one[0] not in named]
+            headers += [raw_header for raw_header in _RAW_HEADERS if raw_header[0] not in named]
             if self._state["viewer"] is not None and b"cache-control" not in named:
                 headers.append((b"cache-control", b"private, no-store"))
             message = {**message, "headers": headers}

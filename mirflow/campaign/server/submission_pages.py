@@ -177,7 +177,7 @@ def _form(request: Request, status: int = 200, trouble: str = "", given: Mapping
     service, database, campaign = _of(request)
     viewer: Viewer = request.state.viewer
     with database.read() as session:
-        left = {one.split: one for one in quotas(session, campaign, viewer.user, service.clock())}
+        left = {quota.split: quota for quota in quotas(session, campaign, viewer.user, service.clock())}
     limits, files = campaign.limits, asked_files(service.state_folder, campaign)
     known = {
         "campaign": campaign.campaign,
@@ -185,7 +185,7 @@ def _form(request: Request, status: int = 200, trouble: str = "", given: Mapping
         "visibility": usual_visibility(campaign, viewer.team),
         "limits": {"size": limits.size, "files": limits.files, "seconds": limits.seconds},
         "splits": [_split_terms(campaign, left[name], service.clock()) for name in campaign.splits],
-        "files": [asdict(one) for one in files],
+        "files": [asdict(file) for file in files],
         "longest_name": LONGEST_NAME,
         "longest_description": LONGEST_DESCRIPTION,
         "longest_link": LONGEST_LINK,
@@ -347,7 +347,7 @@ def show(request: Request) -> Response:
         context: dict[str, Any] = {
             "same_as": None if twin is None else twin.id,
             "finals": [one.split for one in results if is_final(campaign.splits.get(one.split), service.clock())],
-            "changes": {one.split: _changes(service, submission, one, viewer) for one in results},
+            "changes": {result.split: _changes(service, submission, result, viewer) for result in results},
         }
     return page(
         request,
@@ -373,7 +373,7 @@ def show_change(views: Views, request: Request) -> Response:
         submission = _find(session, request)
         results = {one.split: one for one in results_of(session, campaign, submission)}
         verdicts = results[split].verdicts if split in results and not results[split].hidden else ()
-        found = [one for one in verdicts if (one.evaluation, one.other.name) == (evaluation, name)]
+        found = [verdict for verdict in verdicts if (verdict.evaluation, verdict.other.name) == (evaluation, name)]
         if not any(one.relation == "own" and may_see(one.other, viewer) for one in found):
             raise HTTPException(404)
         own, metric = submission.name, found[0].metric
@@ -382,7 +382,7 @@ def show_change(views: Views, request: Request) -> Response:
         estimates = report.estimates(evaluation, track, [own, name])
     except (QueryError, StoreError, UnknownNameError):
         raise HTTPException(404) from None
-    known = [one for one in estimates if one is not None]
+    known = [estimate for estimate in estimates if estimate is not None]
     if not known:  # no timelines are available
         address = service.links.url("track", store=split, evaluation=evaluation, track=track)
         return RedirectResponse(address, 303)
@@ -567,8 +567,8 @@ def _describe(
         "same_as": "" if twin is None else twin.name,
         "progress": _status(session, submission),
         "counts": {"error": submission.errors, "warning": submission.warnings, "note": submission.notes},
-        "findings": [_columns(one, _FINDING) for one in findings],
-        "results": [_describe_result(service, campaign, submission, one, viewer) for one in results],
+        "findings": [_columns(finding, _FINDING) for finding in findings],
+        "results": [_describe_result(service, campaign, submission, result, viewer) for result in results],
     }
 
 

@@ -213,12 +213,12 @@ class Views:
             return name, []
         shown = [self._service.shelf] if viewer is None or name not in self._full else [self._full, self._service.shelf]
         found = []
-        for place, stores in enumerate(shown):
+        for index, stores in enumerate(shown):
             try:
                 found.append(stores.current(name).token)
             except StoreError:
                 # A store that was never public has no public copy; the copy is used for news only.
-                if demanded and place == 0:
+                if demanded and index == 0:
                     raise
                 found.append("")
         return name, found
@@ -288,7 +288,7 @@ class Views:
         """Return the scores of a hidden split that may be shown now, as a leaderboard; None if there are none."""
         campaign, now = self._service.campaign, self._service.clock()
         assert campaign is not None
-        known, split = {one.name: one for one in campaign.evaluations}, campaign.splits[name]
+        known, split = {evaluation.name: evaluation for evaluation in campaign.evaluations}, campaign.splits[name]
         with self._session() as session:
             found = board(session, name, viewer)
             ranked = [_ranked(key, rows, known.get(key), viewer, split, now) for key, rows in found.items() if rows]
@@ -333,7 +333,7 @@ def moments_of(campaign: Campaign) -> list[dt.datetime]:
         times += [split.opens, split.closes, split.embargo]
         if split.final is not None:
             times += [split.final.frozen, split.final.published]
-    return [one for one in times if one is not None]
+    return [time for time in times if time is not None]
 
 
 def marks_of(submission: Submission, viewer: Viewer | None) -> dict[str, str]:
@@ -379,7 +379,7 @@ def _ranked(
         if shown.kept_back:
             kept_back.setdefault(system, set()).add(row.metric)
     for system, held in kept_back.items():
-        listed = "" if held == set(metrics) else f" by {', '.join(one for one in metrics if one in held)}"
+        listed = "" if held == set(metrics) else f" by {', '.join(metric for metric in metrics if metric in held)}"
         about[system]["note"] = NO_BETTER + listed
     if final:
         for system in best_of_teams(row for row in rows if row.metric == headline):
@@ -413,7 +413,7 @@ def _ranked_metrics(rows: Sequence[Released], task: str, convention: str) -> dic
     records = {}
     if has_task(task):
         rules = get_task(task).conventions
-        records = {one.name: one for one in rules.get(convention, next(iter(rules.values()))).metrics}
+        records = {metric.name: metric for metric in rules.get(convention, next(iter(rules.values()))).metrics}
     metrics = {}
     for row in sorted(rows, key=lambda one: (not one.headline, one.id)):
         record = records.get(row.metric.partition("@")[0])

@@ -108,15 +108,15 @@ class YearsLine:
     def labelled(self) -> list[Point]:
         """Points to label with year and value: the newest, and others that do not overlap."""
         kept: list[Point] = []
-        for one in reversed(self.points):
-            if not kept or kept[-1].x - one.x >= LABEL_WIDTH:
-                kept.append(one)
+        for point in reversed(self.points):
+            if not kept or kept[-1].x - point.x >= LABEL_WIDTH:
+                kept.append(point)
         return kept[::-1]
 
     @property
     def words(self) -> str:
         """Text alternative of the chart."""
-        return ", ".join(f"{one.entry.year}: {one.entry.shown}" for one in self.points)
+        return ", ".join(f"{point.entry.year}: {point.entry.shown}" for point in self.points)
 
 
 WIDTH, HEIGHT = 320.0, 130.0
@@ -138,7 +138,7 @@ class Archive:
     @cached_property
     def years(self) -> list[int]:
         """All years in ascending order."""
-        return sorted({one.year for one in self.entries} | {*self.counts})
+        return sorted({entry.year for entry in self.entries} | {*self.counts})
 
     def overview(self) -> Table:
         """Table 1: task sets, people, countries and runs by year, and their growth from the first to the last year."""
@@ -163,7 +163,7 @@ class Archive:
         names = sorted({*category.values()} - {""}, key=str.casefold)
         rows: list[tuple[Entry, ...]] = []
         for name in [*names, *([""] if names and "" in category.values() else [])]:
-            own = [one for one in self.entries if category[one.task] == name]
+            own = [entry for entry in self.entries if category[entry.task] == name]
             by_year = (_runs(one for one in own if one.year == year) for year in self.years)
             tasks = sum(other == name for other in category.values())
             rows.append((name or "others", tasks, *by_year, _runs(own), self._share(own)))
@@ -192,7 +192,7 @@ class Archive:
     def best(self) -> Table:
         """Table 3: the best value of each task, or part of one, by its primary metric."""
         rows = tuple(
-            (part, metric, *(None if one is None else one.shown for one in entries))
+            (part, metric, *(None if entry is None else entry.shown for entry in entries))
             for part, metric, entries in self.bests()
         )
         return Table(("task", "metric", *map(str, self.years)), rows, "The best of each year", keys=1)
@@ -228,32 +228,32 @@ class Archive:
     def tabulation(self) -> Tabulation[YearOfTask]:
         """Tables for people; for programs one row per part of a task and year."""
         names = ("year", "task", "part", "name", "category", "metric", "runs", "best", "system", "store", "evaluation")
-        rows = tuple(tuple(getattr(one, name) for name in names) for one in self.entries)
+        rows = tuple(tuple(getattr(entry, name) for name in names) for entry in self.entries)
         tables = [self.overview(), *(one for one in [self.categories()] if one.rows), self.runs(), self.best()]
         return Tabulation(self.entries, lambda width: tables, lambda: [Table(names, rows)])
 
     def _of(self, year: int) -> list[YearOfTask]:
-        return [one for one in self.entries if one.year == year]
+        return [entry for entry in self.entries if entry.year == year]
 
     @staticmethod
     def _parts(entries: Iterable[YearOfTask]) -> int:
-        return len({(one.task, one.part) for one in entries})
+        return len({(entry.task, entry.part) for entry in entries})
 
     def _by_task(self) -> dict[str, list[YearOfTask]]:
         found: dict[str, list[YearOfTask]] = {}
-        for one in sorted(self.entries, key=lambda one: one.task.casefold()):
-            found.setdefault(one.task, []).append(one)
+        for entry in sorted(self.entries, key=lambda one: one.task.casefold()):
+            found.setdefault(entry.task, []).append(entry)
         return found
 
     def _by_metric(self) -> dict[tuple[str, str], list[YearOfTask]]:
         found: dict[tuple[str, str], list[YearOfTask]] = {}
-        for one in sorted(self.entries, key=lambda one: one.part.casefold()):
-            found.setdefault((one.part, one.metric), []).append(one)
+        for entry in sorted(self.entries, key=lambda one: one.part.casefold()):
+            found.setdefault((entry.part, entry.metric), []).append(entry)
         return found
 
 
 def _runs(entries: Iterable[YearOfTask]) -> int:
-    return sum(one.runs or 0 for one in entries)
+    return sum(entry.runs or 0 for entry in entries)
 
 
 def _growth(before: int | None, after: int | None) -> int | None:
@@ -278,10 +278,10 @@ def years_of(name: str, board: Leaderboard) -> list[YearOfTask]:
     found = []
     for evaluation in board.evaluations:
         by_year: dict[int, list[RankedSystem]] = {}
-        for one in evaluation.systems:
-            value = str(one.metadata.get(YEAR, ""))
+        for system in evaluation.systems:
+            value = str(system.metadata.get(YEAR, ""))
             if _YEAR.fullmatch(value):
-                by_year.setdefault(int(float(value)), []).append(one)
+                by_year.setdefault(int(float(value)), []).append(system)
         found += [_entry(year, name, evaluation, systems, {}) for year, systems in sorted(by_year.items())]
     return found
 
@@ -301,7 +301,7 @@ def _entry(
         raise UnknownNameError(f"metric of {store}, {evaluation.name}", name, metrics)
     metric = metrics[name]
     sign = -1.0 if metric.orientation == "lower" else 1.0
-    values = [(one, one.scores[name].value) for one in systems]
+    values = [(system, system.scores[name].value) for system in systems]
     known = [(one, float(value)) for one, value in values if value is not None and metric.orientation != "none"]
     best = max(known, key=lambda pair: sign * pair[1], default=None)
     task = given.get("task") or evaluation.name
@@ -379,7 +379,7 @@ def _of_store(
     if wanted is not None and wanted not in evaluations:
         raise UnknownNameError(f"evaluation of {path}", wanted, evaluations)
     store = names.get(os.path.realpath(path), path.name.removesuffix(".zarr"))
-    chosen = [one for name, one in evaluations.items() if wanted in (None, name)]
+    chosen = [evaluation for name, evaluation in evaluations.items() if wanted in (None, name)]
     if "part" in given and len(chosen) > 1:
         raise QueryError(f"{place}: part {given['part']!r} of {counted(len(chosen), 'evaluation')}; name one")
     return [_entry(year, store, one, one.systems, given) for one in chosen]

@@ -304,9 +304,9 @@ def write_store_pages(folder: Folder, pages: Pages, found: StoreContents) -> Non
         folder.write(folder.file_of("evaluation_json", **parts), to_json(found.board_of(ranked.name)))
         page = page_contents.evaluation(found, ranked.name)
         write("evaluation.html", folder.file_of("evaluation", **parts), page)
-        for one in ranked.systems:
-            own = page_contents.system(found, ranked.name, one.name)
-            write("system.html", folder.file_of("system", **parts, system=one.name), own)
+        for system in ranked.systems:
+            own = page_contents.system(found, ranked.name, system.name)
+            write("system.html", folder.file_of("system", **parts, system=system.name), own)
         if page.has_tracks:
             write("tracks.html", folder.file_of("tracks", **parts), page_contents.tracks(found, ranked.name))
             for track in page_contents.each_track(found, page):
@@ -340,7 +340,7 @@ def write_front(
         if asset_name(name) in text:
             folder.write(f"static/{asset_name(name)}", read_asset(name))
     base = url if not url or url.endswith("/") else f"{url}/"
-    present = {(one.name, evaluation) for one in stores for evaluation in one.ranked}
+    present = {(store.name, evaluation) for store in stores for evaluation in store.ranked}
 
     def address(change: Change) -> str:
         parts = {"store": change.store, "evaluation": change.evaluation}
@@ -355,7 +355,7 @@ def write_front(
 
 def write_archive(folder: Folder, pages: Pages, years: Archive, stores: Sequence[StoreContents]) -> None:
     """Write the page of years, and its rows as JSON."""
-    present = {(one.name, evaluation) for one in stores for evaluation in one.ranked}
+    present = {(store.name, evaluation) for store in stores for evaluation in store.ranked}
     file = folder.file_of("archive")
     text = pages.at(file).render("archive.html", page=years, present=present, here="archive")
     folder.write(file, text)
@@ -367,7 +367,7 @@ def _next_record(
 ) -> tuple[list[Change], SiteRecord]:
     """Return the changes since the previous site, and the record of the new one."""
     authority = authority_of(url)
-    changes = find_changes(_read_boards(folder, record), {one.name: one.board for one in stores}, authority)
+    changes = find_changes(_read_boards(folder, record), {store.name: store.board for store in stores}, authority)
     history = [*changes, *(record.changes if record else ())][:KEPT]
     updated = max((one.created for one in stores), default="") or LONG_AGO
     identifier = record.id if record else f"tag:{authority},{updated[:10]}:mirflow-site"
@@ -384,7 +384,7 @@ def read_record(folder: Path) -> SiteRecord | None:
     if not folder.is_dir():
         raise QueryError(f"{folder}: is a file; choose a folder for the site")
     # Hidden files, such as the .git of a published branch, are ignored.
-    foreign = sorted(one.name for one in folder.iterdir() if not one.name.startswith("."))
+    foreign = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
     if not foreign:
         return None
     try:
@@ -434,7 +434,7 @@ def recover(folder: Path) -> None:
     if not folder.exists():
         previous.rename(folder)
         return
-    for one in previous.iterdir():
-        if one.name not in OWN and not (folder / one.name).exists():
-            one.rename(folder / one.name)
+    for path in previous.iterdir():
+        if path.name not in OWN and not (folder / path.name).exists():
+            path.rename(folder / path.name)
     shutil.rmtree(previous)

@@ -72,7 +72,7 @@ def find_changes(
         One for each new, removed or changed evaluation, newest first.
     """
     found = []
-    newest = max((one.created for board in after.values() for one in board.evaluations), default="")
+    newest = max((evaluation.created for board in after.values() for evaluation in board.evaluations), default="")
     for store in dict.fromkeys([*after, *before]):
         old = {one.name: one for one in before[store].evaluations} if store in before else {}
         new = {one.name: one for one in after[store].evaluations} if store in after else {}
@@ -129,10 +129,10 @@ def retell(changes: Sequence[Change], systems: Collection[str], told: Collection
     secret = [re.escape(name) for name in systems if name not in told]
     named = re.compile(rf"(?<![\w.+-])(?:{'|'.join(secret)})(?![\w.+-])") if secret else None
     found = []
-    for one in changes[:ENTRIES]:
-        details = [line for line in one.details if named is None or not named.search(line)]
-        if details or not one.details:
-            found.append(msgspec.structs.replace(one, details=details))
+    for change in changes[:ENTRIES]:
+        details = [line for line in change.details if named is None or not named.search(line)]
+        if details or not change.details:
+            found.append(msgspec.structs.replace(change, details=details))
     return found
 
 
@@ -142,7 +142,7 @@ def _differences(before: RankedEvaluation | None, after: RankedEvaluation | None
         return "removed", []
     if before is None:
         on = f"{counted(len(after.systems), 'system')} on {counted(after.tracks, 'track')}"
-        first = [f"leads: {_scored(after, one)}" for one in after.systems if one.rank == 1]
+        first = [f"leads: {_scored(after, system)}" for system in after.systems if system.rank == 1]
         return f"new, {on}", at_most([f"ranked by {after.headline}", *first])
     old, new = ({one.name: one for one in own.systems} for own in (before, after))
     added, gone = ([name for name in one if name not in other] for one, other in ((new, old), (old, new)))
@@ -176,7 +176,7 @@ def at_most(lines: list[str]) -> list[str]:
 
 
 def _leaders(evaluation: RankedEvaluation) -> list[str]:
-    return [one.name for one in evaluation.systems if one.rank == 1]
+    return [system.name for system in evaluation.systems if system.rank == 1]
 
 
 def _scored(evaluation: RankedEvaluation, system: RankedSystem) -> str:
@@ -189,10 +189,10 @@ def _moved(before: RankedEvaluation, after: RankedEvaluation) -> Iterator[tuple[
     old = {one.name: one.scores for one in before.systems}
     for system in after.systems:
         scores = old.get(system.name, {})
-        others = [name for name, one in system.scores.items() if name in scores and scores[name].value != one.value]
+        others = [name for name, score in system.scores.items() if name in scores and scores[name].value != score.value]
         if after.headline in others:
             values = scores[after.headline].value, system.scores[after.headline].value
-            by = [one for one in values if isinstance(one, float)]
+            by = [value for value in values if isinstance(value, float)]
             gain = f" ({show_gain(by[1] - by[0])})" if len(by) == 2 else ""
             text = f"{system.name}: {after.headline} {show_number(values[1])}, before {show_number(values[0])}{gain}"
             yield system.name, text

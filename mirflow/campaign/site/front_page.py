@@ -49,12 +49,12 @@ class NewsItem:
 
 def news_of(changes: Sequence[Change], stores: Sequence[StoreContents]) -> list[NewsItem]:
     """Convert changes of stores to news, with the pages of existing evaluations."""
-    present = {(one.name, name) for one in stores for name in one.ranked}
+    present = {(store.name, name) for store in stores for name in store.ranked}
     found = []
-    for one in changes:
-        parts = {"store": one.store, "evaluation": one.evaluation}
+    for change in changes:
+        parts = {"store": change.store, "evaluation": change.evaluation}
         page = "evaluation" if (*parts.values(),) in present else ""
-        found.append(NewsItem(one.time, one.title, one.details, page, parts))
+        found.append(NewsItem(change.time, change.title, change.details, page, parts))
     return found
 
 

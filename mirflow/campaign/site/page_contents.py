@@ -336,7 +336,7 @@ def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) ->
         The viewer's own systems.
     """
     ranked, ds = contents.evaluation(name), contents.datasets.get(name)
-    by_name = {one.name: one for one in ranked.metrics}
+    by_name = {metric.name: metric for metric in ranked.metrics}
     shown = headline_metrics(ds, MAIN) if ds is not None else [*by_name][:MAIN]
     main = [by_name[one] for one in dict.fromkeys([*shown, *by_name]) if one in by_name and one != ranked.headline]
     facts = [
@@ -560,7 +560,7 @@ def _track(contents: StoreContents, page: EvaluationPage, place: int, order: Seq
     at = order[place]
     ranked, scores = page.evaluation, contents.scores(page.evaluation.name)
     metrics = [page.headline, *page.main]
-    columns = [scores.metrics.index(one.name) for one in metrics]
+    columns = [scores.metrics.index(metric.name) for metric in metrics]
     own = scores.score[:, at, columns]
     rows = [
         TrackRow(

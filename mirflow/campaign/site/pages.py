@@ -240,7 +240,7 @@ def read_asset(name: str) -> bytes:
 @cache
 def asset_names() -> tuple[str, ...]:
     """Names of the assets, without digests."""
-    return tuple(sorted(one.name for one in files(__package__).joinpath("assets").iterdir() if one.is_file()))
+    return tuple(sorted(path.name for path in files(__package__).joinpath("assets").iterdir() if path.is_file()))
 
 
 @cache

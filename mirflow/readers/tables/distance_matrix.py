@@ -127,7 +127,7 @@ class Head:
 
     def _demand_distinct(self, names: Sequence[str]) -> None:
         if len(set(names)) < len(names):
-            twice = next(name for place, name in enumerate(names) if name in names[:place])
+            twice = next(name for index, name in enumerate(names) if name in names[:index])
             raise InvalidAnnotationError(f"two columns are called {twice!r}", path=self.name, line=self.line)
 
 
@@ -179,7 +179,7 @@ class Ranker:
     places: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "places", {item: place for place, item in enumerate(self.items)})
+        object.__setattr__(self, "places", {item: index for index, item in enumerate(self.items)})
 
     def rank(self, query: str, distances: Float, line: int, name: str) -> Annotation:
         """The items from the nearest to the farthest; ties in column order."""
@@ -255,11 +255,11 @@ class TextMatrix(SpanTable):
     def _by_field(self, row: bytes, line: int) -> list[float]:
         fields = split_row(self.text(row), self.separator)[1:]
         numbers = []
-        for place, text in enumerate(fields):
+        for index, text in enumerate(fields):
             try:
                 numbers.append(float(text))
             except ValueError:
-                item = self.ranker.items[min(place, len(self.ranker.items) - 1)]
+                item = self.ranker.items[min(index, len(self.ranker.items) - 1)]
                 message = f"the distance to {item!r} is not a number: {text!r}"
                 raise InvalidAnnotationError(message, path=self.name, line=line) from None
         return numbers
@@ -349,7 +349,7 @@ def open_array(path: str, reading: Reading, name: str) -> ArrayMatrix:
         message = "looks like similarities, as the diagonal has the largest numbers: save the array as"
         message += " similarities in an .npz, or, if the numbers are distances, write 0 on the diagonal"
         raise InvalidAnnotationError(message, path=name)
-    places = {RowKey(query): place for place, query in enumerate(queries)}
+    places = {RowKey(query): index for index, query in enumerate(queries)}
     head = digest_of("\0".join(items).encode() + b"similarities" * similar).encode()
     return ArrayMatrix(name, Ranker(items, reading.exclude == "self"), array.values, places, head, similar)
 

@@ -139,10 +139,10 @@ def _group(name: str, rows: Sequence[tuple[int, str, str, str]], *, without_self
     same, alike = _numbered([row[3] for row in rows])
     both = Counter(zip(group.tolist(), same.tolist(), strict=True))
     places = {}
-    for place, (item, own, other) in enumerate(zip(items, group.tolist(), same.tolist(), strict=True)):
+    for index, (item, own, other) in enumerate(zip(items, group.tolist(), same.tolist(), strict=True)):
         gone = 1 if other == _NO_GROUP else both[own, other]
         if own != _NO_GROUP and len(members[own]) > gone:
-            places[RowKey(item)] = place
+            places[RowKey(item)] = index
     digests = _digests(items, members), _digests(items, alike)
     lines = np.array([row[0] for row in rows], dtype=np.int64)
     return GroupTable(name, items, lines, group, same, members, alike, without_self, places, digests)

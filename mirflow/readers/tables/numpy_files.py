@@ -171,7 +171,7 @@ def read_names(file: Path, name: str, reading: Reading) -> Names:
 def demand_distinct(names: Sequence[str], what: str, listed: str) -> None:
     """Raise if a name occurs twice or is empty."""
     if len(set(names)) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        twice = next(name for index, name in enumerate(names) if name in names[:index])
         raise InvalidAnnotationError(f"names {twice!r} twice", path=listed)
     if "" in names:
         raise InvalidAnnotationError(f"one of the {what} has no name", path=listed)

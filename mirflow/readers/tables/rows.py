@@ -140,7 +140,7 @@ def _rows_of_tags(lines: Sequence[tuple[int, str]], separator: str, name: str) -
     # Tables of pandas begin with an unnamed column of numbers.
     others = [place for place in range(len(tags)) if place != track and (place or tags[0])]
     others = [place for place in others if not heading(tags[place]).endswith(_ABOUT_TRACKS)]
-    places = [place for place in others if any(is_number(fields[place]) for _, fields in rows)]
+    places = [other for other in others if any(is_number(fields[other]) for _, fields in rows)]
     if len(places) < 2:
         return []
     for place in others:

@@ -196,7 +196,7 @@ def tag_name_files(path: str) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     own, folder = Path(path).with_suffix(""), Path(path).parent
     tracks, tags = ("tracks.txt", "tracks.tsv"), ("tags.txt",)
     first, second = (
-        (*(own.with_name(f"{own.name}.{one}") for one in names), *(folder / one for one in names))
+        (*(own.with_name(f"{own.name}.{name}") for name in names), *(folder / one for one in names))
         for names in (tracks, tags)
     )
     return first, second

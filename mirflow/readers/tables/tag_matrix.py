@@ -69,7 +69,7 @@ def open_tags(path: str, reading: Reading, name: str) -> TagMatrix:
     demand_distinct(tags, "tags", of_tags)
     demand_distinct(tracks, "tracks", of_tracks)
     plain = name_items(tracks) if any("/" in track or "\\" in track for track in tracks) else tracks
-    places = {RowKey(track): place for place, track in enumerate(plain)}
+    places = {RowKey(track): index for index, track in enumerate(plain)}
     head = digest_of("\0".join([*tags, array.values.dtype.str]).encode()).encode()
     return TagMatrix(name, reading, tags, array.values, places, head)
 

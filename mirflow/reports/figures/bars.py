@@ -137,10 +137,10 @@ def _draw(page: Sheet, result: xr.Dataset) -> None:
     ends = [values_of(result, name)[..., 0] for name in ("low", "high") if name in result]
     order, systems = rank_systems(result), len(names)
     height = 0.82 / systems
-    for place, system in enumerate(order):
-        at = np.arange(len(groups)) + (place - (systems - 1) / 2) * height
+    for index, system in enumerate(order):
+        at = np.arange(len(groups)) + (index - (systems - 1) / 2) * height
         length = np.where(np.isfinite(value[system]), value[system], np.nan)
-        ax.barh(at, length, height * 0.9, color=CYCLE[place], label=label(names[system], 24))
+        ax.barh(at, length, height * 0.9, color=CYCLE[index], label=label(names[system], 24))
         if ends:
             low, high = (end[system] for end in ends)
             ax.hlines(at, low, high, color="white", linewidth=1.8)

@@ -76,8 +76,8 @@ def distributions(
     row = 0.32 if len(order) <= 15 else 0.18
     with sheet(frame_of(options), 0.45 + row * len(order)) as page:
         value = values_of(result)[:, 0, 0].tolist()
-        for place, system in enumerate(order):
-            _draw_row(page, score[system], value[system], place, style, score.size > _MANY)
+        for index, system in enumerate(order):
+            _draw_row(page, score[system], value[system], index, style, score.size > _MANY)
         _finish(page, result, order, style, [*cut, *infinite(score)])
     return page.ax
 

@@ -81,7 +81,7 @@ def graders(judgements: Judgements | Several, **placing: Unpack[Placing]) -> Axe
     )
     with sheet(frame, 0.5 + _ROW * rows + (_ROW * _GAP if len(campaigns) > 1 else 0)) as page:
         _draw(page, campaigns)
-        total = sum(int(one.boxes["n"].sum()) for one in campaigns)
+        total = sum(int(campaign.boxes["n"].sum()) for campaign in campaigns)
         page.head(
             "Fine judgements within broad categories",
             f"{counted(total, 'judgement')}, in parentheses those of each category. Box: quartiles and median; "
@@ -117,9 +117,9 @@ def _draw(page: Sheet, campaigns: list[_Campaign]) -> None:
             ax.text(
                 0, first - 0.5 - _GAP / 2, name, transform=at, fontweight="bold", fontsize=7, va="center", bbox=paper
             )
-        for place, (broad, fine) in enumerate(zip(BROAD, campaign.fine, strict=True)):
-            _draw_box(ax, first + place, fine, campaign.boxes.sel(broad=broad))
-            places.append(first + place)
+        for index, (broad, fine) in enumerate(zip(BROAD, campaign.fine, strict=True)):
+            _draw_box(ax, first + index, fine, campaign.boxes.sel(broad=broad))
+            places.append(first + index)
             names.append(f"{broad} ({len(fine)})")
     ax.set_yticks(places, names)
     ax.tick_params(axis="y", length=0)

@@ -317,4 +317,4 @@ def _shown(one: Annotation, first: float, last: float) -> Bool:
 def _names(read: Sequence[Annotation]) -> dict[str, int]:
     """Labels by order of appearance, those of the reference first."""
     names = dict.fromkeys(name for one in read for name in one.labels or () if name)
-    return {name: place for place, name in enumerate(names)}
+    return {name: index for index, name in enumerate(names)}

@@ -158,7 +158,7 @@ def _draw(page: Sheet, result: xr.Dataset, at: Float) -> None:
         )
     ax.grid()
     handles = ax.get_legend_handles_labels()
-    best = [list(reversed(one))[:shown] for one in handles]
+    best = [list(reversed(handle))[:shown] for handle in handles]
     if len(order) > 1:
         columns = 1 if shown <= 7 else 2
         ax.legend(*best, ncols=columns, handlelength=2.6, labelspacing=0.3, loc="best")

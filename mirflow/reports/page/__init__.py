@@ -152,7 +152,10 @@ def write_page(
         tab = title or f"{subject.title} ({about})"
         data = assemble(html.escape(tab), to_json(contents), blocks.texts, links).encode("utf-8")
         write_output(Path(output), data)
-    notes = (*subject.notes, *dict.fromkeys(one["note"] for one in drawn.evaluations if one["note"]))
+    notes = (
+        *subject.notes,
+        *dict.fromkeys(evaluation["note"] for evaluation in drawn.evaluations if evaluation["note"]),
+    )
     if dropped:
         some = "timeline of 1 more track" if dropped == 1 else f"timelines of {dropped} more tracks"
         notes += (f"The {some} would make the page larger than it should be.",)

@@ -77,7 +77,7 @@ def join_modules(sources: Mapping[str, str], start: str = START) -> str:
 def script() -> str:
     """The page's script."""
     folder = files(__package__).joinpath(_ASSETS)
-    names = sorted(one.name.removesuffix(".js") for one in folder.iterdir() if one.name.endswith(".js"))
+    names = sorted(path.name.removesuffix(".js") for path in folder.iterdir() if path.name.endswith(".js"))
     return join_modules({name: read_asset(f"{name}.js") for name in names})
 
 

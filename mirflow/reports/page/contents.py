@@ -54,7 +54,7 @@ def read_subject(
     """Read the scores that a page is about; see ``write_page``, and `read_origins` for `trusted`."""
     boards, origins = read_origins(store, root, trusted)
     # As in the pipeline files; what these no longer name comes last.
-    planned = [name for one in origins for name in one.pipeline.evaluations]
+    planned = [name for origin in origins for name in origin.pipeline.evaluations]
     boards = {name: boards[name] for name in dict.fromkeys([*planned, *boards]) if name in boards}
     boards, notes = (boards, ()) if where is None else _restrict(boards, where)
     asked = _asked(boards, metrics)
@@ -84,7 +84,7 @@ def describe_page(
         "where": subject.where,
         "mirflow": version("mirflow"),
         "byTrack": shown.by_track,
-        "stores": [{"name": one.name, "pipeline": _pipeline_of(one, shown)} for one in subject.origins],
+        "stores": [{"name": origin.name, "pipeline": _pipeline_of(origin, shown)} for origin in subject.origins],
         "evaluations": _describe_evaluations(subject, timelines, parts, shown),
         **describe_words(),
     }

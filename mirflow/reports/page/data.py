@@ -71,7 +71,7 @@ def describe_extras(scores: xr.Dataset, parts: Parts, name: str = "extra") -> li
         ``why`` there is none.
     """
     described = []
-    for place, (variable, measure) in enumerate(find_measures(scores).items()):
+    for index, (variable, measure) in enumerate(find_measures(scores).items()):
         about: dict[str, Any] = {"name": str(measure), "title": measure.metric.title, "dims": [], "unit": ""}
         sizes = list(scores[variable].shape[2:])
         if len(sizes) not in LABELS or scores.sizes["system"] * int(np.prod(sizes)) > VALUES:
@@ -79,7 +79,7 @@ def describe_extras(scores: xr.Dataset, parts: Parts, name: str = "extra") -> li
         else:
             try:
                 table = aggregate_table(select_table(scores, variable, Query()))
-                about |= _values(table, names_of(scores, "system"), parts, f"{name}/{place}")
+                about |= _values(table, names_of(scores, "system"), parts, f"{name}/{index}")
             except QueryError as error:
                 about["why"] = str(error)
         described.append(about)
@@ -154,7 +154,7 @@ def describe_inference(
     groups = _significance_groups(scores, compared) if compared else {}
     ends, aggregates = [found[name].values for name in ("value", "low", "high")], names_of(found, "aggregate")
     described = []
-    for at, place in enumerate(metrics):
+    for at, metric in enumerate(metrics):
         value, low, high = (values[:, at] for values in ends)
         letters, tested = groups.get(names[at], ([], ""))
         if np.isnan(value).all():
@@ -165,7 +165,7 @@ def describe_inference(
         how = [] if np.isnan(low).all() else [f"{level} intervals: bootstrap over tracks ({drawn})."]
         both = {name: list(map(_end, end.tolist())) for name, end in (("low", low), ("high", high))}
         words = " ".join(filter(None, [*how, *few, tested]))
-        described.append((place, {**both, "aggregate": aggregates[at], "letters": letters, "how": words}))
+        described.append((metric, {**both, "aggregate": aggregates[at], "letters": letters, "how": words}))
     return described
 
 
@@ -260,8 +260,8 @@ class EvaluationNumbers:
         """Flags of the cells (systems, tracks): missing, undefined, and under which policies they count."""
         gaps, counted = self._counted(metric, self.policies)
         flags = _MISSING * gaps.missing + _UNDEFINED * gaps.undefined
-        for place, (_, included) in enumerate(counted):
-            flags += included.astype(int) << (_POLICIES + place)
+        for index, (_, included) in enumerate(counted):
+            flags += included.astype(int) << (_POLICIES + index)
         return flags[..., 0].astype(np.uint8)
 
     def aggregates(self, metric: int, kinds: Sequence[str], policy: str) -> Float:
@@ -368,15 +368,15 @@ def describe_evaluation(
     groupings = _groupings(coords)
     numbers = EvaluationNumbers(scores, [one for own in groupings.values() for one in own])
     metrics, columns = [], coords_of(scores, "metric")
-    for place, metric in enumerate(names_of(scores, "metric")):
-        described = _describe_metric({name: values[place] for name, values in columns.items()})
+    for index, metric in enumerate(names_of(scores, "metric")):
+        described = _describe_metric({name: values[index] for name, values in columns.items()})
         allowed = [policy for policy in numbers.policies if policy != "zero" or described["sign"] >= 0]
         described |= {"name": metric, "policies": allowed if shown.by_track else allowed[:1]}
-        kinds, part = described["aggregates"], f"{number}/{place}"
+        kinds, part = described["aggregates"], f"{number}/{index}"
         if shown.by_track:
-            described |= numbers.put_scores(parts, part, place, kinds)
+            described |= numbers.put_scores(parts, part, index, kinds)
         if shown.aggregates:
-            make = partial(_pack_aggregates, numbers, place, kinds, allowed[0])
+            make = partial(_pack_aggregates, numbers, index, kinds, allowed[0])
             described["values"] = parts.put(f"{part}/values", make)
         metrics.append(described)
     counts = [(one.name, (numbers.status == one).sum(axis=1).tolist()) for one in Status]
@@ -388,7 +388,7 @@ def describe_evaluation(
         "tracks": names_of(scores, "track") if shown.by_track else [],
         "trackCount": scores.sizes["track"],
         "trackCoords": coords,
-        "groupings": [[by, [own[0] for own in found]] for by, found in groupings.items()],
+        "groupings": [[by, [own[0] for own in grouping]] for by, grouping in groupings.items()],
         "metrics": metrics,
         "main": list(main),
         "inference": _inference(scores, main, parts, shown, number),
@@ -427,11 +427,11 @@ def describe_words() -> dict[str, Any]:
     return {
         "aggregates": {
             name: {
-                "words": one.words,
+                "words": aggregate.words,
                 "above": RATIOS[name].above if name in RATIOS else "",
                 "below": RATIOS[name].below if name in RATIOS else "",
             }
-            for name, one in AGGREGATES.items()
+            for name, aggregate in AGGREGATES.items()
         },
         "missing": MISSING,
         # What is half right is not right.
@@ -455,7 +455,7 @@ def _coords(coords: Mapping[str, Array]) -> list[list[Any]]:
     """Names and values of coordinates: numbers stay numbers, NaN is None, everything else becomes text."""
     columns = []
     for name, values in coords.items():
-        known = (one if one == one else None for one in values.tolist())
+        known = (value if value == value else None for value in values.tolist())
         columns.append([name, [*known] if values.dtype.kind in "if" else [*map(str, values.tolist())]])
     return columns
 
@@ -506,7 +506,7 @@ def _problems(scores: xr.Dataset, shown: Shown) -> dict[str, Any]:
     if not shown.by_track:
         return {"rows": [], "messages": [], "counts": counts}
     systems, tracks = (
-        {name: place for place, name in enumerate(names)}
+        {name: index for index, name in enumerate(names)}
         for names in (names_of(scores, "system"), names_of(scores, "track"))
     )
     messages: dict[str, int] = {}

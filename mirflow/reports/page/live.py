@@ -183,7 +183,7 @@ class LivePage:
         files = self._origins[evaluation].files if shows else []
         shelf, found = Shelf(), []
         for system in systems:
-            sources = (one.estimates.get(system, {}).get(track) for one in files)
+            sources = (file.estimates.get(system, {}).get(track) for file in files)
             source = next((one for one in sources if one is not None), None)
             read = None if source is None else shelf.read(source)
             found.append(read if isinstance(read, Annotation) else None)

@@ -183,16 +183,16 @@ class Comparer:
             ``references``: place or trouble, and annotator; ``estimates``: place or trouble; ``evidence[reference]
             [system]``: by each rule; ``changed``: positions of systems, and `REFERENCE_PLACE`.
         """
-        own = {place: one for place, one in enumerate(self.files) if name in one.references}
+        own = {place: file for place, file in enumerate(self.files) if name in file.references}
         estimates = [self._estimate(system, name, own) for system in self.systems]
         references = self._references(name, own) if self.shows_references else []
         task = self.files[0].plan.task
         changed = {one for files in own.values() for one in files.changed(name, self.shelf)}
-        places = [place for place, system in enumerate(self.systems) if system in changed]
+        places = [index for index, system in enumerate(self.systems) if system in changed]
         return {
             "references": [[track.put(one.shown, task, self.vocabulary), one.annotator] for one in references],
-            "estimates": [track.put(one.shown, task, self.vocabulary) for one in estimates],
-            "evidence": [self._evidence(one, estimates) for one in references],
+            "estimates": [track.put(estimate.shown, task, self.vocabulary) for estimate in estimates],
+            "evidence": [self._evidence(reference, estimates) for reference in references],
             "changed": [*([REFERENCE_PLACE] if REFERENCE in changed and self.shows_references else []), *places],
         }
 
@@ -212,7 +212,7 @@ class Comparer:
                 alike[which] += 1
         for reference in found.values():
             if len(reference.owners) < len(own):
-                stores = " + ".join(own[place].store for place in reference.owners)
+                stores = " + ".join(own[owner].store for owner in reference.owners)
                 reference.annotator = ", ".join(filter(None, (reference.annotator, stores)))
         return list(found.values())
 
@@ -228,7 +228,7 @@ class Comparer:
             return _Estimate(next(iter(planned)), None, "no estimate")
         if system in self.lost:
             return _Estimate(-1, None, _LOST)
-        return _Estimate(-1, None, _ELSEWHERE if any(system in one.estimates for one in self.files) else _GONE)
+        return _Estimate(-1, None, _ELSEWHERE if any(system in file.estimates for file in self.files) else _GONE)
 
     def _evidence(self, reference: _Reference, estimates: Sequence[_Estimate]) -> list[Evidence]:
         """Explain each estimate that was compared with a reference; of the annotator's own nothing."""
@@ -236,10 +236,10 @@ class Comparer:
         if isinstance(reference.shown, str):
             return found
         by_rules: dict[int, dict[int, Annotation]] = {}
-        for place, one in enumerate(estimates):
-            compared = one.owner in reference.owners and reference.owners[one.owner] != one.source
-            if compared and isinstance(one.shown, Annotation):
-                by_rules.setdefault(self.rules[one.owner], {})[place] = one.shown
+        for place, estimate in enumerate(estimates):
+            compared = estimate.owner in reference.owners and reference.owners[estimate.owner] != estimate.source
+            if compared and isinstance(estimate.shown, Annotation):
+                by_rules.setdefault(self.rules[estimate.owner], {})[place] = estimate.shown
         for rules, shown in by_rules.items():
             explained = self.explainer.explain(reference.shown, list(shown.values()), rules)
             for place, evidence in zip(shown, explained, strict=True):
@@ -297,7 +297,7 @@ def find_evaluation_files(name: str, origins: Sequence[Origin]) -> EvaluationOri
     files = [made for made in (one.files(name) for one in origins) if made is not None]
     if files and kind_of(files[0].plan.task).name == "audio":
         return EvaluationOrigin([], [], "Recordings are not drawn.")
-    gone = [one for one in origins if one.reason(name)]
+    gone = [origin for origin in origins if origin.reason(name)]
     lost = [f"{one.prefix}{own}" for one in gone for own in names_of(one.boards[name], "system")]
     return EvaluationOrigin(files, lost, " ".join(one.reason(name) for one in gone))
 
@@ -336,7 +336,7 @@ def add_evaluation(
     """
     number, files = len(timelines.evaluations), origin.files
     task = files[0].plan.task
-    keys = [(one.plan.convention, one.plan.classes) for one in files]
+    keys = [(file.plan.convention, file.plan.classes) for file in files]
     each = list(dict.fromkeys(keys))
     conventions = [get_task(task).convention(*key) for key in each]
     explainer = Explainer(conventions, kind_of(task).name, rules, timelines.verdicts)

@@ -179,7 +179,7 @@ class GraderPages:
             with self.database.write() as session:
                 self._demand_open(session, opened)
                 found = self._demand_participation(session, opened, request)
-                one = next((one for one in found.assignments if one.id == identity), None)
+                one = next((assignment for assignment in found.assignments if assignment.id == identity), None)
                 if one is None:
                     raise HTTPException(404, "This judgement is not assigned to you.")
                 record(session, one, change, now)

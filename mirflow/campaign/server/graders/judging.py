@@ -274,7 +274,11 @@ def contradicted(
 
 def judged_by(participation: Participation, but: StoredAssignment) -> list[tuple[str | None, float | None]]:
     """Return the other judgements of a grader, without training."""
-    return [(one.broad, one.fine) for one in participation.assignments if one is not but and not one.pair.training]
+    return [
+        (assignment.broad, assignment.fine)
+        for assignment in participation.assignments
+        if assignment is not but and not assignment.pair.training
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +300,7 @@ def read_events(given: Mapping[str, Any]) -> tuple[str, int, list[SentEvent]]:
     events = given.get("events")
     if not isinstance(events, list) or len(events) > BATCH:
         raise JudgementError(f"invalid events: expected a list of at most {BATCH}")
-    return read_client(given), read_whole(given, "page"), [_read_event(one) for one in events]
+    return read_client(given), read_whole(given, "page"), [_read_event(event) for event in events]
 
 
 def _read_event(one: Any) -> SentEvent:
@@ -324,8 +328,8 @@ def keep_events(
     own = StoredEvent.participation_id == participation.id
     there = set(session.scalars(select(StoredEvent.number).where(own, StoredEvent.client == client)))
     left = MOST_EVENTS - int(session.scalar(select(func.count()).where(own)) or 0)
-    known = {one.id for one in participation.assignments}
-    fresh = {one.number: one for one in events if one.number not in there}
+    known = {assignment.id for assignment in participation.assignments}
+    fresh = {event.number: event for event in events if event.number not in there}
     for one in list(fresh.values())[: max(left, 0)]:
         session.add(
             StoredEvent(

@@ -238,7 +238,7 @@ class OrganiserPages:
             plan = self._plan(request)
             place = folder / upload.id
             names = json.loads((place / NAMES).read_text())
-            take(plan, [(name, place / RECEIVED / f"{one:06d}") for one, name in enumerate(names)], upload.fields)
+            take(plan, [(name, place / RECEIVED / f"{index:06d}") for index, name in enumerate(names)], upload.fields)
             self._note(request, f"plan round: {step}", plan.name, digest=upload.digest)
             return plan
 

@@ -130,7 +130,7 @@ def look_over(session: Session, opened: OpenRound, key: Pool | None) -> Row:
     pairs = session.execute(
         select(StoredPair.query, StoredPair.candidate).where(StoredPair.round_id == opened.id, ~StoredPair.training)
     )
-    made = rater_agreement.progress(judged, [Pair(*one) for one in pairs], opened.config.graders_per_pair)
+    made = rater_agreement.progress(judged, [Pair(*pair) for pair in pairs], opened.config.graders_per_pair)
     return {
         "quantities": _quantities(session, opened, judged, made),
         "counts": [{"judgements": number, "pairs": pairs} for number, pairs in made.by_count.items()],

@@ -68,8 +68,8 @@ def withdraw(session: Session, opened: OpenRound, participation: Participation, 
 def pages_of(participation: Participation) -> dict[int, list[StoredAssignment]]:
     """Group a grader's assignments by page."""
     pages: dict[int, list[StoredAssignment]] = {}
-    for one in participation.assignments:
-        pages.setdefault(one.page, []).append(one)
+    for assignment in participation.assignments:
+        pages.setdefault(assignment.page, []).append(assignment)
     return pages
 
 
@@ -114,7 +114,7 @@ def _training(session: Session, opened: OpenRound, participation: Participation)
     training = select(StoredPair).where(StoredPair.round_id == opened.id, StoredPair.training).order_by(StoredPair.id)
     left = [pair for pair in session.scalars(training) if pair.id not in had]
     # Graders who have started are not sent back to the training.
-    if not left or any(not one.pair.training for one in participation.assignments):
+    if not left or any(not assignment.pair.training for assignment in participation.assignments):
         return []
     return [(pair, False) for pair in left if pair.query == left[0].query]
 
@@ -128,9 +128,9 @@ def _given(
     counted = counts(session, opened, now)
     config = opened.config
     history = [
-        plan.Assignment(one.pair.query, one.pair.candidate, one.repeat)
-        for one in participation.assignments
-        if not one.pair.training
+        plan.Assignment(assignment.pair.query, assignment.pair.candidate, assignment.repeat)
+        for assignment in participation.assignments
+        if not assignment.pair.training
     ]
     number = {pair: counted[row.id] for pair, row in pairs.items()}
     # Graders who are ahead of the others continue rather than wait.
@@ -198,7 +198,7 @@ def progress(session: Session, opened: OpenRound, participation: Participation) 
     listen = opened.config.listen
     pages = pages_of(participation).values()
     return GraderProgress(
-        done=sum(is_done(one, listen) for one in participation.assignments),
+        done=sum(is_done(assignment, listen) for assignment in participation.assignments),
         pages=sum(all(is_done(one, listen) for one in asked) for asked in pages),
         share=share_judged(session, opened),
     )

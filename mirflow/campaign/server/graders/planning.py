@@ -115,7 +115,7 @@ def find_plan(service: Service, name: str) -> RoundPlan | None:
 def find_plans(service: Service) -> list[RoundPlan]:
     """List all plans of a campaign by name."""
     folder = _folder(service)
-    names = sorted(one.name for one in folder.iterdir()) if folder.is_dir() else []
+    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     return [plan for plan in (find_plan(service, name) for name in names) if plan is not None]
 
 
@@ -302,18 +302,18 @@ def list_patterns(files: Sequence[str], queries: Sequence[str]) -> list[str]:
     >>> list_patterns(["oak/q1.txt", "oak/q2.txt"], ["q1", "q2"]), list_patterns(["all/oak.csv"], ["q1"])
     (['{system}/{track}.txt'], ['all/{system}.csv'])
     """
-    paths = [PurePosixPath(one) for one in files]
+    paths = [PurePosixPath(file) for file in files]
     below = [one for one in paths if len(one.parts) > 1]
     # A common folder of all lists is not a system: its files are not named after queries.
     around = len({one.parts[0] for one in paths}) == 1 and not {one.stem for one in below} & set(queries)
     found = set()
-    for one in paths:
-        if len(one.parts) == 1:
-            found.add(f"{{system}}{one.suffix}")
+    for path in paths:
+        if len(path.parts) == 1:
+            found.add(f"{{system}}{path.suffix}")
         elif around:
-            found.add(f"{one.parts[0]}/{{system}}{one.suffix}")
+            found.add(f"{path.parts[0]}/{{system}}{path.suffix}")
         else:
-            found.add(f"{{system}}/{{track}}{one.suffix}")
+            found.add(f"{{system}}/{{track}}{path.suffix}")
     return sorted(found)
 
 
@@ -375,7 +375,7 @@ def pool_candidates(
 def sent_lists(plan: RoundPlan) -> list[str]:
     """List the paths of uploaded lists."""
     folder = plan.folder / LISTS
-    return sorted(one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file())
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
 
 
 def assign_graders(
@@ -491,7 +491,7 @@ def look_over_plan(plan: RoundPlan) -> dict[str, Any]:
         "pieces": 0 if collection is None else len(collection.names),
         "columns": ()
         if collection is None
-        else tuple(one for one in collection.table.columns if one != collection.key),
+        else tuple(column for column in collection.table.columns if column != collection.key),
         "file": "" if collection is None else collection.table.notes.get("file", PIECES),
         "queries": read(QUERIES, _drawn, None),
         "drawn": drawn,
@@ -520,7 +520,7 @@ def _drawn(path: Path) -> list[tuple[str, int | str]]:
 
 def _missing(plan: RoundPlan, pieces: Collection[str], troubles: dict[str, str]) -> list[str]:
     try:
-        return sorted(one for one in pieces if not find_recording(plan.root, plan.planning.audio, one).is_file())
+        return sorted(piece for piece in pieces if not find_recording(plan.root, plan.planning.audio, piece).is_file())
     except MirflowError as error:
         troubles["audio"] = plan.message_of(error)
         return []

@@ -167,7 +167,7 @@ def _plain_file(name: str, path: Path) -> Member:
 
 
 def _write(members: list[Member], out: Path, limits: Bounds, fits: Callable[[str], str]) -> Unpacked:
-    junk = tuple(one.name for one in members if _JUNK.fullmatch(one.name))
+    junk = tuple(member.name for member in members if _JUNK.fullmatch(member.name))
     members = _without_folder([one for one in members if not _JUNK.fullmatch(one.name)], fits)
     if not members:
         raise ArchiveError("contains no files")
@@ -197,7 +197,7 @@ def _without_folder(members: list[Member], fits: Callable[[str], str]) -> list[M
     if len(heads) != 1 or not all("/" in one.name for one in members):
         return members
     inner = [replace(one, name=one.name.split("/", 1)[1]) for one in members]
-    outside = sum(not fits(one.name) for one in members)
+    outside = sum(not fits(member.name) for member in members)
     inside = sum(not fits(one.name) for one in inner)
     head = next(iter(heads))
     return inner if inside > outside and not name_trouble(head, 1) else members
@@ -207,17 +207,17 @@ def _refused_names(members: Sequence[Member], limits: Bounds, fits: Callable[[st
     """Reject members with an invalid name or kind, or with the same name as another one."""
     seen: dict[str, str] = {}
     folders: dict[str, str] = {}
-    for one in members:
-        why = one.trouble or name_trouble(one.name, limits.depth) or fits(one.name)
-        key = _seen_name(one.name)
+    for member in members:
+        why = member.trouble or name_trouble(member.name, limits.depth) or fits(member.name)
+        key = _seen_name(member.name)
         if not why and key in seen:
             why = f"has the same name as {seen[key]!r} except for case, encoding of accents or invisible characters"
         if not why and (key in folders or any(str(above) in seen for above in PurePosixPath(key).parents)):
             why = "has the name of a folder"
-        seen.setdefault(key, one.name)
-        folders.update((str(above), one.name) for above in PurePosixPath(key).parents)
+        seen.setdefault(key, member.name)
+        folders.update((str(above), member.name) for above in PurePosixPath(key).parents)
         if why:
-            yield Refusal(one.name, why)
+            yield Refusal(member.name, why)
 
 
 def _seen_name(name: str) -> str:

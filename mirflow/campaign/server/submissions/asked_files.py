@@ -57,7 +57,11 @@ def keep_places(folder: Path, campaign: Campaign, places: Mapping[str, Mapping[s
         Placeholders of the references by split and evaluation.
     """
     told = {
-        split: {one.name: own.get(one.name, ()) for one in campaign.evaluations if may_tell(campaign, split, one)}
+        split: {
+            evaluation.name: own.get(evaluation.name, ())
+            for evaluation in campaign.evaluations
+            if may_tell(campaign, split, evaluation)
+        }
         for split, own in places.items()
     }
     data, file = msgspec.json.encode(told), folder / _FILE
@@ -72,9 +76,11 @@ def asked_files(folder: Path, campaign: Campaign) -> list[AskedFiles]:
     except (OSError, msgspec.DecodeError):
         kept = {}  # no worker has started yet
     return [
-        _asked(split, one, kept.get(split, {}).get(one.name, ()), told=may_tell(campaign, split, one))
+        _asked(
+            split, evaluation, kept.get(split, {}).get(evaluation.name, ()), told=may_tell(campaign, split, evaluation)
+        )
         for split in campaign.splits
-        for one in campaign.evaluations
+        for evaluation in campaign.evaluations
     ]
 
 

@@ -121,7 +121,11 @@ def check_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     send({"progress": 0, "total": len(unpacked.files)})
     rows = list(_track_problems(unpacked.files, evaluations, expected))
     rows += _lint(unpacked.files, out, evaluations, str(task["root"]), send)
-    present = [one.name for one in evaluations if any(Pattern(one.estimates.path).match(f) for f in unpacked.files)]
+    present = [
+        evaluation.name
+        for evaluation in evaluations
+        if any(Pattern(evaluation.estimates.path).match(f) for f in unpacked.files)
+    ]
     answer = _answer(rows)
     answer |= {"files": len(unpacked.files), "digest": unpacked.digest, "evaluations": present}
     return answer | {"left_out": [clean_text(name) for name in unpacked.left_out[:100]]}
@@ -132,7 +136,7 @@ def _answer(rows: Sequence[FoundProblem]) -> dict[str, Any]:
     rows = sorted(dict.fromkeys(rows), key=lambda one: (one.path, one.line or 0, order[one.severity]))
     kept = sorted(rows, key=lambda one: order[one.severity])[:MAX_FINDINGS]
     kept.sort(key=lambda one: (one.path, one.line or 0, order[one.severity]))
-    counts = {f"{name}s": sum(one.severity == name for one in rows) for name in order}
+    counts = {f"{name}s": sum(row.severity == name for row in rows) for name in order}
     listed = [
         [clean_text(one.path)[:_LONGEST], one.line, one.severity, one.rule[:100], clean_text(one.message)[:_LONGEST]]
         for one in kept
@@ -151,7 +155,7 @@ def misfit(name: str, evaluations: Sequence[Evaluation]) -> str:
     """
     if name.lower().endswith(ARCHIVES):
         return "is an archive: send its files without packing them twice"
-    fitting = [one for one in evaluations if Pattern(one.estimates.path).match(name) is not None]
+    fitting = [evaluation for evaluation in evaluations if Pattern(evaluation.estimates.path).match(name) is not None]
     if not fitting:
         patterns = ", ".join(dict.fromkeys(repr(one.estimates.path) for one in evaluations))
         return f"is not one of the expected files: {patterns}"
@@ -196,9 +200,9 @@ def _track_problems(
     if not all(one.named for one in expected):
         return  # the names of the tracks are secret
     names = sorted({place["track"] for one in expected for place in one.places if "track" in place})
-    for place, name in enumerate(sorted(judged - known_files)):
+    for index, name in enumerate(sorted(judged - known_files)):
         # Finding similar names is slow; suggestions for a few files are enough.
-        wrong = [_track_of(name, evaluations)] if place < _NAMED else []
+        wrong = [_track_of(name, evaluations)] if index < _NAMED else []
         near = [one for text in wrong for one in difflib.get_close_matches(text, names, n=1, cutoff=0.6)]
         hint = f"; did you mean {near[0]!r}?" if near else ""
         yield FoundProblem(name, None, "warning", "unknown_track", f"does not belong to any scored track{hint}")
@@ -228,8 +232,8 @@ def _twice(pattern: Pattern, found: Mapping[str, Mapping[str, str]], part: str |
 
 
 def _track_of(name: str, evaluations: Sequence[Evaluation]) -> str:
-    for one in evaluations:
-        values = Pattern(one.estimates.path).match(name)
+    for evaluation in evaluations:
+        values = Pattern(evaluation.estimates.path).match(name)
         if values is not None and "track" in values:
             return values["track"]
     return name
@@ -308,8 +312,8 @@ def _lint_file(path: str, out: Path, evaluation: Evaluation, options: Mapping[st
         return
     for check in checks:
         own = _local(check.path, out)
-        for one in check.problems:
-            yield FoundProblem(own, one.line, one.severity, one.rule, _local(one.message, out))
+        for problem in check.problems:
+            yield FoundProblem(own, problem.line, problem.severity, problem.rule, _local(problem.message, out))
 
 
 def _local(text: str, out: Path) -> str:

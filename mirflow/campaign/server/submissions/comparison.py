@@ -159,7 +159,7 @@ def _items(annotation: Annotation) -> list[tuple[float, float, str]]:
     start = columns.get("start", columns.get("time"))
     if start is None:
         return []
-    size, depths = len(start), {one.name: one.depth for one in annotation.schema.variables}
+    size, depths = len(start), {variable.name: variable.depth for variable in annotation.schema.variables}
     end, counts = columns.get("end", start), annotation.inner_counts
     others: list[Sequence[Any]] = []
     if annotation.labels is not None and len(annotation.labels) == size:

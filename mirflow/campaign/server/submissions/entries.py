@@ -113,7 +113,7 @@ def _counted_splits(session: Session, submission: Submission, *, hidden: bool) -
     if submission.state != "failed":
         return frozenset(submission.split_names)
     done = frozenset(session.scalars(select(Scored.split).where(Scored.submission_id == submission.number)))
-    tried = next((one for one in submission.split_names if one not in done), None)
+    tried = next((split_name for split_name in submission.split_names if split_name not in done), None)
     return done | {tried} if hidden and tried is not None else done
 
 
@@ -364,8 +364,10 @@ def findings_csv(findings: Iterable[SubmissionFinding]) -> str:
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(["path", "line", "severity", "rule", "message"])
-    for one in findings:
-        rows.writerow([plain_text(one.path), one.line or "", one.severity, one.rule, plain_text(one.message)])
+    for finding in findings:
+        rows.writerow(
+            [plain_text(finding.path), finding.line or "", finding.severity, finding.rule, plain_text(finding.message)]
+        )
     return text.getvalue()
 
 

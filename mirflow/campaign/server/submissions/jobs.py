@@ -67,7 +67,7 @@ class Jobs:
         self.scoring = {"path": str(self.path), "campaign": self.campaign.scoring_values}
         """The campaign as jobs that score take it."""
         self._variables = variables_of(self.path.read_text(encoding="utf-8"))
-        tasks = dict.fromkeys(one.task for one in self.campaign.evaluations)
+        tasks = dict.fromkeys(evaluation.task for evaluation in self.campaign.evaluations)
         self.confinement = Confinement(tasks, plugins=plugin_addresses(self.path, self.campaign))
         self._tracks: tuple[float, dict[str, Any]] | None = None
         self._earlier = True  # some may have been scored by a version without readings
@@ -174,7 +174,7 @@ class Jobs:
         self._note_check(row, found, place)
 
     def _expected(self, row: Submission) -> list[dict[str, Any]]:
-        known = {one.name: one for one in self.campaign.evaluations}
+        known = {evaluation.name: evaluation for evaluation in self.campaign.evaluations}
         return [
             {
                 "split": split,
@@ -191,12 +191,12 @@ class Jobs:
     def _read_beside(self, split: str) -> Iterator[str]:
         """Files of classes and label maps that are needed to read submissions."""
         root = split_root(self.path, self.campaign, split)
-        for one in self.campaign.evaluations:
-            labels = reading_options(one, str(root)).get("labels")
+        for evaluation in self.campaign.evaluations:
+            labels = reading_options(evaluation, str(root)).get("labels")
             if labels is not None:
                 yield str(labels)
-            if one.classes is not None and one.classes.path is not None:
-                yield str(root / one.classes.path)
+            if evaluation.classes is not None and evaluation.classes.path is not None:
+                yield str(root / evaluation.classes.path)
 
     def _note_check(self, row: Submission, found: CheckAnswer, place: Path) -> None:
         refused = found.errors > 0

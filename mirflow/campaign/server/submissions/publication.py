@@ -73,8 +73,8 @@ class Publication:
         split = self.campaign.splits[name]
         with self.database.read() as session:
             against = {
-                evaluation: {relation: other.number for relation, other in found.items()}
-                for evaluation, found in rivals(session, row, name).items()
+                evaluation: {relation: other.number for relation, other in rival.items()}
+                for evaluation, rival in rivals(session, row, name).items()
             }
             names = {one.number: one.name for one in session.scalars(select(Submission))}
         task = {

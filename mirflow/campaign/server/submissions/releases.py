@@ -147,7 +147,7 @@ def release(
         The fields of :class:`.scoring.Value` by evaluation, headline metric first.
     """
     for evaluation, listed in values.items():
-        for place, value in enumerate(listed):
+        for index, value in enumerate(listed):
             known = select(Released.id).where(
                 Released.submission_id == submission.number,
                 Released.split == name,
@@ -166,7 +166,7 @@ def release(
                 # The number of tracks on which a metric is defined depends on the references.
                 tracks=value["asked"] if split.hidden else value["tracks"],
                 lower_is_better=value["orientation"] == "lower",
-                headline=place == 0,
+                headline=index == 0,
                 date=now,
             )
             exact = value["value"], value["low"], value["high"]

@@ -235,7 +235,7 @@ def _program(allowed: Allowed) -> Iterator[tuple[int, int, int, int]]:
         yield from when(call, argument(0), (_EQUAL, 1, 0, own), refuse, allow)
     yield from when(_LIMITS, argument(0), (_EQUAL, 2, 0, 0), (_EQUAL, 1, 0, own), refuse, allow)
     if allowed.network:
-        ways = [(_EQUAL, len(_FAMILIES) - place, 0, int(family)) for place, family in enumerate(_FAMILIES)]
+        ways = [(_EQUAL, len(_FAMILIES) - index, 0, int(family)) for index, family in enumerate(_FAMILIES)]
         yield from when(_SOCKET, argument(0), *ways, refuse, allow)
     else:
         yield from when(_SOCKET, refuse)

@@ -117,7 +117,7 @@ def score_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         write_content(_kept_scores(task, one.plan.name), one.content)
     remove(journal.folder)
     # Files for tracks of other splits have no reference here.
-    counts = {one.plan.name: {**one.status, Status.missing_reference: 0} for one in reports}
+    counts = {report.plan.name: {**report.status, Status.missing_reference: 0} for report in reports}
     return {"tracks": {name: sum(own.values()) for name, own in counts.items()}}
 
 
@@ -139,7 +139,7 @@ def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         ``values`` and ``comparisons`` by evaluation, each with its number of tracks (``asked``).
     """
     campaign, system = Campaign.of(task["campaign"]), str(task["system"])
-    places = {one.name: _kept_scores(task, one.name) for one in campaign.evaluations}
+    places = {evaluation.name: _kept_scores(task, evaluation.name) for evaluation in campaign.evaluations}
     new = {name: read_content(place) for name, place in places.items() if place.is_file()}
     if not new:  # an earlier version kept them elsewhere, or they were removed: the worker computes them again
         raise StoreError(f"{Path(task['scratch'], task['split'])}: no scores of {system!r} are kept here")
@@ -174,7 +174,7 @@ def _run_alone(task: Mapping[str, Any], journal: Journal, send: SendMessage) -> 
     """Run the evaluations for which a submission has files, from their readings."""
     campaign, split = Campaign.of(task["campaign"]), str(task["split"])
     readings, system = Path(task["readings"]), str(task["system"])
-    names = [one.name for one in campaign.evaluations]
+    names = [evaluation.name for evaluation in campaign.evaluations]
     names = [name for name in names if (readings / system / reading_name(split, name)).is_file()]
     if not names:
         raise StoreError(f"{readings / system / split}: there are no readings of {system!r}")
@@ -190,7 +190,7 @@ def _run_alone(task: Mapping[str, Any], journal: Journal, send: SendMessage) -> 
             return run_plans(planned.plans, journal, scheduler=scheduler, progress=progress)
         except PipelineError as error:
             # Invalid estimates are the submission's fault; any other error is the organiser's.
-            if all(".estimates" in one.where for one in error.problems):
+            if all(".estimates" in problem.where for problem in error.problems):
                 raise AnnotationError("; ".join(str(one) for one in error.problems)) from None
             raise
 
@@ -231,11 +231,11 @@ def values_of(ds: Any, system: str) -> list[Value]:
     values = []
     arrays = {name: found[name].transpose("system", ..., "metric").values for name in ("value", "low", "high", "n")}
     row = {name: array.reshape(-1, array.shape[-1])[0] for name, array in arrays.items()}
-    for place, (metric, orientation) in enumerate(
+    for index, (metric, orientation) in enumerate(
         zip(names_of(found, "metric"), names_of(found, "orientation"), strict=True)
     ):
-        value, low, high = (_number(row[name][place]) for name in ("value", "low", "high"))
-        values.append(Value(metric, value, low, high, int(row["n"][place]), orientation))
+        value, low, high = (_number(row[name][index]) for name in ("value", "low", "high"))
+        values.append(Value(metric, value, low, high, int(row["n"][index]), orientation))
     return values
 
 
@@ -260,7 +260,7 @@ def join(before: GroupContent | None, new: GroupContent) -> GroupContent:
         return new
     _demand_same_rules(before, new)
     (system,) = new.systems
-    measures = (*before.measures, *(one for one in new.measures if one not in before.measures))
+    measures = (*before.measures, *(measure for measure in new.measures if measure not in before.measures))
     has = system in before.systems
     if has:
         _demand_same_estimates(before, new)
@@ -283,7 +283,7 @@ def join(before: GroupContent | None, new: GroupContent) -> GroupContent:
 def _joined_cells(before: Cells, new: Cells, measures: tuple[str, ...]) -> Cells:
     """Add cells to others; scores of cells that both have stay, and further measures become columns."""
     old, added = with_measures(before, measures), with_measures(new, measures)
-    keep = [place for place, name in enumerate(measures) if name in before.measures]
+    keep = [index for index, name in enumerate(measures) if name in before.measures]
     rows = {cell: row for row, cell in enumerate(zip(old.system, old.track, strict=True))}
     for row, cell in enumerate(zip(added.system, added.track, strict=True)):
         if cell in rows:
@@ -296,7 +296,7 @@ def _joined_attrs(before: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str
     """Merge attributes; the first ones take precedence."""
     merged = {key: {**new.get(key, {}), **before.get(key, {})} for key in _MERGED if key in new or key in before}
     warned = [*before.get(WARNINGS, ()), *new.get(WARNINGS, ())]
-    kept = [one for place, one in enumerate(warned) if one not in warned[:place]]
+    kept = [one for index, one in enumerate(warned) if one not in warned[:index]]
     return {**before, **merged, **({WARNINGS: kept} if kept else {})}
 
 
@@ -306,7 +306,7 @@ def _of_references(content: GroupContent) -> GroupContent:
     gone = {track for track, missing in zip(content.cells.track, none.tolist(), strict=True) if missing}
     if not gone:
         return content
-    kept = [place for place, track in enumerate(content.tracks) if track not in gone]
+    kept = [index for index, track in enumerate(content.tracks) if track not in gone]
     coords = {name: [values[place] for place in kept] for name, values in content.track_coords.items()}
     cells = content.cells.take(np.flatnonzero(~none))
     tracks = tuple(content.tracks[place] for place in kept)
@@ -383,7 +383,7 @@ def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     contents = [one for name in groups if (one := part_of(read_group(store, name), public)) is not None]
     if not contents and not copy.exists():
         return {"systems": 0}
-    listed = [name for name in public if any(name in one.systems for one in contents)]
+    listed = [name for name in public if any(name in content.systems for content in contents)]
     attrs: dict[str, Any] = {}
     if listed:
         # The copy is served unchanged, so it must not contain details of this host.
@@ -417,10 +417,10 @@ def _kept_changes(store: str, writer: StoreWriter, told: Collection[str]) -> dic
 
     number = writer.current
     folders = {place: writer.folder / f"generation-{place:06d}" for place in (number - 1, number)}
-    boards = {place: read_scores(one) for place, one in folders.items() if one.is_dir()}
+    boards = {place: read_scores(folder) for place, folder in folders.items() if folder.is_dir()}
     if number not in boards:
         return {}
-    states = {place: state_of(store, one) for place, one in boards.items()}
+    states = {place: state_of(store, board) for place, board in boards.items()}
     known = number == 1 or number - 1 in states
     changes = find_changes(states.get(number - 1, {}), states[number]) if known else []
     changes += msgspec.convert(writer.attrs().get(CHANGES, []), list[Change])
@@ -443,7 +443,7 @@ def without(attrs: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
 
 def part_of(content: GroupContent, public: Mapping[str, Mapping[str, Entry]]) -> GroupContent | None:
     """Select some systems of a group and set coordinates; None if it has none of them."""
-    kept = [place for place, name in enumerate(content.systems) if name in public]
+    kept = [index for index, name in enumerate(content.systems) if name in public]
     if not kept:
         return None
     systems = tuple(content.systems[place] for place in kept)
