@@ -59,6 +59,11 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores, as tests of commands, servers and browsers wait for other processes."""
+    return (os.cpu_count() or 1) + 1
+
+
 PIPELINES = Path(__file__).parents[1] / "pipelines"
 BUNDLED = {"demo", "mirex-demo"}
 """Pipelines whose data are shipped with them; real data are in folders of the pipelines' names, but for:"""
@@ -68,10 +73,18 @@ _BESIDE = Path(__file__).parents[2] / "shared" / "data"
 
 @pytest.fixture(scope="session", autouse=True)
 def _runs_are_signed_with_a_key_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The key of who runs the tests is neither made nor used."""
+    """The key of who runs the tests is neither made nor used; all test processes share one, as they share stores."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        patch.setenv("XDG_STATE_HOME", str(_shared_folder(tmp_path_factory, "state")))
         yield
+
+
+def _shared_folder(tmp_path_factory: pytest.TempPathFactory, name: str) -> Path:
+    """A temporary folder that is the same for all processes of a test run."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @pytest.fixture(autouse=True)
@@ -94,9 +107,7 @@ def shared_data() -> Path:
 @pytest.fixture(scope="session")
 def shipped_store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """A function that gives the store of a shipped pipeline, computed by one process for all. No test may change it."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shipped"
-    folder.mkdir(exist_ok=True)
+    folder = _shared_folder(tmp_path_factory, "shipped")
 
     def store(name: str) -> Path:
         path, done = folder / f"{name}.zarr", folder / f"{name}.done"

@@ -30,8 +30,7 @@ def sign_run(folder: Path, pipeline: str, root: str) -> None:
     with suppress(OSError, RuntimeError):
         file = _key_file()
         if not file.exists():
-            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_atomically(file, secrets.token_bytes(_BYTES))
+            _make_key(file)
         if not is_own_run(folder, pipeline, root) and (key := _read(file)):
             write_atomically(folder / _SIGNATURE, _sign(key, folder, pipeline, root))
 
@@ -54,6 +53,16 @@ def is_own_run(folder: Path, pipeline: str, root: str) -> bool:
 def _key_file() -> Path:
     state = os.environ.get("XDG_STATE_HOME", "")
     return Path(state if Path(state).is_absolute() else Path.home() / ".local" / "state", "mirflow", "key")
+
+
+def _make_key(file: Path) -> None:
+    """Make the key; of several first runs at the same time, only one does."""
+    from filelock import FileLock
+
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with FileLock(file.with_name("key.lock")):
+        if not file.exists():
+            write_atomically(file, secrets.token_bytes(_BYTES))
 
 
 def _read(path: Path) -> bytes:
