@@ -218,7 +218,7 @@ def plan_pipeline(
         Path and name for messages of a pack -> its sources by track.
     """
     if isinstance(pipeline, Pipeline):
-        folder, named = Path(absolute(".")), None
+        folder, named = Path(), None
         document = Document(data=pipeline.model_dump(exclude_unset=True))
         model: Pipeline | None = pipeline
         problems = _duplicates(document)
@@ -235,7 +235,7 @@ def plan_pipeline(
     block = (model.execution if model else Execution()).block
     # Without its root nothing would be found; that is one problem, not one for each pattern.
     if rooted or all(problem.where != "root" for problem in problems):
-        folder = folder if code is None else Path(absolute(str(code)))
+        folder = Path(absolute(str(folder if code is None else code)))
         plugins = import_plugins(document, folder, problems)
         how = str(folder), open_pack, block, plugins
         plans = _each(document, model, problems, lambda one: _plan(one, place, *how))

@@ -111,6 +111,15 @@ def test_a_model_names_the_place_of_a_problem(data: Path) -> None:
     ]
 
 
+def test_a_model_with_an_absolute_root_needs_no_working_directory(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused() -> str:  # as to confined processes
+        raise PermissionError(13, "Permission denied")
+
+    model = Pipeline.model_validate({"evaluations": [EVALUATION], "store": "/x.zarr", "root": str(data)})
+    monkeypatch.setattr("os.getcwd", refused)
+    assert plan_pipeline(model, code=data).plans[0].tracks == ("a", "b", "c")
+
+
 def test_the_root_can_be_given(data: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     text = yaml.safe_dump({"name": "x", "evaluations": [EVALUATION], "store": "x.zarr"})
     elsewhere = write(tmp_path_factory.mktemp("elsewhere"), text)
