@@ -1,4 +1,4 @@
-"""Recorded signals, read piece by piece so that long recordings need little memory."""
+"""Recorded signals: the protocol for reading them piece by piece, signals in memory, and checks."""
 
 from __future__ import annotations
 

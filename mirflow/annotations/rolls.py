@@ -1,4 +1,4 @@
-"""Piano rolls: notes, or frames with several pitches, on a time grid and the MIDI pitches from 0 to 127."""
+"""Piano rolls: notes and frames put on a time grid of MIDI pitches, and read back."""
 
 from __future__ import annotations
 

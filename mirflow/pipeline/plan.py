@@ -1,4 +1,4 @@
-"""Plan evaluations: which references and estimates are compared, and which cells have to be computed.
+"""Plans of evaluations: the files that are compared, their fingerprints, and the cells that are out of date.
 
 A plan reads no annotation. It knows the sizes and modification times of the files, and what a store already holds.
 """

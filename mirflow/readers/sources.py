@@ -1,4 +1,4 @@
-"""Sources of annotations, small enough to be sent to a worker and read there."""
+"""Sources of annotations in files: one file, a file for each part, or selected beats; cheap to send to workers."""
 
 from __future__ import annotations
 

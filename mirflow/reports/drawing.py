@@ -1,4 +1,4 @@
-"""Drawing of annotations and evidence, as pages and figures share it: colours, verdicts by sign, forms and notes."""
+"""Evidence as pages and figures draw it: colours, verdicts by sign, explanations, and the notes of scores."""
 
 from __future__ import annotations
 

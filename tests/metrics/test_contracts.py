@@ -271,7 +271,7 @@ def test_numbers_change_only_with_the_version(task: str, name: str) -> None:
         path.write_text(json.dumps(found, indent=1) + "\n")
         pytest.fail(f"{path.name} was missing and has been written; look at it and commit it")
     golden = json.loads(path.read_text())
-    assert found.keys() == golden.keys()
+    assert found.keys() == golden.keys(), f"delete {path.name}, run this test twice and look at the difference"
     for identity, expected in golden.items():
         assert found[identity]["version"] == expected["version"], identity
         for key in ("score", "weight"):
@@ -456,4 +456,4 @@ def test_help_of_a_task_names_its_conventions_and_default_metrics(task: str, nam
     named = set(re.findall(r"``(\w+)``", introduction))
     assert {name, *(metric.name for metric in convention(task, name).metrics if metric.default)} <= named
     sections = re.findall(r"^(\w+)\n-+$", introduction, re.MULTILINE)
-    assert sections == ["Conventions", "Metrics", "References"]
+    assert sections == ["Conventions", "Metrics", "References"], "sections of the docstring of the task's module"

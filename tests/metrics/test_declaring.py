@@ -75,6 +75,8 @@ def test_a_metric_from_outside_is_selected_and_scored_with_those_of_its_task() -
     error, cmlc, strict = found.score.T
     assert error[:2].tolist() == (1 - cmlc[:2]).tolist() == [0.5, 0.0]
     assert strict[1] == 1.0
+    assert np.isnan(error[2]), "without estimated beats the best score would be perfect"
+    assert cmlc[2] == 0.0
     assert found.weight[:, 0].tolist() == found.weight[:, 1].tolist() == [8.0, 3.0, 3.0]
     assert str(OWN.select(["continuity_error@0.05(period=0.1)"])[0]) == "continuity_error@0.05(period=0.1)"
     with pytest.raises(UnknownNameError, match="continuity_error"):

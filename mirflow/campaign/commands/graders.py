@@ -1,4 +1,4 @@
-"""Commands about graders: ``grading agreement`` and ``grading workload``."""
+"""Commands about graders: ``grading agreement``, from files of judgements, and ``grading workload``, from numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections of clients: time limits for receiving requests and sending responses."""
+"""Connections of clients: limits of their number, the size of heads, and the time to send and receive."""
 
 from __future__ import annotations
 

@@ -133,8 +133,13 @@ class QueryParameter:
             raise ApiError(400, f"invalid {self.name} {text!r}: expected {self.kind}") from None
         below, above = self.low is not None and not value >= self.low, self.high is not None and not value <= self.high
         if below or above or value != value:
-            raise ApiError(400, f"invalid {self.name} {text!r}: expected {self.low:g} to {self.high:g}")
+            raise ApiError(400, f"invalid {self.name} {text!r}: expected {self._range()}")
         return value
+
+    def _range(self) -> str:
+        if self.high is None:
+            return f"at least {self.low:g}"
+        return f"at most {self.high:g}" if self.low is None else f"{self.low:g} to {self.high:g}"
 
     def _pairs(self, given: Sequence[str]) -> dict[str, str]:
         pairs: dict[str, str] = {}

@@ -308,6 +308,8 @@ def _score(pairs: Pairs, measures: Sequence[Measure], columns: Sequence[int], ou
         needed = 2 if measure.metric.needs == "intervals" else 1
         enough = (fewest >= needed).nonzero()[0]
         out[1, :, column] = measure.metric.few(*counts)
+        if measure.metric.orientation == "lower":
+            out[0, fewest < needed, column] = np.nan  # without matched beats there is no error, so 0 would be perfect
         if not len(enough):
             continue
         if needed == 1 and (fewest[enough] > 1).all():

@@ -213,6 +213,18 @@ def test_a_tag_saves_what_has_not_changed_and_a_publish_is_seen_at_once(tmp_path
     assert [row["system"] for row in client.get(address).json()] == ["bob"]
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "text", "expected"),
+    [(1, None, "0", "at least 1"), (None, 9, "10", "at most 9"), (1, 9, "0", "1 to 9")],
+)
+def test_a_parameter_names_the_bounds_that_it_has(
+    low: float | None, high: float | None, text: str, expected: str
+) -> None:
+    parameter = http_api.QueryParameter("limit", "Number of systems.", "integer", low=low, high=high)
+    with pytest.raises(http_api.ApiError, match=f"invalid limit '{text}': expected {expected}$"):
+        parameter.read([text])
+
+
 class TestDescription:
     """The OpenAPI description and the operations are one."""
 
