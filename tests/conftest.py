@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -59,9 +60,11 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """One process more than there are cores, as tests of commands, servers and browsers wait for other processes."""
-    return (os.cpu_count() or 1) + 1
+def pytest_configure() -> None:
+    """Write temporary files to memory where there is plenty: stores and databases wait for the disk at each write."""
+    memory = Path("/dev/shm")
+    if memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 8 * 2**30:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))
 
 
 PIPELINES = Path(__file__).parents[1] / "pipelines"

@@ -7,6 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,14 +53,18 @@ def run_restricted(folder: Path, script: str, checkout: Path | None = None) -> A
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    """The package as in a checkout, below no path of libraries, with a file and a folder beside it."""
-    folder = tmp_path / "checkout"
+def checkout() -> Iterator[Path]:
+    """The package as in a checkout, below no path of libraries, with a file and a folder beside it.
+
+    It is not in shared memory, which processes of the sandbox may use.
+    """
+    folder = Path(tempfile.mkdtemp(), "checkout")
     shutil.copytree(Path(mirflow.__file__).parent, folder / "mirflow", ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "data").mkdir()
     for path in (folder / "campaign.yaml", folder / "data" / "reference.lab"):
         path.write_text("secret")
-    return folder
+    yield folder
+    shutil.rmtree(folder.parent)
 
 
 @pytest.fixture
