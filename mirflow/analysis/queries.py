@@ -14,12 +14,14 @@ from ..errors import QueryError, UnknownNameError, counted
 from ..ragged import Float, Int
 from ..store.cells import GroupContent, Status
 from .aggregation import (
+    LONG_NAMES,
     aggregate_cells,
     aggregate_scores,
     best_first,
     check_durations,
     count_gaps,
     count_scores,
+    free_names,
     origin_of,
     ranked,
     select,
@@ -469,7 +471,10 @@ def query_content(content: GroupContent, metrics: Sequence[str]) -> ResultInMemo
     return ResultInMemory(
         {
             "system": Variable(("system",), np.array([systems[place] for place in order], dtype=object)),
-            **{name: Variable(("metric",), np.array(one, dtype=object)) for name, one in kept.items()},
+            **{
+                name: Variable(("metric",), np.array(one, dtype=object))
+                for name, one in free_names(kept, LONG_NAMES).items()
+            },
         },
         {
             **{name: Variable(("system", "metric"), one[..., 0]) for name, one in found.items()},

@@ -33,11 +33,12 @@ from ..store.strategies import cells, names
 def evaluations(draw: st.DrawFn) -> GroupContent:
     systems, tracks = draw(names), draw(names)
     own = draw(cells(systems, tracks, extras=False).filter(lambda one: bool(one.measures)))
-    values = {
+    values: dict[str, list[str | float]] = {
         "unit": ["", "s"],
         "orientation": ["higher", "lower", "none"],
         "standard_aggregate": sorted(AGGREGATES),
         "title": ["", "a title"],
+        "n": [np.nan, 5.0],  # a parameter with the name of a variable of results, as that of first_n_... of patterns
     }
     number = len(own.measures)
     coords = {
