@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..errors import QueryError, UnknownNameError, counted
+from ..kernels.ratios import divide
 from ..metrics.aggregates import (
     AGGREGATES,
     CLASS_AGGREGATES,
@@ -84,7 +85,7 @@ def reduce(score: Float, weight: Float, duration: Float, kind: str, included: Bo
     with np.errstate(invalid="ignore"):  # the mean of both infinities is NaN
         total: Float = np.einsum("stm,stm->sm", known, np.where(included, above, 0.0))
     whole: Float = np.einsum("stm,stm->sm", included.astype(np.float64), np.where(included, below, 0.0))
-    return np.divide(total, whole, out=np.full_like(total, np.nan), where=whole != 0)
+    return divide(total, whole, np.nan, where=whole != 0)
 
 
 UNTESTED = "untested"

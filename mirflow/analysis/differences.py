@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ..errors import QueryError, UnknownNameError
+from ..kernels.ratios import divide
 from ..ragged import Bool, Float
 from ..store.cells import SCORED
 from ..store.format import IMPORTED, PRINTED_STEP
@@ -308,8 +309,7 @@ def _relative_change(one: Float, other: Float, absolute: Float) -> Float:
     middle = (np.abs(one) + np.abs(other)) / 2
     # Towards infinity the ratio goes to 2; NaN stays NaN.
     limit = np.where(np.isinf(middle) & (absolute != 0), 2.0, np.where(np.isnan(middle), np.nan, 0.0))
-    relative: Float = np.divide(absolute, middle, out=limit, where=np.isfinite(middle) & (middle != 0))
-    return relative
+    return divide(absolute, middle, limit, where=np.isfinite(middle) & (middle != 0))
 
 
 def exceeding(ds: xr.Dataset, most: float | None = None, *, worse: bool = False) -> list[str]:
@@ -469,8 +469,7 @@ def _tolerance(a: ComparedScores, b: ComparedScores, pair: tuple[str, str], tole
 def _mean(values: Float, included: Bool) -> Float:
     count = included.sum(axis=(0, 1))
     total = np.where(included, values, 0.0).sum(axis=(0, 1))
-    mean: Float = np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)
-    return mean
+    return divide(total, count, np.nan)
 
 
 def _few(names: Sequence[str]) -> str:

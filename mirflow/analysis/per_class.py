@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import QueryError, UnknownNameError
 from ..kernels.agreement import COUNTED, NONE, Outcomes, margins
 from ..kernels.ranking import Ordered
+from ..kernels.ratios import divide
 from ..metrics.aggregates import (
     CLASS_AGGREGATES,
     CLASSES,
@@ -67,7 +68,7 @@ def rate(kind: str, outcomes: Float) -> Float:
     """
     if kind == MEAN:
         total, number = np.moveaxis(outcomes, -1, 0)
-        return np.asarray(np.divide(total, number, out=np.full_like(total, np.nan), where=number > 0))
+        return divide(total, number, np.nan)
     return RATIO_AGGREGATES[kind].of_sums(outcomes)
 
 
@@ -569,7 +570,7 @@ def _best_first(ds: xr.Dataset, variable: str, query: Query) -> Names:
     known = ~np.isnan(value)
     with np.errstate(invalid="ignore"):  # infinite ones of both signs
         total, count = np.where(known, value, 0.0).sum(axis=1), known.sum(axis=1)
-    mean = np.divide(total, count, out=np.full(len(value), np.nan), where=count > 0)
+    mean = divide(total, count, np.nan)
     return names_of(found, "system", ranked(mean, found.attrs["orientation"]))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..annotations.schema import Kind, kind_of
+from ..kernels.ratios import divide
 from ..metrics.base import Convention, Doubt, get_task, tasks
 from ..metrics.measures import FUNCTIONS, LABELS, Measure
 from ..ragged import Bool, Float
@@ -157,7 +158,7 @@ def far_apart(task: str, spans: Float) -> dict[int, str]:
     {1: '120 items in 59500 s, one every 500 s: are the times in ms, frames or samples? Seconds are expected; ...'}
     """
     first, last, count = spans.T
-    spacing = np.divide(last - first, count - 1, out=np.zeros(len(spans)), where=count >= _SPACED)
+    spacing = divide(last - first, count - 1, where=count >= _SPACED)
     return {
         row: f"{count[row]:.0f} items in {last[row] - first[row]:.6g} s, one every {spacing[row]:.4g} s: are the times "
         "in ms, frames or samples? Seconds are expected; time_unit (ms, frames@0.01, samples@44100) reads such files, "

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ..ragged import Float, Int
+from ..ragged import Bool, Float, Int
 
 Scored = tuple[Float, Float]
 """Score and weight of each pair: float64 (pairs,) each."""
 
 
-def divide(part: Any, whole: Any, otherwise: float | Float = 0.0, *, signed: bool = False) -> Float:
+def divide(part: Any, whole: Any, otherwise: float | Float = 0.0, *, where: Bool | None = None) -> Float:
     """Divide arrays of shapes that broadcast; the result is `otherwise` where `whole` is not positive (or NaN).
 
-    If `signed`, also divide by negative denominators: the result is then `otherwise` only where `whole` is 0.
+    If given, `where` says instead which elements are divided, as in `numpy.divide`.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def divide(part: Any, whole: Any, otherwise: float | Float = 0.0, *, signed: boo
     part, whole = np.asarray(part), np.asarray(whole)
     shape = whole.shape if part.shape == whole.shape else np.broadcast_shapes(part.shape, whole.shape)
     result: Float = np.full(shape, otherwise, dtype=np.float64)
-    np.divide(part, whole, out=result, where=whole != 0 if signed else whole > 0)
+    np.divide(part, whole, out=result, where=whole > 0 if where is None else where)
     return result
 
 
@@ -42,7 +42,8 @@ def harmonic_mean(precision: Float, recall: Float, beta: float = 1.0) -> Float:
     [0.6666666666666666, 0.0]
     """
     # The order of operations is that of mir_eval, so that results are equal to the bit.
-    return divide((1 + beta**2) * precision * recall, beta**2 * precision + recall, signed=True)
+    whole = beta**2 * precision + recall
+    return divide((1 + beta**2) * precision * recall, whole, where=np.not_equal(whole, 0))
 
 
 def share(part: Any, whole: Any, otherwise: float | Float = 0.0) -> Scored:
@@ -103,7 +104,7 @@ def information_gain(histogram: Float) -> Float:
     [1.0, 0.0, 1.0]
     """
     total = histogram.sum(axis=-1, keepdims=True)
-    part = divide(histogram, np.where(histogram != 0, total, 0.0), 1.0, signed=True)
+    part = divide(histogram, total, 1.0, where=(histogram != 0) & (total != 0))
     gain: Float = np.log2(histogram.shape[-1]) + (part * np.log2(part)).sum(axis=-1)
     return gain
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..annotations.schema import kind_of
+from ..kernels.ratios import divide
 from ..ragged import Float, Ragged
 
 Value = Callable[[Ragged], Any]
@@ -97,7 +98,7 @@ def first_share(salience: Float) -> Float:
     salience = np.where(salience.max(axis=1, keepdims=True) > 1e300, salience / 4, salience)  # whose sum would overflow
     total = salience.sum(axis=1)
     unknown = missing.all(axis=1) | (total == 0)
-    return np.asarray(np.divide(salience[:, 0], total, out=np.full(len(total), 0.5), where=~unknown))
+    return divide(salience[:, 0], total, 0.5, where=~unknown)
 
 
 def _numbered(row: Ragged) -> list[str] | dict[str, float]:

@@ -38,6 +38,7 @@ import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..errors import MetricError, refuse_unknown, warn_caller
+from ..kernels.ratios import divide
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
 from . import tempo_madmom as madmom
 from .arguments import first_share
@@ -154,7 +155,7 @@ def octave_error(reference: Float, estimate: Float, factors: tuple[float, ...] =
     nearest = np.full(len(reference), np.nan)
     # The ratio of extreme tempi may overflow or underflow; then the error is infinite.
     with np.errstate(over="ignore", under="ignore"):
-        ratio = np.divide(estimate, reference, out=np.ones_like(nearest), where=both)
+        ratio = divide(estimate, reference, 1.0, where=both)
     for factor in factors:
         with np.errstate(over="ignore", under="ignore", divide="ignore"):
             error = np.log2(ratio * factor)

@@ -17,6 +17,7 @@ from ..analysis.queries import UNGROUPED, across_of, repeats
 from ..analysis.scores import ResultInMemory, Results, coordinate_columns, names_of
 from ..analysis.system_groups import EACH, GROUPED, RUN, RUNS
 from ..errors import QueryError, counted
+from ..kernels.ratios import divide
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED, RATIO_AGGREGATES
 from ..metrics.base import chosen_grid
 from ..ragged import Bool, Float, Int
@@ -539,7 +540,7 @@ def _fold(
     used = [place for place in range(len(heads)) if heads[place] is not REST or np.nansum(np.abs(shown[:, place]))]
     if style == "percent":
         whole = np.nansum(shown, axis=1, keepdims=True)
-        shown = np.divide(shown, whole, out=np.full_like(shown, np.nan), where=whole > 0)
+        shown = divide(shown, whole, np.nan)
     body = tuple((labels[row] or "-", *(_show(float(shown[row, column]), style) for column in used)) for row in kept)
     return Table((head, *(heads[place] for place in used)), body)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import QueryError
+from ...kernels.ratios import divide
 from ...ragged import Bool, Float
 from ..aggregation import POLICIES, origin_of
 from ..policies import alpha_of
@@ -203,14 +204,14 @@ def rank_systems(score: Float, complete: Bool, level: float = 0.95) -> Ranks:
         mean_rank[:, metric] = rank.mean(axis=1)
         spread[metric] = ((rank - middle) ** 2).sum() / (n[metric] * dof)
     between = n * ((mean_rank - middle) ** 2).sum(axis=0)
-    statistic = np.divide(between, spread, out=np.where(n > 0, 0.0, np.nan), where=spread > 0)
+    statistic = divide(between, spread, np.where(n > 0, 0.0, np.nan))
     with np.errstate(divide="ignore", invalid="ignore"):
         concordance = statistic / (n * dof)
         f_statistic = (n - 1) * statistic / np.maximum(n * dof - statistic, 0.0)
         error = np.sqrt(spread / n)
     f_p = np.where(n > 1, f.sf(f_statistic, dof, np.maximum(dof * (n - 1), 1)), np.nan)
     distance = np.abs(mean_rank[:, np.newaxis] - mean_rank[np.newaxis])
-    ratio = np.divide(distance, error, out=np.where(np.isnan(distance), np.nan, 0.0), where=error > 0)
+    ratio = divide(distance, error, np.where(np.isnan(distance), np.nan, 0.0))
     upper = np.triu_indices(systems, 1)
     p_pair = np.full(distance.shape, np.nan)
     p_pair[upper] = p_pair[upper[1], upper[0]] = studentized_range.sf(ratio[upper], systems, np.inf)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import QueryError, UnknownNameError
+from ...kernels.ratios import divide
 from ...metrics.aggregates import STATISTICS
 from ...ragged import Bool, Float, Int
 from ..aggregation import ranked
@@ -150,7 +151,7 @@ def _standardised(difference: Float) -> Float:
         mean, spread = difference.mean(axis=0), difference.std(axis=0, ddof=1)
         constant = settle(np.ptp(difference, axis=0)) == 0
     none = np.where(settle(mean) == 0, 0.0, np.nan)
-    return np.asarray(np.divide(mean, spread, out=none, where=~constant & (spread > 0)))
+    return divide(mean, spread, none, where=~constant & (spread > 0))
 
 
 def _signed_ranks(difference: Float) -> Float:
@@ -163,7 +164,7 @@ def _signed_ranks(difference: Float) -> Float:
     rank = np.where(size > 0, rankdata(size, axis=0) - (size == 0).sum(axis=0), 0.0)
     total = rank.sum(axis=0)
     signed = (np.sign(difference) * rank).sum(axis=0)
-    return np.asarray(np.divide(signed, total, out=np.zeros_like(total), where=total > 0))
+    return divide(signed, total)
 
 
 def _dominance(score: Float, pairs: Int) -> Float:
@@ -301,7 +302,7 @@ def _student(difference: Float) -> Float:
     mean, error = difference.mean(axis=0), difference.std(axis=0, ddof=1) / np.sqrt(count)
     # All differences equal and not 0: no doubt is left; of infinite ones nothing can be said.
     certain = np.where(np.isfinite(mean), np.inf, np.nan)
-    ratio = np.divide(mean, error, out=certain, where=~constant & (error > 0))
+    ratio = divide(mean, error, certain, where=~constant & (error > 0))
     return np.asarray(2 * stdtr(count - 1, -np.abs(ratio)))
 
 
@@ -322,7 +323,7 @@ def _swap_ratios(sample: Sample, metric: int, pairs: Int) -> Swaps:
     left, right = np.searchsorted(systems, pairs.T)
     above = ratios.above
     totals = above.sum(axis=0), ratios.below.sum(axis=0)[ratios.denominator]
-    size = np.divide(np.abs(above).sum(axis=0), totals[1], out=np.zeros(len(systems)), where=totals[1] > 0)
+    size = divide(np.abs(above).sum(axis=0), totals[1])
     near = _NEAR * (size[left] + size[right])
     least = _NEAR * (totals[1][left] + totals[1][right])
 
@@ -342,7 +343,7 @@ def _swap_ratios(sample: Sample, metric: int, pairs: Int) -> Swaps:
             else:
                 below = _half_difference(bottoms, denominators[0][part], denominators[1][part])
                 first, second = (
-                    _ratio(both[0][part] + way * change, both[1][part] + way * below, least[part, np.newaxis])
+                    _ratios(both[0][part] + way * change, both[1][part] + way * below, least[part, np.newaxis])
                     for way in (1, -1)
                 )
             np.subtract(first, second, out=found[part])
@@ -424,8 +425,8 @@ def count_extremes(swaps: Swaps, how: Resampling, kept: list[Float] | None = Non
         square += (np.where(bounded, found, 0.0) ** 2).sum(axis=0)
     # What was observed is one of the replicates, listed or not (Phipson and Smyth 2010).
     drawn = 0 if exact else 1
-    p = np.divide(extreme + drawn, number + drawn, out=np.full_like(observed, np.nan), where=number + drawn > 0)
-    spread = np.sqrt(np.divide(square, finite, out=np.zeros_like(square), where=finite > 0))
+    p = divide(extreme + drawn, number + drawn, np.nan)
+    spread = np.sqrt(divide(square, finite))
     return np.where(np.isnan(observed), np.nan, p), np.where(spread > swaps.near, spread, 1.0)
 
 
@@ -501,9 +502,9 @@ def _half_difference(sums: Float, left: Int, right: Int) -> Float:
     return found
 
 
-def _ratio(above: Float, below: Float, least: Float) -> Float:
+def _ratios(above: Float, below: Float, least: Float) -> Float:
     """The ratio; NaN where nothing weighs, of which the matrix products leave rounding behind."""
-    return np.divide(above, below, out=np.full_like(above, np.nan), where=below > least)
+    return divide(above, below, np.nan, where=below > least)
 
 
 _SIGNED = ("difference", "dz", "rank_biserial", "cliffs_delta")

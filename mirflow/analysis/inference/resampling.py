@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import QueryError, UnknownNameError
+from ...kernels.ratios import divide
 from ...metrics.aggregates import ORDER_AGGREGATES, STATISTICS, Statistic
 from ...ragged import Bool, Float, Int
 from ..dims import name_dim
@@ -244,7 +245,7 @@ def accelerations(left_out: Float) -> Float:
     squares = (away**2).sum(axis=0)
     cubes = (away**3).sum(axis=0)
     below = 6 * squares**1.5
-    return np.asarray(np.divide(cubes, below, out=np.zeros_like(cubes), where=below > 0))
+    return divide(cubes, below)
 
 
 class Statistics(Protocol):
@@ -300,7 +301,7 @@ class Ratios:
 
     def again(self, counts: Float) -> Float:
         """The values of replicates."""
-        return _divide((counts @ self.above).T, (counts @ self.below).T[self.denominator])
+        return _ratios(counts @ self.above, (counts @ self.below)[:, self.denominator]).T
 
     def left_out(self) -> Float:
         """The values without each of the clusters."""
@@ -308,7 +309,7 @@ class Ratios:
         below = self.below.sum(axis=0) - self.below
         # What is left of a sum after taking away all of it is rounding.
         below[below <= 1e-12 * np.abs(self.below).sum(axis=0)] = 0.0
-        return _divide(above, below[:, self.denominator])
+        return _ratios(above, below[:, self.denominator])
 
 
 @dataclass(frozen=True)
@@ -366,9 +367,8 @@ def _add_up(values: Float, cluster: Int, clusters: int) -> Float:
     return np.asarray(np.bincount(cluster, values, clusters), dtype=np.float64)
 
 
-def _divide(above: Float, below: Float) -> Float:
-    """The ratio; NaN where nothing weighs."""
-    return np.divide(above, below, out=np.full_like(above, np.nan), where=below != 0)
+def _ratios(above: Float, below: Float) -> Float:
+    return divide(above, below, np.nan, where=below != 0)
 
 
 _CANCELLED = 1e-12

@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from ...kernels.ratios import divide, harmonic_mean
 from ...ragged import Float, Ragged
 from ..util import f_measure
 
@@ -416,10 +417,7 @@ def _distances(reference: Notation, estimate: Notation) -> Float:
     for pitch in range(len(pitches)):
         hits += np.minimum(ours[:, pitch, np.newaxis], theirs[:, pitch])
     sizes = [np.array([len(notes) for notes in side.chordal], dtype=np.float64) for side in (reference, estimate)]
-    with np.errstate(invalid="ignore"):
-        precision, recall = hits / sizes[1], hits / sizes[0][:, np.newaxis]
-        distances: Float = np.where(hits == 0, 1.0, 1.0 - 2.0 * recall * precision / (recall + precision))
-    return distances
+    return 1.0 - harmonic_mean(divide(hits, sizes[1]), divide(hits, sizes[0][:, np.newaxis]))
 
 
 def alignments(reference: Notation, estimate: Notation, penalty: float, most: int) -> Iterator[Alignment]:

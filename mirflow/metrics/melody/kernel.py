@@ -62,7 +62,7 @@ class Series:
         joined = pitched[1:] & pitched[:-1]  # rows end in silence, so they are never joined
         with np.errstate(divide="ignore", invalid="ignore"):
             rise, step = (column[1:] - column[:-1] for column in (self.cents, self.rounded))
-            np.divide(rise, step, out=slope[:-1], where=joined)
+            slope[:-1] = divide(rise, step, where=joined)
         return slope
 
     @cached_property
@@ -191,7 +191,7 @@ def _interpolate_voicing(series: Series, row: Int, sample: Int, times: Float, co
     item = np.flatnonzero(np.repeat(series.graded[row], counts))
     at, level = sample[item], series.voicing
     step = series.rounded[at + 1] - series.rounded[at]
-    slope = np.divide(level[at + 1] - level[at], step, out=np.zeros(len(item)), where=np.isfinite(step))
+    slope = divide(level[at + 1] - level[at], step, where=np.isfinite(step))
     voicing[item] += slope * (times[item] - series.rounded[at])
 
 

@@ -269,7 +269,7 @@ def adjusted_rand_index(scores: FittedScores, measure: Measure) -> Scored:
     chance = divide(reference * estimate, every)
     reach = (reference + estimate) / 2 - chance
     trivial = agreement.single | agreement.distinct
-    score = divide(both - chance, np.where(trivial, 0.0, reach), np.nan, signed=True)
+    score = divide(both - chance, reach, np.nan, where=~trivial & (reach != 0))
     return np.where(trivial, 1.0, score), np.where(trivial, 0.0, np.maximum(reach, 0.0))
 
 
@@ -305,7 +305,7 @@ def adjusted_mutual_information(scores: FittedScores, measure: Measure) -> Score
     agreement = scores.agreement(measure)
     reach = np.maximum(*agreement.entropies) - agreement.expected
     trivial = agreement.single | agreement.distinct
-    score = divide(agreement.information - agreement.expected, np.where(trivial, 0.0, reach), np.nan, signed=True)
+    score = divide(agreement.information - agreement.expected, reach, np.nan, where=~trivial & (reach != 0))
     weight = np.where(trivial, 0.0, np.maximum(reach, 0.0) * agreement.seconds)
     return np.where(trivial, 1.0, score), weight
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...kernels.clustering import ContingencyTables, restrict, tabulate
 from ...kernels.intervals import NOTHING, Runs, batches, paint
-from ...kernels.ratios import Scored
+from ...kernels.ratios import Scored, divide
 from ...ragged import Bool, Float, Int, rows_of
 from ..base import Grid, Pairs, Scores, refuse_grid
 from ..measures import Measure
@@ -151,9 +151,7 @@ def sample(spans: kernel.LabelledSpans, first: Float, last: Float, points: int) 
 def nearest_point(time: Float, first: Float, last: Float, points: int) -> Int:
     """Nearest of equally spaced points to each time; the earlier of two equally near ones: int64 (n,)."""
     reach = last - first
-    guess = np.zeros(len(time))
-    np.divide((time - first) * (points - 1), reach, out=guess, where=reach > 0)
-    centre = np.clip(np.rint(guess), 0, points - 1)
+    centre = np.clip(np.rint(divide((time - first) * (points - 1), reach)), 0, points - 1)
     candidates = np.clip(centre + np.array([[-1.0], [0.0], [1.0]]), 0, points - 1)
     distance = np.abs(first + candidates * reach / (points - 1) - time)
     nearest: Int = candidates[distance.argmin(axis=0), np.arange(len(time))].astype(np.int64)

@@ -12,6 +12,7 @@ from ...analysis.policies import MISSING
 from ...analysis.scores import names_of
 from ...analysis.selection import find_measures, find_tables, split_names
 from ...errors import FigureError, UnknownNameError, counted
+from ...kernels.ratios import divide
 from ...ragged import Float
 from ..captions import metric_title, origin_in_words
 from ..layout import REST, choose_labels, with_others
@@ -126,7 +127,7 @@ def _draw(page: Sheet, values: Float, labels: list[str]) -> None:
     from matplotlib.colors import PowerNorm
 
     ax, whole = page.ax, values.sum(axis=1, keepdims=True)
-    share = np.divide(values, whole, out=np.full_like(values, np.nan), where=whole > 0)
+    share = divide(values, whole, np.nan)
     # The square root, so that rare confusions can be seen beside what is right.
     scale = PowerNorm(0.5, vmin=0, vmax=1)
     image = ax.imshow(np.ma.masked_invalid(share), cmap="Blues", norm=scale, interpolation="nearest")

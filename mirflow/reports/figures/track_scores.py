@@ -15,6 +15,7 @@ from ...analysis.query_options import Names, Query, Reductions
 from ...analysis.scores import names_of
 from ...analysis.selection import find_single, find_tables, headline_metric, split_names
 from ...errors import FigureError, QueryError, counted
+from ...kernels.ratios import divide
 from ...ragged import Float
 from ..captions import metric_title, origin_in_words, reference_notes
 from ..results import column_of, values_of
@@ -141,7 +142,7 @@ def rank_systems(result: xr.Dataset, value: Float | None = None) -> list[int]:
     number = known.sum(axis=1)
     with np.errstate(invalid="ignore"):  # infinite ones of both signs
         total = np.where(known, value, 0.0).sum(axis=1)
-    mean = np.divide(total, number, out=np.full(len(value), np.nan), where=number > 0)
+    mean = divide(total, number, np.nan)
     return best_first(mean, column_of(result, "orientation")[0])
 
 
