@@ -300,7 +300,7 @@ def _write(root: zarr.Group, pack: Pack) -> None:
     kind, rows = KINDS[pack.kind], pack.rows
 
     def put(name: str, values: Array, dim: str, attrs: Mapping[str, Any]) -> None:
-        write_array(root, name, values, (dim,), (min(len(values), _CHUNK),), attrs)
+        write_array(root, name, values, (dim,), (min(len(values), _CHUNK),), None, attrs)
 
     put("track", strings(pack.tracks), "track", {"long_name": "track"})
     for depth, counts in enumerate(rows.counts):

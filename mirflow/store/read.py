@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-FORMAT = 1
+FORMAT = 2
+"""Version of the layout that is written. Earlier ones are read: 1 had the scores of all metrics in one chunk."""
 FORMAT_KEY = "mirflow_store"
 CREATED = "created"
 
@@ -94,8 +95,8 @@ def _open_checked(folder: Path, path: str | Path) -> zarr.Group:
         packed = "a pack of annotations: `mirflow check` says what is in it"
         what = packed if "mirflow_pack" in root.attrs else "Zarr, but not a result store of mirflow"
         raise StoreError(f"{path}: is {what}; `mirflow run` makes result stores")
-    if version != FORMAT:
-        raise StoreError(f"{path}: has format {version}, this mirflow reads format {FORMAT}; upgrade mirflow")
+    if version not in range(1, FORMAT + 1):
+        raise StoreError(f"{path}: has format {version}, this mirflow reads formats up to {FORMAT}; upgrade mirflow")
     return root
 
 
@@ -159,16 +160,16 @@ def _sparse(group: Any, name: str, cell_at: Int) -> Sparse:
 
 
 def read_scores(path: str | Path) -> dict[str, xr.Dataset]:
-    """Return all evaluations of a store, or of a plain copy, by name: scores, weights, statuses and durations in
-    memory.
+    """Return all evaluations of a store, or of a plain copy, by name: statuses and durations in memory.
 
     They are those of :func:`open_store`, with nested attributes and with coordinates in the order of the store. Other
-    values are read on access; of results with extra dims only the selection.
+    values are read on access, only those that are selected; scores and weights stay in memory once all are read.
     """
     return _read(path, lambda root: {name: _dataset(group, scores=True) for name, group in sorted(root.groups())})
 
 
 _NEEDED = ("score", "weight", "status", "duration")
+_LARGE = ("score", "weight")
 _DESCRIBED = ("aggregates", "standard_aggregate", "orientation", "unit")
 """Variables and coordinates of metrics that every evaluation has."""
 
@@ -189,8 +190,9 @@ def _dataset(group: zarr.Group, *, scores: bool = False) -> xr.Dataset:
         if name == FINGERPRINTS:
             continue
         metadata: Any = array.metadata
-        dims, stored = metadata.dimension_names, StoredArray(array)
-        if dims == (name,) or (scores and (array.ndim == 1 or name in _NEEDED)):
+        large = name in _LARGE
+        dims, stored = metadata.dimension_names, StoredArray(array, kept=scores and large)
+        if dims == (name,) or (scores and not large and (array.ndim == 1 or name in _NEEDED)):
             variable = plain_variable(dims, stored((slice(None),) * array.ndim), dict(array.attrs))
         else:
             variable = lazy_variable(dims, array.shape, stored.dtype, stored, dict(array.attrs))

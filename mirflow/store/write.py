@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     import zarr
 
 _TRACKS_PER_CHUNK = 20_000
+_LEAST_PER_CHUNK = 2**13
+"""Least values in a chunk of some metrics, 64 kB: smaller ones take longer to find than to read."""
 _SPARSE_TRACKS, _SPARSE_VALUES = 256, 2**19
 """Most tracks and values in a chunk of a result with extra dims."""
 
@@ -329,10 +332,30 @@ def _write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, An
         if isinstance(values, Sparse):
             _write_sparse(group, one, values, place, shape)
             continue
-        # One system and many tracks a chunk.
-        per_chunk = {"system": 1 if len(one.dims) > 1 else len(values), "track": _TRACKS_PER_CHUNK}
-        chunks = tuple(min(size, per_chunk.get(dim, size)) for dim, size in zip(one.dims, values.shape, strict=True))
-        write_array(group, one.name, values, one.dims, chunks, one.attrs, 0.0 if one.name == "weight" else None)
+        fill = 0.0 if one.name == "weight" else None
+        write_array(group, one.name, values, one.dims, *_chunks(one.dims, values.shape), one.attrs, fill)
+
+
+def _chunks(dims: tuple[str, ...], shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+    """Chunks and shards of a variable: one system and many tracks; in a shard of scores, a chunk for each metric.
+
+    Of few tracks a chunk has several metrics; where it has all, there are no shards.
+
+    Examples
+    --------
+    >>> _chunks(("system", "track", "metric"), (100, 50_000, 15))
+    ((1, 20000, 1), (1, 20000, 15))
+    >>> _chunks(("system", "track", "metric"), (100, 2000, 15)), _chunks(("system", "track", "metric"), (12, 217, 15))
+    (((1, 2000, 5), (1, 2000, 15)), ((1, 217, 15), None))
+    """
+    per_file = {"system": 1 if len(dims) > 1 else shape[0], "track": _TRACKS_PER_CHUNK}
+    whole = tuple(min(size, per_file.get(dim, size)) for dim, size in zip(dims, shape, strict=True))
+    if len(shape) < 3 or 0 in shape:
+        return whole, None
+    *cells, metrics = whole
+    columns = math.ceil(metrics / max(1, math.prod(whole) // _LEAST_PER_CHUNK))
+    chunks = (*cells, columns)
+    return chunks, None if chunks == whole else (*cells, columns * math.ceil(metrics / columns))
 
 
 def _write_sparse(

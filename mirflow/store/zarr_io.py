@@ -15,12 +15,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import zarr
 from numcodecs.zstd import decompress
+from zarr.abc.store import SuffixByteRequest
 from zarr.codecs import ZstdCodec
 from zarr.storage import LocalStore
 
@@ -81,8 +82,8 @@ class GenerationStore(LocalStore):
         what = ""
         if value is None:
             what = "lost" if is_lost(self.root / chunk[1]) else ""
-        elif byte_range is None:
-            what = _flaw(value.to_bytes(), self.root / chunk[1])
+        elif not isinstance(byte_range, SuffixByteRequest):  # the index of a shard, which has a checksum of its own
+            what = _flaw(value.to_bytes(), self.root / chunk[1], whole=byte_range is None)
         if what:
             raise DamagedError(self.root, f"a chunk of {chunk[1]!r} is {what}")
         return value
@@ -98,21 +99,40 @@ def _demand_file(root: Path, key: str) -> None:
         raise DamagedError(root, f"{key!r} is not a file")
 
 
-def _flaw(data: bytes, array: Path) -> str:
-    """Fault of the bytes of a chunk; empty if there is none.
+def _flaw(data: bytes, array: Path, *, whole: bool) -> str:
+    """Fault of the bytes of a chunk, of a `whole` shard or of a chunk in one; empty if there is none.
 
     Lazy values are decoded outside of mirflow's functions, so the checksum is checked here, where all bytes come in:
     decompressing twice takes a millisecond for a megabyte. Sizes are compared first, since a few bytes may unpack to
     gigabytes.
     """
-    size, (exact, most) = _content_size(data), _chunk_bytes(array, _identity(array))
-    if size is None or size > most or (exact and size != most):
-        return f"not what was written ({size} bytes instead of {most})"
-    try:
-        decompress(data)
-    except (RuntimeError, ValueError, MemoryError) as error:
-        return f"not what was written ({error})"
+    form = _form(array, _identity(array))
+    frames = _frames(data, form.in_shard) if whole and form.in_shard else [data]
+    if frames is None:
+        return "not what was written (its index leads beyond its end)"
+    for frame in frames:
+        size = _content_size(frame)
+        if size is None or size > form.bytes or (form.exact and size != form.bytes):
+            return f"not what was written ({size} bytes instead of {form.bytes})"
+        try:
+            decompress(frame)
+        except (RuntimeError, ValueError, MemoryError) as error:
+            return f"not what was written ({error})"
     return ""
+
+
+_ABSENT, _INDEX_CHECKSUM = 2**64 - 1, 4
+
+
+def _frames(shard: bytes, chunks: int) -> list[bytes] | None:
+    """The chunks that a shard has, by the index at its end; None if this is no index."""
+    if len(shard) < 16 * chunks + _INDEX_CHECKSUM:
+        return None
+    end = len(shard) - 16 * chunks - _INDEX_CHECKSUM
+    index = np.frombuffer(shard, "<u8", 2 * chunks, end).reshape(chunks, 2).tolist()
+    if any(start + size > end for start, size in index if start != _ABSENT):
+        return None
+    return [shard[start : start + size] for start, size in index if start != _ABSENT]
 
 
 MAX_CHUNK = 2**29
@@ -140,15 +160,25 @@ def _identity(array: Path) -> tuple[int, int]:
     return found.st_ino, found.st_ctime_ns
 
 
+class _Form(NamedTuple):
+    """How an array is cut: bytes of a chunk in memory, of text at most; and the number of chunks in a shard."""
+
+    bytes: int
+    exact: bool
+    in_shard: int
+
+
 @lru_cache(maxsize=64)
-def _chunk_bytes(array: Path, _made: tuple[int, int]) -> tuple[bool, int]:
-    """Bytes of a chunk of an array: of numbers exactly so many, of text at most."""
+def _form(array: Path, _made: tuple[int, int]) -> _Form:
     metadata = _metadata(array)
+    outer = metadata["chunk_grid"]["configuration"]["chunk_shape"]
+    shards = [codec["configuration"] for codec in metadata["codecs"] if codec["name"] == "sharding_indexed"]
+    shape = shards[0]["chunk_shape"] if shards else outer
+    in_shard = math.prod(outer) // max(1, math.prod(shape)) if shards else 0
     if metadata["data_type"] == "string":
-        return False, MAX_CHUNK
-    shape = metadata["chunk_grid"]["configuration"]["chunk_shape"]
+        return _Form(MAX_CHUNK, False, in_shard)
     size = math.prod(shape) * np.dtype(metadata["data_type"]).itemsize
-    return size <= MAX_CHUNK, min(size, MAX_CHUNK)
+    return _Form(min(size, MAX_CHUNK), size <= MAX_CHUNK, in_shard)
 
 
 def _metadata(array: Path) -> dict[str, Any]:
@@ -165,8 +195,14 @@ def _demand_written(array: zarr.Array[Any], root: Path) -> None:
     folder = root / array.path
     if not root.exists():
         return  # it was replaced, which reading it says
-    if array.size and WRITTEN not in array.attrs and array.nchunks != _chunks(folder, _identity(folder)):
+    if array.size and WRITTEN not in array.attrs and _files_of(array) != _chunks(folder, _identity(folder)):
         raise DamagedError(root, f"a chunk of {array.path!r} is lost")
+
+
+def _files_of(array: zarr.Array[Any]) -> int:
+    """Number of files of an array that is not sparse: one for each chunk, or for each shard."""
+    files = zip(array.shape, array.shards or array.chunks, strict=True)
+    return math.prod(math.ceil(length / size) for length, size in files)
 
 
 def is_lost(array: Path) -> bool:
@@ -191,17 +227,20 @@ def create_array(
     dims: tuple[str, ...],
     attrs: Mapping[str, Any],
     *,
+    shards: tuple[int, ...] | None = None,
     sparse: bool = False,
 ) -> zarr.Array[Any]:
     """An array whose chunks carry checksums: a damaged one raises instead of reading as other numbers.
 
     Unless it is sparse, chunks of nothing but fill values are written too, so that a lost chunk differs from them.
+    With `shards`, a file holds the chunks of a shard, and one of them can be read without the others.
     """
     return group.create_array(
         name,
         shape=shape,
         dtype="string" if dtype.kind == "T" else dtype,
         chunks=tuple(max(1, size) for size in chunks),
+        shards=shards,
         fill_value=fill,
         compressors=ZstdCodec(level=0, checksum=True),
         dimension_names=dims,
@@ -216,13 +255,14 @@ def write_array(
     values: npt.NDArray[Any],
     dims: tuple[str, ...],
     chunks: tuple[int, ...],
+    shards: tuple[int, ...] | None,
     attrs: Mapping[str, Any],
     fill: Any = None,
 ) -> None:
     """Write one whole variable; without a fill value NaN, an empty text or 0 is it."""
     if fill is None:
         fill = {"T": "", "b": False, "f": np.nan}.get(values.dtype.kind, 0)
-    array = create_array(group, name, values.shape, values.dtype, chunks, fill, dims, attrs)
+    array = create_array(group, name, values.shape, values.dtype, chunks, fill, dims, attrs, shards=shards)
     if values.size:
         array[...] = values
 
@@ -232,16 +272,21 @@ def read_whole(group: zarr.Group, name: str) -> npt.NDArray[Any]:
     array = group.get(name)
     if not isinstance(array, zarr.Array):
         raise ValueError(f"it lacks the variable {name!r}")
-    if array.size and array.nchunks_initialized != array.nchunks:
+    folder = array.store.root / array.path  # type: ignore[attr-defined]
+    if array.size and _files_of(array) != _chunks(folder, _identity(folder)):
         raise ValueError(f"chunks of {name!r} are lost")
     return np.asarray(array[...])
 
 
 class StoredArray:
-    """Values of an array, read where they are looked at; those along one dim once. Text comes as objects."""
+    """Values of an array, read where they are looked at. Text comes as objects.
 
-    def __init__(self, array: zarr.Array[Any]) -> None:
+    Those along one dim are read once; those of other arrays that are `kept`, once all of them have been looked at.
+    """
+
+    def __init__(self, array: zarr.Array[Any], *, kept: bool = False) -> None:
         self._array = array
+        self._kept = kept
         self._root: Path = array.store.root  # type: ignore[attr-defined]
         self.dtype = np.dtype(object) if array.dtype.kind == "T" else array.dtype
 
@@ -252,14 +297,22 @@ class StoredArray:
     def __call__(self, key: tuple[Any, ...]) -> npt.NDArray[Any]:
         """Read the product of a slice, an int or int64 places for each dim."""
         with reading(self._root, "remove it and make it again"):
-            _demand_written(self._array, self._root)
-            if self._array.ndim == 1:
-                return np.asarray(self._whole[key])
+            if "_whole" not in self.__dict__:
+                _demand_written(self._array, self._root)
+            if self._array.ndim == 1 or (self._kept and ("_whole" in self.__dict__ or self._is_all(key))):
+                values = self._whole
+                for axis in reversed(range(values.ndim)):
+                    values = values[(slice(None),) * axis + (key[axis],)]
+                return np.asarray(values)
             ascending = tuple(
                 np.arange(size)[one] if isinstance(one, slice) and (one.step or 1) < 0 else one
                 for one, size in zip(key, self._array.shape, strict=True)
             )
             return np.asarray(self._array.oindex[ascending]).astype(self.dtype, copy=False)
+
+    def _is_all(self, key: tuple[Any, ...]) -> bool:
+        sides = zip(key, self._array.shape, strict=True)
+        return all(isinstance(one, slice) and one.indices(size) == (0, size, 1) for one, size in sides)
 
 
 @contextmanager

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import zarr
+from zarr.codecs import ZstdCodec
 
 from mirflow.metrics.base import Sparse
 from mirflow.store import GroupContent
@@ -65,6 +68,25 @@ def make_content(cells: Cells | None = None, **changes: Any) -> GroupContent:
 def files_of(folder: Path) -> dict[str, bytes]:
     """All files below a folder, by their relative names."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def make_format_1(path: Path) -> None:
+    """Give a store the layout of version 1, in which a chunk has the scores of all metrics."""
+    root = zarr.open_group(str(path.resolve()), mode="r+", use_consolidated=False)
+    for _, group in root.groups():
+        for name in ("score", "weight"):
+            array = group[name]
+            values, dims, attrs = array[...], array.metadata.dimension_names, dict(array.attrs)
+            chunks = (1, min(20_000, values.shape[1]), values.shape[2])
+            group.create_array(
+                name, shape=values.shape, dtype="float64", chunks=chunks, fill_value=array.fill_value, overwrite=True,
+                compressors=ZstdCodec(level=0, checksum=True), dimension_names=dims, attributes=attrs,
+                config={"write_empty_chunks": True},
+            )[...] = values  # fmt: skip
+    root.update_attributes({"mirflow_store": 1})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of zarr, about consolidated metadata
+        zarr.consolidate_metadata(root.store)
 
 
 def assert_same_cells(actual: Cells, expected: Cells) -> None:
