@@ -17,9 +17,9 @@ Metrics
 * ``p_score`` (`p_score`): correlation of both impulse trains within 0.2 median intervals.
 * ``cmlc``, ``cmlt``, ``amlc``, ``amlt`` (`continuity`): longest run and number of correct downbeats, at the annotated
   level and at any of five.
-* ``information_gain`` (`information_gain`): distance of the histogram of errors from a uniform one. * In ``madmom``,
-  additionally ``precision``, ``recall`` and ``accuracy``, ``mean_error`` and ``std_error`` of matched times, and
-  ``counts``, ``error_moments`` and ``error_histogram``, on request.
+* ``information_gain`` (`information_gain`): distance of the histogram of errors from a uniform one.
+* In ``madmom``, additionally ``precision``, ``recall`` and ``accuracy``, ``mean_error`` and ``std_error`` of matched
+  times, and ``counts``, ``error_moments`` and ``error_histogram``, on request.
 * ``f_measure_best``, on request: the largest F-measure over metrical levels.
 
 References

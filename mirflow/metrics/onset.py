@@ -6,8 +6,9 @@ arguments, results and errors; `TASK` holds the metrics of whole datasets.
 Conventions
 -----------
 * ``mir_eval`` (default): mir_eval 0.8.2, the largest matching.
-* ``mirex``: the same with greedy matching. * ``madmom``: evaluation of madmom: within 25 ms; pairs with two empty sides
-  are right. Its functions are in `mirflow.metrics.onset.madmom`.
+* ``mirex``: the same with greedy matching.
+* ``madmom``: evaluation of madmom: within 25 ms; pairs with two empty sides are right. Its functions are in
+  `mirflow.metrics.onset.madmom`.
 
 Metrics
 -------

@@ -8,8 +8,9 @@ Conventions
 
 Metrics
 -------
-* ``precision``, ``recall``, ``f_measure``: tags of a clip. * ``accuracy``, ``negative_accuracy``: shares of right
-  decisions on all tags, and on those that the reference does not have.
+* ``precision``, ``recall``, ``f_measure``: tags of a clip.
+* ``accuracy``, ``negative_accuracy``: shares of right decisions on all tags, and on those that the reference does not
+  have.
 * ``roc_auc``, ``average_precision``: ranking of the tags by affinity.
 * ``outcomes``: counts of right and wrong decisions by tag, from which queries derive statistics of each tag.
 * ``precision_at``, ``affinities``, on request: precision of the first tags, and areas under the curve by tag.

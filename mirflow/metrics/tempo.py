@@ -5,8 +5,8 @@ whole datasets.
 
 Conventions
 -----------
-* ``mir_eval`` (default): mir_eval 0.8.2, with the accuracies and octave errors of single tempi on request. *
-  ``madmom``: evaluation of madmom: any number of tempi, within 4 %; pairs with two empty sides are right. Its functions
+* ``mir_eval`` (default): mir_eval 0.8.2, with the accuracies and octave errors of single tempi on request.
+* ``madmom``: evaluation of madmom: any number of tempi, within 4 %; pairs with two empty sides are right. Its functions
   are in `mirflow.metrics.tempo.madmom`.
 
 Metrics

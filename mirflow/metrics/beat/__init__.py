@@ -6,8 +6,9 @@ metrics of whole datasets.
 
 Conventions
 -----------
-* ``mir_eval`` (default): mir_eval 0.8.2. * ``mirex``: the Beat Evaluation Toolbox used by MIREX: greedy matching,
-  P-score on frames from 0 s, and information gain in bits from a histogram with end bins of half the width.
+* ``mir_eval`` (default): mir_eval 0.8.2.
+* ``mirex``: the Beat Evaluation Toolbox used by MIREX: greedy matching, P-score on frames from 0 s, and information
+  gain in bits from a histogram with end bins of half the width.
 * ``madmom``: evaluation of madmom, reported for most neural trackers: all beats count, triple metrical levels,
   information gain in bits, and pairs with two empty sides are right. Its functions are in
   `mirflow.metrics.beat.madmom`.
@@ -21,10 +22,9 @@ Metrics
 * ``p_score`` (`p_score`): correlation of both impulse trains within 0.2 median intervals.
 * ``cmlc``, ``cmlt``, ``amlc``, ``amlt`` (`continuity`): longest run and number of correct beats, at the annotated
   metrical level and at any of five.
-* ``information_gain`` (`information_gain`): distance of the histogram of beat errors from a uniform one. * In
-  ``madmom``, additionally ``precision``, ``recall`` and ``accuracy``, ``mean_error`` and ``std_error`` of matched
-  times, and
-  ``counts``, ``error_moments`` and ``error_histogram``, on request.
+* ``information_gain`` (`information_gain`): distance of the histogram of beat errors from a uniform one.
+* In ``madmom``, additionally ``precision``, ``recall`` and ``accuracy``, ``mean_error`` and ``std_error`` of matched
+  times, and ``counts``, ``error_moments`` and ``error_histogram``, on request.
 * ``f_measure_best``, on request: the largest F-measure over metrical levels.
 
 References

@@ -6,8 +6,9 @@ applied to each segment. The functions are those of ``mir_eval.chord``, with the
 
 Conventions
 -----------
-* ``mir_eval`` (default): mir_eval 0.8.2. * ``decibel``: evaluation of DECIBEL: ``csr``, and ``undersegmentation``,
-  ``oversegmentation`` and ``segmentation`` without merging neighbours with equal labels.
+* ``mir_eval`` (default): mir_eval 0.8.2.
+* ``decibel``: evaluation of DECIBEL: ``csr``, and ``undersegmentation``, ``oversegmentation`` and ``segmentation``
+  without merging neighbours with equal labels.
 * ``mirex2013``: the official scores of MIREX 2013: spelled degrees, a fixed vocabulary for each rule, gaps as no chord.
 * ``madmom``: evaluation of madmom: chords, including ``X``, are reduced to triads and tetrads.
 
@@ -17,13 +18,12 @@ Metrics
   which chords agree up to the root, the third, the fifth or the octave; ``_inv`` also compares the bass.
 * ``majmin``, ``majmin_inv``, ``sevenths``, ``sevenths_inv``: the same, on references of these vocabularies only.
 * ``mirex``: share of the time with at least three pitch classes in common.
-* ``underseg``, ``overseg``, ``seg``: segmentation, from directional Hamming distances. * ``csr``, ``csr_framewise``,
-  ``overlap_2008``, ``class_recall``, ``confusion``, on request: share of the whole reference, the same by frames, by
-  the 25 classes of MIREX 2008, the mean over qualities, and seconds by class.
+* ``underseg``, ``overseg``, ``seg``: segmentation, from directional Hamming distances.
+* ``csr``, ``csr_framewise``, ``overlap_2008``, ``class_recall``, ``confusion``, on request: share of the whole
+  reference, the same by frames, by the 25 classes of MIREX 2008, the mean over qualities, and seconds by class.
 * In ``mirex2013``, additionally ``all_correct``, ``root_correct``, ``type_correct``, ``all_wrong``, ``deleted``,
-  ``inserted``,
-  ``correct_no_chord`` (shares of the time), ``n_reference_chords`` and ``n_estimate_chords``, ``undersegmentation``,
-  ``oversegmentation`` and ``hamming_measure``.
+  ``inserted``, ``correct_no_chord`` (shares of the time), ``n_reference_chords`` and ``n_estimate_chords``,
+  ``undersegmentation``, ``oversegmentation`` and ``hamming_measure``.
 
 References
 ----------

@@ -9,8 +9,8 @@ Conventions
 
 Metrics
 -------
-* ``precision``, ``recall``, ``f_measure`` (`standard_FPR`): prototypes found exactly, or shifted. *
-  ``establishment_precision``, ``establishment_recall``, ``establishment_f_measure`` (`establishment_FPR`): patterns
+* ``precision``, ``recall``, ``f_measure`` (`standard_FPR`): prototypes found exactly, or shifted.
+* ``establishment_precision``, ``establishment_recall``, ``establishment_f_measure`` (`establishment_FPR`): patterns
   with at least one found occurrence.
 * ``occurrence_precision``, ``occurrence_recall``, ``occurrence_f_measure`` (`occurrence_FPR`): found occurrences of
   established patterns.

@@ -11,8 +11,8 @@ Conventions
 * ``mirex2024``: as Transkun: such notes, cut at the next onset of the same pitch; active pitches in continuous time.
 * ``onsets_and_frames``: such notes decoded from labels of frames of 32 ms, and these frames.
 * ``mirex2015``: note tracking of MIREX 2015: times rounded down to 10 ms, no minimum tolerance of offsets.
-* ``mt3``: the columns of MT3 (Gardner et al., 2022): percussion is separated from other notes, programs are compared. *
-  ``madmom``: evaluation of madmom: onsets within 25 ms and equal pitch; pairs with two empty sides are right. Its
+* ``mt3``: the columns of MT3 (Gardner et al., 2022): percussion is separated from other notes, programs are compared.
+* ``madmom``: evaluation of madmom: onsets within 25 ms and equal pitch; pairs with two empty sides are right. Its
   functions are in `mirflow.metrics.transcription.madmom`.
 
 Metrics
@@ -26,8 +26,8 @@ Metrics
 * In ``madmom``: ``precision``, ``recall``, ``f_measure``, ``accuracy``, ``mean_error`` and ``std_error`` of onsets, and
   ``counts`` and ``error_moments``, on request.
 * ``velocity_precision`` and others, on request: with velocities (`mirflow.metrics.transcription_velocity`).
-* ``instrument_precision`` and others, ``by_instrument``, on request: notes of each label separately. *
-  ``program_precision``, ``program_recall``, ``program_f_measure`` and ``by_program``, on request, by default in
+* ``instrument_precision`` and others, ``by_instrument``, on request: notes of each label separately.
+* ``program_precision``, ``program_recall``, ``program_f_measure`` and ``by_program``, on request, by default in
   ``mt3``: General MIDI programs are compared, percussion by onset and pitch only; ``drum_precision``, ``drum_recall``,
   ``drum_f_measure``, ``nondrum_program_precision``, ``nondrum_program_recall``, ``nondrum_program_f_measure``:
   percussion, and all other notes (`mirflow.metrics.transcription_programs`).
