@@ -105,8 +105,8 @@ class Statistic(ScoreAggregate):
     """A statistic of sorted scores."""
 
     statistic: Callable[[Float, Int], Float]
-    """(scores (..., tracks), counts (...)) -> float64 (...). Scores are sorted in ascending order with NaN at the end;
-    at least one of each row is a number."""
+    """(scores (..., tracks), counts (...)) -> float64 (...). Scores are sorted in ascending order, whatever the
+    orientation of the metric, with NaN at the end; at least one of each row is a number."""
     without_each: Callable[[Float], Float] | None = None
     """Fast leave-one-out statistic: sorted scores (tracks,), at least two -> float64 (tracks,). None: `statistic` is
     called for each track."""
@@ -413,7 +413,7 @@ _LISTED = {"scores": "median", "weights": "pooled", "recall": "wcsr"}
 
 
 def allowed_aggregates(listed: str) -> list[str]:
-    """Aggregates of a stored metric: those listed in the store, and applicable ones declared by other packages.
+    """Aggregates of a stored metric: those listed in the store, and applicable ones declared since it was written.
 
     Parameters
     ----------
@@ -424,7 +424,14 @@ def allowed_aggregates(listed: str) -> list[str]:
     --------
     >>> allowed_aggregates("mean median pooled")
     ['mean', 'median', 'pooled']
+    >>> allowed_aggregates("median wcsr")  # of a table without durations; `mean` is newer
+    ['median', 'wcsr', 'mean']
     """
     names = [name for name in listed.split() if name in DECLARED]
-    later = (one for name, one in AGGREGATES.items() if name not in _SHIPPED and name not in names)
+    later = (
+        one
+        for name, one in AGGREGATES.items()
+        # Stores of published scores do not list aggregates over durations, which they do not hold.
+        if name not in names and not (name in _SHIPPED and one.needs_duration)
+    )
     return [*names, *(one.name for one in later if _LISTED[one.requires] in names)]
