@@ -125,12 +125,10 @@ def test_records_are_complete(task: str, name: str) -> None:
     assert rules.summary
     for metric in rules.metrics:
         assert metric.name.isidentifier()
-        assert metric.title
-        assert metric.summary
-        assert metric.weight
-        assert metric.literature
+        for field in ("title", "summary", "weight", "literature"):
+            assert getattr(metric, field), f"metric {metric.name!r}: give its declaration a {field}"
         assert metric.range[0] < metric.range[1]
-        assert metric.standard_aggregate in metric.aggregates
+        assert metric.standard_aggregate in metric.aggregates, f"choose from {', '.join(metric.aggregates)}"
         others = {other for one in rules.metrics if one is not metric for other in (one.name, *one.aliases)}
         assert not others & {metric.name, *metric.aliases}
     for measure in all_measures(rules):
@@ -271,7 +269,8 @@ def test_numbers_change_only_with_the_version(task: str, name: str) -> None:
         path.write_text(json.dumps(found, indent=1) + "\n")
         pytest.fail(f"{path.name} was missing and has been written; look at it and commit it")
     golden = json.loads(path.read_text())
-    assert found.keys() == golden.keys(), f"delete {path.name}, run this test twice and look at the difference"
+    difference = ", ".join(sorted(found.keys() ^ golden.keys()))
+    assert not difference, f"{difference}: delete {path.name}, run this test twice and look at the difference"
     for identity, expected in golden.items():
         assert found[identity]["version"] == expected["version"], identity
         for key in ("score", "weight"):
@@ -454,6 +453,7 @@ def test_odd_references_against_themselves_are_perfect_or_the_record_says_when_n
 def test_help_of_a_task_names_its_conventions_and_default_metrics(task: str, name: str) -> None:
     introduction = import_module(f"mirflow.metrics.{task}").__doc__ or ""
     named = set(re.findall(r"``(\w+)``", introduction))
-    assert {name, *(metric.name for metric in convention(task, name).metrics if metric.default)} <= named
+    expected = {name, *(metric.name for metric in convention(task, name).metrics if metric.default)}
+    assert expected <= named, f"name in the docstring of metrics/{task}: {', '.join(sorted(expected - named))}"
     sections = re.findall(r"^(\w+)\n-+$", introduction, re.MULTILINE)
     assert sections == ["Conventions", "Metrics", "References"], "sections of the docstring of the task's module"
