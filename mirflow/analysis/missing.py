@@ -1,4 +1,4 @@
-"""Policies for missing and undefined scores, with counts and reasons."""
+"""Missing and undefined scores: which scores count under a policy, and the reasons for those that are missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Policies about missing and undefined scores, and tests, in words; light to import for the command line."""
+"""Names of policies for missing and undefined scores, and of tests, with their descriptions; light to import."""
 
 from __future__ import annotations
 

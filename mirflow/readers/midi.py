@@ -1,4 +1,4 @@
-"""MIDI files: the notes of all tracks, in seconds, with velocities, programs and instruments."""
+"""MIDI files: notes, hits and pedals of all tracks are read, in seconds; notes and hits are written."""
 
 from __future__ import annotations
 

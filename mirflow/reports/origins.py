@@ -1,4 +1,4 @@
-"""Stores of a page, and the annotation files behind them that still exist."""
+"""The stores of a report, their pipelines, and the annotation files that these name, for timelines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Zarr's view of a generation's folder: durable while it is written, honest once it is gone.
+"""Arrays of a generation in Zarr: synced to disk when written, checked for lost or damaged chunks when read.
 
 Imported only when a store is opened, as `import zarr` takes longer than everything else in the package.
 """
