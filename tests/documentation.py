@@ -205,3 +205,39 @@ def sample_files() -> None:
         Path(folder).mkdir(parents=True, exist_ok=True)
         for source, samples in zip(("drums", "vocals"), noise, strict=True):
             soundfile.write(f"{folder}/{source}.wav", samples, 44100)
+
+
+def signed_webhook(campaign: str) -> tuple[str, dict[str, str], bytes]:
+    """Secret, headers and body of a webhook's request about a scored submission."""
+    import threading
+    from http.server import BaseHTTPRequestHandler, HTTPServer
+
+    from mirflow.campaign.file import Webhook
+    from mirflow.campaign.server.delivery import WebhookCourier
+    from mirflow.campaign.server.service import open_service
+    from mirflow.campaign.server.submissions.notifications import Message
+
+    requests: list[tuple[dict[str, str], bytes]] = []
+
+    class Receiver(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            requests.append((dict(self.headers), self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    secret = "whsec_" + "c2VjcmV0" * 5
+    service = open_service([campaign])
+    page = service.origin + service.links.url("submission", submission="5f0c2a")
+    message = Message("msg_1", "submission.scored", service.clock(), service.title, "was scored", page, "5f0c2a", "oak")
+    with HTTPServer(("127.0.0.1", 0), Receiver) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        hook = Webhook(url=f"http://127.0.0.1:{server.server_port}/", secret="HOOK_SECRET")
+        WebhookCourier(hook, secret).send(message, service.clock())
+        thread.join()
+    service.database.close()
+    ((headers, body),) = requests
+    return secret, headers, body
