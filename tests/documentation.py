@@ -241,3 +241,38 @@ def signed_webhook(campaign: str) -> tuple[str, dict[str, str], bytes]:
     service.database.close()
     ((headers, body),) = requests
     return secret, headers, body
+
+
+def sample_runs() -> None:
+    """Beats of twelve tracks by five runs of two models, in the working directory."""
+    import numpy as np
+
+    rng = np.random.default_rng(1)
+    for track in range(12):
+        beats = np.arange(0.5, 60, 0.5) + rng.normal(0, 0.01, 119)
+        estimates = {
+            f"est/{model}/seed{seed}": np.maximum(beats + rng.normal(0, spread * (1 + 0.05 * seed), 119), 0)
+            for model, spread in (("small", 0.05), ("large", 0.04))
+            for seed in range(5)
+        }
+        for folder, times in {"ref": beats, **estimates}.items():
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            Path(folder, f"t{track:02}.txt").write_text("".join(f"{time:.3f}\n" for time in np.sort(times)))
+
+
+def serve(*stores: str, port: int) -> subprocess.Popen[bytes]:
+    """Start a server of results, which is killed at the latest at the end of the process."""
+    import atexit
+    import time
+    import urllib.request
+
+    command = [sys.executable, "-m", "mirflow", "serve", *stores, "--port", str(port)]
+    server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    atexit.register(server.kill)
+    for _ in range(300):
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/health").close()
+            break
+        except OSError:
+            time.sleep(0.2)
+    return server
