@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..analysis.policies import say_undefined
 from ..errors import counted, visible
 from ..interruption import Interrupted
 from ..reports.tables import shorten_quotes
@@ -221,6 +222,8 @@ def _other_results(command: str, evaluation: EvaluationReport, shown: Sequence[s
 
 def _print_summary(evaluation: EvaluationReport, shown: ResultInMemory | None) -> None:
     """Print the numbers of cells by status, and of undefined cells in the table."""
+    from ..analysis.aggregation import VALUELESS
+
     name = evaluation.plan.name
     echo(str(evaluation), err=True)
     count = 0 if shown is None else int(shown.attrs["undefined_cells"])
@@ -228,8 +231,8 @@ def _print_summary(evaluation: EvaluationReport, shown: ResultInMemory | None) -
         cells = counted(count, "cell")
         metrics = shown["metric"].values.tolist()
         what = f"one or more of {len(metrics)} metrics" if metrics[1:] else metrics[0]
-        note = f"had nothing to measure for {what} and count with the score that they have (--undefined skip: not)"
-        echo(f"  {name}: {cells} {note}", err=True)
+        treatment = say_undefined(shown.attrs["undefined"], shown.attrs.get(VALUELESS, ""))
+        echo(f"  {name}: {cells} had nothing to measure for {what}; {treatment}", err=True)
 
 
 def _grid(context: click.Context, parameter: click.Parameter, value: str | None) -> str | float | None:

@@ -304,8 +304,19 @@ class TestRun:
         result = invoke("run", pipeline)
         message = re.search(r"undefined \(keep\): (\d+) of 12 cells .*, for one or more of 4 metrics", result.stdout)
         assert message is not None, result.stdout
-        assert f"chord: {message[1]} cells had nothing to measure for one or more of 4 metrics" in result.stderr
+        assert f"chord: {message[1]} cells had nothing to measure for one or more of 4 metrics; " in result.stderr
         assert int(message[1]) == 6
+
+    def test_the_summary_of_a_run_says_that_scores_without_a_value_do_not_count(self, tmp_path):
+        for name, text in (("reference.t.txt", "1\n3\n"), ("ada.t.txt", "2\n4\n")):
+            (tmp_path / name).write_text(text)
+        pipeline = tmp_path / "pipeline.yaml"
+        pipeline.write_text(
+            "evaluations: [{task: beat, convention: madmom, reference: 'reference.{track}.txt', "
+            "estimates: '{system}.{track}.txt', systems: {ada: {}}, metrics: [mean_error]}]\nstore: scores.zarr\n"
+        )
+        expected = "1 cell had nothing to measure for mean_error; scores with nothing to measure have no value"
+        assert expected in invoke("run", pipeline).stderr
 
     def test_two_files_by_a_matrix_alone(self, tmp_path):
         write_dataset(tmp_path, tracks=1)
