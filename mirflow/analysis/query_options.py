@@ -1,7 +1,7 @@
 """Options of queries: each is declared here once; Python, the command line and the HTTP API follow.
 
-To add one, declare a field of :class:`Query`, and its type in :class:`QueryOptions`. This module is light to import,
-as every command's help needs it.
+To add one, declare a field of :class:`Query`, and its type in :class:`QueryOptions`. The command line and the HTTP API
+pass values as text, lists of texts or pairs. This module is light to import, as every command's help needs it.
 """
 
 from __future__ import annotations
