@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -396,8 +396,9 @@ def run(
             shown.stage("comparing with the store")
             if IMPORTED in writer.attrs():
                 raise StoreError(f"{writer.path}: holds imported scores, which a run would remove; name another store")
-            jobs = [_start(one, writer.previous(one.name), writer.journal, force) for one in planned.plans]
-            _demand_leave(jobs, writer, prune, shown)
+            before = writer.contents()
+            jobs = [_start(one, before.get(one.name), writer.journal, force) for one in planned.plans]
+            _demand_leave(jobs, before, writer.path, prune, shown)
             if force:
                 writer.journal.clear()
             for job in jobs:
@@ -405,7 +406,7 @@ def run(
                     raise_failure(_latest(job.plan, job.cells(), ~job.stale.cells))
             chosen = _compute(jobs, writer.journal, scheduler or asked.execution.scheduler, workers, shown, guarded)
             shown.stage("writing the store")
-            reports, published = _publish(jobs, writer, planned)
+            reports, published = _publish(jobs, before, writer, planned)
     return RunReport(writer.path, reports, time.perf_counter() - began, str(chosen), published)
 
 
@@ -434,17 +435,17 @@ def _place_of(planned: PlannedPipeline, store: str | Path | None) -> Path:
     return path
 
 
-def _demand_leave(jobs: Sequence[Job], writer: StoreWriter, prune: Prune, shown: Progress) -> None:
+def _demand_leave(
+    jobs: Sequence[Job], before: Mapping[str, GroupContent], path: Path, prune: Prune, shown: Progress
+) -> None:
     """Report the cells to be removed from the store; removing many needs permission."""
-    others = set(writer.groups()) - {job.plan.name for job in jobs}
-    befores = [*(job.before for job in jobs), *map(writer.previous, sorted(others))]
-    stored = [before for before in befores if before is not None]
-    if not stored:
+    if not before:
         return
-    removed = find_removal(stored, [job.plan for job in jobs])
+    names = dict.fromkeys([*(job.plan.name for job in jobs if job.before is not None), *before])
+    removed = find_removal([before[name] for name in names], [job.plan for job in jobs])
     if not removed.cells:
         return
-    message = f"{writer.path}: the run {removed}"
+    message = f"{path}: the run {removed}"
     shown.stage("")
     if prune is True:
         shown.message(visible(message))
@@ -497,14 +498,14 @@ def raise_failure(cells: Cells) -> None:
 
 
 def _publish(
-    jobs: Sequence[Job], writer: StoreWriter, planned: PlannedPipeline
+    jobs: Sequence[Job], before: Collection[str], writer: StoreWriter, planned: PlannedPipeline
 ) -> tuple[tuple[EvaluationReport, ...], bool]:
-    """Publish the new store, unless it equals the existing one."""
+    """Publish the new store, unless it equals the existing one, which has the groups `before`."""
     # Includes the root, which may be relative to the pipeline file: reports read the annotations again.
     attrs = {"versions": software_versions(), "pipeline": planned.text, "root": planned.root}
     contents = [_content(job, attrs) for job in jobs]
     same = all(_unchanged(job, content) for job, content in zip(jobs, contents, strict=True))
-    published = not same or set(writer.groups()) != {content.name for content in contents}
+    published = not same or set(before) != {content.name for content in contents}
     if published:
         writer.publish(contents, {"name": planned.pipeline.name, **attrs})
     else:

@@ -423,7 +423,7 @@ def import_scores(
                 f"{writer.path}: holds the scores of a pipeline, whose next run would remove what is imported; "
                 "name another store"
             )
-        before = [content for name in writer.groups() if (content := writer.previous(name)) is not None]
+        before = list(writer.contents().values())
         _refuse(before, brought, published.name, writer.path, overwrite)
         kept = [content for content in before if content.name not in brought]
         mappings = sorted({str(content.attrs[IMPORTED]) for content in (*kept, *brought.values())})

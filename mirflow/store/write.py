@@ -82,8 +82,8 @@ class StoreWriter:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with StoreWriter(Path(folder) / "x.zarr") as writer:
     ...         _ = writer.publish([GroupContent("chord", ("KO1", "NG1"), ("a",), cells)], {"name": "demo"})
-    ...         writer.previous("chord").systems, len(writer.previous("chord").cells)
-    (('KO1', 'NG1'), 1)
+    ...         [(name, before.systems, len(before.cells)) for name, before in writer.contents().items()]
+    [('chord', ('KO1', 'NG1'), 1)]
     """
 
     def __init__(self, path: str | Path, patience: float = 0.0) -> None:
@@ -124,9 +124,9 @@ class StoreWriter:
         """Attributes of the current store; empty if it does not exist yet."""
         return read_attrs(self.path) if self.path.is_symlink() else {}
 
-    def previous(self, name: str) -> GroupContent | None:
-        """Present contents of an evaluation; None where there is no such group or no store yet."""
-        return read_group(self.path, name) if name in self.groups() else None
+    def contents(self) -> dict[str, GroupContent]:
+        """Present contents of all evaluations, by name; empty if there is no store yet."""
+        return {name: read_group(self.path, name) for name in self.groups()}
 
     def publish(
         self, contents: Iterable[GroupContent], attrs: Mapping[str, Any] | None = None, created: str | None = None
@@ -293,14 +293,14 @@ def save(
                 f"{writer.path}: holds the scores of a pipeline, whose next run would remove what is saved; "
                 "name another store"
             )
-        names = [content.name for content in contents]
-        twice = next((name for name in names if name in writer.groups()), None)
+        names, groups = [content.name for content in contents], writer.groups()
+        twice = next((name for name in names if name in groups), None)
         if twice is not None and not overwrite:
             raise StoreError(f"{writer.path}: holds group {twice!r} already; overwrite=True replaces it")
-        kept = [writer.previous(name) for name in writer.groups() if name not in names]
+        kept = [read_group(writer.path, name) for name in groups if name not in names]
         about = {name: value for name, value in attrs.items() if name not in (FORMAT_KEY, CREATED)}
         about = {"name": writer.path.name.removesuffix(".zarr"), **about, "versions": software_versions()}
-        writer.publish([*(content for content in kept if content is not None), *contents], about)
+        writer.publish([*kept, *contents], about)
         return writer.path
 
 

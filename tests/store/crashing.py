@@ -23,7 +23,7 @@ def run_once(path: Path, pause: float = 0.0) -> None:
     """What a run does: take up the journal, compute what is missing block by block, publish."""
     with StoreWriter(path) as writer:
         done = writer.journal.read("chord", "v1")
-        previous = writer.previous("chord")
+        previous = writer.contents().get("chord")
         if previous is not None:
             done.append(previous.cells)
         have = {track for block in done for track in block.track}

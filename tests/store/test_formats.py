@@ -89,7 +89,7 @@ def test_chunks_of_few_tracks_have_several_metrics(tmp_path, tracks, metrics, ch
 
 def test_all_doors_read_the_scores_that_were_written(store, scores):
     with StoreWriter(store) as writer:
-        cells = writer.previous("chord").cells
+        cells = writer.contents()["chord"].cells
     np.testing.assert_array_equal(cells.score, scores.score.values.reshape(-1, METRICS))
     for ds in (
         open_store(store)["chord"].to_dataset(),
@@ -157,7 +157,7 @@ def test_the_next_publish_writes_layout_2(store, tmp_path):
     before = read_group(store, "chord")
     make_format_1(store)
     with StoreWriter(store) as writer:
-        writer.publish([writer.previous("chord")], {"name": "x"})
+        writer.publish([writer.contents()["chord"]], {"name": "x"})
     root = zarr.open_group(str(store), mode="r")
     assert (root.attrs["mirflow_store"], root["chord/score"].shards) == (2, (1, TRACKS, METRICS))
     np.testing.assert_array_equal(read_group(store, "chord").cells.score, before.cells.score, strict=True)

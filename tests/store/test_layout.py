@@ -293,10 +293,10 @@ def test_groups_are_separate(tmp_path):
     with StoreWriter(tmp_path / "x") as writer:
         writer.publish([one, two])
         assert writer.groups() == ("chord", "chord_mirex2013")
-        assert_same_cells(writer.previous("chord").cells, one.cells)
-        assert_same_cells(writer.previous("chord_mirex2013").cells, two.cells)
+        assert_same_cells(writer.contents()["chord"].cells, one.cells)
+        assert_same_cells(writer.contents()["chord_mirex2013"].cells, two.cells)
         writer.publish([two])
-        assert writer.previous("chord") is None
+        assert "chord" not in writer.contents()
     with pytest.raises(UnknownNameError, match=r"unknown group of .*x 'chords'; .*chord_mirex2013"):
         read_group(tmp_path / "x", "chords")
 
@@ -346,7 +346,7 @@ def test_a_chunk_that_was_lost_on_the_way_is_an_error(tmp_path, name):
         folder = writer.publish([make_content(make_cells([("KO1", TRACKS[0])]))])
         next(file for file in (folder / "chord" / name / "c" / "2").rglob("*") if file.is_file()).unlink()
         with pytest.raises(StoreError, match=f"x: is damaged: chunks of '{name}' are lost; remove it and run"):
-            writer.previous("chord")
+            writer.contents()["chord"]
 
 
 @pytest.mark.parametrize("name", ["unit", "duration"])
@@ -367,4 +367,4 @@ def test_an_empty_store_and_empty_groups_are_stores_too(tmp_path):
         writer.publish([])
         assert writer.groups() == ()
         writer.publish([GroupContent("chord", (), (), nothing)])
-        assert writer.previous("chord").systems == ()
+        assert writer.contents()["chord"].systems == ()

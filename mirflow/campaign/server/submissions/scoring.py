@@ -201,9 +201,8 @@ def _add_to_store(
     """Join scores of a submission to the store of a split; publish a new generation unless nothing is new."""
     split = str(task["split"])
     with StoreWriter(Path(task["store"]), _TURN) as writer:
-        before = {name: writer.previous(name) for name in writer.groups()}
-        joined = {name: content for name, content in before.items() if content is not None}
-        joined |= {content.name: join(before.get(content.name), content) for content in new}
+        before = writer.contents()
+        joined = before | {content.name: join(before.get(content.name), content) for content in new}
         if any(content is not before.get(name) for name, content in joined.items()):
             text = dump_document(pipeline_of(task["path"], campaign, split, Path(task["readings"])))
             root = split_root(task["path"], campaign, split)
@@ -394,8 +393,7 @@ def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         contents = [replace(one, cells=_with_short_messages(one.cells, places)) for one in contents]
     contents = [replace(one, attrs={**without(one.attrs, (_ROOT, _PIPELINE)), **attrs}) for one in contents]
     with StoreWriter(copy, _TURN) as writer:
-        before = [writer.previous(name) for name in writer.groups()]
-        known = {one.name: one for one in before if one is not None}
+        known = writer.contents()
         # Readers are notified of the changes of the newest generation: do not publish one without changes.
         if known.keys() != {one.name for one in contents} or not all(
             same_content(known[one.name], one) for one in contents
