@@ -31,8 +31,10 @@ def sign_run(folder: Path, pipeline: str, root: str) -> None:
         file = _key_file()
         if not file.exists():
             _make_key(file)
-        if not is_own_run(folder, pipeline, root) and (key := _read(file)):
-            write_atomically(folder / _SIGNATURE, _sign(key, folder, pipeline, root))
+        key = _read(file)
+        signature = _sign(key, folder, pipeline, root)
+        if key and _read(folder / _SIGNATURE) != signature:
+            write_atomically(folder / _SIGNATURE, signature)
 
 
 def is_own_run(folder: Path, pipeline: str, root: str) -> bool:
