@@ -145,14 +145,11 @@ class Cells:
             extras[name] = replace(sparse, index=index, value=sparse.value[cell >= 0])
         columns: dict[str, Any] = {}
         for column in fields(self):
-            values = getattr(self, column.name)
             if column.name not in ("measures", "extras"):
-                columns[column.name] = _take(values, cells)
+                values = getattr(self, column.name)
+                texts = isinstance(values, tuple)
+                columns[column.name] = tuple(values[cell] for cell in cells.tolist()) if texts else values[cells]
         return Cells(measures=self.measures, extras=extras, **columns)
-
-
-def _take(values: Any, places: Int) -> Any:
-    return tuple(values[place] for place in places.tolist()) if isinstance(values, tuple) else values[places]
 
 
 Entry = str | int | float | bool | None

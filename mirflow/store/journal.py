@@ -102,7 +102,7 @@ class Journal:
 
         Results depend on the `signature` and the input files; blocks of another signature are not read.
         """
-        data = _encode(evaluation, signature, cells)
+        data = _sealed(_MAGIC, _block(evaluation, signature, cells))
         with storing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             write_atomically(self.folder / f"{self._next:08d}-{evaluation}.cells", data)
@@ -162,10 +162,6 @@ def read_content(path: Path) -> GroupContent:
     if kept is None:
         raise StoreError(f"{path}: cannot be read: the scores are damaged")
     return GroupContent(kept.cells.evaluation, kept.systems, kept.tracks, _cells(kept.cells), *kept.coords, kept.attrs)
-
-
-def _encode(evaluation: str, signature: str, cells: Cells) -> bytes:
-    return _sealed(_MAGIC, _block(evaluation, signature, cells))
 
 
 def _block(evaluation: str, signature: str, cells: Cells) -> _Block:
