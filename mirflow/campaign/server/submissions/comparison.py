@@ -25,25 +25,6 @@ MISSING = "zero"
 
 
 @dataclass(frozen=True, slots=True)
-class PairedComparison:
-    """One system compared with another by a metric over the tracks of a split."""
-
-    metric: str
-    system: str
-    other: str
-    outcome: Outcome
-    """Outcome for the system, at the level of 0.05."""
-    difference: float | None
-    """The system's value minus the other's; `outcome` accounts for the orientation of the metric."""
-    low: float | None
-    high: float | None
-    """95 % interval over paired tracks; None for fewer than six tracks."""
-    p: float | None
-    """p-value of the permutation test, or of the metric's own test."""
-    tracks: int
-
-
-@dataclass(frozen=True, slots=True)
 class TrackChange:
     """The scores of two systems on a track; None if missing."""
 
@@ -71,32 +52,35 @@ class TrackChanges:
     """The largest differences, better or worse, in descending order."""
 
 
-def compare_pair(ds: xr.Dataset, system: str, other: str, metrics: Sequence[str]) -> list[PairedComparison]:
-    """Compare two systems by each metric, without correction since each test answers a separate question.
+def compare_pair(ds: xr.Dataset, system: str, other: str, metric: str) -> dict[str, Any] | None:
+    """Compare two systems by a metric, without correction since each test answers a separate question.
 
     Parameters
     ----------
     ds : xr.Dataset
         Scores of one evaluation.
-    metrics : sequence of str
-        Stored identities of metrics.
+    metric : str
+        Its stored identity.
+
+    Returns
+    -------
+    dict or None
+        ``metric``, ``outcome`` (for the system, at the level of 0.05), ``difference`` (the system's value minus the
+        other's), ``low`` and ``high`` (95 % interval over paired tracks; None for fewer than six), ``p`` (of the
+        permutation test, or of the metric's own test) and ``tracks``. None if there is no test, as for a single track.
     """
-    pair = ds.sel(system=[system, other])
-    found: list[PairedComparison] = []
-    for metric in metrics:
-        try:
-            compared = compare(pair, Query(metric=metric, exact=True, missing=MISSING), correction="none")
-        except QueryError:
-            continue  # not testable, for example a single track
-        cell = {name: compared[name].values[0, 1, 0] for name in ("difference", "low", "high", "p", "significant", "n")}
-        difference = _number(cell["difference"])
+    try:
+        query = Query(metric=metric, exact=True, missing=MISSING)
+        compared = compare(ds.sel(system=[system, other]), query, correction="none")
+    except QueryError:
+        return None
+    cell = {name: compared[name].values[0, 1, 0] for name in ("difference", "low", "high", "p", "significant", "n")}
+    numbers = {name: finite_or_none(cell[name]) for name in ("difference", "low", "high", "p")}
+    outcome: Outcome = "not told apart"
+    if bool(cell["significant"]) and numbers["difference"]:
         lower = names_of(compared, "orientation")[0] == "lower"
-        outcome: Outcome = "not told apart"
-        if bool(cell["significant"]) and difference:
-            outcome = "better" if (difference > 0) != lower else "worse"
-        ends = _number(cell["low"]), _number(cell["high"]), _number(cell["p"])
-        found.append(PairedComparison(metric, system, other, outcome, difference, *ends, int(cell["n"])))
-    return found
+        outcome = "better" if (numbers["difference"] > 0) != lower else "worse"
+    return {"metric": metric, "outcome": outcome, **numbers, "tracks": int(cell["n"])}
 
 
 def track_changes(
@@ -125,7 +109,7 @@ def track_changes(
     size = np.where(np.isfinite(gain), np.abs(gain), -1.0)
     order = [place for place in np.argsort(-size, kind="stable")[:most].tolist() if size[place] > tolerance]
     names = ds["track"].values.tolist()
-    changes = (TrackChange(str(names[at]), _number(scores[0, at]), _number(scores[1, at])) for at in order)
+    changes = (TrackChange(str(names[at]), *map(finite_or_none, scores[:, at])) for at in order)
     same = int(np.isfinite(gain).sum()) - better - worse
     return TrackChanges(metric, system, other, better, worse, same, tuple(changes))
 
@@ -176,5 +160,6 @@ def _items(annotation: Annotation) -> list[tuple[float, float, str]]:
     return [*zip(start.tolist(), end.tolist(), rest, strict=True)]
 
 
-def _number(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
+    """Return a number for a table of the database; None if it is NaN or infinite."""
     return float(value) if np.isfinite(value) else None

@@ -19,7 +19,7 @@ from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.orm import Session
 
 from ...file import Split
-from .submission_tables import Outcome, Relation, Released, Scored, Submission, Verdict
+from .submission_tables import Relation, Released, Scored, Submission, Verdict
 
 NO_BETTER = "no better than the sender's best"
 """Note that replaces a score withheld by the ladder."""
@@ -272,7 +272,7 @@ def judge(
     name: str,
     split: Split,
     against: Mapping[str, Mapping[Relation, int]],
-    comparisons: Mapping[str, Mapping[str, Iterable[Mapping[str, Any]]]],
+    comparisons: Mapping[str, Mapping[str, Mapping[str, Any]]],
 ) -> None:
     """Write how a submission compares with its rivals; on a hidden split only the outcome.
 
@@ -285,38 +285,40 @@ def judge(
     against : mapping
         Numbers of the rivals, by evaluation and relation.
     comparisons : mapping
-        The fields of :class:`mirflow.campaign.server.submissions.comparison.PairedComparison`, by evaluation and name
-        of the rival.
+        The results of :func:`mirflow.campaign.server.submissions.comparison.compare_pair`, with the number of tracks
+        (``asked``), by evaluation and name of the rival.
     """
     for evaluation, relations in against.items():
         for relation, number in relations.items():
             other = session.get_one(Submission, number)
-            for one in comparisons.get(evaluation, {}).get(other.name, ()):
-                known = select(Verdict.id).where(
-                    Verdict.submission_id == submission.number,
-                    Verdict.split == name,
-                    Verdict.evaluation == evaluation,
-                    Verdict.metric == one["metric"],
-                    Verdict.relation == relation,
-                )
-                kept_back = split.hidden and _is_kept_back(session, submission.number, name, evaluation, one["metric"])
-                if kept_back or session.scalar(known) is not None:
-                    continue
-                row = Verdict(
-                    submission_id=submission.number,
-                    other_id=number,
-                    relation=relation,
-                    split=name,
-                    evaluation=evaluation,
-                    metric=one["metric"],
-                    outcome=_outcome(one["outcome"]),
-                    tracks=one["asked"] if split.hidden else one["tracks"],
-                )
-                if split.hidden:
-                    row.difference = _released_difference(session, submission.number, number, row)
-                else:
-                    row.difference, row.low, row.high, row.p = (one[key] for key in ("difference", "low", "high", "p"))
-                session.add(row)
+            found = comparisons.get(evaluation, {}).get(other.name)
+            if found is None:
+                continue
+            known = select(Verdict.id).where(
+                Verdict.submission_id == submission.number,
+                Verdict.split == name,
+                Verdict.evaluation == evaluation,
+                Verdict.metric == found["metric"],
+                Verdict.relation == relation,
+            )
+            kept_back = split.hidden and _is_kept_back(session, submission.number, name, evaluation, found["metric"])
+            if kept_back or session.scalar(known) is not None:
+                continue
+            row = Verdict(
+                submission_id=submission.number,
+                other_id=number,
+                relation=relation,
+                split=name,
+                evaluation=evaluation,
+                metric=found["metric"],
+                outcome=found["outcome"],
+                tracks=found["asked"] if split.hidden else found["tracks"],
+            )
+            if split.hidden:
+                row.difference = _released_difference(session, submission.number, number, row)
+            else:
+                row.difference, row.low, row.high, row.p = (found[key] for key in ("difference", "low", "high", "p"))
+            session.add(row)
 
 
 def _is_kept_back(session: Session, number: int, split: str, evaluation: str, metric: str) -> bool:
@@ -328,10 +330,6 @@ def _is_kept_back(session: Session, number: int, split: str, evaluation: str, me
         Released.metric == metric,
     )
     return session.scalar(told) is False
-
-
-def _outcome(text: str) -> Outcome:
-    return "better" if text == "better" else "worse" if text == "worse" else "not told apart"
 
 
 def _released_difference(session: Session, mine: int, theirs: int, row: Verdict) -> float | None:

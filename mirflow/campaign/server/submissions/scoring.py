@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ from ....store.packs import open_pack
 from ....store.read import dataset_of, group_names, read_group, read_scores
 from ....store.write import StoreWriter, software_versions
 from ...file import Campaign, pipeline_of, reading_name, reference_tracks, split_root
-from .comparison import MISSING, PairedComparison, compare_pair
+from .comparison import MISSING, compare_pair, finite_or_none
 from .confinement import SendMessage
 
 _ROOT, _PIPELINE = "root", "pipeline"
@@ -49,18 +49,6 @@ _MERGED = ("parameters", SIGNATURES, "declared_metrics")
 
 class RulesError(StoreError):
     """The evaluations or references of a campaign differ from those that a store was scored with."""
-
-
-@dataclass(frozen=True)
-class Value:
-    """The aggregate of a system over the tracks of a split."""
-
-    metric: str
-    value: float | None
-    low: float | None
-    high: float | None
-    tracks: int
-    orientation: str
 
 
 class _SentProgress(Progress):
@@ -149,25 +137,25 @@ def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     joined = _add_to_store(task, campaign, new.values())
     scored = {name: dataset_of(joined[name]) for name in sorted(new)}
     return {
-        "values": {name: _rows(values_of(ds, system), ds) for name, ds in scored.items()},
+        "values": {name: values_of(ds, system) for name, ds in scored.items()},
         "comparisons": {
-            name: {
-                other: _rows(compare_pair(scored[name], system, other, [headline(scored[name])]), scored[name])
-                for other in others
-                if other in joined[name].systems
-            }
-            for name, others in task["others"].items()
-            if name in new
+            name: _comparisons(scored[name], system, others) for name, others in task["others"].items() if name in new
         },
     }
+
+
+def _comparisons(ds: Any, system: str, others: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Compare a system with others by the metric by which the evaluation ranks them."""
+    known = [other for other in others if other in ds["system"].values]
+    found = {other: compare_pair(ds, system, other, headline_metrics(ds)[0]) for other in known}
+    return {other: {**row, "asked": ds.sizes["track"]} for other, row in found.items() if row is not None}
 
 
 def recall_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """Read the ``values`` of a ``system`` by evaluation from a ``store``."""
     store, system = Path(task["store"]), str(task["system"])
     scored = read_scores(store) if store.exists() else {}
-    values = {name: _rows(values_of(ds, system), ds) for name, ds in scored.items() if system in ds["system"].values}
-    return {"values": values}
+    return {"values": {name: values_of(ds, system) for name, ds in scored.items() if system in ds["system"].values}}
 
 
 def _run_alone(task: Mapping[str, Any], journal: Journal, send: SendMessage) -> tuple[EvaluationReport, ...]:
@@ -212,13 +200,15 @@ def _add_to_store(
     return joined
 
 
-def headline(ds: Any) -> str:
-    """Return the metric by which an evaluation ranks its systems."""
-    return headline_metrics(ds)[0]
+def values_of(ds: Any, system: str) -> list[dict[str, Any]]:
+    """Aggregate a system over the tracks of a split by the metrics of a short table; missing tracks count as zero.
 
-
-def values_of(ds: Any, system: str) -> list[Value]:
-    """Aggregate a system by the metrics of a short table, with intervals; missing tracks count as zero."""
+    Returns
+    -------
+    list of dict
+        ``metric``, ``value`` with the ends of its interval (``low``, ``high``), numbers of ``tracks`` with a value and
+        of those ``asked``, and ``orientation``.
+    """
     metrics = headline_metrics(ds)
     if not metrics:
         return []
@@ -227,23 +217,19 @@ def values_of(ds: Any, system: str) -> list[Value]:
         found = intervals(ds, query)
     except QueryError:
         return []
-    values = []
-    arrays = {name: found[name].transpose("system", ..., "metric").values for name in ("value", "low", "high", "n")}
-    row = {name: array.reshape(-1, array.shape[-1])[0] for name, array in arrays.items()}
-    for index, (metric, orientation) in enumerate(
-        zip(names_of(found, "metric"), names_of(found, "orientation"), strict=True)
-    ):
-        value, low, high = (_number(row[name][index]) for name in ("value", "low", "high"))
-        values.append(Value(metric, value, low, high, int(row["n"][index]), orientation))
-    return values
-
-
-def _rows(found: Sequence[Value | PairedComparison], ds: Any) -> list[dict[str, Any]]:
-    return [{**asdict(one), "asked": ds.sizes["track"]} for one in found]
-
-
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+    columns = {name: found[name].transpose("system", ..., "metric").values for name in ("value", "low", "high", "n")}
+    row = {name: column.reshape(-1, column.shape[-1])[0] for name, column in columns.items()}
+    described = zip(names_of(found, "metric"), names_of(found, "orientation"), strict=True)
+    return [
+        {
+            "metric": metric,
+            **{name: finite_or_none(row[name][index]) for name in ("value", "low", "high")},
+            "tracks": int(row["n"][index]),
+            "asked": ds.sizes["track"],
+            "orientation": orientation,
+        }
+        for index, (metric, orientation) in enumerate(described)
+    ]
 
 
 def join(before: GroupContent | None, new: GroupContent) -> GroupContent:
@@ -391,7 +377,9 @@ def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         attrs = {_PIPELINE: dump_document(values_without_folders(pipeline))}
         places = (os.path.relpath(task["systems"], pipeline["root"]), str(task["systems"]))
         contents = [replace(one, cells=_with_short_messages(one.cells, places)) for one in contents]
-    contents = [replace(one, attrs={**without(one.attrs, (_ROOT, _PIPELINE)), **attrs}) for one in contents]
+    for index, content in enumerate(contents):
+        kept = {key: value for key, value in content.attrs.items() if key not in (_ROOT, _PIPELINE)}
+        contents[index] = replace(content, attrs={**kept, **attrs})
     with StoreWriter(copy, _TURN) as writer:
         known = writer.contents()
         # Readers are notified of the changes of the newest generation: do not publish one without changes.
@@ -432,11 +420,6 @@ def _with_short_messages(cells: Cells, folders: Collection[str]) -> Cells:
     for folder in folders:
         message = tuple(one.replace(f"{folder}{os.sep}", "") for one in message)
     return replace(cells, message=message)
-
-
-def without(attrs: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Drop some attributes."""
-    return {key: value for key, value in attrs.items() if key not in names}
 
 
 def part_of(content: GroupContent, public: Mapping[str, Mapping[str, Entry]]) -> GroupContent | None:
