@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -184,6 +185,11 @@ class GroupContent:
     def measures(self) -> tuple[str, ...]:
         """Identities of the scalar measures."""
         return self.cells.measures
+
+    @cached_property
+    def places(self) -> Int:
+        """The flat (system, track) place of each cell; see :func:`cell_places`."""
+        return cell_places(self.cells, self.systems, self.tracks)
 
 
 def cell_places(cells: Cells, systems: Sequence[str], tracks: Sequence[str]) -> Int:

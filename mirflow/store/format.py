@@ -16,7 +16,7 @@ from ..annotations.classes import Classes
 from ..errors import StoreError
 from ..metrics.base import Grid, Sparse, get_task
 from ..metrics.measures import Measure, describe, to_record
-from .cells import CELL_ATTRS, MAX_NAME, Caution, Entry, GroupContent, cell_places
+from .cells import CELL_ATTRS, MAX_NAME, Caution, Entry, GroupContent
 
 IMPORTED = "imported"
 """Attribute of a group whose scores come from a table: what the mapping calls itself; of a store all of them."""
@@ -367,8 +367,8 @@ def dense_cells(content: GroupContent, names: Iterable[str] = CELL_ATTRS) -> dic
     ``stamp`` (systems, tracks); ``duration`` (tracks,) in seconds. A cell without a result is ``not_computed``.
     """
     cells, shape = content.cells, content.shape
-    place = cell_places(cells, content.systems, content.tracks)
-    at, known = place[place >= 0], place >= 0
+    known = content.places >= 0
+    at = content.places[known]
 
     def dense(name: str) -> Array:
         if name == "duration":

@@ -15,8 +15,7 @@ import numpy as np
 
 from ..errors import StoreError
 from ..metrics.base import Sparse
-from ..ragged import Int
-from .cells import GroupContent, cell_places
+from .cells import GroupContent
 from .format import StoredVariable, check, variables
 from .generations import demand_path, generation_number, locked, remove, storing, sync_folder, sync_tree
 from .journal import Journal
@@ -326,11 +325,10 @@ def _write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, An
     coords, data = variables(content)
     along = " ".join(coord.name for coord in coords if coord.dims != (coord.name,))
     group = root.create_group(content.name, attributes={**content.attrs, **attrs, "coordinates": along})
-    place, shape = cell_places(content.cells, content.systems, content.tracks), content.shape
     for one in (*coords, *data):
         values = one.values
         if isinstance(values, Sparse):
-            _write_sparse(group, one, values, place, shape)
+            _write_sparse(group, one, values, content)
             continue
         fill = 0.0 if one.name == "weight" else None
         write_array(group, one.name, values, one.dims, *_chunks(one.dims, values.shape), one.attrs, fill)
@@ -358,15 +356,11 @@ def _chunks(dims: tuple[str, ...], shape: tuple[int, ...]) -> tuple[tuple[int, .
     return chunks, None if chunks == whole else (*cells, columns * math.ceil(metrics / columns))
 
 
-def _write_sparse(
-    group: zarr.Group, variable: StoredVariable, sparse: Sparse, places: Int, shape: tuple[int, int]
-) -> None:
-    """Write a result with extra dims, a chunk at a time; chunks without entries are not written.
-
-    `places` are those of the cells, counted over (system, track); -1 for cells that are left out.
-    """
+def _write_sparse(group: zarr.Group, variable: StoredVariable, sparse: Sparse, content: GroupContent) -> None:
+    """Write a result with extra dims, a chunk at a time; chunks without entries are not written."""
     from .zarr_io import WRITTEN, create_array
 
+    shape = content.shape
     inner = tuple(len(labels) for labels in sparse.coords)
     per_chunk = max(1, min(_SPARSE_TRACKS, shape[1], _SPARSE_VALUES // max(1, int(np.prod(inner)))))
     array = create_array(
@@ -380,7 +374,7 @@ def _write_sparse(
         variable.attrs,
         sparse=True,
     )
-    place = places[sparse.index[:, 0]]
+    place = content.places[sparse.index[:, 0]]
     order = np.argsort(place, kind="stable")[np.count_nonzero(place < 0) :]
     place, inside, values = place[order], sparse.index[order, 1:], sparse.value[order]
     for system in range(shape[0]):
