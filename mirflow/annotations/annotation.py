@@ -209,7 +209,10 @@ def to_ragged(annotations: Sequence[Annotation], vocabulary: dict[str, int] | No
     columns: dict[str, Column] = {}
     for name in dict.fromkeys(name for annotation in annotations for name in annotation.columns):
         depth = kind.depths.get(name, len(kind.dims))
-        columns[name] = np.concatenate([_filled(annotation, name, depth) for annotation in annotations])
+        held = [(annotation, annotation.columns.get(name)) for annotation in annotations]
+        columns[name] = np.concatenate(
+            [absent(kind, name, _size(owner, depth)) if column is None else column for owner, column in held]
+        )
     if any(annotation.labels is not None for annotation in annotations):
         columns["label"] = _codes(annotations, vocabulary)
     outer = np.array([len(annotation) for annotation in annotations], dtype=np.int64)
@@ -219,12 +222,6 @@ def to_ragged(annotations: Sequence[Annotation], vocabulary: dict[str, int] | No
 
 def _size(annotation: Annotation, depth: int) -> int:
     return len(annotation) if depth == 1 else int(annotation.inner_counts[depth - 2].sum())
-
-
-def _filled(annotation: Annotation, name: str, depth: int) -> Column:
-    """A column, filled with missing values if the annotation does not have it."""
-    column = annotation.columns.get(name)
-    return absent(annotation.schema, name, _size(annotation, depth)) if column is None else column
 
 
 def absent(kind: Kind, name: str, size: int) -> Column:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from ..errors import AnnotationError, PipelineError, PluginError, Problem, UnreadableError, suggest
-from ..metrics.measures import Measure, describe
+from ..metrics.measures import describe
 from ..plugins import READERS, TASKS, declared, digest_of, import_module
 from ..readers.content import decode, read_bytes, read_within
 from ..readers.delimited import find_separator
@@ -517,7 +517,6 @@ def _plan(
                 return [
                     ((key,), f"the columns {other!r} and {name!r} have the same name on some file systems; rename one")
                 ]
-    shared = _shared_definition(evaluation, found, plugins)
     return EvaluationPlan(
         **files,
         grid=resolved.grid,
@@ -526,7 +525,7 @@ def _plan(
         track_meta=track_meta,
         system_meta=system_meta,
         stamps=cell_stamps(files["references"], files["estimates"]),
-        signatures={str(measure): fingerprint(*shared, *_definition(measure)) for measure in resolved.measures},
+        signatures=_signatures(evaluation, found, plugins),
         on_error=evaluation.on_error,
         max_block=block,
         cautions=tuple(found.cautions),
@@ -549,10 +548,10 @@ def _system_metadata(evaluation: Evaluation, found: Discovery) -> Metadata:
     return tabulate(found.systems, metadata)
 
 
-def _shared_definition(evaluation: Evaluation, found: Discovery, plugins: Mapping[str, str]) -> tuple[str, ...]:
-    """Collect everything except the files that the scores of all metrics depend on."""
+def _signatures(evaluation: Evaluation, found: Discovery, plugins: Mapping[str, str]) -> dict[str, str]:
+    """Fingerprints of all that the scores of each measure depend on, except the files."""
     resolved = found.resolved
-    return (
+    shared = (
         evaluation.task,
         resolved.convention.name,
         str(resolved.grid),
@@ -565,18 +564,18 @@ def _shared_definition(evaluation: Evaluation, found: Discovery, plugins: Mappin
         *found.languages,
         *(plugins.values() if plugins and _needs_plugins(resolved) else ()),
     )
+    signatures = {}
+    for measure in resolved.measures:
+        identity, metric = str(measure), measure.metric
+        source = (metric.origin, metric.digest) if metric.origin else ()
+        signatures[identity] = fingerprint(*shared, identity, str(metric.version), *source)
+    return signatures
 
 
 def _needs_plugins(resolved: Resolved) -> bool:
     """True if the task or a reader is declared by a plugin."""
     formats = {one.format for one in (resolved.reference, resolved.estimates)}
     return resolved.convention.task in declared(TASKS) or not formats.isdisjoint(declared(READERS))
-
-
-def _definition(measure: Measure) -> list[str]:
-    """Collect everything that defines the measurement."""
-    metric = measure.metric
-    return [str(measure), str(metric.version), *([metric.origin, metric.digest] if metric.origin else [])]
 
 
 def track_metadata(tracks: Tracks, root: str, names: Sequence[str]) -> Metadata:
