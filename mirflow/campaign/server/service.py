@@ -99,7 +99,7 @@ class Service:
     @cached_property
     def audit(self) -> AuditLog:
         """The audit log."""
-        return AuditLog(self._folder / "audit.jsonl", self.clock)
+        return AuditLog(self.state_folder / "audit.jsonl", self.clock)
 
     @property
     def secure(self) -> bool:
@@ -199,38 +199,34 @@ class Service:
     @property
     def state_folder(self) -> Path:
         """Folder with accounts, submissions and stores."""
-        return self._folder
+        if self.folder is None:
+            raise MirflowError("no campaign is served, so there is no folder for submissions")
+        return self.folder
 
     @property
     def public_folder(self) -> Path:
         """Folder with the public copies of the splits' stores."""
-        return self._folder / "public"
+        return self.state_folder / "public"
 
     @property
     def stores_folder(self) -> Path:
         """Folder with the full stores of the splits, which are never served."""
-        return self._folder / "stores"
+        return self.state_folder / "stores"
 
     @property
     def submissions_folder(self) -> Path:
         """Folder with unchecked uploads, by id."""
-        return self._folder / "submissions"
+        return self.state_folder / "submissions"
 
     @property
     def systems_folder(self) -> Path:
         """Folder with the files of accepted submissions: SYSTEM/file."""
-        return self._folder / "systems"
+        return self.state_folder / "systems"
 
     @property
     def readings_folder(self) -> Path:
         """Folder with the annotations read from submitted files in a confined process: SYSTEM/SPLIT/EVALUATION."""
-        return self._folder / "readings"
-
-    @property
-    def _folder(self) -> Path:
-        if self.folder is None:
-            raise MirflowError("no campaign is served, so there is no folder for submissions")
-        return self.folder
+        return self.state_folder / "readings"
 
 
 def roots_by_store(stores: Sequence[str], roots: Sequence[Path]) -> dict[str, Path]:

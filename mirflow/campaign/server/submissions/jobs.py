@@ -55,8 +55,8 @@ class Jobs:
 
     Parameters
     ----------
-    Claims of the same worker.
-        Of the worker.
+    claims : Claims
+        Of the same worker.
     """
 
     def __init__(self, claims: Claims) -> None:
@@ -100,7 +100,7 @@ class Jobs:
         # Links out of a folder are refused, so the folders of references are resolved first.
         beside = [*self._beside(split), *self._read_beside(split), *self.references()["folders"].get(split, ())]
         state = self.service.submissions_folder.parent.resolve()
-        readable = [one for path in dict.fromkeys(beside) for one in _apart(Path(path), state)]
+        readable = [inner for path in dict.fromkeys(beside) for inner in _apart(Path(path), state)]
         return Confines(
             _SCORING * limits.seconds,
             memory=limits.scoring_memory,
@@ -117,10 +117,11 @@ class Jobs:
         """Paths that a campaign may read: the folders of its file and of the split, and others that it names."""
         folder, root = self.path.parent, split_root(self.path, self.campaign, split)
         yield from (str(folder), str(root))
-        metrics = [one.partition(".py:")[0] for each in self.campaign.evaluations for one in each.metrics or ()]
+        evaluations = self.campaign.evaluations
+        metrics = [metric.partition(".py:")[0] for evaluation in evaluations for metric in evaluation.metrics or ()]
         for code in (*plugin_addresses(self.path, self.campaign), *metrics):
             yield str(Path(folder, code).parent)
-        for evaluation in self.campaign.evaluations:
+        for evaluation in evaluations:
             tables, reference = evaluation.tracks, evaluation.reference
             named = () if tables is None else (tables.path, *tables.files.values())
             for path in filter(None, (reference.path, reference.index, *named)):
@@ -137,15 +138,15 @@ class Jobs:
 
     def check(self, row: Submission) -> None:
         """Check a submission: accept it with its unpacked files, or refuse it with findings."""
-        place = self.service.submissions_folder / row.id
-        files = place / "files"
-        if not (place / NAMES).is_file():
-            self._note_check(row, _nothing("the upload is lost: submit it again"), place)
+        upload = self.service.submissions_folder / row.id
+        files = upload / "files"
+        if not (upload / NAMES).is_file():
+            self._note_check(row, _nothing("the upload is lost: submit it again"), upload)
             return
         remove(files)
         files.mkdir()
-        names = json.loads((place / NAMES).read_text())
-        sent = [[name, str(place / RECEIVED / f"{number:06d}")] for number, name in enumerate(names)]
+        names = json.loads((upload / NAMES).read_text())
+        sent = [[name, str(upload / RECEIVED / f"{number:06d}")] for number, name in enumerate(names)]
         limits = self.campaign.limits
         task = {
             "sent": sent,
@@ -160,18 +161,18 @@ class Jobs:
             memory=limits.memory,
             file_size=10 * limits.size,
             writable=(str(files),),
-            readable=(str(place), *self._read_beside(row.split_names[0])),
+            readable=(str(upload), *self._read_beside(row.split_names[0])),
         )
         try:
-            answer = self.confinement.run(
+            message = self.confinement.run(
                 "check", task, confines, self.claims.progress(row), lambda: self.claims.beat(row)
             )
-            found = CheckAnswer.of(answer)
+            answer = CheckAnswer.of(message)
         except (JobTimeoutError, JobMemoryError) as error:
-            found = _nothing(f"the check {error}")
+            answer = _nothing(f"the check {error}")
         except JobRefusedError as error:
-            found = _nothing(str(error).replace(f"{files}/", ""))
-        self._note_check(row, found, place)
+            answer = _nothing(str(error).replace(f"{files}/", ""))
+        self._note_check(row, answer, upload)
 
     def _expected(self, row: Submission) -> list[dict[str, Any]]:
         known = {evaluation.name: evaluation for evaluation in self.campaign.evaluations}
@@ -184,8 +185,8 @@ class Jobs:
                 "hidden": self.campaign.splits[split].hidden,
                 "named": may_tell(self.campaign, split, known[name]),
             }
-            for split, found in self.tracks().items()
-            for name, places in found.items()
+            for split, evaluations in self.tracks().items()
+            for name, places in evaluations.items()
         ]
 
     def _read_beside(self, split: str) -> Iterator[str]:
@@ -198,18 +199,18 @@ class Jobs:
             if evaluation.classes is not None and evaluation.classes.path is not None:
                 yield str(root / evaluation.classes.path)
 
-    def _note_check(self, row: Submission, found: CheckAnswer, place: Path) -> None:
-        refused = found.errors > 0
+    def _note_check(self, row: Submission, answer: CheckAnswer, upload: Path) -> None:
+        refused = answer.errors > 0
         with self.claims.finishing(row) as (session, mine):
             session.execute(delete(SubmissionFinding).where(SubmissionFinding.submission_id == row.number))
-            for path, line, severity, rule, message in found.findings:
+            for path, line, severity, rule, message in answer.findings:
                 session.add(
                     SubmissionFinding(
                         submission_id=row.number, path=path, line=line, severity=severity, rule=rule, message=message
                     )
                 )
-            mine.digest, mine.files = found.digest, found.files
-            mine.errors, mine.warnings, mine.notes = found.errors, found.warnings, found.notes
+            mine.digest, mine.files = answer.digest, answer.files
+            mine.errors, mine.warnings, mine.notes = answer.errors, answer.warnings, answer.notes
             mine.tries = 0
             mine.state = "refused" if refused else "accepted"
             announce(session, self.campaign, mine, "refused" if refused else "accepted", self.service.clock())
@@ -221,16 +222,16 @@ class Jobs:
                 target = self.service.systems_folder / row.name
                 remove(target)
                 remove(self.service.readings_folder / row.name)
-                (place / "files").rename(target)
+                (upload / "files").rename(target)
                 sync_folder(target.parent)
             self.service.audit.record(
                 self.claims.name, mine.state, submission=mine.id, system=mine.name, digest=mine.digest
             )
-        remove(place)
+        remove(upload)
 
     def read(self, row: Submission, split: str) -> None:
         """Read the files for a split in the confined process, unless an up-to-date reading exists."""
-        place = self.service.readings_folder / row.name
+        folder = self.service.readings_folder / row.name
         files, root = self.service.systems_folder / row.name, split_root(self.path, self.campaign, split)
         task = {
             "evaluations": self.campaign.evaluation_values,
@@ -243,10 +244,10 @@ class Jobs:
         beside = [*self._read_beside(split)]
         digests = [campaign_digest(path) for path in (*beside, *plugin_addresses(self.path, self.campaign))]
         made_of = hashlib.sha256(json.dumps([version("mirflow"), task, digests]).encode()).hexdigest()
-        mark = place / f"{split}.made_of"
+        mark = folder / f"{split}.made_of"
         if mark.is_file() and mark.read_text() == made_of:
             return
-        out = place / f".{split}.building"
+        out = folder / f".{split}.building"
         remove(out)
         out.mkdir(parents=True)
         limits = self.campaign.limits
@@ -258,18 +259,18 @@ class Jobs:
             readable=(str(files), *beside),
         )
         self.confinement.run("read", {**task, "out": str(out)}, confines, beat=lambda: self.claims.beat(row))
-        self._put_readings(place, split, made_of)
+        self._put_readings(folder, split, made_of)
 
-    def _put_readings(self, place: Path, split: str, made_of: str) -> None:
+    def _put_readings(self, folder: Path, split: str, made_of: str) -> None:
         """Move the readings of a split into place; a mark shows that they are complete."""
-        mark, target, out = place / f"{split}.made_of", place / split, place / f".{split}.building"
+        mark, target, out = folder / f"{split}.made_of", folder / split, folder / f".{split}.building"
         mark.unlink(missing_ok=True)
         remove(target)
         (out / split).mkdir(parents=True, exist_ok=True)  # even without files, to record the system
         (out / split).rename(target)
         remove(out)
         mark.write_text(made_of)
-        sync_folder(place)
+        sync_folder(folder)
 
     def read_earlier(self) -> bool:
         """Read one submission that was scored before readings existed; False if there is none."""
@@ -318,10 +319,10 @@ class Jobs:
     def outcome(self, row: Submission, split: str) -> str | None:
         """Return the error from scoring on a split, empty if none; None if this campaign file has not scored it."""
         try:
-            found = json.loads((self.scratch(row) / f"{split}.json").read_text())
+            outcome = json.loads((self.scratch(row) / f"{split}.json").read_text())
         except (OSError, ValueError):
             return None
-        return str(found["error"]) if found["digest"] == self.file["digest"] else None
+        return str(outcome["error"]) if outcome["digest"] == self.file["digest"] else None
 
     def score(self, row: Submission) -> None:
         """Score a submission; even if a later split fails, the others are released in turn."""
@@ -373,9 +374,9 @@ def _apart(path: Path, state: Path) -> Iterator[str]:
     if not state.is_relative_to(real):
         yield str(path)
     elif real != state:
-        for one in sorted(real.iterdir()):
-            if not one.name.startswith("."):
-                yield from _apart(one, state)
+        for inner in sorted(real.iterdir()):
+            if not inner.name.startswith("."):
+                yield from _apart(inner, state)
 
 
 def _nothing(message: str) -> CheckAnswer:

@@ -76,7 +76,7 @@ class Publication:
                 evaluation: {relation: other.number for relation, other in rival.items()}
                 for evaluation, rival in rivals(session, row, name).items()
             }
-            names = {one.number: one.name for one in session.scalars(select(Submission))}
+            names = {other.number: other.name for other in session.scalars(select(Submission))}
         task = {
             **self.jobs.scoring,
             "split": name,
@@ -84,7 +84,7 @@ class Publication:
             "readings": str(self.service.readings_folder),
             "store": str(self.service.stores_folder / f"{name}.zarr"),
             "scratch": str(self.jobs.scratch(row)),
-            "others": {one: [names[number] for number in found.values()] for one, found in against.items()},
+            "others": {name: [names[number] for number in rival.values()] for name, rival in against.items()},
         }
         try:
             result = self.jobs.confinement.run("release", task, self.jobs.trusted(), beat=lambda: self.claims.beat(row))
@@ -139,7 +139,7 @@ class Publication:
         lacking = lacks_true_scores(hidden)
         with self.database.read() as session:
             rows = session.scalars(select(Released).where(*lacking).order_by(Released.id))
-            row = next((one for one in rows if (one.submission_id, one.split) not in self._recalled), None)
+            row = next((row for row in rows if (row.submission_id, row.split) not in self._recalled), None)
             name = "" if row is None else row.submission.name
         if row is None:
             return False
@@ -156,7 +156,7 @@ class Publication:
         """Publish submissions whose embargo has ended; False if there are none."""
         now, held = self.service.clock(), select(Submission).where(Submission.held)
         with self.database.read() as session:
-            ended = [one.number for one in session.scalars(held) if not self.campaign.embargo(one.split_names, now)]
+            ended = [row.number for row in session.scalars(held) if not self.campaign.embargo(row.split_names, now)]
         if not ended:
             return False
         with self.database.write() as session:
@@ -174,8 +174,8 @@ class Publication:
                 continue
             with self.database.read() as session:
                 public = {
-                    one.name: one.marks
-                    for one in session.scalars(
+                    row.name: row.marks
+                    for row in session.scalars(
                         select(Submission)
                         .where(
                             Submission.state == "scored",
@@ -184,7 +184,7 @@ class Publication:
                         )
                         .order_by(Submission.number)
                     )
-                    if name in one.split_names
+                    if name in row.split_names
                 }
                 known = session.get(PublicCopy, name)
             made_of = json.dumps([public, os.readlink(store), _COPY_FORMAT])  # noqa: PTH115 - the text of the link

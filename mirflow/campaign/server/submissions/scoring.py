@@ -101,8 +101,8 @@ def score_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     journal = Journal(Path(task["scratch"], f"{task['split']}.journal"))
     reports = _run_alone(task, journal, send)
     remove(Path(task["scratch"], task["split"]))
-    for one in reports:
-        write_content(_kept_scores(task, one.plan.name), one.content)
+    for report in reports:
+        write_content(_kept_scores(task, report.plan.name), report.content)
     remove(journal.folder)
     # Files for tracks of other splits have no reference here.
     counts = {report.plan.name: {**report.status, Status.missing_reference: 0} for report in reports}
@@ -131,9 +131,9 @@ def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     new = {name: read_content(place) for name, place in places.items() if place.is_file()}
     if not new:  # an earlier version kept them elsewhere, or they were removed: the worker computes them again
         raise StoreError(f"{Path(task['scratch'], task['split'])}: no scores of {system!r} are kept here")
-    for name, one in new.items():
-        if (one.name, one.systems) != (name, (system,)):
-            raise StoreError(f"{places[name]}: contains scores of {one.name} and {', '.join(one.systems)}")
+    for name, content in new.items():
+        if (content.name, content.systems) != (name, (system,)):
+            raise StoreError(f"{places[name]}: contains scores of {content.name} and {', '.join(content.systems)}")
     joined = _add_to_store(task, campaign, new.values())
     scored = {name: dataset_of(joined[name]) for name in sorted(new)}
     return {
@@ -147,8 +147,8 @@ def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
 def _comparisons(ds: Any, system: str, others: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Compare a system with others by the metric by which the evaluation ranks them."""
     known = [other for other in others if other in ds["system"].values]
-    found = {other: compare_pair(ds, system, other, headline_metrics(ds)[0]) for other in known}
-    return {other: {**row, "asked": ds.sizes["track"]} for other, row in found.items() if row is not None}
+    compared = {other: compare_pair(ds, system, other, headline_metrics(ds)[0]) for other in known}
+    return {other: {**row, "asked": ds.sizes["track"]} for other, row in compared.items() if row is not None}
 
 
 def recall_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _run_alone(task: Mapping[str, Any], journal: Journal, send: SendMessage) -> 
         except PipelineError as error:
             # Invalid estimates are the submission's fault; any other error is the organiser's.
             if all(".estimates" in problem.where for problem in error.problems):
-                raise AnnotationError("; ".join(str(one) for one in error.problems)) from None
+                raise AnnotationError("; ".join(map(str, error.problems))) from None
             raise
 
 
@@ -195,8 +195,8 @@ def _add_to_store(
             text = dump_document(pipeline_of(task["path"], campaign, split, Path(task["readings"])))
             root = split_root(task["path"], campaign, split)
             attrs = {"versions": software_versions(), _PIPELINE: text, _ROOT: str(root)}
-            contents = [replace(one, attrs={**one.attrs, **attrs}) for one in joined.values()]
-            writer.publish(sorted(contents, key=lambda one: one.name), {"name": split, **dict(sorted(attrs.items()))})
+            contents = [replace(joined[name], attrs={**joined[name].attrs, **attrs}) for name in sorted(joined)]
+            writer.publish(contents, {"name": split, **dict(sorted(attrs.items()))})
     return joined
 
 
@@ -214,12 +214,12 @@ def values_of(ds: Any, system: str) -> list[dict[str, Any]]:
         return []
     query = Query(metric=metrics, exact=True, system=system, missing=MISSING)
     try:
-        found = intervals(ds, query)
+        values = intervals(ds, query)
     except QueryError:
         return []
-    columns = {name: found[name].transpose("system", ..., "metric").values for name in ("value", "low", "high", "n")}
+    columns = {name: values[name].transpose("system", ..., "metric").values for name in ("value", "low", "high", "n")}
     row = {name: column.reshape(-1, column.shape[-1])[0] for name, column in columns.items()}
-    described = zip(names_of(found, "metric"), names_of(found, "orientation"), strict=True)
+    described = zip(names_of(values, "metric"), names_of(values, "orientation"), strict=True)
     return [
         {
             "metric": metric,
@@ -281,7 +281,7 @@ def _joined_attrs(before: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str
     """Merge attributes; the first ones take precedence."""
     merged = {key: {**new.get(key, {}), **before.get(key, {})} for key in _MERGED if key in new or key in before}
     warned = [*before.get(WARNINGS, ()), *new.get(WARNINGS, ())]
-    kept = [one for index, one in enumerate(warned) if one not in warned[:index]]
+    kept = [warning for index, warning in enumerate(warned) if warning not in warned[:index]]
     return {**before, **merged, **({WARNINGS: kept} if kept else {})}
 
 
@@ -292,9 +292,9 @@ def _of_references(content: GroupContent) -> GroupContent:
     if not gone:
         return content
     kept = [index for index, track in enumerate(content.tracks) if track not in gone]
-    coords = {name: [values[place] for place in kept] for name, values in content.track_coords.items()}
+    coords = {name: [values[index] for index in kept] for name, values in content.track_coords.items()}
     cells = content.cells.take(np.flatnonzero(~none))
-    tracks = tuple(content.tracks[place] for place in kept)
+    tracks = tuple(content.tracks[index] for index in kept)
     return replace(content, tracks=tracks, cells=cells, track_coords=coords)
 
 
@@ -337,15 +337,15 @@ def _coords(
     names: Sequence[str], coords: _Coords, more: Sequence[str], others: _Coords, whole: Sequence[str]
 ) -> dict[str, list[Entry]]:
     """Merge coordinates along a dim; the first group takes precedence."""
-    found: dict[str, list[Entry]] = {}
+    merged: dict[str, list[Entry]] = {}
     for key in dict.fromkeys([*coords, *others]):
         values = dict(zip(more, others[key], strict=True)) if key in others else {}
         own = dict(zip(names, coords[key], strict=True)) if key in coords else {}
         values |= {name: value for name, value in own.items() if not _is_none(value)}
         listed = [values.get(name) for name in whole]
         texts = any(isinstance(value, str) for value in listed)
-        found[key] = [str(one) if texts and not _is_none(one) else one for one in listed]
-    return found
+        merged[key] = [str(value) if texts and not _is_none(value) else value for value in listed]
+    return merged
 
 
 def _is_none(value: Entry) -> bool:
@@ -365,7 +365,7 @@ def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     store, copy = Path(task["store"]), Path(task["copy"])
     public: dict[str, dict[str, Entry]] = task["public"]
     groups = group_names(store) if store.exists() else ()
-    contents = [one for name in groups if (one := part_of(read_group(store, name), public)) is not None]
+    contents = [part for name in groups if (part := part_of(read_group(store, name), public)) is not None]
     if not contents and not copy.exists():
         return {"systems": 0}
     listed = [name for name in public if any(name in content.systems for content in contents)]
@@ -376,21 +376,24 @@ def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         pipeline = pipeline_of(task["path"], campaign, task["split"], Path(task["readings"]), listed)
         attrs = {_PIPELINE: dump_document(values_without_folders(pipeline))}
         places = (os.path.relpath(task["systems"], pipeline["root"]), str(task["systems"]))
-        contents = [replace(one, cells=_with_short_messages(one.cells, places)) for one in contents]
+        contents = [replace(part, cells=_with_short_messages(part.cells, places)) for part in contents]
     for index, content in enumerate(contents):
         kept = {key: value for key, value in content.attrs.items() if key not in (_ROOT, _PIPELINE)}
         contents[index] = replace(content, attrs={**kept, **attrs})
     with StoreWriter(copy, _TURN) as writer:
         known = writer.contents()
         # Readers are notified of the changes of the newest generation: do not publish one without changes.
-        if known.keys() != {one.name for one in contents} or not all(
-            same_content(known[one.name], one) for one in contents
+        if known.keys() != {part.name for part in contents} or not all(
+            same_content(known[part.name], part) for part in contents
         ):
             told = {name for name in listed if "withdrawn" not in public[name]}
             about = {"name": task["split"], "versions": software_versions(), **attrs}
             writer.publish(contents, {**about, **_kept_changes(task["split"], writer, told)})
         earlier = {
-            name for one in writer.earlier() for ds in read_scores(one).values() for name in names_of(ds, "system")
+            name
+            for folder in writer.earlier()
+            for ds in read_scores(folder).values()
+            for name in names_of(ds, "system")
         }
         if not earlier <= set(listed):
             writer.forget()
@@ -402,15 +405,15 @@ def _kept_changes(store: str, writer: StoreWriter, told: Collection[str]) -> dic
     from ...site.changes import CHANGES, Change, find_changes, retell, state_of
 
     number = writer.current
-    folders = {place: writer.folder / f"generation-{place:06d}" for place in (number - 1, number)}
-    boards = {place: read_scores(folder) for place, folder in folders.items() if folder.is_dir()}
+    folders = {index: writer.folder / f"generation-{index:06d}" for index in (number - 1, number)}
+    boards = {index: read_scores(folder) for index, folder in folders.items() if folder.is_dir()}
     if number not in boards:
         return {}
-    states = {place: state_of(store, board) for place, board in boards.items()}
+    states = {index: state_of(store, board) for index, board in boards.items()}
     known = number == 1 or number - 1 in states
     changes = find_changes(states.get(number - 1, {}), states[number]) if known else []
     changes += msgspec.convert(writer.attrs().get(CHANGES, []), list[Change])
-    systems = {name for one in boards.values() for ds in one.values() for name in names_of(ds, "system")}
+    systems = {name for board in boards.values() for ds in board.values() for name in names_of(ds, "system")}
     return {CHANGES: msgspec.to_builtins(retell(changes, systems, told))}
 
 
@@ -418,7 +421,7 @@ def _with_short_messages(cells: Cells, folders: Collection[str]) -> Cells:
     """Replace the folders of this host in messages by system and file name."""
     message = cells.message
     for folder in folders:
-        message = tuple(one.replace(f"{folder}{os.sep}", "") for one in message)
+        message = tuple(text.replace(f"{folder}{os.sep}", "") for text in message)
     return replace(cells, message=message)
 
 
@@ -427,9 +430,9 @@ def part_of(content: GroupContent, public: Mapping[str, Mapping[str, Entry]]) ->
     kept = [index for index, name in enumerate(content.systems) if name in public]
     if not kept:
         return None
-    systems = tuple(content.systems[place] for place in kept)
+    systems = tuple(content.systems[index] for index in kept)
     coords: dict[str, Sequence[Entry]] = {
-        name: [values[place] for place in kept] for name, values in content.system_coords.items()
+        name: [values[index] for index in kept] for name, values in content.system_coords.items()
     }
     for key in dict.fromkeys(key for given in public.values() for key in given):
         coords[key] = [public[name].get(key) for name in systems]
