@@ -33,7 +33,7 @@ from .scores import (
     ANNOTATOR,
     ResultInMemory,
     Scores,
-    Variable,
+    VariableInMemory,
     arrays_of,
     as_scores,
     coords_of,
@@ -470,15 +470,15 @@ def query_content(content: GroupContent, metrics: Sequence[str]) -> ResultInMemo
     } | kept
     return ResultInMemory(
         {
-            "system": Variable(("system",), np.array([systems[place] for place in order], dtype=object)),
+            "system": VariableInMemory(("system",), np.array([systems[place] for place in order], dtype=object)),
             **{
-                name: Variable(("metric",), np.array(one, dtype=object))
+                name: VariableInMemory(("metric",), np.array(one, dtype=object))
                 for name, one in free_names(kept, LONG_NAMES).items()
             },
         },
         {
-            **{name: Variable(("system", "metric"), one[..., 0]) for name, one in found.items()},
-            "n_tracks": Variable((), np.array(tracks)),
+            **{name: VariableInMemory(("system", "metric"), one[..., 0]) for name, one in found.items()},
+            "n_tracks": VariableInMemory((), np.array(tracks)),
         },
         {**origin_of(content, content.name), **policies, **gaps, "left_out": ""},
     )

@@ -25,7 +25,7 @@ Scores: TypeAlias = "xr.Dataset | GroupContent"
 """The scores of an evaluation: a dataset, or, where xarray need not be loaded, what a run has in memory."""
 
 
-class Variable(NamedTuple):
+class VariableInMemory(NamedTuple):
     """A variable of a result in memory."""
 
     dims: tuple[str, ...]
@@ -37,11 +37,11 @@ class Variable(NamedTuple):
 class ResultInMemory:
     """The dataset of a query about an evaluation in memory, made and read without importing xarray."""
 
-    coords: Mapping[str, Variable]
-    data_vars: Mapping[str, Variable]
+    coords: Mapping[str, VariableInMemory]
+    data_vars: Mapping[str, VariableInMemory]
     attrs: Mapping[str, str]
 
-    def __getitem__(self, name: str) -> Variable:
+    def __getitem__(self, name: str) -> VariableInMemory:
         return self.coords[name] if name in self.coords else self.data_vars[name]
 
     def __contains__(self, name: str) -> bool:

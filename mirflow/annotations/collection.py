@@ -31,7 +31,7 @@ _NAMED, _SHOWN = 4, 10
 """Largest number of tracks in the text and the HTML of a collection."""
 
 
-class Tracks(Mapping[str, "xr.Dataset"]):
+class TrackMapping(Mapping[str, "xr.Dataset"]):
     """Mapping of track names to annotations as datasets.
 
     Subclasses have ``tracks``, the names, and ``metadata``, arrays with one value per track.
@@ -109,7 +109,7 @@ class Tracks(Mapping[str, "xr.Dataset"]):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Collection(Tracks):
+class Collection(TrackMapping):
     """Annotations of one kind for many tracks: a mapping of track names to datasets.
 
     ``len``, ``in``, ``items()`` and iteration refer to tracks. ``sel`` and ``isel`` select tracks together with their

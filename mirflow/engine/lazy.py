@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..annotations.annotation import Annotation, to_ragged
-from ..annotations.collection import Collection, Tracks, collect, with_columns
+from ..annotations.collection import Collection, TrackMapping, collect, with_columns
 from ..annotations.schema import kind_of
 from ..annotations.source import Source
 from ..metrics.base import Pairs, Sparse, get_task
@@ -87,7 +87,7 @@ def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class LazyCollection(Tracks):
+class LazyCollection(TrackMapping):
     """A collection whose files are read when it is computed, at most `block` tracks by one task.
 
     ``lazy[track]`` reads one track, ``len``, ``in`` and ``sel`` read nothing.

@@ -56,7 +56,7 @@ class _Contents(msgspec.Struct):
     vocabularies: list[tuple[int, int]]
 
 
-class _Array(msgspec.Struct, array_like=True):
+class _Column(msgspec.Struct, array_like=True):
     """A column: its type and length, or its texts."""
 
     dtype: str
@@ -69,7 +69,7 @@ class _Head(msgspec.Struct):
 
     digest: str = ""
     error: tuple[str, str, str | None, int | None] | None = None
-    columns: dict[str, _Array] = {}
+    columns: dict[str, _Column] = {}
     counts: list[int] = []
     lines: int | None = None
     labels: list[str] | None = None
@@ -276,10 +276,10 @@ def _read(
     head, arrays = _Head(digest, files=[*annotation.files]), []
     for name, column in annotation.columns.items():
         if column.dtype.kind in "OU":
-            head.columns[name] = _Array("text", len(column), column.tolist())
+            head.columns[name] = _Column("text", len(column), column.tolist())
         else:
             dtype = column.dtype.str[1:]
-            head.columns[name] = _Array(dtype, len(column))
+            head.columns[name] = _Column(dtype, len(column))
             arrays.append(np.ascontiguousarray(column, np.dtype(_DTYPES[dtype]).newbyteorder("<")).tobytes())
     head.counts = [len(level) for level in annotation.inner_counts]
     arrays += [level.astype("<i8").tobytes() for level in annotation.inner_counts]
