@@ -57,7 +57,7 @@ def open_store(path: Stores) -> xr.DataTree:
     Returns
     -------
     xarray.DataTree
-        One group an evaluation, of the generation that is current now; see :func:`mirflow.store.read.open_store`.
+        One group an evaluation, of the generation that is current now; see :func:`mirflow.store.read.read_tree`.
         Values are read when they are asked for.
 
     Raises
@@ -81,13 +81,13 @@ def _tree_of(scores: str | Path | xr.DataTree | xr.Dataset) -> xr.DataTree:
     """A store by its path, or what is open already, as a tree."""
     import xarray as xr
 
-    from ..store.read import open_store as open_tree
+    from ..store.read import read_tree
 
     if isinstance(scores, xr.DataTree):
         return scores
     if isinstance(scores, xr.Dataset):
         return xr.DataTree.from_dict({f"/{scores.attrs.get('task') or 'scores'}": as_scores(scores)})
-    return open_tree(scores)
+    return read_tree(scores)
 
 
 def name_stores(paths: Sequence[str | Path]) -> dict[str, str | Path]:

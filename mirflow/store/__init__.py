@@ -4,7 +4,7 @@ from .cells import GroupContent
 from .generations import resolve
 from .journal import Journal
 from .packs import Pack, PackSource, open_pack, read_pack, write_pack
-from .read import open_store, read_group
+from .read import read_group, read_tree
 from .write import StoreWriter
 
 __all__ = [
@@ -14,9 +14,9 @@ __all__ = [
     "PackSource",
     "StoreWriter",
     "open_pack",
-    "open_store",
     "read_group",
     "read_pack",
+    "read_tree",
     "resolve",
     "write_pack",
 ]

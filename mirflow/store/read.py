@@ -162,7 +162,7 @@ def _sparse(group: Any, name: str, cell_at: Int) -> Sparse:
 def read_scores(path: str | Path) -> dict[str, xr.Dataset]:
     """Return all evaluations of a store, or of a plain copy, by name: statuses and durations in memory.
 
-    They are those of :func:`open_store`, with nested attributes and with coordinates in the order of the store. Other
+    They are those of :func:`read_tree`, with nested attributes and with coordinates in the order of the store. Other
     values are read on access, only those that are selected; scores and weights stay in memory once all are read.
     """
     return _read(path, lambda root: {name: _dataset(group, scores=True) for name, group in sorted(root.groups())})
@@ -323,7 +323,7 @@ def _read_sparse(sparse: Sparse, place: Int, shape: tuple[int, ...], key: tuple[
     return values.reshape([len(one) for one in chosen if one.ndim])
 
 
-def open_store(path: str | Path) -> xr.DataTree:
+def read_tree(path: str | Path) -> xr.DataTree:
     """A result store as a lazy tree, one group an evaluation.
 
     The tree belongs to the generation that is current now: a run that publishes meanwhile does not change it, and
@@ -351,7 +351,7 @@ def open_store(path: str | Path) -> xr.DataTree:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with StoreWriter(Path(folder) / "x.zarr") as writer:
     ...         _ = writer.publish([], {"name": "demo"})
-    ...     open_store(Path(folder) / "x.zarr").attrs["name"]
+    ...     read_tree(Path(folder) / "x.zarr").attrs["name"]
     'demo'
     """
     import xarray as xr

@@ -18,7 +18,7 @@ from mirflow.reports import origins
 from mirflow.reports.origins import FOREIGN, StoredPipeline
 from mirflow.reports.page import write_page
 from mirflow.reports.page.contents import read_subject
-from mirflow.store.read import group_names, open_store, read_group
+from mirflow.store.read import group_names, read_group, read_tree
 from mirflow.store.write import StoreWriter
 from tests.commands import invoke
 from tests.datasets import write_dataset
@@ -58,7 +58,7 @@ def foreign(own: Path, path: Path, reference: str, root: str = "/", text: str = 
 
 def plans_of(store: Path, root: Path | None = None) -> tuple[list[str], str]:
     """The evaluations whose files are found, and why there are none."""
-    plans, reason = StoredPipeline.of(next(iter(open_store(store).children.values())).to_dataset(), root).files
+    plans, reason = StoredPipeline.of(next(iter(read_tree(store).children.values())).to_dataset(), root).files
     return list(plans), reason
 
 

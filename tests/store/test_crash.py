@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from mirflow.errors import StoreError
-from mirflow.store import open_store, read_group
+from mirflow.store import read_group, read_tree
 from mirflow.store.cells import Status
 
 from ..waiting import PATIENCE
@@ -93,7 +93,7 @@ def test_a_kill_at_any_step_of_a_publish_loses_nothing(tmp_path, undisturbed, st
 
 def read_twice(path: Path) -> int:
     """Open the store, read one half, wait, read the other; the generation's number, which all values must equal."""
-    tree = open_store(path)["chord"]
+    tree = read_tree(path)["chord"]
     first = tree.score.isel(system=0).values
     time.sleep(0.01)
     rest = tree.score.isel(system=slice(1, None)).values

@@ -14,7 +14,7 @@ import zarr
 
 import mirflow
 from mirflow.errors import DamagedError, StoreError
-from mirflow.store import StoreWriter, open_store, read_group
+from mirflow.store import StoreWriter, read_group, read_tree
 from mirflow.store.read import read_scores
 from mirflow.store.zarr_io import GenerationStore
 
@@ -92,7 +92,7 @@ def test_all_doors_read_the_scores_that_were_written(store, scores):
         cells = writer.contents()["chord"].cells
     np.testing.assert_array_equal(cells.score, scores.score.values.reshape(-1, METRICS))
     for ds in (
-        open_store(store)["chord"].to_dataset(),
+        read_tree(store)["chord"].to_dataset(),
         read_scores(store)["chord"],
         xr.open_zarr(store, group="chord"),
     ):
@@ -140,12 +140,12 @@ def test_scores_are_read_once_if_all_of_them_are(store, read_bytes):
 
 
 def test_layout_1_reads_as_layout_2(store, tmp_path, scores):
-    after = [read_group(store, "chord"), read_scores(store)["chord"].load(), open_store(store)["chord"].to_dataset()]
+    after = [read_group(store, "chord"), read_scores(store)["chord"].load(), read_tree(store)["chord"].to_dataset()]
     after[2].load()
     shown = str(mirflow.query(store, metric="majmin"))
     make_format_1(store)
     assert zarr.open_group(str(store), mode="r")["chord/score"].shards is None
-    before = [read_group(store, "chord"), read_scores(store)["chord"].load(), open_store(store)["chord"].to_dataset()]
+    before = [read_group(store, "chord"), read_scores(store)["chord"].load(), read_tree(store)["chord"].to_dataset()]
     for name in ("score", "weight", "status", "stamp"):
         np.testing.assert_array_equal(getattr(before[0].cells, name), getattr(after[0].cells, name), strict=True)
     assert before[1].identical(after[1])
@@ -171,7 +171,7 @@ def test_a_damaged_shard_is_an_error_and_never_a_number(store, scores, metrics):
     for place in (0, 3, len(whole) - 1, len(whole) - 8, *(chance.randrange(len(whole)) for _ in range(60))):
         shard.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << chance.randrange(8)]) + whole[place + 1 :])
         try:
-            values = open_store(store)["chord"].score[:, :, metrics].values
+            values = read_tree(store)["chord"].score[:, :, metrics].values
         except DamagedError:
             continue
         np.testing.assert_array_equal(values, scores.score[:, :, metrics].values)
@@ -184,7 +184,7 @@ def test_a_shard_that_was_cut_off_is_an_error(store, size):
     shard.write_bytes(shard.read_bytes()[:size])
     for metrics in ([1], [0, 1, 2, 3]):
         with pytest.raises(StoreError, match="is damaged"):
-            open_store(store)["chord"].score[:, :, metrics].load()
+            read_tree(store)["chord"].score[:, :, metrics].load()
 
 
 def test_a_lost_shard_is_an_error(store):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mirflow.errors import StoreError
-from mirflow.store import StoreWriter, open_store, read_group, resolve
+from mirflow.store import StoreWriter, read_group, read_tree, resolve
 
 from .example import CREATED, all_pairs, assert_same_cells, files_of, make_cells, make_content
 
@@ -105,7 +105,7 @@ def test_a_plain_copy_can_be_read_but_not_written(tmp_path):
     publish(tmp_path / "x.zarr")
     shutil.copytree(tmp_path / "x.zarr", tmp_path / "copy.zarr", symlinks=False)
     assert_same_cells(read_group(tmp_path / "copy.zarr", "chord").cells, make_content().cells)
-    assert "chord" in open_store(tmp_path / "copy.zarr").children
+    assert "chord" in read_tree(tmp_path / "copy.zarr").children
     before = files_of(tmp_path / "copy.zarr")
     with pytest.raises(
         StoreError, match=r"copy.zarr: is a folder that mirflow's runs did not make.*name another store"
@@ -167,7 +167,7 @@ def test_reading_writes_nothing_and_needs_no_permission_to(tmp_path):
     publish(tmp_path / "x.zarr")
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     read_group(tmp_path / "x.zarr", "chord")
-    open_store(tmp_path / "x.zarr").load()
+    read_tree(tmp_path / "x.zarr").load()
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 
 
@@ -226,7 +226,7 @@ def test_a_folder_that_cannot_be_made_is_a_store_error(tmp_path):
         StoreWriter(tmp_path / "stores" / "x.zarr")
 
 
-@pytest.mark.parametrize("function", [resolve, open_store])
+@pytest.mark.parametrize("function", [resolve, read_tree])
 def test_a_missing_store_suggests_the_nearest_one(tmp_path, function):
     publish(tmp_path / "mirex2013.zarr")
     with pytest.raises(StoreError, match=r"no such store; did you mean '.*/mirex2013.zarr'\?"):

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 import pytest
 
 from mirflow.errors import StoreLockedError
-from mirflow.store import StoreWriter, open_store
+from mirflow.store import StoreWriter, read_tree
 
 from ..waiting import PATIENCE
 from .example import make_content
@@ -65,7 +65,7 @@ def test_a_kill_releases_the_lock(tmp_path, holder):
 def test_readers_need_no_lock(tmp_path):
     with StoreWriter(tmp_path / "x.zarr") as writer:
         writer.publish([make_content()])
-        assert "chord" in open_store(tmp_path / "x.zarr").children
+        assert "chord" in read_tree(tmp_path / "x.zarr").children
 
 
 def test_an_error_releases_the_lock(tmp_path):

@@ -12,7 +12,7 @@ import zarr
 
 from mirflow.errors import DamagedError, StoreError
 from mirflow.ragged import Ragged
-from mirflow.store import StoreWriter, open_store, read_group, write_pack, zarr_io
+from mirflow.store import StoreWriter, read_group, read_tree, write_pack, zarr_io
 
 from ..groups import random_group, write_store
 from .example import MEASURES, SYSTEMS, TRACKS, all_pairs, make_cells, make_content, value_of
@@ -55,7 +55,7 @@ def test_plain_xarray_opens_it_without_mirflow_and_without_a_warning(store):
 
 
 def test_a_tree_has_a_group_for_each_evaluation_with_labels(store):
-    tree = open_store(store)
+    tree = read_tree(store)
     assert sorted(tree.children) == ["chord", "chord_mirex2013"]
     assert tree.attrs["name"] == "demo"
     chord = tree["chord"].to_dataset()
@@ -73,7 +73,7 @@ def test_a_tree_has_a_group_for_each_evaluation_with_labels(store):
 def test_nothing_is_read_before_it_is_asked_for(store):
     chunk = store / "chord" / "score" / "c" / "0" / "0" / "0"
     chunk.write_bytes(b"garbage")
-    tree = open_store(store)
+    tree = read_tree(store)
     assert tree["chord"].weight.sel(system="KO1").sum() > 0
     with pytest.raises(StoreError, match=r"is damaged: a chunk of 'chord/score' is not what was written"):
         tree["chord"].score.sel(system="KO1").load()
@@ -81,15 +81,15 @@ def test_nothing_is_read_before_it_is_asked_for(store):
 
 
 def test_an_open_tree_keeps_its_generation(store):
-    tree = open_store(store)
+    tree = read_tree(store)
     with StoreWriter(store) as writer:
         writer.publish([make_content(make_cells(all_pairs(), offset=1000.0))])
     assert tree["chord"].score.max() < 1000
-    assert open_store(store)["chord"].score.min() >= 1000
+    assert read_tree(store)["chord"].score.min() >= 1000
 
 
 def test_a_tree_whose_generation_is_gone_raises_instead_of_reading_fill_values(store):
-    tree = open_store(store)
+    tree = read_tree(store)
     for _ in range(2):
         with StoreWriter(store) as writer:
             writer.publish([make_content(make_cells(all_pairs(), offset=1000.0))])
@@ -100,7 +100,7 @@ def test_a_tree_whose_generation_is_gone_raises_instead_of_reading_fill_values(s
 
 
 def test_a_generation_that_goes_while_a_chunk_is_read_is_named_so(store, monkeypatch):
-    tree, identity = open_store(store), zarr_io._identity
+    tree, identity = read_tree(store), zarr_io._identity
 
     def remove_first(array):
         shutil.rmtree(store.resolve())
@@ -112,10 +112,10 @@ def test_a_generation_that_goes_while_a_chunk_is_read_is_named_so(store, monkeyp
 
 
 def test_a_chunk_that_was_never_written_reads_as_its_fill(store):
-    assert open_store(store)["chord_mirex2013"].status.sum() == len(SYSTEMS) * len(TRACKS)
+    assert read_tree(store)["chord_mirex2013"].status.sum() == len(SYSTEMS) * len(TRACKS)
     with StoreWriter(store) as writer:
         writer.publish([make_content(make_cells([("KO1", TRACKS[0])], extras=True))])
-    confusion = open_store(store)["chord"].confusion
+    confusion = read_tree(store)["chord"].confusion
     np.testing.assert_array_equal(confusion.sel(system=list(SYSTEMS[1:])), 0.0)
 
 
@@ -123,7 +123,7 @@ def test_a_chunk_that_was_never_written_reads_as_its_fill(store):
 def test_a_lost_chunk_raises_instead_of_reading_fill_values(store, name):
     chunk = next(path for path in sorted((store / "chord" / name / "c").rglob("*")) if path.is_file())
     chunk.unlink()
-    tree = open_store(store)
+    tree = read_tree(store)
     with pytest.raises(StoreError, match=rf"is damaged: a chunk of 'chord/{name}' is lost; remove it and make it"):
         tree["chord"][name].load()
 
@@ -132,12 +132,12 @@ def test_a_lost_chunk_of_a_sparse_result_raises_too(store):
     chunks = [path for path in sorted((store / "chord" / "confusion" / "c").rglob("*")) if path.is_file()]
     chunks[0].unlink()
     with pytest.raises(StoreError, match="a chunk of 'chord/confusion' is lost"):
-        open_store(store)["chord"].confusion.load()
+        read_tree(store)["chord"].confusion.load()
 
 
 def test_a_damaged_chunk_raises_the_store_s_own_error_however_lazily_it_is_read(store):
     chance = random.Random(26)
-    whole = open_store(store)["chord"].to_dataset().load()
+    whole = read_tree(store)["chord"].to_dataset().load()
     chunks = sorted(path for path in store.rglob("*") if path.is_file() and path.name != "zarr.json")
     damaged = 0
     for _ in range(300):
@@ -150,7 +150,7 @@ def test_a_damaged_chunk_raises_the_store_s_own_error_however_lazily_it_is_read(
         try:
             if "stamp" in chunk.parts:  # which the next run alone reads
                 read_group(store, group)
-            values = open_store(store)[group].to_dataset().load()
+            values = read_tree(store)[group].to_dataset().load()
         except DamagedError:
             damaged += 1
         else:  # a bit that means nothing
@@ -162,7 +162,7 @@ def test_a_damaged_chunk_raises_the_store_s_own_error_however_lazily_it_is_read(
 def test_a_tree_can_be_sent_to_another_process(store):
     import pickle
 
-    tree = pickle.loads(pickle.dumps(open_store(store)))
+    tree = pickle.loads(pickle.dumps(read_tree(store)))
     assert tree["chord"].score.sel(system="KO1", track=TRACKS[0], metric="root") == value_of("KO1", TRACKS[0], "root")
 
 
@@ -171,23 +171,23 @@ def test_other_zarr_and_packs_are_refused_by_name(tmp_path):
     with pytest.raises(
         StoreError, match=r"other.zarr: is Zarr, but not a result store of mirflow; `mirflow run` makes"
     ):
-        open_store(tmp_path / "other.zarr")
+        read_tree(tmp_path / "other.zarr")
     write_pack(tmp_path / "pack.zarr", "events", ["a"], Ragged({"time": np.zeros(1)}, (np.array([1]),)))
     with pytest.raises(StoreError, match=r"pack.zarr: is a pack of annotations"):
-        open_store(tmp_path / "pack.zarr")
+        read_tree(tmp_path / "pack.zarr")
 
 
 def test_a_store_of_a_later_format_is_refused(tmp_path):
     zarr.create_group(str(tmp_path / "x.zarr"), attributes={"mirflow_store": 3})
     with pytest.raises(StoreError, match=r"has format 3, this mirflow reads formats up to 2; upgrade mirflow"):
-        open_store(tmp_path / "x.zarr")
+        read_tree(tmp_path / "x.zarr")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"zarr_format": 3}', '{"zarr_format": 2, "node_type": "group"}'])
 def test_a_store_with_broken_metadata_is_damaged(store, text):
     (store / "zarr.json").write_text(text)
     with pytest.raises(StoreError, match=r"x y.zarr: is"):
-        open_store(store)
+        read_tree(store)
 
 
 def test_one_chunk_a_system_so_that_dask_can_open_it(store):
@@ -199,7 +199,7 @@ def test_a_store_that_is_made_anew_at_the_same_path_is_read_as_it_is(tmp_path):
     # A file system may give the inodes of the removed one to the new one, whose chunks have other sizes.
     for tracks in (3, 11, 5, 8, 3, 11, 5, 8):
         path = write_store(tmp_path / "s.zarr", {"chord": random_group(2, tracks, 1)})
-        with open_store(path) as tree:
+        with read_tree(path) as tree:
             assert tree["chord"].to_dataset().load().sizes["track"] == tracks
         path.unlink()
         shutil.rmtree(tmp_path / ".s.zarr.d")

@@ -135,7 +135,7 @@ class Service:
         only_aggregates = self.only_aggregates or (given is not None and given.only_aggregates)
         return Disclosure(not without_references, not only_aggregates)
 
-    def open_stores(self, paths: Mapping[str, Path]) -> Stores:
+    def limited_stores(self, paths: Mapping[str, Path]) -> Stores:
         """Open stores, limited to the parts that may be read."""
         return Stores(paths, quoteless=[name for name in paths if not self.disclosure(name).references])
 
@@ -144,7 +144,7 @@ class Service:
         """The stores that anyone may browse: those listed by the campaign, and the public copies of open splits."""
         splits = self.campaign.splits if self.campaign is not None else {}
         copies = {name: self.public_folder / f"{name}.zarr" for name, split in splits.items() if not split.hidden}
-        return self.open_stores({**copies, **self.stores})
+        return self.limited_stores({**copies, **self.stores})
 
     def has_archive(self) -> bool:
         """True if there is a page of past years: from a table, or from the years of systems."""

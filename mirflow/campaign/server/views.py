@@ -122,7 +122,7 @@ class Views:
         campaign = service.campaign
         self.splits = dict(campaign.splits) if campaign is not None and service.database is not None else {}
         opened = [name for name, split in self.splits.items() if not split.hidden]
-        self._full = service.open_stores({name: service.stores_folder / f"{name}.zarr" for name in opened})
+        self._full = service.limited_stores({name: service.stores_folder / f"{name}.zarr" for name in opened})
         self._moments = [] if campaign is None or not self.splits else moments_of(campaign)
         self._views: OrderedDict[str, View] = OrderedDict()
         self._seen: OrderedDict[tuple[str, ...], str] = OrderedDict()
