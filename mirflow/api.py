@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from .analysis.differences import Comparable
     from .analysis.inference.resampling import Seed
-    from .linter import FileCheck
+    from .evaluation.linter import FileCheck
     from .progress import Progress
     from .reports.origins import Roots
     from .reports.page import PageReport
@@ -484,7 +484,7 @@ def check(
     ----------
     paths : path or sequence of paths
     task, convention, schema, annotator, reference, role, **options
-        See :func:`mirflow.linter.check_paths`.
+        See :func:`mirflow.evaluation.linter.check_paths`.
 
     Returns
     -------
@@ -496,7 +496,7 @@ def check(
     AnnotationError
         If a path does not exist, a folder holds no annotation file, or a reference is given without a task.
     """
-    from .linter import check_paths, count_by_severity
+    from .evaluation.linter import check_paths, count_by_severity
 
     listed = [paths] if isinstance(paths, str | Path) else list(paths)
     words: dict[str, Any] = {"convention": convention, "schema": schema, "annotator": annotator}

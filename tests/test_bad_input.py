@@ -18,7 +18,7 @@ import mirflow
 from mirflow.cli import cli
 from mirflow.cli import output as exits
 from mirflow.errors import AnnotationError, UnreadableError
-from mirflow.linter import check_paths
+from mirflow.evaluation.linter import check_paths
 from mirflow.pipeline.load import MetadataError, read_tracks
 from mirflow.readers.content import read_bytes
 from mirflow.store.cells import Status

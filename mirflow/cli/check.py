@@ -14,7 +14,7 @@ from .common_options import ReadingCommand, check_existing, option
 from .output import FAILED, choose_format, echo, emit, output_options
 
 if TYPE_CHECKING:
-    from ..linter import FileCheck
+    from ..evaluation.linter import FileCheck
 
 
 @click.command(

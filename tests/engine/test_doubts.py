@@ -17,7 +17,7 @@ import xarray as xr
 import mirflow
 from mirflow.engine.plausibility import every_doubt
 from mirflow.errors import AnnotationError, MirflowWarning
-from mirflow.linter import check_paths
+from mirflow.evaluation.linter import check_paths
 from mirflow.theory.pitch import midi_to_hz
 
 from ..commands import invoke

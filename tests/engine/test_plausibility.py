@@ -14,7 +14,7 @@ import xarray as xr
 import mirflow
 from mirflow.annotations.annotation import Annotation
 from mirflow.engine.plausibility import extents, implausible
-from mirflow.linter import check_paths
+from mirflow.evaluation.linter import check_paths
 from mirflow.reports.page import write_page
 
 from ..commands import invoke

@@ -17,7 +17,7 @@ from mirflow.engine.block import works_of
 from mirflow.engine.runs import RunReport, preview
 from mirflow.engine.schedule import AUDIO_BYTE_SECONDS, choose_scheduler, estimate_seconds
 from mirflow.errors import AnnotationError, InvalidAnnotationError, PipelineError
-from mirflow.linter import check_paths
+from mirflow.evaluation.linter import check_paths
 from mirflow.pipeline import plan_evaluation
 from mirflow.pipeline.plan import Stale
 from mirflow.ragged import Ragged

@@ -17,7 +17,7 @@ import xarray  # noqa: F401
 import mirflow
 from mirflow.engine.block import BROKEN, BlockWork, TrackWork, score_block
 from mirflow.errors import MirflowError, MirflowWarning
-from mirflow.linter import check_paths
+from mirflow.evaluation.linter import check_paths
 from mirflow.metrics.base import get_task
 from mirflow.pipeline.plan import Reference
 from mirflow.readers.options import Reading

@@ -22,7 +22,7 @@ from mirflow.annotations.schema import KINDS, TASK_KINDS
 from mirflow.annotations.source import HeldSource
 from mirflow.engine.block import BlockWork, TrackWork, score_block
 from mirflow.errors import MetricError
-from mirflow.linter import _UNLIKE
+from mirflow.evaluation.linter import _UNLIKE
 from mirflow.metrics.base import FRAMES, Convention, Grid, Pairs, Scores, chosen_grid, get_task, tasks
 from mirflow.metrics.measures import Measure, Parameter, describe, parse
 from mirflow.pipeline.plan import Reference

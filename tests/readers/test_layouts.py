@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import mirflow
 from mirflow.cli import cli
 from mirflow.errors import AnnotationError, InvalidAnnotationError
-from mirflow.linter import check_paths
+from mirflow.evaluation.linter import check_paths
 from mirflow.readers import read
 from mirflow.readers.layouts import guess_task
 

@@ -136,7 +136,7 @@ class _WaitingLines:
 
 
 def _print_findings(found: Mapping[str, Any]) -> None:
-    from ...linter import FileCheck, FileProblem
+    from ...evaluation.linter import FileCheck, FileProblem
 
     for one in found["findings"]:
         problem = FileProblem(one["severity"], one["rule"], clean_text(one["message"]), one["line"])

@@ -16,7 +16,7 @@ import msgspec
 
 from ....annotations.schema import kind_of
 from ....errors import AnnotationError, MirflowError, PipelineError, Problem, clean_text, counted
-from ....linter import check_paths
+from ....evaluation.linter import check_paths
 from ....pipeline.discovery import find_estimates
 from ....pipeline.model import Evaluation, Trouble, resolve
 from ....readers.formats import SUFFIXES

@@ -52,7 +52,7 @@ JOBS: Mapping[str, str] = {
 }
 """Modules and functions of jobs, by name."""
 PRELOADED = (
-    ".checking", ".scoring", "mirflow.store.zarr_io", "mirflow.linter", "mirflow.campaign.site.changes",
+    ".checking", ".scoring", "mirflow.store.zarr_io", "mirflow.evaluation.linter", "mirflow.campaign.site.changes",
     "xarray", "pandas", "scipy.stats", "dask.array", "filelock",
 )  # fmt: skip
 """Modules that jobs of submissions need, imported once."""

@@ -9,31 +9,31 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .annotations.annotation import Annotation, to_ragged
-from .annotations.audio import first_not_finite, is_silent
-from .annotations.schema import KINDS, kind_of
-from .annotations.source import HeldSource, Source
-from .annotations.validation import inspect
-from .engine.block import BlockWork, TrackWork, score_block
-from .engine.pitch_units import PITCH_HINT, midi_numbers
-from .engine.plausibility import SPACING, doubts_of, extents, far_apart
-from .errors import AnnotationError, UnreadableError
-from .evaluation.evaluate import annotation_files, evaluate_paths, is_pack, pack_sources
-from .metrics.base import Convention, get_task, tasks
-from .metrics.measures import LABELS, Measure
-from .pipeline.plan import Reference
-from .ragged import Ragged
-from .readers import read_all, schema_problems
-from .readers.audio_files import SUFFIXES as AUDIO
-from .readers.audio_files import audio_folders
-from .readers.content import is_listed_file
-from .readers.formats import TABLES
-from .readers.jams import describe_absent, open_jams
-from .readers.namespaces import NAMESPACES
-from .readers.options import MAX_BYTES, Reading, split_sides
-from .readers.tables.table import TableSource, holds_tracks, open_table
-from .store.cells import EMPTY, Status, split_message
-from .store.packs import open_pack
+from ..annotations.annotation import Annotation, to_ragged
+from ..annotations.audio import first_not_finite, is_silent
+from ..annotations.schema import KINDS, kind_of
+from ..annotations.source import HeldSource, Source
+from ..annotations.validation import inspect
+from ..engine.block import BlockWork, TrackWork, score_block
+from ..engine.pitch_units import PITCH_HINT, midi_numbers
+from ..engine.plausibility import SPACING, doubts_of, extents, far_apart
+from ..errors import AnnotationError, UnreadableError
+from ..metrics.base import Convention, get_task, tasks
+from ..metrics.measures import LABELS, Measure
+from ..pipeline.plan import Reference
+from ..ragged import Ragged
+from ..readers import read_all, schema_problems
+from ..readers.audio_files import SUFFIXES as AUDIO
+from ..readers.audio_files import audio_folders
+from ..readers.content import is_listed_file
+from ..readers.formats import TABLES
+from ..readers.jams import describe_absent, open_jams
+from ..readers.namespaces import NAMESPACES
+from ..readers.options import MAX_BYTES, Reading, split_sides
+from ..readers.tables.table import TableSource, holds_tracks, open_table
+from ..store.cells import EMPTY, Status, split_message
+from ..store.packs import open_pack
+from .evaluate import annotation_files, evaluate_paths, is_pack, pack_sources
 
 Severity = Literal["error", "warning", "note"]
 Role = Literal["reference", "estimate"]
