@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import QueryError, UnknownNameError
-from ..kernels.agreement import COUNTED, NONE, Outcomes, margins
+from ..kernels.outcomes import COUNTED, NONE, Outcomes, margins
 from ..kernels.ranking import Ordered
 from ..kernels.ratios import divide
 from ..metrics.aggregates import (
@@ -87,7 +87,7 @@ def tell_outcomes(kind: str, metric: str, counts: Float, labels: Labels) -> tupl
     Returns
     -------
     outcomes : float64 (n, dims that are left, 4)
-        In the order of :data:`mirflow.kernels.agreement.COUNTED`; for an aggregate along a dim, this dim comes last.
+        In the order of :data:`mirflow.kernels.outcomes.COUNTED`; for an aggregate along a dim, this dim comes last.
     labels : mapping of str to tuple of str
         Confusions are left with the dim ``class``, outcomes without their own.
     """

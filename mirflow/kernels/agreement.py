@@ -1,16 +1,20 @@
-"""Agreement of decisions: graders beyond chance, and correct and wrong decisions by class."""
+"""Agreement of graders: on categories (kappa, alpha), in order or not, and on scales (intraclass correlation).
+
+Measures of ratings are functions of sums over the items, so that items can be resampled efficiently.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
+from functools import partial
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import MetricError
-from ..ragged import Float
+from ..ragged import Bool, Float, Int
 from .ratios import divide
 
 _STRENGTHS = ((0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
@@ -125,116 +129,270 @@ def merge_categories(counts: npt.ArrayLike, groups: Sequence[Sequence[int]]) -> 
     return np.column_stack([table[:, list(group)].sum(axis=1) for group in groups])
 
 
-COUNTED = ("hit", "false_alarm", "miss", "rejection")
-"""Counts of each class: true positives, false positives, false negatives, true negatives."""
+Weights = Literal["nominal", "linear", "quadratic"]
+Scale = Literal["nominal", "ordinal", "interval"]
+Form = Literal["1,1", "1,k", "2,1", "3,1"]
 
-MATCHED = ("matched", "reference", "estimate")
-"""Counts or seconds of each class for matched items: matched ones, and all of either side."""
 
-_NEAR = 1e-12
-"""Relative size up to which a difference of sums is treated as 0."""
+class Sums(NamedTuple):
+    """Sums from which a measure is computed."""
 
-NONE = "(none)"
-"""Name of the entry for unclassified items, which is not a class."""
+    groups: Float
+    """Sums over the items of each group: float64 (groups, sums)."""
+    value: Callable[[Float], Float]
+    """Returns the measure of sums, float64 (n, sums): float64 (n,)."""
+
+    def whole(self) -> float:
+        """Measure of all items."""
+        return float(self.value(self.groups.sum(axis=0, keepdims=True))[0])
+
+    def drawn(self, draws: Int) -> Float:
+        """Measure of resampled groups, given by their numbers: int64 (n, groups) to float64 (n,)."""
+        number = len(self.groups)
+        times = np.array([np.bincount(draw, minlength=number) for draw in draws], dtype=np.float64)
+        return self.value(times @ self.groups)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcomes:
-    """Numbers of true positives, false positives, false negatives and true negatives, float64 arrays of one shape.
+class Ratings:
+    """Ratings of items by several graders."""
+
+    table: Float
+    """float64 (items, graders): ratings; NaN if not rated."""
+    group: Int
+    """Consecutive numbers, from 0, of the groups in which items are resampled: int64 (items,)."""
+
+    @classmethod
+    def of(cls, ratings: npt.ArrayLike) -> Ratings:
+        """Make one group of all items; raise a MetricError unless ratings are a table of numbers."""
+        table = np.asarray(ratings, dtype=np.float64)
+        if table.ndim != 2:
+            raise MetricError(f"expected a table (items, graders) of ratings, got shape {table.shape}")
+        if np.isinf(table).any():
+            raise MetricError("a rating is not finite; use NaN for missing ratings")
+        return cls(table, np.zeros(len(table), dtype=np.int64))
+
+    @property
+    def groups(self) -> int:
+        """Number of groups; 1 without items."""
+        return int(self.group.max()) + 1 if len(self.group) else 1
+
+    def several(self) -> Ratings:
+        """Select items with at least two ratings; groups keep their numbers."""
+        kept = (~np.isnan(self.table)).sum(axis=1) > 1
+        return Ratings(self.table[kept], self.group[kept])
+
+    def added(self, values: Float, groups: int) -> Float:
+        """Sum values of the items (items, ...) over each group (groups, ...)."""
+        sums: Float = np.zeros((groups, *values.shape[1:]))
+        np.add.at(sums, self.group, values)
+        return sums
+
+
+def cohen_kappa(one: npt.ArrayLike, other: npt.ArrayLike, categories: int, weights: Weights = "nominal") -> float:
+    """Compute Cohen's kappa of two graders: 1 - observed / expected disagreement, weighted by the distance of
+    categories.
+
+    Categories count from 0; NaN if not rated. Items rated by both count. A disagreement weighs 1 (nominal), the
+    distance of the categories (linear), or its square. NaN if no disagreement is expected or no item was rated by both.
+
+    References
+    ----------
+    J. Cohen, "Weighted kappa: nominal scale agreement with provision for scaled disagreement or partial credit",
+    Psychological Bulletin 70(4), 1968.
 
     Examples
     --------
-    >>> both = Outcomes.of_confusion(np.array([[3.0, 1.0], [2.0, 4.0]]))
-    >>> both.recall().tolist(), both.precision().tolist()
-    ([0.75, 0.6666666666666666], [0.6, 0.8])
+    >>> round(cohen_kappa([0, 1, 2, 2], [0, 2, 2, 1], 3, "linear"), 4)
+    0.4286
     """
-
-    hit: Float
-    false_alarm: Float
-    miss: Float
-    rejection: Float
-
-    @classmethod
-    def of_confusion(cls, matrix: Float) -> Outcomes:
-        """Count outcomes of each class from counts by class of the reference and the estimate (the last two dims)."""
-        hit = np.diagonal(matrix, axis1=-2, axis2=-1).copy()
-        row, column = matrix.sum(axis=-1), matrix.sum(axis=-2)
-        whole = matrix.sum(axis=(-2, -1))[..., np.newaxis]
-        rest = (column - hit, row - hit, whole - row - column + hit)
-        # Differences of seconds that should be 0 may be nonzero because of rounding.
-        return cls(hit, *(np.where(seconds <= _NEAR * whole, 0.0, seconds) for seconds in rest))
-
-    @classmethod
-    def of_counts(cls, counts: Float, axis: int) -> Outcomes:
-        """Count outcomes from an array with `COUNTED` along one axis."""
-        return cls(*np.moveaxis(counts, axis, 0))
-
-    def precision(self) -> Float:
-        """Equation 4 of the MIREX chapter; NaN if nothing was estimated."""
-        return divide(self.hit, self.hit + self.false_alarm, np.nan)
-
-    def recall(self) -> Float:
-        """Equation 5, accuracy on positive examples; NaN if the reference has none."""
-        return divide(self.hit, self.hit + self.miss, np.nan)
-
-    def f_measure(self) -> Float:
-        """Equation 6, the harmonic mean of precision and recall; NaN if both sides are empty."""
-        return divide(2 * self.hit, 2 * self.hit + self.false_alarm + self.miss, np.nan)
-
-    def iou(self) -> Float:
-        """Intersection over union, the index of Jaccard; NaN if both sides are empty."""
-        return divide(self.hit, self.hit + self.false_alarm + self.miss, np.nan)
-
-    def accuracy(self) -> Float:
-        """Share of the decisions that are right; NaN without decisions."""
-        return divide(self.hit + self.rejection, self.hit + self.false_alarm + self.miss + self.rejection, np.nan)
-
-    def negative_accuracy(self) -> Float:
-        """Accuracy on negative examples, or specificity; NaN without negative examples."""
-        return divide(self.rejection, self.rejection + self.false_alarm, np.nan)
+    return mean_kappa(np.column_stack([one, other]), categories, weights)
 
 
-def margins(matrix: Float) -> Float:
-    """Sums of confusion matrices, additive over tracks, from which their correlation is computed.
+def mean_kappa(ratings: npt.ArrayLike, categories: int, weights: Weights = "quadratic") -> float:
+    """Compute the mean of Cohen's kappa over pairs of graders, weighted by the number of items rated by both.
 
-    From counts by class of the reference and the estimate, float64 (..., classes, classes): the sum of the diagonal,
-    the total sum, and sums of rows and of columns, float64 (..., 2 + 2 * classes).
-    """
-    right = np.diagonal(matrix, axis1=-2, axis2=-1).sum(axis=-1, keepdims=True)
-    row, column = matrix.sum(axis=-1), matrix.sum(axis=-2)
-    return np.concatenate([right, row.sum(axis=-1, keepdims=True), row, column], axis=-1)
+    Ratings are categories, (items, graders), from 0; NaN if not rated. If all graders rated all items, this is Light's
+    kappa. NaN if it is undefined for all pairs of graders.
 
-
-def matthews_correlation(sums: Float) -> Float:
-    """Correlation of the classes of both sides in [-1, 1]: Matthews's for two, R_K of Gorodkin (2004) for more.
-
-    `sums` are `margins`, or sums of them over tracks. NaN without counts; 0 if a side has only one class, as in
-    scikit-learn.
+    References
+    ----------
+    R. J. Light, "Measures of response agreement for qualitative data: some generalizations and alternatives",
+    Psychological Bulletin 76(5), 1971.
 
     Examples
     --------
-    >>> matthews_correlation(margins(np.array([[2.0, 1.0], [0.0, 3.0]]))).round(4).item()
-    0.7071
+    >>> round(mean_kappa([[0, 0, 1], [1, 2, 2], [2, 2, 2], [2, 1, np.nan]], 3, "linear"), 4)
+    0.4179
     """
-    right, whole = sums[..., 0], sums[..., 1]
-    row, column = np.split(sums[..., 2:], 2, axis=-1)
-    covariance = right * whole - (row * column).sum(axis=-1)
-    spreads = [whole**2 - (side**2).sum(axis=-1) for side in (row, column)]
-    # Variances of seconds that should be 0 may be nonzero because of rounding.
-    some = np.minimum(*spreads) > _NEAR * whole**2
-    correlation: Float = np.where(whole > 0, 0.0, np.nan)
-    correlation[some] = covariance[some] / np.sqrt(spreads[0][some] * spreads[1][some])
-    return correlation
+    return kappa_sums(Ratings.of(ratings), categories, weights).whole()
 
 
-RATIOS: Mapping[str, Callable[[Outcomes], Float]] = MappingProxyType(
-    {
-        "precision": Outcomes.precision,
-        "recall": Outcomes.recall,
-        "f_measure": Outcomes.f_measure,
-        "iou": Outcomes.iou,
-        "accuracy": Outcomes.accuracy,
-        "negative_accuracy": Outcomes.negative_accuracy,
-    }
-)
-"""Statistics of counts by name."""
+def kappa_sums(ratings: Ratings, categories: int, weights: Weights) -> Sums:
+    """Sums of `mean_kappa`: counts of pairs of categories for pairs of graders."""
+    groups, graders = ratings.groups, ratings.table.shape[1]
+    if graders < 2:
+        return Sums(np.zeros((groups, 1)), _undefined)
+    chosen = (ratings.table[:, :, np.newaxis] == np.arange(categories)).astype(np.float64)
+    chosen = chosen.reshape(len(ratings.table), graders * categories)
+    one, other = np.triu_indices(graders, 1)
+    sums = np.empty((groups, len(one) * categories**2))
+    for group in range(groups):
+        own = chosen[ratings.group == group]
+        both = (own.T @ own).reshape(graders, categories, graders, categories)
+        sums[group] = both[one, :, other].ravel()
+    return Sums(sums, partial(_mean_kappa, apart=_disagreement(categories, weights)))
+
+
+def _undefined(sums: Float) -> Float:
+    return np.full(len(sums), np.nan)
+
+
+def _mean_kappa(sums: Float, apart: Float) -> Float:
+    both = sums.reshape(len(sums), -1, *apart.shape)
+    common = both.sum(axis=(2, 3))
+    observed = common * np.einsum("npij,ij->np", both, apart)
+    expected = np.einsum("npj,npj->np", both.sum(axis=3) @ apart, both.sum(axis=2))
+    kappa = 1 - divide(observed, expected, np.nan)
+    known = ~np.isnan(kappa)
+    return divide(np.where(known, common * kappa, 0.0).sum(axis=1), np.where(known, common, 0.0).sum(axis=1), np.nan)
+
+
+def _disagreement(categories: int, weights: Weights) -> Float:
+    category = np.arange(categories, dtype=np.float64)
+    distance: Float = np.abs(category[:, np.newaxis] - category)
+    return {"nominal": (distance > 0).astype(np.float64), "linear": distance, "quadratic": distance**2}[weights]
+
+
+def intraclass_correlation(ratings: npt.ArrayLike, form: Form = "1,1") -> float:
+    """Compute an intraclass correlation of ratings on a scale, (items, graders), named as by Shrout and Fleiss.
+
+    NaN marks items not rated. Items with at least two ratings count; if their numbers differ, their mean is that of the
+    unbalanced analysis of variance, (N - sum of n^2 / N) / (items - 1).
+
+    ``1,1`` is the correlation of single ratings, if items may be rated by different graders (one-way random effects);
+    ``1,k`` that of the mean of an item's ratings. ``2,1`` and ``3,1`` are those of single ratings, if the same graders
+    rated all items: absolute agreement (two-way random effects), and consistency, which ignores that some graders rate
+    higher (two-way mixed effects).
+
+    The result may be negative. It is NaN for fewer than two items, without variance, and for the last two forms unless
+    all graders rated all items.
+
+    References
+    ----------
+    P. E. Shrout and J. L. Fleiss, "Intraclass correlations: uses in assessing rater reliability", Psychological
+    Bulletin 86(2), 1979; for unequal numbers: S. R. Searle, G. Casella and C. E. McCulloch, "Variance components",
+    1992, section 3.6.
+
+    Examples
+    --------
+    The example of Shrout and Fleiss, six targets and four judges.
+
+    >>> table = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+    >>> [round(intraclass_correlation(table, form), 2) for form in ("1,1", "2,1", "3,1", "1,k")]
+    [0.17, 0.29, 0.71, 0.44]
+    """
+    return intraclass_sums(Ratings.of(ratings), form).whole()
+
+
+def intraclass_sums(ratings: Ratings, form: Form) -> Sums:
+    """Sums of `intraclass_correlation`: numbers, ratings, and squares."""
+    groups = ratings.groups
+    ratings = ratings.several()
+    given: Bool = ~np.isnan(ratings.table)
+    if not len(ratings.table) or (form in ("2,1", "3,1") and not given.all()):
+        return Sums(np.zeros((groups, 1)), _undefined)
+    number = given.sum(axis=1).astype(np.float64)
+    # Centred numbers do not lose digits when they are squared.
+    centred = np.where(given, ratings.table - ratings.table[given].mean(), 0.0)
+    total = centred.sum(axis=1)
+    parts = (np.ones(len(number)), number, number**2, total, total**2 / number, (centred**2).sum(axis=1))
+    sums = ratings.added(np.column_stack([*parts, centred]), groups)
+    return Sums(sums, partial(_one_way, form=form) if form.startswith("1") else partial(_two_way, form=form))
+
+
+def _one_way(sums: Float, form: Form) -> Float:
+    items, number, squares, total, between, everything = sums[:, :6].T
+    mean_between = divide(between - divide(total**2, number, np.nan), items - 1, np.nan)
+    mean_within = divide(np.maximum(everything - between, 0), number - items, np.nan)
+    usual = divide(number - divide(squares, number, np.nan), items - 1, np.nan)
+    spread = mean_between if form == "1,k" else mean_between + (usual - 1) * mean_within
+    return divide(mean_between - mean_within, spread, np.nan)
+
+
+def _two_way(sums: Float, form: Form) -> Float:
+    items, number, _, total, between, everything = sums[:, :6].T
+    graders = sums.shape[1] - 6
+    correction = divide(total**2, number, np.nan)
+    columns = divide((sums[:, 6:] ** 2).sum(axis=1), items, np.nan) - correction
+    of_items = divide(between - correction, items - 1, np.nan)
+    rest = np.maximum(everything - between - columns, 0)
+    error = divide(rest, (items - 1) * (graders - 1), np.nan)
+    spread = of_items + (graders - 1) * error
+    if form == "2,1":
+        spread = spread + divide(graders * (columns / (graders - 1) - error), items, np.nan)
+    return divide(of_items - error, spread, np.nan)
+
+
+def krippendorff_alpha(ratings: npt.ArrayLike, scale: Scale = "interval") -> float:
+    """Compute Krippendorff's alpha, 1 - observed / expected disagreement, of any number of graders on several scales.
+
+    Ratings are (items, graders), NaN if not rated; items with at least two count. A disagreement weighs 1 (nominal),
+    the square of the number of ratings between the two (ordinal), or the square of their difference (interval). NaN if
+    all ratings are equal or no item has two.
+
+    References
+    ----------
+    K. Krippendorff, "Computing Krippendorff's alpha-reliability", 2011; "Content analysis", 2nd edition, 2004, chapter
+    11.
+
+    Examples
+    --------
+    >>> nan = np.nan
+    >>> table = [[1, 1, nan], [2, 2, 3], [3, 3, 3], [1, nan, nan], [2, nan, 2]]
+    >>> round(krippendorff_alpha(table, "nominal"), 4), round(krippendorff_alpha(table), 4)
+    (0.7188, 0.8393)
+    """
+    return alpha_sums(Ratings.of(ratings), scale).whole()
+
+
+def alpha_sums(ratings: Ratings, scale: Scale) -> Sums:
+    """Sums of `krippendorff_alpha`: counts of pairs of values of an item."""
+    groups = ratings.groups
+    ratings = ratings.several()
+    given: Bool = ~np.isnan(ratings.table)
+    if not len(ratings.table):
+        return Sums(np.zeros((groups, 1)), _undefined)
+    values, code = np.unique(ratings.table[given], return_inverse=True)
+    # Counts of each value of each item.
+    cell = np.nonzero(given)[0] * len(values) + code
+    counts = np.bincount(cell, minlength=len(given) * len(values)).reshape(len(given), len(values)).astype(np.float64)
+    scaled = counts / (counts.sum(axis=1) - 1)[:, np.newaxis]
+    share = ratings.added(counts, groups)
+    met = np.empty((groups, len(values), len(values)))
+    for group in range(groups):
+        own = ratings.group == group
+        met[group] = scaled[own].T @ counts[own] - np.diag(scaled[own].sum(axis=0))
+    if scale == "ordinal":
+        return Sums(np.column_stack([share, met.reshape(groups, -1)]), _ordinal_alpha)
+    apart = (values[:, np.newaxis] != values).astype(np.float64)
+    if scale == "interval":
+        apart = (values[:, np.newaxis] - values) ** 2
+    observed = np.einsum("gij,ij->g", met, apart)
+    return Sums(np.column_stack([share, observed]), partial(_alpha, apart=apart))
+
+
+def _alpha(sums: Float, apart: Float) -> Float:
+    share, observed = sums[:, :-1], sums[:, -1]
+    expected = np.einsum("ni,ij,nj->n", share, apart, share, optimize=True)
+    return 1 - divide((share.sum(axis=1) - 1) * observed, expected, np.nan)
+
+
+def _ordinal_alpha(sums: Float) -> Float:
+    width = int((np.sqrt(1 + 4 * sums.shape[1]) - 1) / 2 + 0.5)
+    share, met = sums[:, :width], sums[:, width:].reshape(len(sums), width, width)
+    # Ratings up to the middle of each value, whose differences are distances.
+    middle = np.cumsum(share, axis=1) - share / 2
+    apart = (middle[:, :, np.newaxis] - middle[:, np.newaxis]) ** 2
+    expected = np.einsum("ni,nij,nj->n", share, apart, share, optimize=True)
+    return 1 - divide((share.sum(axis=1) - 1) * np.einsum("nij,nij->n", met, apart), expected, np.nan)

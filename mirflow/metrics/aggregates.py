@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar, get_args
 from ..errors import MetricError
 
 if TYPE_CHECKING:
-    from ..kernels.agreement import Outcomes
+    from ..kernels.outcomes import Outcomes
     from ..kernels.ranking import Ordered
     from ..ragged import Float, Int
 
@@ -126,14 +126,14 @@ class OutcomeRatio(Aggregate):
     """A ratio of the outcomes by class, summed over the tracks."""
 
     outcomes: Callable[[Outcomes], Float]
-    """Function of :class:`mirflow.kernels.agreement.Outcomes`."""
+    """Function of :class:`mirflow.kernels.outcomes.Outcomes`."""
     rejections: bool = False
     """Whether it needs true negatives, which counts of matched items do not include."""
     along: ClassVar = ""
 
     def of_sums(self, sums: Float) -> Float:
-        """Ratio of sums (..., outcomes) in the order of `mirflow.kernels.agreement.COUNTED`."""
-        from ..kernels.agreement import Outcomes
+        """Ratio of sums (..., outcomes) in the order of `mirflow.kernels.outcomes.COUNTED`."""
+        from ..kernels.outcomes import Outcomes
 
         return self.outcomes(Outcomes.of_counts(sums, sums.ndim - 1))
 
@@ -146,7 +146,7 @@ class StatisticOfSums(Aggregate):
     """Function that reduces the last dim."""
     along: str
     """Name of that dim in metrics; `CLASSES` for confusions, which are passed as
-    `mirflow.kernels.agreement.margins`."""
+    `mirflow.kernels.outcomes.margins`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +238,7 @@ def _standard_deviation(moments: Float) -> Float:
 
 
 def _matthews_correlation(margins: Float) -> Float:
-    from ..kernels.agreement import matthews_correlation
+    from ..kernels.outcomes import matthews_correlation
 
     return matthews_correlation(margins)
 

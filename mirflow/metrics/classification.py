@@ -33,8 +33,8 @@ import numpy as np
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.classes import Classes
 from ..errors import AnnotationError, MetricError, refuse_unknown
-from ..kernels import agreement
-from ..kernels.agreement import NONE, RATIOS, Outcomes
+from ..kernels import outcomes
+from ..kernels.outcomes import NONE, RATIOS, Outcomes
 from ..ragged import Bool, Column, Float, Int, Ragged
 from .base import Convention, Doubt, Pairs, Scores, Sparse, Task, score_by
 from .cleaning import Cleaned, keep_first, label_problems, number_labels, usable_pair
@@ -409,7 +409,7 @@ def matthews_correlation(references: Labels, estimates: Labels) -> float:
     0.5774
     """
     matrix, _ = confusion_matrix(references, estimates)
-    return float(agreement.matthews_correlation(agreement.margins(matrix)))
+    return float(outcomes.matthews_correlation(outcomes.margins(matrix)))
 
 
 @_documented

@@ -34,7 +34,7 @@ import numpy as np
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.classes import Classes
 from ..errors import AnnotationError, refuse_unknown
-from ..kernels.agreement import COUNTED, Outcomes
+from ..kernels.outcomes import COUNTED, Outcomes
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import Ordered
 from ..kernels.ratios import Scored

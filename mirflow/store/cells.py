@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..kernels.agreement import NONE
+from ..kernels.outcomes import NONE
 from ..metrics.base import Sparse
 from ..ragged import Float, Int
 

@@ -15,7 +15,7 @@ from ...analysis.judgements import AllJudged, Judgements, all_judged
 from ...annotations.annotation import Annotation
 from ...annotations.collection import Collection, collect
 from ...errors import AnnotationError, GradingError
-from ...kernels.reliability import (
+from ...kernels.agreement import (
     Form,
     Ratings,
     Scale,
@@ -106,7 +106,7 @@ def reliability(judgements: Judgements, level: float | None = None, *, seed: int
 
     References
     ----------
-    See `mirflow.kernels.reliability`.
+    See `mirflow.kernels.agreement`.
     """
     import xarray as xr
 

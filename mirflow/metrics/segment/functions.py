@@ -15,8 +15,8 @@ import numpy as np
 
 from ...annotations.annotation import Annotation, texts_at
 from ...errors import AnnotationError
-from ...kernels.agreement import MATCHED, NONE
 from ...kernels.intervals import NOTHING
+from ...kernels.outcomes import MATCHED, NONE
 from ...kernels.ragged_ops import sum_by
 from ...kernels.ratios import Scored, divide
 from ...ragged import Bool, Column, Float, Int, Ragged

@@ -23,7 +23,7 @@ from mirflow.campaign.grading.rater_agreement import (
     without_middle,
 )
 from mirflow.errors import AnnotationError, GradingError, QueryError
-from mirflow.kernels.reliability import intraclass_correlation, krippendorff_alpha, mean_kappa
+from mirflow.kernels.agreement import intraclass_correlation, krippendorff_alpha, mean_kappa
 from mirflow.metrics.similarity import BROAD
 
 
