@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirflow.kernels import signals as correlations
-from mirflow.kernels.signals import DelaySpan, Filters, Reader, SignalBlocks, correlate, to_gram
+from mirflow.metrics.separation import kernel as correlations
+from mirflow.metrics.separation.kernel import DelaySpan, Filters, Reader, SignalBlocks, correlate, to_gram
 
 
 def reader(rows: np.ndarray) -> Reader:
