@@ -25,6 +25,7 @@ from ..errors import AnnotationError, InvalidAnnotationError, suggest
 from ..ragged import Column, Float
 from ..theory.pitch import HIGHEST_MIDI, hz_to_midi, midi_to_hz, to_hertz
 from .content import decode
+from .label_maps import in_harte
 from .layouts import (
     ODD_COLUMNS,
     are_numbers_of,
@@ -40,7 +41,6 @@ from .layouts import (
     named_columns,
     odd_velocities,
 )
-from .notation import in_harte
 from .options import HARTE, KEYS, DelimitedOptions, Reading
 from .positions import select_beats
 from .ranks import order_names
@@ -186,7 +186,7 @@ def finish(annotation: Annotation, reading: Reading, name: str | Path) -> Annota
         return select_beats(annotation, reading.selection, name)
     if kind.listed:
         return order_names(annotation, name)
-    return annotation if reading.notation == HARTE else in_harte(annotation, reading, name)
+    return annotation if reading.notation == HARTE else in_harte(annotation, name)
 
 
 def demand_midi(annotation: Annotation, name: str | Path) -> None:

@@ -22,9 +22,9 @@ from ..errors import AnnotationError, InvalidAnnotationError, Problem, Unreadabl
 from ..ragged import Column, Float, Int, offsets_of, rows_of
 from ..theory.pitch import hz_to_midi, to_hertz
 from .content import digest_of, file_stat, read_bytes
+from .label_maps import in_harte
 from .lyrics import as_declared, columns_of, pieces_of
 from .namespaces import NAMESPACES, default_namespace, wanted_namespaces
-from .notation import in_harte
 from .options import HARTE, MAX_BYTES, PITCHED, Reading
 from .positions import select_beats
 
@@ -138,7 +138,7 @@ class JamsFile:
         elif reading.kind == "text":
             annotation = as_declared(annotation, reading)
         elif reading.notation != HARTE:
-            annotation = in_harte(annotation, reading, self.name)
+            annotation = in_harte(annotation, self.name)
         return reading.with_labels(annotation)
 
     def select(self, reading: Reading, annotator: str | int | None = None) -> Annotation:

@@ -1,6 +1,6 @@
-"""Label maps: replace the labels of a file with a user's vocabulary, such as seven functions of segments.
+"""Translation of the labels of a file: by label maps, or from chord symbols of lead sheets.
 
-A map is a YAML file:
+A label map replaces labels with those of a vocabulary, such as seven functions of segments. It is a YAML file:
 
 .. code-block:: yaml
 
@@ -21,7 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from ..annotations.annotation import Annotation
-from ..errors import AnnotationError, UnknownNameError
+from ..errors import AnnotationError, InvalidAnnotationError, UnknownNameError
+from ..theory.harte import InvalidChordException
+from ..theory.leadsheet import leadsheet_to_harte
 from .content import decode, read_bytes
 
 _FOLDER = Path(__file__).with_name("maps")
@@ -164,3 +166,28 @@ def _pairs(content: Mapping[str, Any], key: str, path: str) -> Pairs:
         if not isinstance(one, str) or not one:
             raise AnnotationError(f"{key}: expected labels, not {one!r}; quote them", path=path)
     return tuple((label.lower(), other) for label, other in given.items())
+
+
+def in_harte(annotation: Annotation, name: str | Path) -> Annotation:
+    """Translate symbols of lead sheets to the syntax of Harte.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = Annotation("intervals", {"start": np.array([0.0]), "end": np.array([2.0])}, ["Am7"])
+    >>> in_harte(found, "a.txt").labels
+    ['A:min7']
+    """
+    if annotation.labels is None:
+        return annotation
+    translated: dict[str, str] = {}
+    for item, label in enumerate(annotation.labels):
+        if label not in translated:
+            try:
+                translated[label] = leadsheet_to_harte(label)
+            except InvalidChordException as error:
+                line = annotation.line(item)
+                at = f" at {annotation.columns['start'][item]:g} s" if line is None else ""
+                message = f"{error.message}{at}; see the documentation of chord labels for supported symbols"
+                raise InvalidAnnotationError(message, path=name, line=line) from None
+    return replace(annotation, labels=[translated[label] for label in annotation.labels])

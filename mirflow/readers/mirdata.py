@@ -21,8 +21,8 @@ from ..errors import AnnotationError, InvalidAnnotationError, UnknownNameError, 
 from ..ragged import Column, Float
 from ..theory.pitch import to_hertz
 from .content import digest_of, file_stat, mix_stats
+from .label_maps import in_harte
 from .lyrics import as_declared, columns_of, pieces_of
-from .notation import in_harte
 from .options import HARTE, Reading
 from .positions import select_beats
 
@@ -97,7 +97,7 @@ def convert(value: Any, reading: Reading, annotator: str | int | None = None) ->
     if annotation.kind == "text":
         annotation = as_declared(annotation, reading)
     elif reading.notation != HARTE:
-        annotation = in_harte(annotation, reading, names[0])
+        annotation = in_harte(annotation, names[0])
     return reading.with_labels(annotation)
 
 
