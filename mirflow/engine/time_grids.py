@@ -49,7 +49,7 @@ class _GridOptions:
 
 
 @dataclass(frozen=True)
-class _Form:
+class _GridForm:
     """A form on a grid."""
 
     to_grid: Callable[[Ragged, TimeGrid, _GridOptions], Variables]
@@ -94,25 +94,25 @@ def _ends_of(rows: Ragged, filled: Any) -> tuple[Any, Any]:
     return rows.offsets[filled], rows.offsets[filled + 1] - 1
 
 
-_FORMS: Mapping[str, _Form] = MappingProxyType(
+_FORMS: Mapping[str, _GridForm] = MappingProxyType(
     {
-        "events": _Form(
+        "events": _GridForm(
             lambda rows, grid, options: grids.events_on_grid(rows, grid, options.width),
             grids.events_from_grid,
             ("count",),
             ("code",),
         ),
-        "labels": _Form(
+        "labels": _GridForm(
             lambda rows, grid, options: grids.labels_on_grid(rows, grid), grids.intervals_from_grid, ("code",)
         ),
-        "levels": _Form(
+        "levels": _GridForm(
             lambda rows, grid, options: grids.levels_on_grid(rows, grid, options.levels),
             grids.hierarchies_from_grid,
             ("code",),
             dims=("level", "time"),
             task="hierarchy",
         ),
-        "notes": _Form(
+        "notes": _GridForm(
             lambda rows, grid, options: rolls.notes_on_grid(rows, grid),
             rolls.notes_from_grid,
             ("active",),
@@ -120,10 +120,12 @@ _FORMS: Mapping[str, _Form] = MappingProxyType(
             ("time", "pitch"),
             task="transcription",
         ),
-        "curve": _Form(
+        "curve": _GridForm(
             _series_on_grid, grids.series_from_grid, ("frequency", "voicing"), task="melody", decimals=DECIMALS
         ),
-        "pitches": _Form(_pitches_on_grid, rolls.frames_from_grid, ("active",), (), ("time", "pitch"), "multipitch"),
+        "pitches": _GridForm(
+            _pitches_on_grid, rolls.frames_from_grid, ("active",), (), ("time", "pitch"), "multipitch"
+        ),
     }
 )
 """By the names in the schema."""
@@ -233,7 +235,7 @@ def _plain(value: Any) -> Annotation:
     return intervals_of_text(annotation) if annotation.kind == "text" else annotation
 
 
-def _form_of(kind: Kind, options: _GridOptions) -> _Form:
+def _form_of(kind: Kind, options: _GridOptions) -> _GridForm:
     """The form of a kind; options of other kinds are refused."""
     if kind.gridded_as not in _FORMS:
         having = ", ".join(one.name for one in KINDS.values() if one.gridded_as)
@@ -262,7 +264,7 @@ def _clean(kind: Kind, rows: Ragged) -> Cleaned:
 
 
 def _dataset(
-    kind: Kind, form: _Form, rows: Ragged, grid: TimeGrid, options: _GridOptions, names: Sequence[str]
+    kind: Kind, form: _GridForm, rows: Ragged, grid: TimeGrid, options: _GridOptions, names: Sequence[str]
 ) -> xr.Dataset:
     """Annotations in memory on a grid."""
     import xarray as xr
@@ -306,7 +308,7 @@ def _attrs(kind: Kind, grid: TimeGrid, options: _GridOptions) -> dict[str, Any]:
     return attrs
 
 
-def _values_a_row(form: _Form, grid: TimeGrid, levels: int) -> int:
+def _values_a_row(form: _GridForm, grid: TimeGrid, levels: int) -> int:
     """Number of values of the largest variable of one annotation."""
     sizes = {"time": len(grid), "pitch": rolls.PITCHES, "level": max(levels, 1)}
     return math.prod(sizes[dim] for dim in form.dims)
@@ -494,7 +496,7 @@ def from_grid(dataset: xr.Dataset) -> xr.Dataset | dict[str, xr.Dataset] | Colle
     return {str(name): one for name, one in zip(dataset["annotation"].values, single, strict=True)}
 
 
-def _arrays_of(dataset: xr.Dataset, form: _Form, many: str | None) -> GridArrays:
+def _arrays_of(dataset: xr.Dataset, form: _GridForm, many: str | None) -> GridArrays:
     """The arrays of a dataset, whose rows lie along one dim or are but one."""
     values: dict[str, Column] = {}
     for name in (*form.needed, *form.optional, "valid"):
