@@ -1,6 +1,8 @@
-"""The batched pattern metrics, against mir_eval and against themselves in other batches."""
+"""The batched pattern metrics, against mir_eval, official tables and themselves in other batches; their cleaning."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,8 +11,9 @@ import mirflow
 from mirflow.annotations.annotation import from_ragged
 from mirflow.errors import AnnotationError, MetricError
 from mirflow.metrics.base import Pairs, Scores, get_task
+from mirflow.metrics.pattern.metrics import clean
 
-from .patterns import Patterns, mir_eval_scores, to_rows
+from .patterns import Patterns, jku, mir_eval_scores, to_rows
 
 CONVENTION = get_task("pattern").convention("mir_eval")
 DEFAULT = CONVENTION.select()
@@ -93,3 +96,81 @@ def test_what_does_not_match_patterns_has_no_evidence() -> None:
         explained([[RISING]], [[RISING]], "three_layer_f_measure")
     with pytest.raises(AnnotationError, match="the estimate has no patterns, so there is nothing to explain"):
         explained([[RISING]], [], "occurrence_recall")
+
+
+A, B = [(0.0, 60.0), (1.0, 62.0)], [(4.0, 65.0)]
+GOOD: Patterns = [[A, B], [B]]
+
+
+def counts(rows) -> list[list[int]]:
+    return [level.tolist() for level in rows.counts]
+
+
+def test_occurrences_without_notes_are_dropped_and_counted() -> None:
+    cleaned = clean(to_rows([GOOD, [[[], A, []], [B]], [[B]]]))
+    assert counts(cleaned.rows) == [[2, 2, 1], [2, 1, 1, 1, 1], [2, 1, 1, 2, 1, 1]]
+    assert cleaned.repairs.tolist() == [0, 2, 0]
+
+
+def test_rows_without_any_note_are_empty() -> None:
+    cleaned = clean(to_rows([[[[]], []], GOOD]))
+    assert counts(cleaned.rows) == [[0, 2], [2, 1], [2, 1, 1]]
+    assert (cleaned.repairs.tolist(), cleaned.flaws) == ([1, 0], {})
+
+
+@pytest.mark.parametrize(
+    ("bad", "item", "message"),
+    [
+        ([[A], [[(0.0, np.nan)]]], 2, "onset and pitch of a note must be finite, and not beyond 1e+09: 0.0, nan"),
+        ([[A], [[(np.inf, 60.0)], B]], 2, "onset and pitch of a note must be finite, and not beyond 1e+09: inf, 60.0"),
+        ([[A], [], [B]], 2, "pattern 2 has no notes"),
+        ([[A], [[]]], 1, "pattern 2 has no notes"),  # the last note stands for what comes after it
+        ([[], [A], []], 0, "pattern 1 has no notes"),
+    ],
+)
+def test_flaws_name_a_note_within_the_row(bad: Patterns, item: int, message: str) -> None:
+    cleaned = clean(to_rows([GOOD, bad, [[B]]]))
+    assert {row: (flaw.item, flaw.message) for row, flaw in cleaned.flaws.items()} == {1: (item, message)}
+    assert counts(cleaned.rows) == [[2, 0, 1], [2, 1, 1], [2, 1, 1, 1]]
+    assert cleaned.repairs.tolist() == [0, 0, 0]
+
+
+# In the order of the table's columns.
+COLUMNS = (
+    *("establishment_precision", "establishment_recall", "establishment_f_measure"),
+    *("occurrence_precision@0.75", "occurrence_recall@0.75", "occurrence_f_measure@0.75"),
+    *("three_layer_precision", "three_layer_recall", "three_layer_f_measure"),
+    *("first_n_target_proportion_recall@5", "first_n_three_layer_precision@5"),
+    *("occurrence_precision@0.5", "occurrence_recall@0.5", "occurrence_f_measure@0.5"),
+    *("precision", "recall", "f_measure"),
+)
+
+
+def official(folder: Path) -> dict[tuple[str, str], list[float]]:
+    """The 17 numbers by algorithm and piece."""
+    rows = {}
+    algorithm = piece = ""
+    for line in (folder / "jku-patterns/official/resultsMATLAB.txt").read_text().splitlines():
+        if line.startswith("Algorithm"):
+            algorithm = line.split()[-1]
+        elif line[:1].isalpha() and not line.startswith("P_est"):
+            piece = line.strip()
+        elif line[:1].isdigit():
+            rows[algorithm, piece] = [float(number) for number in line.split(",")]
+    return rows
+
+
+def test_every_official_score_is_reproduced_to_its_five_decimals(shared_data: Path) -> None:
+    table, pieces = official(shared_data), jku(shared_data)
+    assert len(table) == 20
+    assert set(table) == set(pieces)
+    found = score_pairs([pieces[row] for row in table], CONVENTION.select(COLUMNS))
+    np.testing.assert_allclose(found.score, list(table.values()), rtol=0, atol=5.001e-6)
+
+
+@pytest.mark.parametrize("algorithm", ["nf1", "nf2", "nf3", "nf4"])
+def test_equals_mir_eval(algorithm: str, shared_data: Path) -> None:
+    pieces = [pair for (name, _), pair in jku(shared_data).items() if name == algorithm]
+    expected = [list(mir_eval_scores(*pair).values()) for pair in pieces]
+    assert len(expected[0]) == len(DEFAULT)
+    np.testing.assert_allclose(score_pairs(pieces).score, expected, rtol=0, atol=1e-12)
