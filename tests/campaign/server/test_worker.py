@@ -5,8 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -28,12 +33,12 @@ from mirflow.campaign.server.submissions.entries import (
 )
 from mirflow.campaign.server.submissions.scoring import publish_job
 from mirflow.campaign.server.submissions.submission_tables import Submission, SubmissionProgress, Trouble, Verdict
-from mirflow.campaign.server.submissions.worker import Worker, work
+from mirflow.campaign.server.submissions.worker import AttachedWorkers, Worker, work
 from mirflow.errors import MirflowError, PipelineError
 from mirflow.store.read import read_scores
 from mirflow.store.write import StoreWriter
 
-from ...waiting import PATIENCE
+from ...waiting import PATIENCE, until
 from .accounts import Browser
 from .campaigns import CAMPAIGN, estimates, member, open_campaign, scores, state, submit, worker_of
 from .processes import free_port
@@ -497,6 +502,107 @@ def test_trouble_is_told_and_waited_out(
     assert waits[0] == 1.0
     with service.database.read() as session:
         assert session.scalars(select(Trouble)).all() == []
+
+
+class WithoutJobs(Confinement):
+    """A process of jobs that is never started."""
+
+    def run(self, *_: object, **__: object) -> dict[str, Any]:
+        return {"held": []}
+
+
+def test_a_worker_waits_twice_as_long_from_trouble_to_trouble_up_to_a_minute(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker, waits = worker_of(service, WithoutJobs()), list[float]()
+    trouble = OSError(28, "No space left on device")
+    steps = iter([*[trouble] * 8, None, trouble])
+
+    def step() -> bool:
+        one = next(steps, None)
+        if one is not None:
+            raise one
+        if len(waits) > 8:
+            worker.stop()
+        return True
+
+    monkeypatch.setattr(worker, "step", step)
+    monkeypatch.setattr(worker.claims.stopped, "wait", waits.append)
+    worker.run()
+    assert waits == [1, 2, 4, 8, 16, 32, 60, 60, 1]
+
+
+def test_lasting_trouble_is_recorded_with_its_begin_and_its_last_message(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert service.database is not None
+    worker, begin, troubles = worker_of(service, WithoutJobs()), service.clock(), iter(["no disk", "no network" * 1000])
+
+    def step() -> bool:
+        raise MirflowError(next(troubles))
+
+    def wait(seconds: float) -> None:
+        service.clock.advance(seconds=seconds)  # type: ignore[attr-defined]
+        if seconds == 2:
+            worker.stop()
+
+    monkeypatch.setattr(worker, "step", step)
+    monkeypatch.setattr(worker.claims.stopped, "wait", wait)
+    worker.run()
+    with service.database.read() as session:
+        recorded = session.scalars(select(Trouble)).one()
+    assert recorded.since == begin
+    assert recorded.message == ("no network" * 1000)[:2000]
+
+
+Started: TypeAlias = Callable[[str], Callable[[], list[str]]]
+
+
+@pytest.fixture
+def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Started:
+    """Replace the program of attached workers by lines of shell; returns a function that reads what they wrote."""
+    log = tmp_path / "started"
+    log.touch()
+
+    def start(script: str) -> Callable[[], list[str]]:
+        program = tmp_path / "program"
+        program.write_text(f"#!/bin/sh\nexec >> {log}\n{script}\n")
+        program.chmod(0o700)
+        monkeypatch.setattr(sys, "executable", str(program))
+        return lambda: log.read_text().splitlines()
+
+    return start
+
+
+def test_attached_workers_end_with_their_server(started: Started) -> None:
+    written = started('echo "$@"; cat > /dev/null; echo ended')
+    with AttachedWorkers("a campaign.yaml", 2):
+        until(lambda: len(written()) >= 2)
+    assert written() == ["-m mirflow serve worker a campaign.yaml --attached"] * 2 + ["ended"] * 2
+
+
+def test_an_attached_worker_that_fails_is_started_again(started: Started, tmp_path: Path) -> None:
+    written = started(f"echo begun; mkdir {tmp_path / 'first'} && exit 3; cat > /dev/null; echo ended")
+    with AttachedWorkers("campaign.yaml"):
+        until(lambda: len(written()) >= 2)
+    assert written() == ["begun", "begun", "ended"]
+
+
+def test_an_attached_worker_that_was_asked_to_stop_is_not_started_again(started: Started) -> None:
+    written = started("echo begun")
+    with AttachedWorkers("campaign.yaml") as workers:
+        until(lambda: not any(thread.is_alive() for thread in workers._threads))
+    assert written() == ["begun"]
+
+
+def test_an_attached_worker_that_does_not_end_is_killed(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
+    wait = subprocess.Popen.wait
+    monkeypatch.setattr(subprocess.Popen, "wait", lambda process, timeout=None: wait(process, timeout and 0.1))
+    written = started("echo begun; exec sleep 600")
+    before = time.monotonic()
+    with AttachedWorkers("campaign.yaml"):
+        until(written)
+    assert time.monotonic() - before < PATIENCE
 
 
 @pytest.mark.timeout(PATIENCE)
