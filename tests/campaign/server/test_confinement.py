@@ -75,6 +75,84 @@ def _umask() -> int:
     return mask
 
 
+CONFINED = """\
+import json, os, resource, signal, socket, sys
+sys.path.append({package!r})
+from mirflow.campaign.server.submissions.confinement import Confines, confine
+
+
+def limit(name):
+    return resource.getrlimit(getattr(resource, f"RLIMIT_{{name}}"))[0]
+
+
+def namespaces():
+    return [os.stat(f"/proc/self/ns/{{name}}").st_ino for name in ("net", "ipc")]
+
+
+{before}
+held = confine(Confines({confines}))
+print(json.dumps({report}))
+"""
+
+
+def run_confined(confines: str, report: str, before: str = "") -> Any:
+    """Confine a process of its own, with a single thread like those that are forked, and read what it reports then."""
+    script = CONFINED.format(package=PACKAGE, confines=confines, report=report, before=before)
+    found = subprocess.run(
+        [sys.executable, "-c", script], env={"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr
+    return json.loads(found.stdout)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "processors", "processes"),
+    [("", 1, 0), ("threads=True", os.cpu_count(), -1), ("alone=False", os.cpu_count(), -1)],
+    ids=["alone", "with threads", "with processes"],
+)
+def test_a_job_has_its_seconds_on_every_processor_that_it_may_use(
+    allowed: str, processors: int, processes: int
+) -> None:
+    report = "[held, *map(limit, ['CPU', 'NPROC', 'NOFILE', 'FSIZE', 'CORE'])]"
+    held, *limits = run_confined(f"9.5, file_size=10**6, files=64, {allowed}", report)
+    assert limits[1] == processes or processes < 0
+    assert ("processes" in held) == (processes == 0)
+    assert [limits[0], *limits[2:]] == [10 * processors, 64, 10**6, 0]
+    assert {"time", "files", "sizes", "core"} <= {*held}
+
+
+def test_a_job_has_memory_in_addition_to_that_of_python_and_its_libraries() -> None:
+    before = "size = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()"
+    held, size, most = run_confined("10, memory=2**28", "[held, size, limit('AS')]", before)
+    assert "memory" in held
+    assert size + 2**28 <= most < 2 * size + 2**28
+
+
+def test_limits_of_the_worker_s_own_process_are_never_raised() -> None:
+    before = "resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32))"
+    assert run_confined("10, files=64", "[limit('NOFILE'), 'files' in held]", before) == [32, True]
+
+
+def test_a_job_has_its_own_environment_and_the_usual_signals() -> None:
+    before = "os.environ['SECRET'] = 'x'\nfor number in (1, 2, 15): signal.signal(number, signal.SIG_IGN)"
+    report = "[dict(os.environ), [signal.getsignal(number) == signal.SIG_DFL for number in (1, 2, 15)]]"
+    assert run_confined("10, environment={'LANG': 'C'}", report, before) == [{"LANG": "C"}, [True] * 3]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel is none of Linux")
+@pytest.mark.parametrize("user", [own_user, nobody], ids=["this account", "nobody"])
+@pytest.mark.parametrize("network", [False, True])
+def test_a_job_without_a_network_leaves_that_of_the_host(user: Callable[[], int], network: bool) -> None:
+    become = f"os.setgid({uid}); os.setuid({uid})" if (uid := user()) else ""
+    before = f"{become}\nhosts = namespaces()"
+    report = "['network' in held, *(one != other for one, other in zip(namespaces(), hosts))]"
+    asked = {"user": uid, "group": uid} if uid else {}
+    possible = subprocess.run(["unshare", "--user", "--net", "true"], capture_output=True, check=False, **asked)
+    left = not network and possible.returncode == 0
+    assert run_confined(f"10, network={network}", report, before) == [left] * 3
+
+
 PROBE = '''\
 import os
 import resource
