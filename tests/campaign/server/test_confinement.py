@@ -7,22 +7,33 @@ import json
 import logging
 import os
 import pwd
+import signal
 import struct
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import mirflow
-from mirflow.campaign.server.submissions.confinement import LACKS, Confinement, lacks
+from mirflow.campaign.server.submissions import confinement as confinement_module
+from mirflow.campaign.server.submissions.confinement import (
+    LACKS,
+    Confinement,
+    Confines,
+    JobError,
+    JobTimeoutError,
+    StoppedError,
+    lacks,
+)
 from mirflow.campaign.server.submissions.sandbox import landlock_version
 from mirflow.campaign.server.submissions.worker import Worker, demand_confinement
 from mirflow.errors import MirflowError
 from mirflow.store.read import read_scores
 
+from ...waiting import until
 from .campaigns import CAMPAIGN, estimates, open_campaign, state, submit, worker_of
 
 PACKAGE = str(Path(mirflow.__file__).parents[1])
@@ -151,6 +162,120 @@ def test_a_job_without_a_network_leaves_that_of_the_host(user: Callable[[], int]
     possible = subprocess.run(["unshare", "--user", "--net", "true"], capture_output=True, check=False, **asked)
     left = not network and possible.returncode == 0
     assert run_confined(f"10, network={network}", report, before) == [left] * 3
+
+
+PLUGIN = """\
+import errno, os, socket, time
+from pathlib import Path
+
+from mirflow import errors
+from mirflow.campaign.server.submissions import checking, confinement
+
+
+def wait(*_):
+    Path({folder!r}, "begun").write_text(str(os.getpid()))
+    time.sleep(600)
+
+
+def fail(task, send):
+    raise eval(task["error"])
+
+
+socket.create_connection = wait  # within the job "hold"
+checking.check_job = fail
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> str:
+    """A plugin with which the job "hold" never ends and "check" fails with a given error."""
+    path = tmp_path / "plugin.py"
+    path.write_text(PLUGIN.format(folder=str(tmp_path)))
+    return str(path)
+
+
+@pytest.fixture
+def jobs(plugin: str) -> Iterator[Confinement]:
+    with Confinement(modules=(), plugins=[plugin]) as jobs:
+        yield jobs
+
+
+def test_a_job_that_only_waits_ends_with_its_time_and_when_it_is_stopped(tmp_path: Path, jobs: Confinement) -> None:
+    task, begun = {"inside": str(tmp_path)}, tmp_path / "begun"
+    with pytest.raises(JobTimeoutError, match=r"took longer than 0\.5 seconds"):
+        jobs.run("hold", task, Confines(0.5))
+    with pytest.raises(StoppedError, match="was stopped"):
+        jobs.run("hold", task, Confines(600), beat=lambda: not begun.exists())
+
+
+def test_what_kept_a_job_from_a_result_decides_whether_it_is_tried_again(jobs: Confinement) -> None:
+    def kind_of(error: str) -> str:
+        with pytest.raises(JobError) as caught:
+            jobs.run("check", {"error": error}, Confines(60))
+        assert len(str(caught.value)) <= 2000
+        return f"{caught.type.__name__}: {caught.value}"
+
+    assert {error: kind_of(error) for error in EXPECTED} == EXPECTED
+    assert len(kind_of("errors.MirflowError('x' * 10_000)")) > 2000
+
+
+EXPECTED = {
+    "errors.MirflowError('line 1')": "JobRefusedError: line 1",
+    "errors.StoreError('damaged')": "SystemTroubleError: damaged",
+    "errors.RunError('a process died')": "JobError: could not be scored: a process died",
+    "MemoryError()": "JobMemoryError: needed more memory than it may have",
+    "OSError(errno.ENOSPC, 'disk full')": "SystemTroubleError: [Errno 28] disk full",
+    "OSError(errno.ELOOP, 'many links', 'a.lab')": "JobError: a.lab: many links",
+    "ZeroDivisionError()": "JobError: ended without a result: it was killed, or used up its processor time",
+}
+"""What is told of the errors of a check."""
+
+
+def test_messages_of_a_job_are_limited(
+    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(confinement_module, "MAX_MESSAGES", 10)
+    with pytest.raises(JobError, match="sent too many messages"):
+        confinement.run("hold", {"inside": str(tmp_path)}, Confines(60))
+
+
+HOLDING = """\
+import sys
+sys.path.append({package!r})
+from mirflow.campaign.server.submissions.confinement import Confinement, Confines
+with Confinement(modules=(), plugins=[{plugin!r}]) as jobs:
+    jobs.run("hold", {{"inside": {folder!r}}}, Confines(600))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel is none of Linux")
+@pytest.mark.parametrize("killed", ["worker", "server"])
+def test_jobs_end_with_the_process_that_forked_them_and_with_the_worker(
+    tmp_path: Path, plugin: str, killed: str
+) -> None:
+    script = HOLDING.format(package=PACKAGE, plugin=plugin, folder=str(tmp_path))
+    worker = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
+    try:
+        until(lambda: (tmp_path / "begun").exists() and (tmp_path / "begun").read_text())
+        job = int((tmp_path / "begun").read_text())
+        server = int(_stat(job)[1])
+        os.kill(worker.pid if killed == "worker" else server, signal.SIGKILL)
+        until(lambda: not any(_runs(pid) for pid in (server, job)))
+    finally:
+        worker.kill()
+        worker.wait()
+
+
+def _stat(pid: int) -> list[str]:
+    """State and parent of a process, and more."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return _stat(pid)[0] != "Z"
+    except OSError:
+        return False
 
 
 PROBE = '''\
