@@ -228,7 +228,8 @@ def test_a_folder_that_cannot_be_made_is_a_store_error(tmp_path):
 
 @pytest.mark.parametrize("function", [resolve, read_tree])
 def test_a_missing_store_suggests_the_nearest_one(tmp_path, function):
-    publish(tmp_path / "mirex2013.zarr")
+    for name in ("mirex2013.zarr", ".mirex2012.zarr"):  # hidden stores are not suggested
+        publish(tmp_path / name)
     with pytest.raises(StoreError, match=r"no such store; did you mean '.*/mirex2013.zarr'\?"):
         function(tmp_path / "mirex2012.zarr")
     with pytest.raises(StoreError, match=r"there are mirex2013.zarr$"):
