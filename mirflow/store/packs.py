@@ -171,8 +171,7 @@ def read_pack(path: str | Path) -> Pack:
             codes = columns["label"] = columns["label"].astype(np.int64)
             if codes.size and not (codes.min() >= -1 and codes.max() < len(labels)):
                 raise DamagedError(path, "a label's code is outside the vocabulary", _REMEDY)
-        depths = {name: depth for name, depth in kind.depths.items() if name in columns}
-        rows = Ragged(columns, counts, labels, depths)
+        rows = Ragged(columns, counts, labels, kind.depths)
         tracks, digests = (tuple(read_whole(root, name).tolist()) for name in ("track", DIGEST))
         if {len(tracks), len(digests)} != {len(rows)}:
             what = f"{len(tracks)} tracks, {len(digests)} digests, {len(rows)} rows"
