@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import signal
@@ -502,6 +503,29 @@ def test_trouble_is_told_and_waited_out(
     assert waits[0] == 1.0
     with service.database.read() as session:
         assert session.scalars(select(Trouble)).all() == []
+
+
+def test_a_worker_that_begins_removes_uploads_that_were_never_entered(
+    service: Service, confinement: Confinement
+) -> None:
+    id = submit(service, "oak", estimates())
+    for name in (id, "left"):
+        (service.submissions_folder / name).mkdir(exist_ok=True)
+        os.utime(service.submissions_folder / name, (0, 0))
+    worker_of(service, confinement).prepare()
+    assert [path.name for path in service.submissions_folder.iterdir()] == [id]
+
+
+def test_public_copies_are_updated_from_time_to_time_even_if_submissions_wait(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit(service, "oak", estimates())
+    worker, published = worker_of(service, WithoutJobs()), list[bool]()
+    worker.prepare()
+    monkeypatch.setattr(type(worker.publication), "is_due", True)
+    monkeypatch.setattr(worker.publication, "publish", lambda: published.append(True) or True)
+    assert worker.step()
+    assert published == [True]
 
 
 class WithoutJobs(Confinement):
