@@ -15,6 +15,7 @@ from mirflow.campaign.server.accounts import (
     Viewer,
     add_user,
     find_named,
+    find_user,
     find_viewer,
     is_current,
     issue,
@@ -149,6 +150,12 @@ def test_names_are_not_given_twice(session: Session, ada: User) -> None:
         add_user(session, "deleted account 7", "reader", BEGIN)
     add_user(session, "a" * 100, "reader", BEGIN)
     assert [user.name for user in users(session)] == ["a" * 100, "ada"]
+
+
+def test_a_misspelt_name_of_an_account_is_told_with_the_nearest_one(session: Session, ada: User) -> None:
+    assert find_user(session, "ada") is ada
+    with pytest.raises(AccountError, match="unknown account 'adda'; did you mean 'ada'"):
+        find_user(session, "adda")
 
 
 def test_labs_are_printable_and_at_most_100_characters(session: Session) -> None:

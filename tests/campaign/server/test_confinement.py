@@ -158,7 +158,7 @@ def test_a_job_without_a_network_leaves_that_of_the_host(user: Callable[[], int]
     become = f"os.setgid({uid}); os.setuid({uid})" if (uid := user()) else ""
     before = f"{become}\nhosts = namespaces()"
     report = "['network' in held, *(one != other for one, other in zip(namespaces(), hosts))]"
-    asked = {"user": uid, "group": uid} if uid else {}
+    asked: dict[str, Any] = {"user": uid, "group": uid} if uid else {}
     possible = subprocess.run(["unshare", "--user", "--net", "true"], capture_output=True, check=False, **asked)
     left = not network and possible.returncode == 0
     assert run_confined(f"10, network={network}", report, before) == [left] * 3

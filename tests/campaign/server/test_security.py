@@ -305,6 +305,7 @@ def test_a_proxy_is_believed_only_if_told_so(
     said["headers"]["X-CSRF-Token"] = csrf_token(service, "proxy ada")
     assert behind.post("/submit", **said).status_code == 200
     assert behind.get("/open", headers={"X-Forwarded-For": "no address"}).text == "nobody from 10.1.2.3"
+    assert behind.get("/open", headers={"X-Forwarded-For": "192.0.2.7, ,"}).text == "nobody from 192.0.2.7"
     assert behind.get("/read", headers={"Remote-User": "eve"}).status_code == 401
     assert networks(["::1"]) == [ip_network("::1/128")]
 
