@@ -519,7 +519,7 @@ def diff(
     *,
     metric: Names = None,
     system: Names = None,
-    track: Names = None,
+    tracks: Names = None,
     tolerance: float | None = None,
     pair: Mapping[str, str] | None = None,
     root: str | Path | None = None,
@@ -533,8 +533,8 @@ def diff(
     a, b : path, xr.DataTree or xr.Dataset
         A store, one evaluation of a store (``path:group``), a mapping file (.yaml) that describes published tables, or
         what is open already. Systems and tracks are matched by name, metrics by name and parameters.
-    metric, system, track : str, sequence of str or None
-        Only these; None: all that both have.
+    metric, system, tracks : str, sequence of str or None
+        As in a query; None: all that both have.
     tolerance : float or None
         Up to which scores agree; None: half of the last printed digit of a published table, at least 1e-9.
     pair : mapping of str to str or None
@@ -578,8 +578,9 @@ def diff(
     from .analysis.differences import differences
     from .reports.comparisons_tables import difference_long_table, difference_table, worst_table
 
-    chosen: dict[str, Names] = {"metric": metric, "system": system, "track": track}
-    found, left = differences(a, b, **chosen, tolerance=tolerance, pair=pair, root=root)
+    found, left = differences(
+        a, b, metric=metric, system=system, tracks=tracks, tolerance=tolerance, pair=pair, root=root
+    )
     alone = [f"evaluations only in {side}: {', '.join(names)}" for side, names in zip("ab", left, strict=True) if names]
 
     def tables(width: int) -> list[Table]:

@@ -348,7 +348,7 @@ def compare_sides(
     b: ComparedScores,
     metric: Names = None,
     system: Names = None,
-    track: Names = None,
+    tracks: Names = None,
     tolerance: float | None = None,
     pair: Pairs = None,
 ) -> xr.Dataset:
@@ -357,15 +357,15 @@ def compare_sides(
     Parameters
     ----------
     a, b : ComparedScores
-    metric, system, track : str, sequence of str or None
-        Only these; None: all that both have.
+    metric, system, tracks : str, sequence of str or None
+        As in a query; None: all that both have.
     tolerance : float or None
         Up to which scores agree; None: half of the last printed digit where a side is a table, at least 1e-9.
     pair : mapping of str to str or None
         Metrics of a and the one of b that each is compared with, whatever their names; then no others are compared
         unless `metric` names some.
     """
-    asked = {"system": system, "track": track, "metric": metric}
+    asked = {"system": system, "track": tracks, "metric": metric}
     chosen = [{dim: _chosen(one, dim, asked[dim]) for dim in asked} for one in (a, b)]
     common: dict[str, list[str]] = {}
     only: dict[str, tuple[list[str], list[str]]] = {}
@@ -485,7 +485,7 @@ def differences(
     *,
     metric: Names = None,
     system: Names = None,
-    track: Names = None,
+    tracks: Names = None,
     tolerance: float | None = None,
     pair: Mapping[str, str] | None = None,
     root: str | Path | None = None,
@@ -496,7 +496,7 @@ def differences(
     ----------
     a, b : path, xr.DataTree or xr.Dataset
         A store, one evaluation of a store (``path:group``), a mapping file (.yaml), or what is open already.
-    metric, system, track, tolerance, pair
+    metric, system, tracks, tolerance, pair
         See :func:`compare_sides`.
     root : path or None
         Folder in which the patterns of mapping files start, instead of the ones that they name.
@@ -511,7 +511,7 @@ def differences(
     pairs = _pairs(*sides)
     used = [{both[place].group for both in pairs} for place in (0, 1)]
     left = tuple([name for name in groups if name not in used[index]] for index, groups in enumerate(sides))
-    return [compare_sides(*both, metric, system, track, tolerance, pair) for both in pairs], (left[0], left[1])
+    return [compare_sides(*both, metric, system, tracks, tolerance, pair) for both in pairs], (left[0], left[1])
 
 
 def _pairs(left: Mapping[str, ComparedScores], right: Mapping[str, ComparedScores]) -> Pairing:

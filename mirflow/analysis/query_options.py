@@ -1,7 +1,8 @@
 """Options of queries: each is declared here once; Python, the command line and the HTTP API follow.
 
-To add one, declare a field of :class:`Query`, and its type in :class:`QueryOptions`. The command line and the HTTP API
-pass values as text, lists of texts or pairs. This module is light to import, as every command's help needs it.
+To add one, declare a field of :class:`Query`, and its type in :class:`QueryOptions`, or in :class:`SelectionOptions` if
+figures have it. The command line and the HTTP API pass values as text, lists of texts or pairs. This module is light to
+import, as every command's help needs it.
 """
 
 from __future__ import annotations
@@ -144,18 +145,23 @@ OPTIONS: Mapping[str, QueryOption] = {
 """The options by the name of the field, in the order in which help lists them."""
 
 
-class QueryOptions(TypedDict, total=False):
-    """Types of the options of a :class:`Query` that are given by keyword."""
+class SelectionOptions(TypedDict, total=False):
+    """Types of the options of a :class:`Query` that choose scores; figures have them too."""
 
     system: Names
     tracks: Names
     where: str | None
-    annotator: Names
-    param: Parameters
     over: Reductions
-    across: Mapping[str, str | Sequence[str]] | None
     missing: str | None
     undefined: str
+
+
+class QueryOptions(SelectionOptions, total=False):
+    """Types of all options of a :class:`Query` that are given by keyword."""
+
+    annotator: Names
+    param: Parameters
+    across: Mapping[str, str | Sequence[str]] | None
     sort: str | None
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import click
 
 from .common_options import Command, option, query_options
-from .output import FAILED, choose_format, echo, emit, output_options
+from .output import FAILED, choose_format, echo, emit, given_options, output_options
 
 TOLERANCE = "tolerance"
 _APART = "differ by more than {}, or have a score on one side only"
@@ -67,7 +68,6 @@ def _read_pairs(context: click.Context, parameter: click.Parameter, given: tuple
 @click.option("--worse", is_flag=True, help="With --fail-above: fail only if B is worse than A, or lacks its score.")
 @click.option(
     "--pair",
-    "pairs",
     multiple=True,
     callback=_read_pairs,
     metavar="A=B",
@@ -76,23 +76,14 @@ def _read_pairs(context: click.Context, parameter: click.Parameter, given: tuple
 @option("root", "Base folder of a mapping's patterns.")
 @click.option("--all", "every", is_flag=True, help="List every metric, not only those that differ.")
 @output_options
-@click.pass_context
 def diff_command(
-    context: click.Context,
     a: str,
     b: str,
-    metric: tuple[str, ...],
-    system: tuple[str, ...],
-    tracks: tuple[str, ...],
-    tolerance: float | None,
-    worst: int | None,
     fail_above: str | None,
     worse: bool,
-    pairs: dict[str, str],
-    root: Path | None,
-    every: bool,
     style: str | None,
     output: Path | None,
+    **options: Any,
 ) -> None:
     """Compare the scores of A and B, track by track.
 
@@ -105,8 +96,7 @@ def diff_command(
     if worse and fail_above is None:
         raise click.UsageError("--worse needs --fail-above")
     style = choose_format(style, output)
-    chosen = {"metric": metric or None, "system": system or None, "track": tracks or None}
-    found = diff(a, b, **chosen, tolerance=tolerance, pair=pairs or None, root=root, worst=worst, every=every)
+    found = diff(a, b, **given_options(options))
     emit(found, style, output)
     if fail_above is None:
         return
@@ -120,7 +110,7 @@ def diff_command(
         if names:
             echo(f"never worse, as neither high nor low values are better: {', '.join(names)}", err=True)
     if too_far:
-        context.exit(FAILED)
+        click.get_current_context().exit(FAILED)
 
 
 @click.command("import", cls=Command, section="score", place=5, short_help="Import published scores into a store.")

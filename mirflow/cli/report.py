@@ -24,20 +24,6 @@ from .common_options import (
 from .output import check_figure, echo
 
 VENUES = ("ieee", "ismir", "tismir")
-_COMMON = (
-    "group",
-    "system",
-    "tracks",
-    "where",
-    "missing",
-    "undefined",
-    "over",
-    "width",
-    "venue",
-    "height",
-    "caption",
-    "names",
-)
 
 
 def _width(context: click.Context, parameter: click.Parameter, value: str | None) -> str | float | None:
@@ -151,12 +137,15 @@ def plot_command(store: Path, kind: str, output: Path, metric: tuple[str, ...], 
 
 def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) -> None:
     """Refuse options that the figure does not have."""
-    known = {*inspect.signature(draw).parameters, *_COMMON}
+    from ..reports.figures.track_scores import FigureOptions
+
+    common = FigureOptions.__annotations__.keys()
+    known = {*inspect.signature(draw).parameters, *common}
     context = click.get_current_context()
     flags = {param.name: param.opts[0] for param in context.command.params}
     for name in given:
         if name not in known:
-            allowed = ", ".join(flag for other, flag in flags.items() if other in known - set(_COMMON))
+            allowed = ", ".join(flag for other, flag in flags.items() if other in known - common)
             raise click.UsageError(f"{kind} has no option {flags[name]}; besides the common ones it has: {allowed}")
 
 

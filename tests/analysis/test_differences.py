@@ -102,7 +102,7 @@ def test_an_undefined_score_is_a_score() -> None:
 
 def test_parts_may_be_compared() -> None:
     a, b = random_group(3, 4, 2), random_group(3, 4, 2, 1)
-    found = mirflow.diff(a, b, metric="root", system=["S2"], track=["t3", "t1"])
+    found = mirflow.diff(a, b, metric="root", system=["S2"], tracks=["t3", "t1"])
     assert dict(found.dataset.sizes) == {"system": 1, "track": 2, "metric": 1, "setting": 0}
     whole = mirflow.diff(a, b)
     xr.testing.assert_equal(

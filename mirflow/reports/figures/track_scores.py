@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ...analysis.aggregation import VALUELESS, aggregate_scores, select, show_sp
 from ...analysis.evaluations import ScoresLike, evaluations_of
 from ...analysis.policies import MISSING, say_undefined
 from ...analysis.queries import choose_one
-from ...analysis.query_options import Names, Query, Reductions
+from ...analysis.query_options import Names, Query, SelectionOptions
 from ...analysis.scores import names_of
 from ...analysis.selection import find_single, find_tables, headline_metric, split_names
 from ...errors import FigureError, QueryError, counted
@@ -30,16 +30,10 @@ Stored = ScoresLike
 """Stores by their paths, an opened tree, or the dataset of one evaluation."""
 
 
-class FigureOptions(TypedDict, total=False):
+class FigureOptions(SelectionOptions, total=False):
     """Keyword arguments of every figure: selection of scores (as in a query), size and axes."""
 
     group: str | None
-    system: Names
-    tracks: Names
-    missing: str | None
-    undefined: str
-    over: Reductions
-    where: str | None
     ax: Axes | None
     width: Width
     height: float | None
@@ -56,9 +50,9 @@ def frame_of(options: FigureOptions, width: Width = "column") -> Frame:
 
 def query_of(options: FigureOptions, metric: Names, aggregate: str | None = None, by: Names = None) -> Query:
     """Make the query of a figure about stored metrics from its keyword arguments."""
-    given: dict[str, Any] = {**options}
-    names = ("system", "tracks", "missing", "undefined", "where", "over")
-    return Query(metric, aggregate, by, exact=True, **{name: given[name] for name in names if name in given})
+    own = SelectionOptions.__annotations__
+    given: dict[str, Any] = {name: value for name, value in options.items() if name in own}
+    return Query(metric, aggregate, by, exact=True, **given)
 
 
 def board_of(scores: Stored, metric: Names, options: FigureOptions) -> tuple[str, xr.Dataset]:
