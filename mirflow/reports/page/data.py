@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,6 @@ from ...analysis.aggregation import STORES, reduce
 from ...analysis.inference import compare, intervals
 from ...analysis.missing import (
     WITHHELD,
-    Gaps,
     are_apart,
     find_gaps,
     find_problems,
@@ -258,11 +257,10 @@ class EvaluationNumbers:
 
     def flags(self, metric: int) -> Array:
         """Flags of the cells (systems, tracks): missing, undefined, and under which policies they count."""
-        gaps, counted = self._counted(metric, self.policies)
-        flags = _MISSING * gaps.missing + _UNDEFINED * gaps.undefined
-        for index, (_, included) in enumerate(counted):
-            flags += included.astype(int) << (_POLICIES + index)
-        return flags[..., 0].astype(np.uint8)
+        flags = _MISSING * self._gaps.missing[..., metric] + _UNDEFINED * self._gaps.undefined[..., metric]
+        for index, (_, included) in enumerate(self._counted.values()):
+            flags += included[..., metric].astype(int) << (_POLICIES + index)
+        return flags.astype(np.uint8)
 
     def aggregates(self, metric: int, kinds: Sequence[str], policy: str) -> Float:
         """Aggregates over all tracks.
@@ -272,23 +270,22 @@ class EvaluationNumbers:
         float64 (3 + aggregates, systems)
             How many scores count, are missing, and are undefined; then each aggregate.
         """
-        gaps, ((score, included),) = self._counted(metric, [policy])
-        weight = self.weight[..., [metric]]
-        counts = [part.sum(axis=1)[:, 0] for part in (included, gaps.missing, gaps.undefined)]
-        values = [reduce(score, weight, self.duration, kind, included)[:, 0] for kind in kinds]
+        own, (score, included) = [metric], self._counted[policy]
+        cells = score[..., own], self.weight[..., own], self.duration
+        counts = [part[..., metric].sum(axis=1) for part in (included, self._gaps.missing, self._gaps.undefined)]
+        values = [reduce(*cells, kind, included[..., own])[:, 0] for kind in kinds]
         return np.array([*counts, *values], dtype=np.float64)
 
-    def _counted(self, metric: int, policies: Sequence[str]) -> tuple[Gaps, list[tuple[Float, Bool]]]:
-        """The gaps of a metric; and its scores with those that count, under each policy."""
-        own, every = [metric], self._gaps
-        gaps = Gaps(every.missing[..., own], every.undefined[..., own], every.without_reference)
-        score, weight = self.score[..., own], self.weight[..., own]
-        return gaps, [included_scores(score, weight, gaps, policy, "keep") for policy in policies]
+    @cached_property
+    def _counted(self) -> dict[str, tuple[Float, Bool]]:
+        """All scores, and which of them count, by policy."""
+        arrays = self.score, self.weight, self._gaps
+        return {policy: included_scores(*arrays, policy, "keep") for policy in self.policies}
 
     def _statistic(self, metric: int, kind: str) -> bytes:
         """Pack an aggregate of all groups by each policy that is not a ratio of sums, which the page cannot compute."""
-        _, counted = self._counted(metric, self.policies)
-        score, included = (np.concatenate(parts) for parts in zip(*counted, strict=True))
+        counted = zip(*self._counted.values(), strict=True)
+        score, included = (np.concatenate([one[..., metric] for one in parts]) for parts in counted)
         found = np.empty((self._groups, len(score)))
         # The systems of all policies, and the groups of one size, at once: there may be many.
         for size, groups in self._alike.items():
