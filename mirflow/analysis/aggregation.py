@@ -15,8 +15,8 @@ from ..metrics.aggregates import (
     AGGREGATES,
     CLASS_AGGREGATES,
     DECLARED,
-    RATIOS,
-    STATISTICS,
+    RatioOfSums,
+    Statistic,
     allowed_aggregates,
     table_aggregates,
 )
@@ -75,10 +75,12 @@ def reduce(score: Float, weight: Float, duration: Float, kind: str, included: Bo
     >>> [reduce(score, weight, duration, kind, both).item() for kind in kinds]
     [0.5, 0.75, 0.4, 0.3]
     """
-    if kind in STATISTICS:
+    aggregate = DECLARED[kind]
+    if isinstance(aggregate, Statistic):
         ordered = np.moveaxis(np.sort(np.where(included, score, np.nan), axis=1), 1, -1)
-        return STATISTICS[kind].of_ordered(ordered, included.sum(axis=1))
-    above, below = RATIOS[kind].factors(weight, duration)
+        return aggregate.of_ordered(ordered, included.sum(axis=1))
+    assert isinstance(aggregate, RatioOfSums)
+    above, below = aggregate.factors(weight, duration)
     # The same products in the same order as xarray's weighted mean, so that a pooled score equals it to the bit.
     # What weighs nothing adds nothing, an infinite score too.
     known = np.where(included & (above != 0), score, 0.0)
