@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +75,6 @@ def compare_command(
         raise click.UsageError("--names needs --format latex")
     if not_worse is not None and options["baseline"] is None:
         raise click.UsageError("--not-worse needs --baseline")
-    import_module("xarray")
     from ..api import compare
     from ..reports.comparisons_tables import noninferiority_sentences
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,7 +107,6 @@ def query_command(
     given = given_options(options)
     if not for_people(style):  # programs rely on the store's order
         given.setdefault("sort", "stored")
-    import_module("xarray")
     from ..api import query
 
     result = query(label_stores(stores, labels), **given)
@@ -152,7 +150,6 @@ def show_command(
         echo(text, nl=False)
         return
     style = choose_format(style, output)
-    import_module("xarray")
     from ..api import problems as list_problems
     from ..api import show
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -214,10 +213,8 @@ def report_command(
     It shows tables with intervals, distributions, the tracks to look at, failures with their reasons, and timelines of
     the annotations with audio.
     """
-    from ..progress import progress_for
-
-    import_module("xarray")
     from ..api import report
+    from ..progress import progress_for
 
     begun = time.perf_counter()
     page = report(
