@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .common_options import LEVEL, Command, open_evaluations, option, query_options
-from .output import echo
+from .output import echo, given_options
 
 if TYPE_CHECKING:
     from ..reports.leaderboard import Leaderboard
@@ -74,9 +74,7 @@ def export_command(
         raise click.UsageError(f"{output}: the suffix for {style} must be {' or '.join(suffixes)}; or use - to print")
     if dataset is not None and style != "model-index":
         raise click.UsageError("--dataset needs --format model-index")
-    query = Query(
-        **{name: value or None for name, value in words.items()} | {"undefined": words["undefined"] or "keep"}
-    )
+    query = Query(**given_options(words))
     evaluations = choose(open_evaluations(stores, labels), query.metric, group)
     title = title or " + ".join(store.name.removesuffix(".zarr") for store in stores)
     with_intervals = style == "leaderboard" and not no_intervals
