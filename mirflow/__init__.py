@@ -15,7 +15,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .registration import extend as _extend
 from .registration import register_accessors as _register_accessors
 
 if TYPE_CHECKING:
@@ -116,9 +115,6 @@ _MODULES |= {"display": "metrics.display", "sonify": "metrics.sonify"}
 del annotations  # of __future__, in place of the package
 
 _register_accessors()
-# Figures and reports lie above the accessors that lead to them.
-_extend("plot", "mirflow.reports.figures", "Plots")
-_extend("report", "mirflow.api", "report")
 
 
 if not TYPE_CHECKING:  # so that a type checker finds names that are not there

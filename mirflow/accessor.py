@@ -23,7 +23,6 @@ from .annotations.collection import Collection
 from .annotations.collection import from_dataset as collection_from_dataset
 from .errors import MirflowError, QueryError, counted
 from .metrics.base import chosen_grid
-from .registration import extension
 from .store.format import REFERENCES_DIFFER, list_cautions
 
 if TYPE_CHECKING:
@@ -57,11 +56,15 @@ class Inference:
     @property
     def plot(self) -> Any:
         """Figures: ``plot.distributions(...)`` and the other functions of :mod:`mirflow.reports.figures`."""
-        return extension("plot", self._scored)()
+        from .reports.figures import Plots
+
+        return Plots(self._scored)
 
     def report(self, path: str | Path = "report.html", **options: Any) -> Any:
         """Write one HTML page about the scores; see :func:`mirflow.report`."""
-        return extension("report", self._scored)(path, **options)
+        from .api import report
+
+        return report(self._scored, path, **options)
 
     def to_dataframe(self, metric: Names = None, *, group: str | None = None) -> pd.DataFrame:
         """The scores of single cells: one row for each system, track and metric.

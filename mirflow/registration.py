@@ -5,28 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
-
-_EXTENSIONS: dict[str, tuple[str, str]] = {}
-
-
-def extend(name: str, module: str, made: str) -> None:
-    """Give the accessors an attribute that lies above them, made by a class or a function of the dataset or tree."""
-    _EXTENSIONS[name] = (module, made)
-
-
-def extension(name: str, scores: Any) -> Callable[..., Any]:
-    """The function or class, of a dataset or a tree."""
-    if name not in _EXTENSIONS:
-        raise AttributeError(f"the accessor has no attribute {name!r}")
-    module, made = _EXTENSIONS[name]
-    return partial(getattr(import_module(module), made), scores)
 
 
 def register_accessors() -> None:
