@@ -1,4 +1,4 @@
-"""Functions that give what the commands print: ``query``, ``compare``, ``diff``, ``plot``, ``report``, ..."""
+"""Functions that return the tables and figures of the commands: ``query``, ``compare``, ``diff``, ``plot``, ..."""
 
 from __future__ import annotations
 
@@ -351,10 +351,10 @@ def _check_comparison(
         if primary and given:
             raise QueryError(f"'primary' compares by the headline metric of each evaluation and takes no {name!r}")
     if friedman and how:
-        raise QueryError(f"'friedman' goes by ranks alone and takes no {next(iter(how))!r}")
+        raise QueryError(f"'friedman' compares ranks and takes no {next(iter(how))!r}")
     for name, chosen in (("friedman", friedman), ("test", "test" in how), ("correction", "correction" in how)):
         if baseline is not None and chosen:
-            raise QueryError(f"'baseline' goes by intervals of differences and takes no {name!r}")
+            raise QueryError(f"'baseline' compares intervals of differences and takes no {name!r}")
 
 
 def _compare(

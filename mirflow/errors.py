@@ -399,7 +399,7 @@ def problems_of(things: Iterable[T], read: Callable[[T], object]) -> list[Annota
 
 
 def together(problems: Sequence[AnnotationError]) -> AnnotationError:
-    """Several problems as one error with a line for each; a single one as it is."""
+    """Join several problems into one error with a line for each; a single one is unchanged."""
     lines = list(dict.fromkeys(map(str, problems)))
     if len(problems) == 1:
         return problems[0]

@@ -1,4 +1,4 @@
-"""What notebooks show: tables as HTML, and contents that change in place."""
+"""Output of notebooks: tables as HTML, and contents that change in place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code from outside of mirflow: Python files and modules that are imported, and what they and packages declare."""
+"""Code from outside of mirflow: imported Python files and modules, and declarations of these and of packages."""
 
 from __future__ import annotations
 

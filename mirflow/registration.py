@@ -69,7 +69,7 @@ def _register() -> None:
 
 
 def names_on_use(package: str, *modules: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package whose public names come from modules that are imported on use.
+    """``__getattr__`` and ``__dir__`` of a package whose public names are imported on use.
 
     The functions of one pair complete their docstrings when they are imported, which runs over datasets do not need.
     Other modules of the package are attributes as well.

@@ -1,4 +1,4 @@
-"""Types of the arguments of mirflow's functions, for annotations in your own code.
+"""Types of the arguments of mirflow's functions, for annotations in your code.
 
 Examples
 --------

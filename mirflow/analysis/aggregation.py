@@ -399,8 +399,8 @@ def _check(part: xr.Dataset) -> None:
     if policy == "zero":
         if STORES in part.attrs and (status == Status.not_computed).any():
             raise QueryError(
-                "some systems and tracks are in different stores, so that what a missing score would count for is not "
-                "known; choose missing skip or common (--missing)"
+                "some systems and tracks are in different stores, so the weights of missing scores are "
+                "unknown; choose missing skip or common (--missing)"
             )
         for column, orientation in enumerate(names_of(part, "orientation")):
             if orientation == "lower" and missing[..., column].any():
@@ -411,7 +411,7 @@ def _check(part: xr.Dataset) -> None:
 
 
 def list_missing(systems: Sequence[str], tracks: Sequence[str], missing: Bool, status: Status8) -> str:
-    """The cells (systems, tracks) without a score, as a message that says what to do."""
+    """List the cells (systems, tracks) without a score in a message with a remedy."""
     cells = np.argwhere(missing)
     lines = [
         f"  system {systems[s]!r}, track {tracks[t]!r}: {Status(int(status[s, t])).name}"
@@ -486,7 +486,7 @@ POLICIES = ("missing", "undefined", "left_out", VALUELESS)
 
 
 def origin_of(ds: Scores, group: str = "", systems: Sequence[str] | None = None) -> dict[str, str]:
-    """Attributes that name where results about some systems come from, and warnings of when these were scored."""
+    """Collect the attributes that describe the origin of results about some systems, and the warnings of their runs."""
     kept = (*_ORIGIN, STORES, REFERENCES_DIFFER, *CHOSEN)
     origin = {name: str(ds.attrs[name]) for name in kept if name in ds.attrs}
     if WARNINGS in ds.attrs:

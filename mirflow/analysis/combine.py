@@ -1,4 +1,4 @@
-"""Several stores as one: joined along systems and tracks, with what keeps them from being joined."""
+"""Join several stores along systems and tracks, or report why they cannot be joined."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ def joined_variable(
 
 
 def extra_dims(values: xr.DataArray) -> dict[str, str]:
-    """The extra dims of a variable, by the metric's own names, as the store calls them."""
+    """Map a metric's names of its extra dims to those in the store."""
     stored = [str(dim) for dim in values.dims if dim not in CELL]
     return dict(zip(map(str, values.attrs.get(OWN_DIMS, stored)), stored, strict=True))
 
@@ -433,7 +433,7 @@ def _references(name: str, given: Mapping[str, xr.Dataset]) -> dict[str, str]:
     said = differing_references(given)
     if not said:
         return {}
-    hint = "where they differ, score them again with the same references, or ask the stores one by one"
+    hint = "where they differ, score them again with the same references, or query the stores separately"
     warnings.warn(f"group {name!r}: {said}; {hint}", MirflowWarning, stacklevel=5)
     return {REFERENCES_DIFFER: said}
 
@@ -457,13 +457,13 @@ def _check_settings(name: str, given: Mapping[str, xr.Dataset]) -> None:
             if value != values[first]:
                 raise QueryError(
                     f"group {name!r}: {key} is {values[first]!r} in {first} and {value!r} in {store}, so that they "
-                    "cannot be opened as one; ask them one by one"
+                    "cannot be opened as one; query them separately"
                 )
     said = differing_classes({store: ds.attrs for store, ds in given.items()})
     if said:
         raise QueryError(
             f"group {name!r}: {said}, so that they cannot be opened as one; score them again by the same classes, or "
-            "ask them one by one"
+            "query them separately"
         )
 
 

@@ -50,7 +50,7 @@ class ComparedScores:
 
     @property
     def is_table(self) -> bool:
-        """True if the scores come from a table, which says little about how they came about."""
+        """True if the scores come from a table, which hardly describes how they were computed."""
         return IMPORTED in self.ds.attrs
 
 

@@ -84,7 +84,7 @@ def reduce_along(values: Float, axis: int, how: str) -> Float:
 
 
 def check_over(metric: str, labels: Mapping[str, Sequence[str]], over: Mapping[str, str]) -> None:
-    """Refuse dims that a metric does not have, and what is neither a reduction nor a label.
+    """Refuse dims that a metric does not have, and values that are neither a reduction nor a label.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ TRACKS = 256
 
 
 def table_of(ds: xr.Dataset, variable: str) -> xr.DataArray:
-    """A result with extra dims, under the metric's own names of these."""
+    """Rename the extra dims of a result to the metric's names."""
     # A dim whose labels differ from another variable's is stored with the variable's name in front.
     table = ds[variable]
     dims = [str(dim) for dim in table.dims[2:]]
@@ -162,7 +162,7 @@ def say_over(over: Mapping[str, str]) -> str:
 
 
 def derive(ds: xr.Dataset, query: Query) -> tuple[xr.Dataset, Query]:
-    """Put the metrics that are one number a track by ``over`` among all others.
+    """Put the metrics with one number per track by ``over`` among all others.
 
     Parameters
     ----------

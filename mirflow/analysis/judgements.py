@@ -62,7 +62,7 @@ class AllJudged:
     """bool (judgements,). True for copies: the same judgement of the query that graders heard is also listed for an
     earlier query."""
     source: str
-    """What they were read from; empty: a collection."""
+    """Path of their file; empty for a collection."""
 
     def once(self) -> AllJudged:
         """Keep the judgements that graders made: one for a query and all of its mutations."""
@@ -190,7 +190,7 @@ def grader_agreement(judgements: Judgements) -> xr.Dataset:
     judged = all_judged(judgements).once()
     told = ~np.isnan(judged.level)
     if not told.any():
-        raise AnnotationError("there is no broad judgement", path=judged.source or None)
+        raise AnnotationError("the judgements have no broad category", path=judged.source or None)
     pairs = int(judged.pair.max()) + 1
     cell = judged.pair[told] * len(BROAD) + judged.level[told].astype(np.int64)
     counts = np.bincount(cell, minlength=pairs * len(BROAD)).reshape(pairs, len(BROAD))

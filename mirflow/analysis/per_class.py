@@ -453,7 +453,7 @@ def select_table(ds: xr.Dataset, variable: str, query: Query) -> TableSelection:
     if missing == "raise" and lacking.any():
         raise QueryError(list_missing(names_of(part, "system"), names_of(part, "track"), lacking, status))
     if missing == "zero" and lacking.any() and (kind in CLASS_AGGREGATES or measure.metric.orientation != "none"):
-        raise QueryError(f"metric {measure}: it is not known what missing scores count for; choose skip or common")
+        raise QueryError(f"metric {measure}: the weights of missing scores are unknown; choose skip or common")
     if kind in ORDER_AGGREGATES and over:
         raise QueryError(f"aggregate {kind!r} puts all tracks in order: nothing can be reduced within them before")
     cells = {"_included": (("system", "track"), included), "_missing": (("system", "track"), lacking)}
@@ -470,7 +470,7 @@ def _over_classes(table: xr.DataArray, kind: str, query: Query) -> tuple[str, Qu
     how, classes = over.pop(CLASS), [one for one in dict.fromkeys(chain(*labels.values())) if one != NONE]
     if how in REDUCTIONS and how != "sum":
         raise QueryError(
-            f"over {CLASS!r}: what was counted of the classes is added up (over {CLASS}=sum); for the {how} of their "
+            f"over {CLASS!r}: counts of classes are summed (over {CLASS}=sum); for the {how} of their "
             f"values take across {CLASS}={how}"
         )
     if how != "sum" and how not in classes:

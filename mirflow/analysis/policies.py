@@ -60,5 +60,5 @@ def say_test(test: str, correction: str) -> str:
 
 
 def alpha_of(attrs: Mapping[str, str]) -> float:
-    """The chance of a false difference that a level leaves: 0.05 of 0.95, without what 1 - 0.95 leaves behind."""
+    """Significance level of a confidence level, such as 0.05 for 0.95, without rounding errors."""
     return round(1 - float(attrs["level"]), 12)

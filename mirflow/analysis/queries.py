@@ -209,7 +209,7 @@ def boards_of(tree: xr.DataTree) -> dict[str, xr.Dataset]:
 def choose(boards: Mapping[str, xr.Dataset], metric: Names = None, group: str | None = None) -> dict[str, xr.Dataset]:
     """The evaluations that a query is about: the one of that name, else all that have the metrics."""
     if not boards:
-        raise QueryError("there are no scores in this store")
+        raise QueryError("the store has no scores")
     every = boards
     if group is not None:
         if group not in boards:
@@ -238,7 +238,7 @@ def choose_one(
     chosen = choose(boards, metric, group)
     if len(chosen) > 1:
         listed = ", ".join(f"{name!r} (convention {one.attrs.get('convention', '?')})" for name, one in chosen.items())
-        raise QueryError(f"several groups answer this: {listed}; say one (group, --group)")
+        raise QueryError(f"several groups match: {listed}; choose one (group, --group)")
     return next(iter(chosen.items()))
 
 
@@ -255,7 +255,7 @@ def _known(ds: xr.Dataset) -> list[str]:
 
 
 def evaluate_query(ds: xr.Dataset, query: Query, group: str = "") -> list[xr.Dataset]:
-    """Aggregate all metrics of a query: those that are one number a track together, others each alone.
+    """Aggregate all metrics of a query: those with one number per track together, others each alone.
 
     Without a metric those that are one number answer; where there is none, the others.
     """
@@ -287,7 +287,9 @@ def _apart(ds: xr.Dataset, query: Query) -> tuple[Query, Callable[[xr.Dataset], 
     if names is None and not grouped:
         return query, None
     if len(grouped) + (names is not None) > 1:
-        raise QueryError(f"systems are grouped by one thing at a time, not by {', '.join([*grouped, RUN])}")
+        raise QueryError(
+            f"systems can be grouped by only one coordinate at a time, not by {', '.join([*grouped, RUN])}"
+        )
     others = {dim: how for dim, how in (query.across or {}).items() if dim != RUN or names is None}
     plain = replace(query, by=[name for name in by if name not in grouped] or None, across=others or None)
     if names is None:
@@ -322,7 +324,7 @@ def _query(ds: xr.Dataset, query: Query, group: str = "") -> xr.Dataset:
     found = evaluate_query(ds, query, group)
     if len(found) > 1:
         names = ", ".join(one.attrs["metric"] for one in found if "metric" in one.attrs)
-        raise QueryError(f"each of these metrics has extra dims; ask for one alone: {names}")
+        raise QueryError(f"each of these metrics has extra dims; query one of them: {names}")
     return found[0]
 
 
@@ -503,7 +505,7 @@ def primary_results(
     -------
     results : list of xr.Dataset
     left_out : dict of str to str
-        Evaluations without a result, and what they lack: a metric that is one number a track, a coordinate to group by
+        Evaluations without a result, and what they lack: a metric with one number per track, a coordinate to group by
         that others have, or runs.
     """
     known = {name: {"track", ANNOTATOR, *coords_of(ds, "track")} for name, ds in boards.items()}
@@ -525,7 +527,7 @@ def primary_results(
     return found, left_out
 
 
-NO_NUMBER = "a metric that is one number a track"
+NO_NUMBER = "a metric with one number per track"
 """What an evaluation lacks that has metrics with extra dims only."""
 
 _RECALLS = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")

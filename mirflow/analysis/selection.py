@@ -175,7 +175,7 @@ class _ExpressionReader:
                 raise self.wrong(node, "needs a name in quotes")
             name = argument.value
         else:
-            raise self.wrong(node, "is a call; the only one is col('a name')")
+            raise self.wrong(node, "is a call; only col('a name') is allowed")
         if name not in self.columns:
             raise UnknownNameError("coordinate", name, self.columns)
         column = np.asarray(self.columns[name])
@@ -292,7 +292,7 @@ def find_single(ds: xr.Dataset, name: str, among: Sequence[int] | None = None) -
     default = [place for place in found if _MARKS.isdisjoint(metrics[place])]
     if len(default) != 1:
         some = ", ".join(metrics[place] for place in found[:_LISTED]) + (", ..." if found[_LISTED:] else "")
-        raise QueryError(f"{name!r} is the name of {len(found)} metrics; choose one of: {some}")
+        raise QueryError(f"{name!r} matches {len(found)} metrics; choose one of: {some}")
     return default[0]
 
 
@@ -334,7 +334,7 @@ def bare_name(label: str) -> str:
 
 
 def explain_dims(ds: xr.Dataset, variable: str, done: Collection[str] = ()) -> str:
-    """Message about a metric with extra dims where one number a track is needed, with the remedy.
+    """Message about a metric with extra dims where one number per track is needed, with the remedy.
 
     Parameters
     ----------
@@ -348,7 +348,7 @@ def explain_dims(ds: xr.Dataset, variable: str, done: Collection[str] = ()) -> s
     labelled = zip(measure.metric.dims, labels_of(sibling).values(), strict=True)
     left = {dim: labels for dim, labels in labelled if dim not in done}
     dims = f"the dim{'s' if len(left) > 1 else ''} {' and '.join(left)}"
-    needs = f"metric {str(measure)!r} has {dims}; this takes one number a track"
+    needs = f"metric {str(measure)!r} has {dims}; this needs one number per track"
     rated = _rated(measure)
     if rated:
         # Of counts by class or by outcome, and of affinities, a mean along these says nothing.

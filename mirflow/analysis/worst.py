@@ -65,7 +65,7 @@ def extremes(
     import xarray as xr
 
     if count < 1:
-        raise QueryError(f"tracks to list: {count}; ask for one at least")
+        raise QueryError(f"invalid number of tracks {count}: expected at least one")
     missing = query.missing or ("common" if overall else "skip")
     part = select(ds, replace(query, by=None, aggregate="mean", missing=missing), single=True)
     metrics, orientations = names_of(part, "metric"), names_of(part, "orientation")

@@ -200,7 +200,7 @@ class Collection(TrackMapping):
         import xarray as xr
 
         if self.kind == "audio":
-            raise AnnotationError("audio stays in its files: take one track after the other, as collection[track]")
+            raise AnnotationError("audio is not loaded at once: select one track at a time, as collection[track]")
 
         coords = {"track": np.array(self.tracks, dtype=str)}
         metadata = {name: ("track", values) for name, values in self.metadata.items()}

@@ -88,7 +88,7 @@ End = Annotated[dt.datetime, BeforeValidator(_end, json_schema_input_type=dt.dat
 
 
 def show_moment(moment: dt.datetime) -> str:
-    """Format a time to the minute, in its own zone.
+    """Format a time to the minute, in its zone.
 
     Examples
     --------

@@ -63,7 +63,7 @@ class Commands(click.Group):
         return sorted(self.commands, key=lambda name: (getattr(self.commands[name], "place", 99), name))
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands of each section; those of other packages come last."""
+        """Write the commands of each section, those of other packages last."""
         listed = [self.commands[name] for name in self.list_commands(context)]
         for section, title in {**SECTIONS, "": "Commands of other packages"}.items():
             own = [command for command in listed if getattr(command, "section", "") == section]

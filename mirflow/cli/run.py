@@ -113,7 +113,7 @@ def _ask(query: str) -> bool:
 
 
 def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str) -> None:
-    """Print the scores, what was computed, and the reasons of cells without a score (also with ``--quiet``).
+    """Print the scores, the numbers of computed cells, and the reasons of missing scores (these despite ``--quiet``).
 
     If they have none on purpose, one line replaces the reasons.
     """

@@ -613,7 +613,7 @@ def preview(
     force: bool = False,
     on_error: str | None = None,
 ) -> str:
-    """Describe what `run` would compute; nothing is computed or written."""
+    """Describe the work of a `run` without computing or writing anything."""
     planned = plan(pipeline, root=root, on_error=on_error)
     path = demand_path(_place_of(planned, store))
     befores = {name: read_group(path, name) for name in group_names(path)} if path.exists() else {}

@@ -66,7 +66,7 @@ def choose_scheduler(scheduler: str, works: Sequence[BlockWork], guarded: bool) 
 
 
 def estimate_seconds(work: BlockWork) -> float:
-    """About what a block takes on one core; of audio it depends on how much there is of it."""
+    """Estimate the seconds that a block takes on one core; for audio they depend on its length."""
     if kind_of(work.task).name != "audio":
         return len(work) * CELL_SECONDS
     sizes = [_size(estimate) for track in work.tracks for estimate in track.estimates if estimate is not None]
@@ -81,7 +81,7 @@ def _size(source: Source) -> int:
 
 
 def execute(works: Sequence[BlockWork], scheduler: Any, done: Done, workers: int | None = None) -> None:
-    """Score blocks and hand over each result as it comes back.
+    """Score blocks and yield each result when it arrives.
 
     Parameters
     ----------

@@ -193,7 +193,7 @@ def _refuse_columns(systems: Mapping[str, Sources], kind: Kind, tracks: set[str]
 
 
 def holds_tracks(value: Any, kind: Kind) -> bool:
-    """True for what holds the annotations of many tracks, not one annotation, of a kind."""
+    """True if a value holds the annotations of many tracks instead of one."""
     if isinstance(value, Collection | LazyCollection) or _is_collection_dataset(value):
         return True
     if is_table(value):

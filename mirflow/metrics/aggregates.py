@@ -28,7 +28,7 @@ Requirement = Literal["scores", "weights", "recall"]
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """A way to combine results of many tracks into one number; its classes differ in what they combine."""
+    """A way to combine results of many tracks into one number; see the subclasses."""
 
     name: str
     words: str

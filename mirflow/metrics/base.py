@@ -155,7 +155,7 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class Convention:
-    """A named set of rules and parameters, with its own metrics."""
+    """A named set of rules and parameters, with metrics."""
 
     name: str
     summary: str

@@ -307,7 +307,7 @@ _SUMS = {
     parameters=(_K, _UNJUDGED),
 )
 def _sum(name: str, lists: ListPairs, measure: Measure) -> Tally:
-    """Mean of what the broad judgements of the first candidates count, as a share of the largest."""
+    """Mean value of the broad judgements of the first candidates, as a share of the largest."""
     counts = _SUMS[name][2]
     return lists.mean(lists.judged.broad(counts) / max(counts), measure)
 

@@ -385,7 +385,7 @@ _documented = documented(
 
 
 def validate_tempi(tempi: Array, reference: bool = True) -> None:
-    """Check that there are two tempi, of which one is above 0 in a reference.
+    """Check for two tempi, of which a reference has one above 0.
 
     Parameters
     ----------

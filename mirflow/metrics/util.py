@@ -405,7 +405,7 @@ def adjust_events(
     t_max: float | None = None,
     label_prefix: str = "__",
 ) -> tuple[Array, Labels | None]:
-    """Crop events to ``[t_min, t_max]`` and add events at both ends if there are none.
+    """Crop events to ``[t_min, t_max]`` and add events at both ends if these are missing.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ class MetadataError(ValueError):
 
 
 def column_name(name: str) -> str:
-    """Return a column's name in a store: letters, digits and underscores, and no name of the store's own variables.
+    """Return a column's name in a store: letters, digits and underscores, distinct from the store's variables.
 
     Examples
     --------
@@ -397,7 +397,7 @@ def _duplicates(document: Document) -> list[Problem]:
         if isinstance(name, str) and name.casefold() in seen:
             other = seen[name.casefold()]
             same = "has the name" if other == name else f"has the name {other!r}, on some file systems the same as"
-            message = f"another evaluation {same} {name!r}; give this one a name of its own"
+            message = f"another evaluation {same} {name!r}; give this one another name"
             twice.append(document.problem(("evaluations", position, "name"), message))
         elif isinstance(name, str):
             seen[name.casefold()] = name

@@ -64,7 +64,7 @@ class EvaluationFiles:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationPlan(EvaluationFiles):
-    """Everything that one evaluation compares, and what its scores depend on.
+    """Cells of one evaluation, and the settings on which their scores depend.
 
     Notes
     -----

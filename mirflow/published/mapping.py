@@ -381,7 +381,7 @@ class ScoreFile(Strict):
         )
 
     def declared(self) -> Iterable[tuple[str, ScoreColumn | Wide]]:
-        """Every metric with what the mapping says of it."""
+        """Every metric with its declaration in the mapping."""
         return self.metrics.items() if self.wide is None else [(self.wide.metric, self.wide)]
 
 

@@ -363,7 +363,7 @@ def are_numbers_of(table: Float, kind: Kind, first: Sequence[str]) -> bool:
 
 
 def demand_width(rows: Rows, kind: Kind, task: str | None, width: int, name: str | Path) -> None:
-    """Like `demand_columns`, but check each row on its own, not all rows together."""
+    """Like `demand_columns`, but check each row separately."""
     for line, fields in rows:
         if _is_odd(kind, task, fields, width):
             guess = guess_task([fields for _, fields in rows[:SAMPLE]])

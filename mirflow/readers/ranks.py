@@ -45,7 +45,7 @@ def demand_numbers(annotation: Annotation, name: str | Path | None) -> None:
 
 
 def order_by_score(annotation: Annotation) -> Annotation:
-    """Sort a ranking by its scores; among equal ones, the item with the later name comes first, as in trec_eval.
+    """Sort a ranking by scores; among equal ones, the item with the later name is first, as in trec_eval.
 
     Examples
     --------

@@ -404,7 +404,7 @@ def _percent(value: float) -> str:
 
 
 def difference_long_table(ds: xr.Dataset) -> Table:
-    """A row a metric in full precision; what csv and json hold."""
+    """Long table for csv and json: one row per metric, in full precision."""
     counts = ("n", "n_agreeing", "tolerance", "missing_a", "missing_b")
     columns = ("metric", "unit", "relative_change", "mean_difference", "max_difference", *counts)
     rows = zip(*(ds[name].values.tolist() for name in columns), strict=True)

@@ -128,7 +128,7 @@ def wide_table(ds: xr.Dataset, across: str) -> Table:
 
 
 def origin_names(attrs: Mapping[str, Any]) -> list[str]:
-    """The attributes that say where numbers come from: the group if there is one, and what narrowed them down."""
+    """Names of the attributes that describe the origin of numbers: the group, if any, and the selections."""
     fixed = [name for name in ORIGIN if name != "group" or name in attrs]
     return [*fixed, *(name for name in NARROWED if name in attrs)]
 
@@ -148,7 +148,7 @@ def readable_tables(
 ) -> list[Table]:
     """Lay out the result of a query for people.
 
-    Metrics that are one number a track, and scores along extra dims, make one table: systems down, metrics or the
+    Metrics with one number per track, and scores along extra dims, make one table: systems down, metrics or the
     labels of the last dim across; turned round where that is too wide, and with a row for each value where both are. Of
     counts each system and group of tracks has a table, the last dim across.
 
@@ -253,7 +253,7 @@ def with_deviations(ds: Results, cells: npt.NDArray[Any]) -> tuple[Results, npt.
 
 
 def show_value(value: float, percent: bool) -> str:
-    """Format a value for people, ``-`` where there is none; what rounds to 0 has no sign."""
+    """Format a value, ``-`` if there is none; values that round to 0 have no sign."""
     if np.isnan(value):
         return "-"
     if np.isinf(value):
@@ -497,7 +497,7 @@ def _matrix(ds: Results, system: int, group: int, width: int, percent: bool) -> 
     whose = f"system {names_of(ds, 'system')[system]}" + (f", {made}" if made else "")
     notes = _matrix_notes(ds, system, group, values, (len(rows), len(columns)))
     if percent:
-        notes.append(f"in percent of what each row ({' / '.join(dims[:-1])}) adds up to")
+        notes.append(f"in percent of the sum of each row ({' / '.join(dims[:-1])})")
     return replace(
         table,
         title=f"{title_of(attrs)}, {attrs['metric']}{unit}, {whose}",
@@ -513,12 +513,12 @@ def _matrix_notes(ds: Results, system: int, group: int, values: Float, shown: tu
     notes += [f"missing ({missing}): {counted(lost, 'cell')}; {MISSING[missing]}"] if lost else []
     there = np.nan_to_num(values) != 0
     if any(np.count_nonzero(there.any(axis=1 - axis)) > most for axis, most in enumerate(shown)):
-        notes.append(f"{REST}: the sum of what does not fit; --format csv or json has every entry")
+        notes.append(f"{REST}: the sum of all others; --format csv or json has every entry")
     return [*notes, *caution_notes(ds.attrs)]
 
 
 def choose_labels(values: Float, most: int, same: bool) -> tuple[Int, Int]:
-    """Choose the rows and columns to show, in their own order: those that occur, and of many the largest."""
+    """Choose the rows and columns to show, in the original order: those that occur, and of many the largest."""
     down, across = np.nan_to_num(values).sum(axis=1), np.nan_to_num(values).sum(axis=0)
     if same:  # the same classes on both sides, so that what is right stands on the diagonal
         down = across = down + across

@@ -132,7 +132,7 @@ def leaderboard(
     Parameters
     ----------
     evaluations : mapping of str to xr.Dataset
-        The groups of a store, by name. One without a metric that is one number a track is left out.
+        The groups of a store, by name. One without a metric with one number per track is left out.
     query : Query or None
         Metrics, systems, tracks and policies; None: all, by the usual policies.
     title : str
@@ -148,7 +148,7 @@ def leaderboard(
         raise QueryError("a leaderboard ranks systems over all tracks; leave out by and across")
     found = [_ranked(name, ds, query, level) for name, ds in evaluations.items() if ds.sizes["metric"]]
     if not found:
-        raise QueryError("no evaluation has a metric that is one number a track, which a leaderboard needs")
+        raise QueryError("no evaluation has a metric with one number per track, which a leaderboard needs")
     return Leaderboard("mirflow-leaderboard", VERSION, version("mirflow"), title, found)
 
 

@@ -104,7 +104,7 @@ class StoredPipeline:
 
 
 class Shelf:
-    """Annotations by source, each read once, and what is wrong with those that cannot be read."""
+    """Annotations by source, each read once, and the errors of those that cannot be read."""
 
     def __init__(self) -> None:
         self._read: dict[Source, tuple[Annotation | str, str]] = {}
@@ -125,7 +125,7 @@ class Shelf:
         return self._read[source][1]
 
     def contents(self, source: Source) -> str:
-        """Digest what the annotation says, whatever it was read from; empty where there is none."""
+        """Digest the content of an annotation, whatever its format; empty without one."""
         if source not in self._contents:
             found = self.read(source)
             digests = [""] if isinstance(found, str) else row_digests(found.kind, to_ragged([found]))
@@ -162,7 +162,7 @@ class Files:
         self._digests = cell_texts(ds, "digest")
 
     def changed(self, track: str, shelf: Shelf) -> list[str]:
-        """Systems whose estimates are not what was scored, and `REFERENCE`; nothing where that is not known."""
+        """Systems (and `REFERENCE`) whose annotations differ from those that were scored; none if unknown."""
         if track not in self._scored:
             return []
         scored = [str(text).partition(":") for text in self._digests[:, self._scored[track]].tolist()]
@@ -182,7 +182,7 @@ class Origin:
     name: str
     """Empty for a single one."""
     prefix: str
-    """What stands before its systems' names."""
+    """Prefix of its systems' names."""
     boards: Mapping[str, xr.Dataset]
     """Its evaluations, as it holds them."""
     pipeline: StoredPipeline
@@ -221,7 +221,7 @@ def read_origins(
     if paths is None:
         boards = {name or IN_MEMORY: ds for name, ds in evaluations_of(store).items()}
         if not boards:
-            raise QueryError("there are no scores in this tree")
+            raise QueryError("the tree has no scores")
         return boards, [Origin("", "", boards, _pipeline_in_memory(boards, roots, trusted))]
     own: list[str | Path | None] = [roots] if roots is None or isinstance(roots, str | Path) else [*roots]
     if len(own) not in (0, 1, len(paths)):
@@ -232,7 +232,7 @@ def read_origins(
     for (name, path), root in zip(paths.items(), own, strict=True):
         boards = read_scores(path)
         if not boards:
-            raise QueryError(f"{path}: there are no scores in this store")
+            raise QueryError(f"{path}: the store has no scores")
         prefix = f"{name}/" if isinstance(store, Mapping) else ""
         pipeline = StoredPipeline.of(next(iter(boards.values())), root, trusted)
         origins.append(Origin("" if single else name, prefix, boards, pipeline))
@@ -271,7 +271,7 @@ _NAMED = 3
 
 
 def page_title(boards: Mapping[str, xr.Dataset]) -> str:
-    """Name a page by what was evaluated, and how much of it."""
+    """Title of a page: the evaluations and their sizes."""
     named = dict.fromkeys(str(one.attrs.get("task", "")) for one in boards.values())
     tasks = [get_task(name).title for name in named if has_task(name)]
     what = ", ".join([*tasks[:1], *(task[0].lower() + task[1:] for task in tasks[1:])])

@@ -1,4 +1,4 @@
-"""Short tables: what a store holds, its problems, primary metrics, worst tracks, single pairs, records."""
+"""Short tables: contents of a store, problems, primary metrics, worst tracks, single pairs, records."""
 
 from __future__ import annotations
 
@@ -316,7 +316,7 @@ def pair_table(ds: xr.Dataset, *, percent: bool = False, people: bool = True) ->
 
 
 def failed_cells(ds: xr.Dataset) -> list[str]:
-    """A line for each cell without a score: which, what, why."""
+    """One line for each cell without a score, with its reason."""
     return [f"{where}: {status.name}: {message}" for where, status, message in _cells(ds) if status in FAILED]
 
 

@@ -53,7 +53,7 @@ BOUND = "<= "
 
 
 class ShownValue(str):
-    """A value as people read it, with the parts that LaTeX shows in its own way.
+    """A formatted value, with the parts that LaTeX formats differently.
 
     Parameters
     ----------
@@ -492,7 +492,7 @@ def _latex_number(text: str) -> str:
 
 
 def to_csv(table: Table) -> str:
-    """Write a table for other programs: full precision, nothing for what is not there, no title and no notes.
+    """Write a table for other programs: full precision, empty fields for missing values, no title and no notes.
 
     An infinite value is ``inf`` or ``-inf``.
     """
@@ -504,7 +504,7 @@ def to_csv(table: Table) -> str:
 
 
 def to_json(table: Table) -> str:
-    """Write a table as a list of objects: full precision, null for what is not there.
+    """Write a table as a list of objects: full precision, null for missing values.
 
     JSON has no infinity: it is the text ``inf`` or ``-inf``, which Python, numpy and R read as the number again.
     """
@@ -517,7 +517,7 @@ def to_json(table: Table) -> str:
 
 
 def bare_entry(entry: Entry) -> Entry:
-    """An entry for programs, None for what is not there."""
+    """An entry for programs, None for missing values."""
     return None if isinstance(entry, float) and math.isnan(entry) else entry
 
 
@@ -542,7 +542,7 @@ def numeric_columns(table: Table) -> list[bool]:
 
 
 def write_parquet(table: Table, path: Path) -> None:
-    """Write the rows of a table: text, whole numbers and float64, null for what is not there."""
+    """Write the rows of a table: text, whole numbers and float64, null for missing values."""
     made = to_arrow(table)
     import pyarrow.parquet
 
@@ -550,7 +550,7 @@ def write_parquet(table: Table, path: Path) -> None:
 
 
 def to_arrow(table: Table) -> Any:
-    """The rows of a table as one of pyarrow: text, whole numbers and float64, null for what is not there."""
+    """Convert the rows of a table to pyarrow: text, whole numbers and float64, null for missing values."""
     try:
         import pyarrow as arrow
     except ImportError:

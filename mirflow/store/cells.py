@@ -193,7 +193,7 @@ class GroupContent:
 
 
 def cell_places(cells: Cells, systems: Sequence[str], tracks: Sequence[str]) -> Int:
-    """The flat (system, track) place of each cell; -1 for other systems and tracks, and for what a later cell replaces.
+    """The flat (system, track) place of each cell; -1 for other systems and tracks, and for replaced cells.
 
     Examples
     --------

@@ -63,7 +63,7 @@ def of_systems(attrs: Mapping[str, Any], systems: Collection[str]) -> dict[str, 
 
 
 def labelled_cautions(attrs: Mapping[str, Any], store: str) -> dict[str, list[dict[str, str]]]:
-    """The attribute where the name of the store stands before its systems."""
+    """Prefix the systems of stored warnings with the name of the store."""
     kept = [{**one, "system": one["system"] and f"{store}/{one['system']}"} for one in attrs.get(WARNINGS, ())]
     return {WARNINGS: kept} if kept else {}
 

@@ -180,7 +180,7 @@ def generation_number(folder: Path) -> int | None:
 
 
 def demand_path(path: str | Path) -> Path:
-    """Raise a StoreError for what cannot be the path of a store, such as a URL."""
+    """Raise a StoreError for an impossible path of a store, such as a URL."""
     flaw = store_flaw(path)
     if flaw:
         raise StoreError(f"{_as_given(path)}: {flaw}")

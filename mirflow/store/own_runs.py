@@ -1,4 +1,4 @@
-"""Signatures of runs, which distinguish stores that the user's own runs wrote from stores of others.
+"""Signatures of runs, which distinguish the user's stores from stores of others.
 
 A store contains the pipeline that made it and the folder of the annotations. The author of a store controls this text,
 so that following it would let a stranger's store read any file and environment variable of its reader. A run therefore

@@ -152,7 +152,7 @@ class StoreWriter:
         names = [content.name for content in contents]
         if len({name.casefold() for name in names}) != len(names):
             raise StoreError(
-                f"{self.path}: a group is given twice among {', '.join(names)} (capitals do not tell them apart)"
+                f"{self.path}: duplicate group among {', '.join(names)} (upper and lower case are the same)"
             )
         for content in contents:
             check(content)

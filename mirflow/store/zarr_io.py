@@ -206,7 +206,7 @@ def _files_of(array: zarr.Array[Any]) -> int:
 
 
 def is_lost(array: Path) -> bool:
-    """True if a chunk that an array lacks was written once: always, unless the array tells how many were."""
+    """True if a missing chunk of an array was written once: always, unless the array counts its written chunks."""
     attrs = _metadata(array)["attributes"]
     return WRITTEN not in attrs or _chunks(array, _identity(array)) < attrs[WRITTEN]
 
@@ -279,7 +279,7 @@ def read_whole(group: zarr.Group, name: str) -> npt.NDArray[Any]:
 
 
 class StoredArray:
-    """Values of an array, read where they are looked at. Text comes as objects.
+    """Values of an array, read on access. Text is returned as objects.
 
     Those along one dim are read once; those of other arrays that are `kept`, once all of them have been looked at.
     """

@@ -85,7 +85,7 @@ class TestTracksOfSeveralStores:
         common = tree.mirflow.query("majmin", system=["S0", "S1"])
         assert common["n"].values.ravel().tolist() == [3, 3]
         assert tree.mirflow.query("majmin", missing="skip")["n"].values.ravel().tolist() == [3, 6, 3]
-        with pytest.raises(QueryError, match="are in different stores, so that what a missing score would count"):
+        with pytest.raises(QueryError, match="are in different stores, so the weights of missing scores"):
             tree.mirflow.query("majmin", missing="zero")
 
     def test_nothing_in_common_is_noted(self, tmp_path, whole):
@@ -305,8 +305,8 @@ class TestReferencesThatDiffer:
         (one,) = caught
         assert str(one.message) == (
             f"group 'chord': {SAID} and may differ, so that systems of different stores may be held against "
-            "references that differ there; where they differ, score them again with the same references, or ask the "
-            "stores one by one"
+            "references that differ there; where they differ, score them again with the same references, or query "
+            "the stores separately"
         )
 
     def test_are_an_attribute_of_the_evaluation_and_of_every_answer(self, campaigns):
@@ -462,7 +462,7 @@ class TestClassesThatDifferAreRefused:
             quiet_open(stores)
         assert str(caught.value) == (
             "group 'classification': the credit for 'jazz' where 'rock' is right is 0.5 in e and 0 in f, so that they "
-            "cannot be opened as one; score them again by the same classes, or ask them one by one"
+            "cannot be opened as one; score them again by the same classes, or query them separately"
         )
 
     def test_of_which_one_decides_on_more_tags(self, tmp_path):

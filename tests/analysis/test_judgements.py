@@ -61,7 +61,7 @@ class TestAgreement:
             grader_agreement(collect({"q7": Annotation("judgements", columns, ["a", "a"])}))
 
     def test_without_broad_judgements(self) -> None:
-        with pytest.raises(AnnotationError, match="there is no broad judgement"):
+        with pytest.raises(AnnotationError, match="the judgements have no broad category"):
             grader_agreement(collect({"q": Annotation("judgements", {"value": np.array([1.0])}, ["a"])}))
 
     def test_of_something_else(self) -> None:

@@ -98,7 +98,7 @@ class TestNames:
             matrices().mirflow.query("confusion", "smu")
 
     def test_it_is_asked_for_alone(self):
-        with pytest.raises(QueryError, match="ask for one alone: confusion"):
+        with pytest.raises(QueryError, match="query one of them: confusion"):
             matrices().mirflow.query(["majmin", "confusion"])
 
     def test_the_command_shows_one_table_for_each(self, tmp_path):
@@ -274,7 +274,7 @@ class TestOverClasses:
     @pytest.mark.parametrize(
         ("how", "message"),
         [
-            ("class=mean", "what was counted of the classes is added up (over class=sum); for the mean of their"),
+            ("class=mean", "counts of classes are summed (over class=sum); for the mean of their"),
             ("class=jaz", "unknown reduction or class 'jaz'"),
         ],
     )

@@ -37,7 +37,7 @@ class TestGroups:
 
     def test_a_metric_of_several_needs_a_choice(self, tree):
         expected = (
-            r"several groups answer this: 'chord' \(convention mir_eval\), 'chord_mirex.*; say one \(group, --group\)"
+            r"several groups match: 'chord' \(convention mir_eval\), 'chord_mirex.*; choose one \(group, --group\)"
         )
         with pytest.raises(QueryError, match=expected):
             tree.mirflow.query("majmin")
@@ -70,7 +70,7 @@ class TestGroups:
             tree["chord"].mirflow.worst("majmin", system_="S0")
 
     def test_a_tree_without_scores(self):
-        with pytest.raises(QueryError, match="no scores in this store"):
+        with pytest.raises(QueryError, match="the store has no scores"):
             xr.DataTree().mirflow.query()
 
     def test_one_node_of_a_tree_answers_alone(self, tree):

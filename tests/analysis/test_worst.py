@@ -97,7 +97,7 @@ class TestRefused:
             group(orientation=["none"]).mirflow.worst("majmin")
 
     def test_no_tracks(self):
-        with pytest.raises(QueryError, match="ask for one at least"):
+        with pytest.raises(QueryError, match="expected at least one"):
             group().mirflow.worst("majmin", 0)
 
 

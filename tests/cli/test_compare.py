@@ -197,7 +197,7 @@ class TestFriedman:
     def test_ranks_have_no_test_to_choose(self, store):
         for name, value in (("test", "t"), ("rng", "0")):
             output = invoke("compare", store, "-m", "majmin", "--friedman", f"--{name}", value, code=2).output
-            assert f"'friedman' goes by ranks alone and takes no '{name}'" in output
+            assert f"'friedman' compares ranks and takes no '{name}'" in output
 
 
 class TestAccessor:
@@ -206,7 +206,7 @@ class TestAccessor:
         assert tree.mirflow.friedman("majmin", group="chord").attrs["group"] == "chord"
         assert tree.mirflow.intervals("only", replicates=50).attrs["group"] == "chord_mirex2013"
         assert tree["chord"].mirflow.compare("root", replicates=50).attrs["group"] == "chord"
-        with pytest.raises(QueryError, match="several groups answer this"):
+        with pytest.raises(QueryError, match="several groups match"):
             tree.mirflow.compare("majmin")
 
     def test_a_dataset_is_one_group(self, groups):
@@ -221,6 +221,6 @@ class TestAccessor:
         dims = ("system", "track", "ref_class", "est_class")
         ds = groups["chord"].assign(confusion_majmin=(dims, np.zeros((3, 10, 2, 2))))
         ds = ds.assign_coords(ref_class=["a", "b"], est_class=["a", "b"])
-        message = "'confusion' has the dims ref_class and est_class; this takes one number a track"
+        message = "'confusion' has the dims ref_class and est_class; this needs one number per track"
         with pytest.raises(QueryError, match=message):
             ds.mirflow.intervals("confusion@majmin")

@@ -138,7 +138,7 @@ class TestChoosing:
             ("--over", "frame=", "expected name=value, not 'frame='"),
             ("--over", "frame=mean", "'majmin' is one number for each track, and has no dims to reduce"),
             ("--where", "genr == 'x'", "unknown coordinate 'genr'; did you mean 'genre'"),
-            ("--where", "__import__('os')", "is a call; the only one is col('a name')"),
+            ("--where", "__import__('os')", "is a call; only col('a name') is allowed"),
             ("--sort", "nmae", "unknown metric 'nmae'"),
         ],
     )

@@ -78,7 +78,7 @@ class TestNames:
     def test_so_are_groups_of_a_store(self, tmp_path):
         scores = mirflow.score({"a": [1.0]}, {"a": [1.0]}, "onset")
         save(scores, tmp_path / "s.zarr", "onset")
-        with pytest.raises(StoreError, match="a group is given twice among onset, Onset"):
+        with pytest.raises(StoreError, match="duplicate group among onset, Onset"):
             save(scores, tmp_path / "s.zarr", "Onset")
 
     def test_a_long_name_of_a_column_is_refused_before_anything_is_computed(self, tmp_path, monkeypatch):

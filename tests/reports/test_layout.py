@@ -337,7 +337,7 @@ class TestMatrices:
             ("N", "25.00", "12.50", "62.50"),
         )
         assert "[s]" not in table.title
-        assert table.notes[-1] == "in percent of what each row (ref_class) adds up to"
+        assert table.notes[-1] == "in percent of the sum of each row (ref_class)"
 
     def test_one_table_a_group_of_tracks(self):
         first, second = readable_tables(confusion_of(SMALL, ["C", "D", "N"], by="genre"))
@@ -355,7 +355,7 @@ class TestMatrices:
         assert "class 7" in table.columns
         shown = [[float(entry) for entry in row[1:]] for row in table.rows]
         np.testing.assert_allclose(np.sum(shown), values.sum(), rtol=1e-3)
-        assert table.notes[-1].startswith("(rest): the sum of what does not fit")
+        assert table.notes[-1].startswith("(rest): the sum of all others")
 
     @pytest.mark.parametrize("labels", [["C", "N"], []])
     def test_nothing_at_all(self, labels):

@@ -250,8 +250,8 @@ def _tests_of_rates(test: str, kind: str, metric: str, cluster: str | None) -> l
     tests = choose_tests(test, [kind], [metric], cluster)
     if tests != [DEFAULT_TEST]:
         raise QueryError(
-            f"test {tests[0]!r} takes one number a track, and metric {metric!r} has dims; choose test permutation, or "
-            "reduce them (over, --over)"
+            f"test {tests[0]!r} needs one number per track, and metric {metric!r} has dims; choose test permutation, "
+            "or reduce them (over, --over)"
         )
     return tests
 
@@ -289,7 +289,7 @@ def _differences(rates: Rates, pairs: Int, how: Resampling) -> dict[str, Float]:
 
 
 def tells_apart(compared: xr.Dataset) -> Bool:
-    """True if a comparison has units enough to tell any two systems apart: bool (metrics,)."""
+    """True if a comparison has enough units for a significant difference: bool (metrics,)."""
     enough: Bool = compared["least_p_corrected"].values < alpha_of(compared.attrs)
     return enough
 

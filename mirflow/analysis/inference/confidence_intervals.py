@@ -1,4 +1,4 @@
-"""Confidence intervals by bootstrap, for every aggregate: units are drawn again, with what they contribute."""
+"""Bootstrap confidence intervals of every aggregate, by resampling the contributions of units."""
 
 from __future__ import annotations
 
@@ -123,22 +123,20 @@ def intervals(
 
 
 def select_rates(ds: xr.Dataset, query: Query, unit: str, group: str) -> tuple[TableSelection, xr.Dataset]:
-    """Select what values of classes or tags, or means of scores along dims, are read off, and aggregate it."""
+    """Select and aggregate the sums behind values of classes or tags, or behind means along dims."""
     kind = rated_kind(ds, query)
     if unit != TRACK:
         what = f"aggregate {kind!r} is read off all tracks"
         if kind == MEAN:
             what = "values along the dims of a metric are read off all tracks together"
         raise QueryError(
-            f"{what}, so that nothing but the track is drawn again; unit {unit!r} is for metrics that are one number a "
+            f"{what}, so only tracks are resampled; unit {unit!r} is for metrics with one number per "
             "track, and for ranks (test friedman, --friedman)"
         )
     variable = rated_variable(ds, query)
     if variable is None:
         some = f" of those with {show_parameters(query.param)}" if query.param else ""
-        raise QueryError(
-            f"aggregate {kind!r} is read off one metric with classes or tags{some}; name it alone (metric)"
-        )
+        raise QueryError(f"aggregate {kind!r} needs one metric with classes or tags{some}; name it alone (metric)")
     selection = select_table(ds, variable, query)
     if selection.kind not in CLASS_AGGREGATES and not selection.adds_up:
         raise QueryError(f"intervals and tests take {', '.join(CLASS_AGGREGATES)}, and not {selection.kind!r}")

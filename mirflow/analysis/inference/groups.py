@@ -66,7 +66,7 @@ def _extend(alike: Bool, seeds: list[int]) -> list[int]:
 
 
 def letters(groups: Sequence[Sequence[int]], systems: int) -> list[str]:
-    """The letters of each system: two systems that share one are not told apart (Piepho 2004).
+    """Assign letters to systems: two that share a letter do not differ significantly (Piepho 2004).
 
     Parameters
     ----------

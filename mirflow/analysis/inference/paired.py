@@ -1,4 +1,4 @@
-"""Two systems on the same units: tests, corrections, effect sizes, groups that are not told apart."""
+"""Compare two systems on the same units: tests, corrections, effect sizes, groups without significant differences."""
 
 from __future__ import annotations
 
@@ -375,7 +375,7 @@ def _swap_ordered(sample: Sample, metric: int, pairs: Int) -> Swaps:
 
 
 def swap_rates(rates: Rates, pairs: Int) -> Swaps:
-    """Swap what two systems add up, cluster by cluster, and compare the values that are read off the sums."""
+    """Swap the contributions of two systems, cluster by cluster, and compare the values computed from their sums."""
     total, scale = rates.counts.sum(axis=1), np.abs(rates.counts).sum(axis=1)
     observed = rates.values()
     near = _NEAR * (np.abs(observed[pairs[:, 0]]) + np.abs(observed[pairs[:, 1]]))
@@ -584,7 +584,7 @@ def empty_arrays(systems: int, metrics: int) -> dict[str, Array]:
 
 
 def fill_pairs(arrays: Mapping[str, Array], metric: int, pairs: Int, found: Mapping[str, Array]) -> None:
-    """Write what was found for pairs into both halves: a system against another, and the other way round."""
+    """Write results of pairs into both halves of a matrix of systems."""
     first, second = pairs.T
     turned = {name: -values for name, values in found.items() if name in _SIGNED}
     turned |= {name: values for name, values in found.items() if name in ("p", "n", "ties")}
@@ -598,13 +598,13 @@ def fill_pairs(arrays: Mapping[str, Array], metric: int, pairs: Int, found: Mapp
 
 
 def correct_pairs(arrays: Mapping[str, Array], metric: int, correction: str) -> None:
-    """Write the corrected p-values of one metric, each pair's own ones being known."""
+    """Write the corrected p-values of one metric, given the p-values of its pairs."""
     upper = np.triu_indices(len(arrays["p"]), 1)
     write_corrected(arrays, metric, np.stack(upper, axis=1), correct(arrays["p"][..., metric][upper], correction))
 
 
 def write_corrected(arrays: Mapping[str, Array], metric: int, pairs: Int, corrected: Float) -> None:
-    """Write corrected p-values of pairs into both halves; none is below what it corrects."""
+    """Write corrected p-values of pairs into both halves, none below its uncorrected value."""
     first, second = pairs.T
     corrected = np.maximum(corrected, arrays["p"][first, second, metric])
     arrays["p_corrected"][first, second, metric] = corrected

@@ -45,12 +45,12 @@ class Resampling:
 
     @classmethod
     def of(cls, level: float, method: str, replicates: int, rng: Seed) -> Resampling:
-        """Check what was asked for."""
+        """Check the options."""
         check_level(level)
         if method not in METHODS:
             raise UnknownNameError("interval method", method, METHODS)
         if replicates < 1:
-            raise QueryError(f"replicates {replicates}: at least one is needed, and thousands for an interval")
+            raise QueryError(f"invalid replicates {replicates}: expected at least one (thousands for an interval)")
         seed = int(rng.integers(1 << 62)) if isinstance(rng, np.random.Generator) else int(rng)
         if seed < 0:
             raise QueryError(f"rng {seed}: a seed is not negative")
@@ -417,7 +417,7 @@ def without_rounding(sums: Float, scale: Float) -> Float:
 
 
 def ratio_of(selection: TableSelection, asked: Mapping[str, Sequence[str]]) -> Callable[[Float], Float]:
-    """From sums of outcomes to values, with what is done across classes or tags at the end.
+    """Compute values from sums of outcomes, and finally their statistics across classes or tags.
 
     Parameters
     ----------
@@ -488,7 +488,7 @@ class Orders:
     """As that of an aggregate."""
     clusters: int
     finish: Callable[[Float], Float]
-    """What is done across the values, float64 (n, tags)."""
+    """Statistics across the values, which are float64 (n, tags)."""
 
     @classmethod
     def of(cls, values: Float, side: int, cluster: Int, kind: str, finish: Callable[[Float], Float]) -> Orders:

@@ -94,7 +94,7 @@ class Sample:
 def select_numbers(ds: xr.Dataset, query: Query, *, single: bool = False) -> xr.Dataset:
     """Selection of a query of metrics that are one number; `single` as for ``select``."""
     if not ds.sizes["metric"] and query.metric is None:
-        raise QueryError("inference needs metrics that are one number for each track, and here are none")
+        raise QueryError("inference needs a metric with one number per track")
     return select(ds, query, single=single)
 
 
@@ -172,7 +172,7 @@ def recount(codes: Int) -> Int:
 
 
 def settle(values: Float) -> Float:
-    """Scores or their differences without what rounding leaves behind: those that should be equal then are.
+    """Round scores or their differences so that those which differ only by rounding errors are equal.
 
     The same right and wrong seconds, added up in another order, may differ in the last bit, and ranks would make a
     difference of it.
@@ -208,7 +208,7 @@ def columns_by_pattern(included: Bool) -> Iterable[tuple[Bool, list[int]]]:
 
 
 def table_of_units(ds: xr.Dataset, query: Query, unit: str) -> str | None:
-    """The variable whose values are ranked; None where the scores of tracks are, or what is made of them."""
+    """The variable whose values are ranked; None if they are scores of tracks or computed from them."""
     variable = rated_variable(ds, query)
     if unit == TRACK or variable is None:
         return None

@@ -172,7 +172,7 @@ def collection_of(judgements: Iterable[GraderJudgement]) -> Collection:
     Raises
     ------
     AnnotationError
-        If there are no judgements.
+        Without judgements.
     """
     rows: dict[str, list[GraderJudgement]] = defaultdict(list)
     for one in latest(judgements):

@@ -140,7 +140,7 @@ def _add_files(archive: tarfile.TarFile, folder: Path, id: str, name: str, state
         return
     needed = folder / "submissions" / id if state in ("received", "checking") else folder / "systems" / name
     if needed.parent.name == "submissions" and not (needed / NAMES).exists():
-        raise _GoneError(f"what was sent as {name} is gone")
+        raise _GoneError(f"the files of submission {name} are gone")
     _add_tree(archive, folder, needed)
     if (folder / "readings" / name).is_dir():  # they do not exist before scoring
         _add_tree(archive, folder, folder / "readings" / name)

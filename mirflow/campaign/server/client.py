@@ -242,7 +242,7 @@ def packed(path: Path) -> Iterator[tuple[IO[bytes], str]]:
     Raises
     ------
     ServerError
-        If there are no files.
+        Without files.
     """
     if not path.is_dir():
         with path.open("rb") as file:

@@ -221,7 +221,7 @@ class SeenStores:
     viewer: Viewer | None
     """Who asks."""
     tokens: Mapping[str, str] | None
-    """Cache key of what the viewer sees, by store; None for anonymous viewers."""
+    """Cache key of the viewer's permissions, by store; None for anonymous viewers."""
 
     @property
     def view(self) -> str:

@@ -1,4 +1,4 @@
-"""Views of the stores by viewer: public systems, and after login also the systems of one's lab and one's own.
+"""Views of the stores by viewer: public systems, and after login those of the viewer and of their lab.
 
 On an open split, anonymous viewers see the public copy, and logged-in viewers a part of the full store. Of a hidden
 split only the released scores are shown, which come from the database: its store is never opened here.
@@ -139,13 +139,13 @@ class Views:
         return found if viewer is None else [*dict.fromkeys([*found, *self._full])]
 
     def token(self, name: str, viewer: Viewer | None) -> str:
-        """Return a token for what the viewer currently sees of a store, and of which generation."""
+        """Return a token for the viewer's current view of a store and its generation."""
         if viewer is None or name not in self._full:
             return self._service.shelf.current(name).token
         return self._view(self._full.current(name), viewer).token
 
     def ask(self, name: str, viewer: Viewer | None, question: Callable[[Snapshot], T]) -> T:
-        """Apply a function to what the viewer currently sees of a store."""
+        """Apply a function to the viewer's current view of a store."""
         if viewer is None or name not in self._full:
             return self._service.shelf.ask(name, question)
         return self._full.ask(name, lambda whole: question(self._view(whole, viewer)))
@@ -186,7 +186,7 @@ class Views:
         return found
 
     def depends_on_state(self, store: str | None, viewer: Viewer | None) -> bool:
-        """True if what the viewer sees of a store (None: any store) depends on more than public generations."""
+        """True if the viewer's view of a store (None: any store) depends on more than public generations."""
         if viewer is not None:
             return True
         if store is not None:

@@ -264,7 +264,7 @@ class _StorePages:
         write_store_pages(folder, pages, found)
         notes = self._write_report(folder, found, path, root, progress)
         left = sorted(scores.keys() - found.ranked.keys())
-        notes += [f"{name}: {one}: only in the report, without a metric that is one number a track" for one in left]
+        notes += [f"{name}: {one}: only in the report, without a metric with one number per track" for one in left]
         return found, notes
 
     def _write_report(

@@ -129,7 +129,7 @@ def store(
     """
     found = {key: ds for key, ds in evaluations.items() if ds.sizes["metric"] and ds.sizes["system"]}
     if not found:
-        raise QueryError(f"{name}: no evaluation has systems and a metric that is one number a track")
+        raise QueryError(f"{name}: no evaluation has systems and a metric with one number per track")
     board = leaderboard(found, title=title or name, level=level)
     return StoreContents(name, board, {} if only_aggregates else found, references, title, has_report)
 

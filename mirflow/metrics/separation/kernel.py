@@ -531,7 +531,7 @@ def measure_frames(
     lags: int,
     mute: Sequence[int] = (),
 ) -> tuple[Float, Float]:
-    """Ratios of frames, each treated as a recording with its own filters, in dB, and the order of each frame's sources.
+    """Ratios of frames in dB, each with separate filters, and the order of each frame's sources.
 
     `window` and `hop` are in samples. With fewer than two frames, the whole recording is one frame. With `permutation`,
     each frame has its own permutation of the estimates. `lags` is the number of taps of the filters, and `mute` lists

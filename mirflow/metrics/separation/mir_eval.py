@@ -216,7 +216,7 @@ def evaluate(reference_sources: Array, estimated_sources: Array, **kwargs: Any) 
     Returns
     -------
     OrderedDict of str to list
-        Results of all four functions; those for sources only if there is no dim for channels.
+        Results of all four functions; those for sources only without a dim for channels.
 
     Examples
     --------

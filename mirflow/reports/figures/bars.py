@@ -86,7 +86,7 @@ def groups(
     first = aggregate_scores(select(ds, query), query.by, group)
     systems, groups = first.sizes["system"], len(groups_of(first))
     if not systems or not groups:
-        raise FigureError("there are no systems or no tracks to show")
+        raise FigureError("no systems or no tracks to show")
     if min(systems, len(CYCLE)) * groups > _MOST:
         raise FigureError(f"{groups} groups are too many for bars; group by something coarser")
     result, note = keep_best(first, len(CYCLE))

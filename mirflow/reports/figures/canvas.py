@@ -177,7 +177,7 @@ class Frame:
 
     @property
     def inches(self) -> float:
-        """The width of a new figure; of given axes their own."""
+        """Width of a new figure, or of given axes."""
         if self.ax is not None:
             return float(self.ax.get_window_extent().width / figure_of(self.ax).dpi)
         if self.venue not in VENUES:

@@ -97,7 +97,7 @@ def _only_system(ds: xr.Dataset, options: FigureOptions) -> str:
     given = options.get("system")
     names = names_of(ds, "system") if given is None else [given] if isinstance(given, str) else list(given)
     if len(names) != 1:
-        raise FigureError(f"one system makes a confusion matrix; say which of: {', '.join(names)}")
+        raise FigureError(f"a confusion matrix shows one system; choose one of: {', '.join(names)}")
     return names[0]
 
 

@@ -42,7 +42,7 @@ def critical_difference(
     level: float = 0.95,
     **options: Unpack[FigureOptions],
 ) -> Axes:
-    """The systems along an axis, the best on the left; a bar joins systems that are not told apart.
+    """Show the systems along an axis, the best on the left; a bar joins systems that do not differ significantly.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def _ranked(ds: xr.Dataset, query: Query, unit: str, level: float, group: str) -
     ds = friedman(ds, query, unit=unit, level=level, group=group)
     mean = ds["mean_rank"].values[:, 0]
     if np.isnan(mean).any():
-        raise FigureError(f"nothing to rank: there is no {unit} of which every system has a score")
+        raise FigureError(f"nothing to rank: no {unit} has a score of every system")
     order = np.argsort(mean, kind="stable").tolist()
     title = f"Mean ranks by {label(title_in(ds), 60)}"
     critical = ds["critical_difference"].item()
@@ -132,14 +132,15 @@ def _compared(ds: xr.Dataset, query: Query, unit: str, level: float, group: str)
     if ds.sizes["metric"] > 1:
         dims = ds.attrs.get("along", "")
         raise FigureError(
-            f"a figure of one value, and there are {ds.sizes['metric']} along {dims}: choose one or add them up "
-            f"(over, --over {dims.partition(',')[0]}=LABEL), or rank systems on each (test friedman with unit)"
+            f"this figure shows one value per system, and the metric has {ds.sizes['metric']} along {dims}: "
+            f"choose one or add them up (over, --over {dims.partition(',')[0]}=LABEL), "
+            "or rank systems on each (test friedman with unit)"
         )
     value, higher = ds["value"].values[:, 0], ds["orientation"].item() != "lower"
     ranked = np.argsort(-value if higher else value, kind="stable").tolist()
     order = [place for place in ranked if np.isfinite(value[place])]
     if not order:
-        why = f"there is no {unit} of which every system has a score" if np.isnan(value).all() else "all are infinite"
+        why = f"no {unit} has a score of every system" if np.isnan(value).all() else "all are infinite"
         raise FigureError(f"nothing to compare: {why}")
     decimals = int(np.clip(3 - np.floor(np.log10(max(np.ptp(value[order]), 1e-9))), 2, 4)) - 1
     title = f"{label(title_in(ds), 60)}, {aggregate_in_words(ds['aggregate'].item())}"

@@ -74,7 +74,7 @@ def graders(judgements: Judgements | Several, **placing: Unpack[Placing]) -> Axe
     """
     campaigns = [_campaign(name, one) for name, one in _named(judgements).items()]
     if not campaigns:
-        raise FigureError("there are no judgements to show")
+        raise FigureError("no judgements to show")
     rows = len(BROAD) * len(campaigns) + _GAP * (len(campaigns) - 1)
     frame = Frame(
         placing.get("ax"), placing.get("width", "column"), placing.get("height"), placing.get("caption", True)

@@ -44,12 +44,12 @@ TOP, BOTTOM = 0.4, 0.18
 
 @dataclass(frozen=True)
 class Lanes:
-    """Axes with lanes, and what has to be known to draw in them."""
+    """Axes with lanes, and the parameters for drawing in them."""
 
     ax: Axes
     start: float
     end: float
-    """What is shown: float, seconds."""
+    """Start and end of the shown time: float, seconds."""
     points: float
     """Width on paper."""
     pitches: tuple[float, float]

@@ -82,7 +82,7 @@ def scatter(
         metric = next(iter(asked), None)
     names = as_names(options.get("system")) or _two_best(scores, metric, aggregate, options)
     if len(names) != 2:
-        raise FigureError(f"two systems make this figure, not {len(names)}: say system=[one, other]")
+        raise FigureError(f"this figure compares two systems, not {len(names)}: choose two (system)")
     if not tie >= 0:
         raise FigureError(f"ties cannot be differences up to {tie}; say 0 or more")
     options["system"] = names
@@ -106,7 +106,7 @@ def _two_metrics(scores: Stored, metrics: list[str], aggregate: str | None, tie:
     if len(metrics) != 2:
         raise FigureError(f"two metrics make this figure, not {len(metrics)} ({', '.join(metrics)})")
     if tie:
-        raise FigureError("ties are those of two systems by one metric; two metrics have none")
+        raise FigureError("ties are defined for two systems by one metric, not for two metrics")
     group, ds = board_of(scores, metrics, options)
     chosen = [one_metric(ds, name) for name in metrics]
     if chosen[0] == chosen[1]:
@@ -145,7 +145,7 @@ def _two_metrics(scores: Stored, metrics: list[str], aggregate: str | None, tie:
 def _two_best(scores: Stored, metric: str | None, aggregate: str | None, options: FigureOptions) -> list[str]:
     result, _, _ = scores_of(scores, metric, aggregate, options)
     if result.sizes["system"] < 2:
-        raise FigureError("two systems make this figure, and there is one")
+        raise FigureError("this figure compares two systems, and the scores have one")
     return names_of(result, "system", sorted(rank_systems(result)[:2]))
 
 

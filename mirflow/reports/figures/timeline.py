@@ -1,4 +1,4 @@
-"""One track with all systems as lanes: what the reference says, what each system says, and what is right."""
+"""Timeline of one track, with reference and systems as lanes and right parts marked."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def timeline(
     root: str | Path | None = None,
     **options: Unpack[FigureOptions],
 ) -> Axes:
-    """The annotations of one track, the reference on top, with what the metric finds right and wrong.
+    """Show the annotations of one track, the reference on top, with right and wrong parts by the metric.
 
     Parameters
     ----------

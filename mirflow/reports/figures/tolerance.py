@@ -77,7 +77,7 @@ def tolerance(
     if len(measures) < 2:
         raise FigureError(
             f"the scores hold one value of {swept!r} of {name.name}; "
-            f"ask for several in the pipeline, as in {name.name}@[0.01:0.1:0.01]"
+            f"compute several in the pipeline, as in {name.name}@[0.01:0.1:0.01]"
         )
     values = {identity: float(measure[swept]) for identity, measure in measures.items()}
     ordered = sorted(values, key=lambda identity: values[identity])

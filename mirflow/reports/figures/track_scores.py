@@ -80,13 +80,13 @@ def one_metric(ds: xr.Dataset, metric: str | None) -> str:
     """
     metric = headline_metric(ds) if metric is None else metric
     if metric is None:
-        raise FigureError("no metric of these scores is one number a track")
+        raise FigureError("no metric of these scores has one number per track")
     if not isinstance(metric, str):
-        raise FigureError(f"one metric makes this figure, not {len(metric)}: say one name")
+        raise FigureError(f"this figure shows one metric, not {len(metric)}: choose one")
     tables = [find_tables(ds)[variable] for variable in split_names(ds, metric)[1]]
     if tables:
         if len(tables) > 1 and metric not in tables:
-            raise FigureError(f"{metric!r} is the name of {len(tables)} metrics; choose one of: {', '.join(tables)}")
+            raise FigureError(f"{metric!r} matches {len(tables)} metrics; choose one of: {', '.join(tables)}")
         return metric if metric in tables else tables[0]
     try:
         return names_of(ds, "metric")[find_single(ds, metric)]
@@ -112,7 +112,7 @@ def scores_of(
     part = select(ds, query)
     shown = np.where(part["_included"].values, part["score"].values, np.nan)
     if not shown.size:
-        raise FigureError("there are no systems or no tracks to show")
+        raise FigureError("no systems or no tracks to show")
     return aggregate_scores(part, query.by, group), names_of(part, "track"), shown[..., 0]
 
 

@@ -38,7 +38,7 @@ def check_output(output: Path) -> None:
     if output.is_dir():
         raise QueryError(f"{output}: is a folder; name a file, such as {output / 'report.html'}")
     if not output.parent.is_dir():
-        raise QueryError(f"{output}: there is no folder {str(output.parent)!r}")
+        raise QueryError(f"{output}: cannot find the folder {str(output.parent)!r}")
 
 
 def write_output(output: Path, data: bytes) -> None:

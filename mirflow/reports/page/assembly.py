@@ -19,7 +19,7 @@ STYLE = "page.css"
 
 
 def read_asset(name: str) -> str:
-    """The text of one of the page's own files."""
+    """Text of a file of the page."""
     return files(__package__).joinpath(_ASSETS, name).read_text(encoding="utf-8")
 
 

@@ -39,7 +39,7 @@ class Subject:
     first: Mapping[str, Sequence[int]]
     """Of each evaluation the positions of its main metrics."""
     notes: tuple[str, ...] = ()
-    """What was left out."""
+    """Parts that were left out."""
 
 
 def read_subject(
@@ -149,7 +149,7 @@ def _asked(boards: Mapping[str, xr.Dataset], metrics: Sequence[str]) -> dict[str
             except UnknownNameError:
                 continue
             except QueryError as error:
-                hint = "the page shows it below the tables; name one that is one number a track"
+                hint = "the page shows it below the tables; name one with one number per track"
                 raise QueryError(f"{str(error).partition(';')[0]}; {hint}") from None
         if not known:
             raise UnknownNameError(

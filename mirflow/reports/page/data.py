@@ -216,7 +216,7 @@ _MISSING, _UNDEFINED, _POLICIES = 1, 2, 2
 
 
 class EvaluationNumbers:
-    """Scores of an evaluation and what follows from them, each computed when it is asked for.
+    """Scores of an evaluation and the values derived from them, each computed on first use.
 
     Parameters
     ----------

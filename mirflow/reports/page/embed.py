@@ -76,7 +76,7 @@ class Parts(Protocol):
     """Parts of a page that it reads when they are looked at."""
 
     def put(self, name: str, make: Callable[[], bytes]) -> int | str:
-        """Take a part by its name, unique on the page, and give what the page finds it by."""
+        """Add a part by its unique name and return its key in the page."""
 
 
 class CompressedParts:

@@ -286,7 +286,7 @@ class _Recent:
         self._lock = Lock()
 
     def get(self, key: str, make: Callable[[], bytes], *, keep: bool = False) -> bytes:
-        """Give what was made, or make it; with `keep` it stays whatever its size."""
+        """Return a cached value or make it; with `keep` it stays cached whatever its size."""
         with self._lock:
             future = self._made.get(key)
             own = future is None

@@ -124,7 +124,7 @@ class Track:
     evaluations: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     def put(self, annotation: Annotation | str, task: str, vocabulary: PageLabels) -> int | str:
-        """Give the place of an annotation among those of the track; what is wrong with it where there is none."""
+        """Return the index of an annotation among those of the track, or the reason why it has none."""
         if isinstance(annotation, str):
             return annotation
         if id(annotation) not in self.places:

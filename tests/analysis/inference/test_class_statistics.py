@@ -167,7 +167,7 @@ class TestIntervals:
             board.mirflow.intervals(**question(by="fold", across={"fold": "mean"}))
         with pytest.raises(QueryError, match=r"aggregate 'recall' is read off all tracks(.|\n)*unit 'fold'"):
             board.mirflow.intervals(**question(), unit="fold")
-        with pytest.raises(QueryError, match="aggregate 'recall' is read off one metric with classes or tags; name it"):
+        with pytest.raises(QueryError, match="aggregate 'recall' needs one metric with classes or tags; name it"):
             board.mirflow.intervals(None, "recall")
         with pytest.raises(
             QueryError, match="its statistics are those of all tracks together, by one of --aggregate precision, recall"

@@ -233,7 +233,7 @@ class TestDegenerate:
         [
             ({"level": 95}, "level 95: a confidence level lies between 0 and 1"),
             ({"level": float("nan")}, "level nan"),
-            ({"replicates": 0}, "replicates 0: at least one is needed"),
+            ({"replicates": 0}, "invalid replicates 0: expected at least one"),
             ({"rng": -1}, "rng -1: a seed is not negative"),
             ({"method": "bcaa"}, "unknown interval method 'bcaa'; did you mean 'bca'"),
         ],

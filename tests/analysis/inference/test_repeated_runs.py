@@ -149,7 +149,7 @@ class TestIntervals:
             "compare", store, "-m", "f", "--across", "run=mean", "--test", "permutation"
         )
         assert "unknown reduction 'sd'" in refused("query", store, "--across", "run=mean,sd")
-        assert "one thing at a time" in refused("query", store, "--across", "run=mean", "--by", "model")
+        assert "only one coordinate at a time" in refused("query", store, "--across", "run=mean", "--by", "model")
         lone = write_store(tmp_path / "s.zarr", {"beat": group_of(np.ones((3, 8)), ["a", "a", "b"])})
         assert "model 'b' has one run" in refused("compare", lone, "-m", "f", "--across", "run=mean")
         (row,) = [one for one in rows("query", lone, "--across", "run=mean", "--ci") if one["system"] == "b"]

@@ -81,7 +81,7 @@ class TestSeveralCampaigns:
         assert "480 judgements" in words(ax)
 
     def test_of_none_are_refused(self) -> None:
-        with pytest.raises(FigureError, match="there are no judgements to show"):
+        with pytest.raises(FigureError, match="no judgements to show"):
             figures.graders({})
 
 

@@ -117,15 +117,15 @@ class TestEveryFigure:
 
     def test_a_tree_with_several_evaluations_asks_which(self) -> None:
         tree = xr.DataTree.from_dict({"chord": world(2, 4), "other": world(2, 4)})
-        with pytest.raises(QueryError, match="several groups answer this: 'chord'"):
+        with pytest.raises(QueryError, match="several groups match: 'chord'"):
             figures.distributions(tree)
         assert "Chord estimation" in words(figures.distributions(tree, group="other"))
 
     def test_a_name_of_several_metrics_asks_which(self) -> None:
         ds = make_group(np.ones((1, 2, 2)), metrics=["f_measure@0.01", "f_measure@0.02"])
-        with pytest.raises(FigureError, match=r"'f_measure' is the name of 2 metrics; choose one of: f_measure@0\.01"):
+        with pytest.raises(FigureError, match=r"'f_measure' matches 2 metrics; choose one of: f_measure@0\.01"):
             figures.distributions(ds, "f_measure")
-        with pytest.raises(FigureError, match="one metric makes this figure, not 2"):
+        with pytest.raises(FigureError, match="this figure shows one metric, not 2"):
             figures.distributions(ds, ["f_measure@0.01", "f_measure@0.02"])
 
 
@@ -242,10 +242,10 @@ class TestScatter:
         assert len(figures.scatter(ds, ["majmin", "root"], system=named).collections) == 9
 
     def test_what_makes_no_scatter(self) -> None:
-        for system, message in ((["S0"], "two systems make this figure, not 1"), ("S1", "not 1")):
+        for system, message in ((["S0"], "this figure compares two systems, not 1"), ("S1", "not 1")):
             with pytest.raises(FigureError, match=message):
                 figures.scatter(self.DS, system=system)
-        with pytest.raises(FigureError, match="and there is one"):
+        with pytest.raises(FigureError, match="and the scores have one"):
             figures.scatter(world(1, 3))
         with pytest.raises(FigureError, match="ties cannot be differences up to -1"):
             figures.scatter(self.DS, tie=-1)
@@ -320,9 +320,9 @@ class TestCriticalDifference:
             figures.critical_difference(world(1, 4))
         ds = world(2, 4)
         ds["score"][0], ds["status"][0] = NAN, CODES["failed"]
-        with pytest.raises(FigureError, match="there is no track of which every system has a score"):
+        with pytest.raises(FigureError, match="no track has a score of every system"):
             figures.critical_difference(ds)
-        with pytest.raises(FigureError, match="there is no track of which every system has a score"):
+        with pytest.raises(FigureError, match="no track has a score of every system"):
             figures.critical_difference(ds, test="friedman")
         with pytest.raises(UnknownNameError, match="unknown test 'fridman'; did you mean 'friedman'"):
             figures.critical_difference(world(3, 9), test="fridman")
@@ -413,7 +413,7 @@ class TestTolerance:
 
     def test_what_was_not_swept_has_no_curve(self) -> None:
         for metric, message in (
-            ("f_measure(trim=0.0)", r"one value of 'window' of f_measure; ask for several in the pipeline"),
+            ("f_measure(trim=0.0)", r"one value of 'window' of f_measure; compute several in the pipeline"),
             ("cemgil", "one value of 'sigma' of cemgil"),
         ):
             with pytest.raises(FigureError, match=message):

@@ -82,7 +82,7 @@ class TestConfusion:
 
     def test_what_is_no_confusion(self, tree: xr.DataTree) -> None:
         for options, message in (
-            ({}, "one system makes a confusion matrix; say which of: ada, bob"),
+            ({}, "a confusion matrix shows one system; choose one of: ada, bob"),
             ({"system": "ada", "most": 1}, "two classes or more, not 1"),
         ):
             with pytest.raises(FigureError, match=message):
@@ -429,7 +429,7 @@ class TestCommand:
         [
             ("scatter -o a.pdf -m majmin -m root -m mirex", "scatter shows two metrics at most, not 3 (majmin, root"),
             ("scatter -o a.pdf -m majmin -m MAJMIN", "'majmin' and 'MAJMIN' are the same metric, majmin"),
-            ("scatter -o a.pdf -m majmin -m seg --tie 0.1", "two metrics have none"),
+            ("scatter -o a.pdf -m majmin -m seg --tie 0.1", "not for two metrics"),
             *(
                 (f"{kind} -o a.pdf -m majmin -m root", f"{kind} shows one metric, not 2 (majmin, root)")
                 for kind in ("distributions", "critical-difference", "heatmap", "tolerance", "groups", "timeline")

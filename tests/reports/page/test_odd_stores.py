@@ -244,7 +244,7 @@ class TestFilesThatChanged:
 
 class TestOutput:
     def test_a_missing_folder_is_noted_before_the_work(self, stored, tmp_path):
-        with pytest.raises(QueryError, match="there is no folder"):
+        with pytest.raises(QueryError, match="cannot find the folder"):
             write_page(stored, tmp_path / "none" / "p.html")
 
     def test_a_folder_is_no_file(self, stored, tmp_path):

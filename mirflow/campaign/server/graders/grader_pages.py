@@ -225,7 +225,7 @@ class GraderPages:
         return Response(status_code=204)
 
     def ask_withdrawal(self, request: Request) -> Response:
-        """Show the page that asks what to do with the judgements on withdrawal."""
+        """Show the page that asks, on withdrawal, whether to keep or delete judgements."""
         opened = self._round(request)
         with self.database.read() as session:
             self._demand_participation(session, opened, request)

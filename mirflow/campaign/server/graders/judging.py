@@ -225,7 +225,7 @@ def next_number(session: Session, assignment: StoredAssignment, client: str) -> 
 
 
 def is_heard(assignment: StoredAssignment, seconds: float) -> bool:
-    """True if a candidate was played for this long, or the page could not tell."""
+    """True if a candidate was played for this long, or for an unknown time."""
     return assignment.heard is None or assignment.heard >= seconds
 
 
@@ -247,7 +247,7 @@ def ranges(judged: Iterable[tuple[str | None, float | None]]) -> dict[str, tuple
 def contradicted(
     broad: str | None, fine: float | None, others: Sequence[tuple[str | None, float | None]]
 ) -> str | None:
-    """Return the category whose range contains a fine judgement that is outside the range of its own category.
+    """Return the other category whose range contains a fine judgement, if the range of its category does not.
 
     Ranges are those of the grader's other judgements; with too few of them nothing is contradicted. Categories may
     overlap, and the overlap is a result, so a grader may be asked but is never corrected.

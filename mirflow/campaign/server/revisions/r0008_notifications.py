@@ -1,4 +1,4 @@
-"""Organisers and submitters are notified of what happens to submissions; accounts may have an address for mail."""
+"""Notify organisers and submitters of events of submissions; let accounts have an address for mail."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -72,7 +72,7 @@ class WorkState:
 
 
 def work_state(database: Database, now: dt.datetime) -> WorkState:
-    """Return the state of a campaign's workers, each with its own connection."""
+    """Return the state of a campaign's workers, each with a separate connection."""
     claimed = select(Submission.number).where(Submission.state == "scoring", Submission.lease > now)
     with database.read() as session:
         reported = session.scalar(select(func.max(WorkerReport.seen)))

@@ -106,7 +106,7 @@ class Publication:
         return True
 
     def rescore(self) -> bool:
-        """Score one submission by rules that are newer than its own; their metrics become new columns."""
+        """Score one submission by newer rules; their metrics become new columns."""
         rules = self.campaign.rules
         with self.database.read() as session:
             rows = session.scalars(

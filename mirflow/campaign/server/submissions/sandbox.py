@@ -36,7 +36,7 @@ _NETWORK = ("/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/ssl", 
 
 @dataclass(frozen=True)
 class Allowed:
-    """What a restricted process may do."""
+    """Permissions of a restricted process."""
 
     writable: Sequence[str] = ()
     readable: Sequence[str] = ()
@@ -47,7 +47,7 @@ class Allowed:
 
 
 def restrict(allowed: Allowed) -> Iterator[str]:
-    """Restrict this process and its children irrevocably; yields what the kernel enforces: folders, signals, calls."""
+    """Restrict this process and its children irrevocably; yields the enforced restrictions: folders, signals, calls."""
     if sys.platform != "linux":
         return
     libc = ctypes.CDLL(None)

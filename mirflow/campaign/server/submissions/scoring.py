@@ -165,7 +165,7 @@ def _run_alone(task: Mapping[str, Any], journal: Journal, send: SendMessage) -> 
     names = [evaluation.name for evaluation in campaign.evaluations]
     names = [name for name in names if (readings / system / reading_name(split, name)).is_file()]
     if not names:
-        raise StoreError(f"{readings / system / split}: there are no readings of {system!r}")
+        raise StoreError(f"{readings / system / split}: the readings of {system!r} are missing")
     pipeline = Pipeline.model_validate(
         pipeline_of(task["path"], campaign, split, readings, [system], evaluations=names)
     )
