@@ -243,6 +243,19 @@ def signed_webhook(campaign: str) -> tuple[str, dict[str, str], bytes]:
     return secret, headers, body
 
 
+def sample_lyrics() -> None:
+    """Lyrics of two songs and their transcriptions, in the working directory."""
+    for name, text in {
+        "text/song1.txt": "Don't go, my love\nWait for me!\n\n(Wait for me)\n",
+        "text/song2.txt": "Geht's dir gut, mein Freund?\nSag ja\n",
+        "asr/song1.txt": "dont go my love\nwait for me\nwait for me\n",
+        "asr/song2.txt": "Geht es dir gut, mein Freund\nSag ja\n",
+        "songs.csv": "track,language\nsong1,en\nsong2,de\n",
+    }.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text)
+
+
 def sample_runs() -> None:
     """Beats of twelve tracks by five runs of two models, in the working directory."""
     import numpy as np
