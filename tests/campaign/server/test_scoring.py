@@ -1,0 +1,31 @@
+"""Scores of a submission are joined to those of earlier ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from mirflow.campaign.server.submissions.scoring import join
+from mirflow.store import GroupContent
+
+from ...store.example import make_cells, make_content
+
+
+def scores_of(system: str, **coords: Any) -> GroupContent:
+    cells = make_cells([(system, "a"), (system, "b")])
+    cells = replace(cells, digest=tuple(f"{track}:{system}" for track in cells.track))
+    return make_content(cells, systems=(system,), tracks=("a", "b"), **coords)
+
+
+def test_earlier_coordinates_stay_and_further_ones_are_added() -> None:
+    earlier = scores_of("oak", track_coords={"genre": ["pop", None], "year": [1999, 2001]})
+    new = scores_of("elm", track_coords={"genre": ["rock", "folk"], "year": [1998, 2001], "key": ["C", "D"]})
+    joined = join(earlier, new)
+    assert joined.systems == ("oak", "elm")
+    assert joined.track_coords == {"genre": ["pop", "folk"], "year": [1999, 2001], "key": ["C", "D"]}
+
+
+def test_numbers_beside_texts_become_texts_and_missing_coordinates_stay_missing() -> None:
+    earlier = scores_of("oak", system_coords={"year": [2011], "lab": ["IRCAM"]})
+    joined = join(earlier, scores_of("elm", system_coords={"year": ["2012?"]}))
+    assert joined.system_coords == {"year": ["2011", "2012?"], "lab": ["IRCAM", None]}
