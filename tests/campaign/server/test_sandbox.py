@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import platform
 import re
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 
 import mirflow
-from mirflow.campaign.server.submissions.sandbox import _CALLS, _KILLS, _PROGRAMS, landlock_version
+from mirflow.campaign.server.submissions.sandbox import _CALLS, _KILLS, _MACHINES, _PROGRAMS, landlock_version
 
 VERSION = 444, None, ctypes.c_size_t(0), 1
 """The system call that asks for the version of Landlock."""
@@ -143,6 +144,34 @@ print(json.dumps(attempt(lambda: socket.create_connection(server.getsockname(), 
 """,
     )
     assert found == expected
+
+
+@pytest.mark.skipif(platform.machine() not in _MACHINES, reason="system calls of this machine are not filtered")
+def test_without_landlock_the_filter_of_system_calls_alone_refuses_programs_and_processes(inside: Path) -> None:
+    found = run_restricted(
+        inside,
+        """
+import ctypes, errno
+
+libc = ctypes.CDLL(None, use_errno=True)
+column, _ = sandbox._MACHINES[sandbox.platform.machine()]
+
+
+def call(number):
+    pid = libc.syscall(number, None, None, None)
+    if pid == 0:
+        os._exit(0)
+    return "begun" if pid > 0 else errno.errorcode[ctypes.get_errno()]
+
+
+sandbox.landlock_version = lambda: 0
+assert list(restrict(Allowed(writable=[os.getcwd()]))) == ["calls"]
+calls = {name: numbers[column] for name, numbers in sandbox._PROGRAMS.items()}
+print(json.dumps({name: call(number) for name, number in calls.items() if number >= 0}))
+""",
+    )
+    assert {"execve", "execveat"} <= {*found}
+    assert {*found.values()} == {"EPERM"}
 
 
 def test_restricting_leaves_no_file_open(inside: Path) -> None:
