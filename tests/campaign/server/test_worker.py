@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -83,6 +83,21 @@ def test_the_progress_of_a_submission_ends_with_it(service: Service, confinement
     worker_of(service, confinement).work_off()
     with service.database.read() as session:
         assert session.scalars(select(SubmissionProgress)).all() == []
+
+
+def test_scoring_tells_how_many_of_the_tracks_are_scored(
+    service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, told = confinement.run, list[Mapping[str, Any]]()
+
+    def watched(job: str, task: Any, confines: Confines, progress: Any = None, beat: Any = None) -> dict[str, Any]:
+        return run(job, task, confines, told.append if job == "score" else progress, beat)
+
+    monkeypatch.setattr(confinement, "run", watched)
+    submit(service, "oak", estimates(splits=["dev"]), splits=["dev"])
+    worker_of(service, confinement).work_off()
+    assert told[0] == {"progress": 0, "total": 6}
+    assert all(message["progress"] <= message["total"] == 6 for message in told)
 
 
 def test_results_with_more_dims_are_joined_as_a_run_writes_them(tmp_path: Path, confinement: Confinement) -> None:
