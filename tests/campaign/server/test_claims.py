@@ -125,6 +125,17 @@ def test_claims_of_a_worker_that_is_gone_are_taken_back(service: Service, confin
     assert [state(service, id).state for id in ids] == ["scored", "scored"]
 
 
+def test_a_scored_submission_is_taken_again_by_one_worker_at_a_time(service: Service, confinement: Confinement) -> None:
+    row = state(service, submit(service, "oak", estimates()))
+    first, second = (worker_of(service, confinement, f"elsewhere:1:{name}").claims for name in "xy")
+    with first.retaken(row) as taken, second.retaken(row) as as_well:
+        assert (taken, as_well) == (True, False)
+        assert state(service, row.id).worker == first.name
+    with second.retaken(row) as taken:
+        assert taken
+    assert state(service, row.id).worker == ""
+
+
 def test_several_workers_score_at_once_and_release_in_order(
     tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -164,6 +164,17 @@ def test_a_job_without_a_network_leaves_that_of_the_host(user: Callable[[], int]
     assert run_confined(f"10, network={network}", report, before) == [left] * 3
 
 
+@pytest.mark.skipif(landlock_version() < 1, reason="this kernel lacks Landlock")
+@pytest.mark.parametrize("alone", [True, False])
+def test_before_landlock_6_jobs_without_processes_alone_cannot_signal_others(tmp_path: Path, alone: bool) -> None:
+    before = "from mirflow.campaign.server.submissions import sandbox\nsandbox.landlock_version = lambda: 1"
+    held = run_confined(f"10, alone={alone}, writable=({str(tmp_path)!r},)", "held", before)
+    if "calls" not in held:
+        pytest.skip("system calls of this machine are not filtered")
+    assert "folders" in held
+    assert ("signals" in held) == alone
+
+
 PLUGIN = """\
 import errno, os, socket, time
 from pathlib import Path
