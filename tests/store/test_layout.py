@@ -325,7 +325,7 @@ def test_content_that_contradicts_itself_is_refused_and_the_store_stays(tmp_path
 
 
 def test_two_groups_of_one_name_are_refused(tmp_path):
-    with StoreWriter(tmp_path / "x") as writer, pytest.raises(StoreError, match="a group is given twice"):
+    with StoreWriter(tmp_path / "x") as writer, pytest.raises(StoreError, match="duplicate group among"):
         writer.publish([make_content(), make_content()])
 
 

@@ -159,7 +159,7 @@ def test_problems_are_listed_with_reasons(client: TestClient, demo_store: Path) 
         ("/stores/demo/query?ci=nan", 400, "invalid ci 'nan': expected 0.5 to 0.999"),
         ("/stores/demo/query?ci=0.9&by=track", 400, "leave out by=track"),
         ("/stores/demo/query?param=window", 400, "invalid param 'window': expected name=value"),
-        ("/stores/demo/query?where=__import__('os').system('id')", 400, "the only one is col"),
+        ("/stores/demo/query?where=__import__('os').system('id')", 400, "only col"),
         ("/stores/demo/query?where=" + "(" * 1500, 400, "where: not an expression"),
         ("/stores/demo/query?where=" + "-" * 1900 + "1<tempo", 400, "where"),
         ("/stores/demo/query?where=" + "x" * 3000, 400, "where is longer than 2000 characters"),
