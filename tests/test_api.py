@@ -158,7 +158,7 @@ def test_timelines_of_a_tree_are_those_of_its_store(demo_store: Path, tmp_path: 
 
 PATHS = (
     "metrics.beat.f_measure", "annotations.annotation.Annotation", "annotations.collection.Collection",
-    "analysis.inference.compare", "reports.figures.heatmap", "reports.page.write_page", "store.open_store",
+    "analysis.inference.compare", "reports.figures.heatmap", "reports.page.write_page", "store.StoreWriter",
 )  # fmt: skip
 
 
