@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ..errors import UnknownNameError
 from ..ragged import Bool, Float
-from ..store.cells import EMPTY, FAILED, QUOTES_NOTHING, SCORED, GroupContent, Status, split_message
+from ..store.cells import EMPTY, FAILED, QUOTES_NOTHING, SCORED, GroupContent, Status, split_message, with_measures
 from ..store.format import WARNINGS
 from .policies import MISSING, UNDEFINED
 from .scores import Scores, arrays_of, cell_texts, names_of
@@ -145,7 +145,11 @@ class CellProblem:
 
 def find_problems(ds: Scores) -> list[CellProblem]:
     """List the cells that lack scores, are empty or have a warning, system by system."""
-    bare = ds if isinstance(ds, GroupContent) else ds.isel(metric=[])
+    # Without scores, which may be many.
+    if isinstance(ds, GroupContent):
+        bare: Scores = replace(ds, cells=with_measures(ds.cells, ()))
+    else:
+        bare = ds.isel(metric=[])
     status, messages = arrays_of(bare)[2], cell_texts(ds, "message")
     partly = (status == Status.ok) & (messages != "")
     listed = np.argwhere(np.isin(status, [int(one) for one in FAILED | EMPTY]) | partly)

@@ -26,10 +26,10 @@ from ..store.cells import (
     FAILED,
     FAILED_METRIC,
     FAILED_METRICS,
-    SCORED,
     Cells,
     GroupContent,
     Status,
+    StoredResults,
     cell_places,
     concatenate_cells,
     no_cells,
@@ -39,11 +39,15 @@ from ..store.cells import (
 )
 from ..store.format import (
     IMPORTED,
+    Array,
     column,
+    dense_cells,
+    extra_entries,
     kept_cautions,
     kept_metrics,
     kept_reading,
     kept_settings,
+    loaded,
     metric_coords,
     plain_attrs,
     usable_text,
@@ -52,7 +56,7 @@ from ..store.generations import demand_path
 from ..store.journal import Journal
 from ..store.own_runs import sign_run
 from ..store.packs import open_pack
-from ..store.read import group_names, read_group
+from ..store.read import open_groups
 from ..store.write import StoreWriter, software_versions
 from .block import EACH, works_of
 from .schedule import choose_scheduler, execute
@@ -68,6 +72,8 @@ _SHOWN = 5
 class Job:
     """One evaluation of a run: its plan, the stale cells, the contents of the store, and the computed cells.
 
+    Those of the store stay there, and are read a few systems at a time.
+
     `counts` are cells by reason: ``new``, ``changed``, ``retried``, ``resumed`` (computed by an interrupted run),
     ``reused``, ``removed``.
     """
@@ -79,11 +85,16 @@ class Job:
     done: list[Cells] = field(default_factory=list)
 
     def cells(self) -> Cells:
-        """The known cells of the plan, each once: valid stored ones, and computed ones."""
+        """The computed cells of the plan, and the names of its results with extra dims."""
         columns = tuple(str(measure) for measure in self.plan.measures if not measure.metric.dims)
-        kept = [self.before.cells] if self.before is not None and self.counts["reused"] else []
-        parts = [_of_measures(self.plan, cells) for cells in (*kept, *self.done)]
-        return _latest(self.plan, concatenate_cells([no_cells(columns), *parts]))
+        before = [self.before.cells] if self.before is not None and self.counts["reused"] else []
+        parts = [_of_measures(self.plan, cells) for cells in (*before, *self.done)]
+        return concatenate_cells([no_cells(columns), *parts])
+
+    def stored(self) -> Mapping[str, StoredResults]:
+        """Where the store has results that stay, by system."""
+        before = self.before.stored if self.before is not None and self.counts["reused"] else {}
+        return {system: before[system] for system in self.plan.systems if system in before}
 
 
 def _start(plan: EvaluationPlan, before: GroupContent | None, journal: Journal, force: bool = False) -> Job:
@@ -120,7 +131,7 @@ def _of_measures(plan: EvaluationPlan, cells: Cells) -> Cells:
         extras |= {name: replace(sparse, dims=("annotator", "metric")) for name, sparse in each.items()}
     if FAILED_METRICS in cells.extras:
         failed = relabel(cells.extras[FAILED_METRICS], (tuple(map(str, plan.measures)),))
-        extras |= {FAILED_METRICS: replace(failed, dims=(FAILED_METRIC,))} if len(failed.index) else {}
+        extras |= {FAILED_METRICS: replace(failed, dims=(FAILED_METRIC,))}
     return replace(with_measures(cells, scalars), extras=extras)
 
 
@@ -130,7 +141,12 @@ def _content(job: Job, attrs: Mapping[str, Any]) -> GroupContent:
     rules = plan.task, plan.convention, plan.grid, plan.combine, plan.measures, plan.classes, plan.cautions
     own = kept_settings(*rules, {**kept_reading(plan.reading), SIGNATURES: dict(plan.signatures)})
     coords = metric_coords(plan.measures), dict(plan.system_meta), dict(plan.track_meta)
-    return GroupContent(plan.name, plan.systems, plan.tracks, job.cells(), *coords, {**own, **attrs})
+    content = GroupContent(plan.name, plan.systems, plan.tracks, job.cells(), *coords, {**own, **attrs}, job.stored())
+    extras = content.cells.extras
+    if FAILED_METRICS in extras and not len(extra_entries(content, FAILED_METRICS).index):
+        without = {name: sparse for name, sparse in extras.items() if name != FAILED_METRICS}
+        return replace(content, cells=replace(content.cells, extras=without))
+    return content
 
 
 def _unchanged(job: Job, content: GroupContent) -> bool:
@@ -138,12 +154,29 @@ def _unchanged(job: Job, content: GroupContent) -> bool:
     before = job.before
     if before is None or _heading(before) != _heading(content):
         return False
-    return not job.done or _same(_latest(job.plan, before.cells), content.cells)
+    computed = set(content.cells.system)
+    return all(same_results(before, content, system) for system in content.systems if system in computed)
+
+
+def _cells_of(content: GroupContent) -> Cells:
+    return loaded(content).cells
 
 
 def same_content(one: GroupContent, other: GroupContent) -> bool:
-    """True if two groups hold the same systems, tracks, metrics, metadata and results."""
-    return _heading(one) == _heading(other) and _same(one.cells, other.cells)
+    """True if two groups hold the same systems, tracks, metrics, metadata and results.
+
+    Results that are the same files are not read.
+    """
+    return _heading(one) == _heading(other) and all(same_results(one, other, system) for system in one.systems)
+
+
+def same_results(one: GroupContent, other: GroupContent, system: str) -> bool:
+    """True if two groups of the same tracks and metrics hold the same results of a system."""
+    places = one.stored.get(system), other.stored.get(system)
+    computed = system in one.cells.system or system in other.cells.system
+    if places[0] is not None and places[1] is not None and not computed and places[0].shares(places[1], system):
+        return True
+    return _same(*(_cells_of(content.part([system])) for content in (one, other)))
 
 
 def _heading(content: GroupContent) -> list[Any]:
@@ -234,8 +267,6 @@ class EvaluationReport:
     """Reasons for missing scores, each once."""
     partly: int = 0
     """Number of cells without a score of some metrics."""
-    undefined: int = 0
-    """Number of scored cells in which some metrics had nothing to measure (weight 0)."""
     warnings: tuple[str, ...] = ()
     """Warnings about the meaning of the scores, which are stored."""
     warned: int = 0
@@ -403,7 +434,8 @@ def run(
                 writer.journal.clear()
             for job in jobs:
                 if job.plan.on_error == "raise":  # a failure in the store or the journal
-                    raise_failure(_latest(job.plan, job.cells(), ~job.stale.cells))
+                    for part in _content(job, {}).blocks():
+                        raise_failure(_latest(job.plan, _cells_of(part), ~job.stale.cells))
             chosen = _compute(jobs, writer.journal, scheduler or asked.execution.scheduler, workers, shown, guarded)
             shown.stage("writing the store")
             reports, published = _publish(jobs, before, writer, planned)
@@ -508,36 +540,60 @@ def _publish(
     published = not same or set(before) != {content.name for content in contents}
     if published:
         writer.publish(contents, {"name": planned.pipeline.name, **attrs})
+        contents = _as_published(contents, writer)
     else:
         writer.journal.clear()
     sign_run(writer.folder, planned.text, planned.root)
     return tuple(map(_report, jobs, contents)), published
 
 
+def _as_published(contents: Sequence[GroupContent], writer: StoreWriter) -> list[GroupContent]:
+    """The contents, of which stored results are those of the generation that holds them now."""
+    now = writer.contents() if any(content.stored for content in contents) else {}
+    return [
+        replace(content, stored={system: now[content.name].stored[system] for system in content.stored})
+        for content in contents
+    ]
+
+
 def _report(job: Job, content: GroupContent) -> EvaluationReport:
-    cells, counts = content.cells, Counter(content.cells.status.tolist())
-    failed, scored = (np.isin(cells.status, list(some)) for some in (FAILED, SCORED))
-    ok = cells.status == Status.ok
-    # Cells with empty sides have messages, too, but also scores.
-    messages = [split_message(one) for one in cells.message]
-    partly = ok & np.array([bool(reason) for reason, _ in messages], dtype=np.bool_)
-    warned = ok & np.array([bool(doubt) for _, doubt in messages], dtype=np.bool_)
+    counts: Counter[int] = Counter()
+    messages: dict[str, None] = {}
+    partly = warned = 0
+    for part in content.blocks():
+        counts.update(_counted(dense_cells(part, ["status"])["status"]))
+        dense = dense_cells(part.part([one for one in part.systems if not part.is_silent(one)]), ["status", "message"])
+        status, told = dense["status"], dense["message"] != ""
+        messages |= dict.fromkeys(dense["message"][np.isin(status, list(FAILED))].tolist())
+        # Cells with empty sides have messages, too, but also scores.
+        texts = [split_message(one) for one in dense["message"][told & (status == Status.ok)].tolist()]
+        partly += sum(bool(reason) for reason, _ in texts)
+        warned += sum(bool(doubt) for _, doubt in texts)
     return EvaluationReport(
         job.plan,
         content,
         job.counts,
         {status: counts[status] for status in Status if counts[status]},
-        tuple(dict.fromkeys(cells.message[cell] for cell in np.flatnonzero(failed).tolist())),
-        int(partly.sum()),
-        int((scored & (cells.weight == 0).any(axis=1)).sum()),
+        tuple(messages),
+        partly,
         tuple(caution.text for caution in job.plan.cautions),
-        int(warned.sum()),
-        _broken(job.plan, cells),
+        warned,
+        _broken(job.plan, content),
     )
 
 
-def _broken(plan: EvaluationPlan, cells: Cells) -> dict[str, tuple[int, str]]:
+def _counted(status: Array) -> dict[int, int]:
+    found, numbers = np.unique(status, return_counts=True)
+    return dict(zip(found.tolist(), numbers.tolist(), strict=True))
+
+
+def _broken(plan: EvaluationPlan, content: GroupContent) -> dict[str, tuple[int, str]]:
     """The metrics that failed on cells with other scores; a function of several values counts once per cell."""
+    if FAILED_METRICS not in content.cells.extras:
+        return {}
+    rows = np.unique(extra_entries(content, FAILED_METRICS).index[:, 0] // max(1, len(content.tracks)))
+    systems = tuple(content.systems[row] for row in rows.tolist())
+    cells = _cells_of(content.part(systems))
     names = {str(measure): measure.metric.name.removesuffix(f".{measure.metric.value}") for measure in plan.measures}
     failed = {cell: {names[identity] for identity in own} for cell, own in cells.failed_metrics.items()}
     found: dict[str, tuple[int, str]] = {}
@@ -616,7 +672,7 @@ def preview(
     """Describe the work of a `run` without computing or writing anything."""
     planned = plan(pipeline, root=root, on_error=on_error)
     path = demand_path(_place_of(planned, store))
-    befores = {name: read_group(path, name) for name in group_names(path)} if path.exists() else {}
+    befores = open_groups(path) if path.exists() else {}
     described = [describe_plan(one, stale_cells(one, befores.get(one.name), force)) for one in planned.plans]
     removed = find_removal(befores.values(), planned.plans)
     leave = [f"the run {removed}{'; it needs --prune' if removed.large else ''}"] if removed.cells else []

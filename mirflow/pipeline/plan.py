@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +18,8 @@ from ..errors import counted
 from ..metrics.base import Grid, chosen_grid
 from ..metrics.measures import Measure
 from ..ragged import Bool, Int
-from ..store.cells import Caution, Entry, GroupContent, Status, cell_places
+from ..store.cells import Caution, Entry, GroupContent, Status
+from ..store.format import Array, dense_cells
 
 Combine = Literal["", "mean", "max", "each"]
 """What becomes of the scores against several references; empty where there is one."""
@@ -185,16 +186,16 @@ def stale_cells(plan: EvaluationPlan, before: GroupContent | None, force: bool =
     if before is None:
         counts = dict.fromkeys(COUNTS, 0) | {"new": shape[0] * shape[1]}
         return Stale(np.ones(shape, dtype=np.bool_), counts)
-    stamp, status = np.zeros((2, shape[0] * shape[1]), dtype=np.int64)
-    place = cell_places(before.cells, plan.systems, plan.tracks)
-    stamp[place[place >= 0]] = before.cells.stamp[place >= 0]
-    status[place[place >= 0]] = before.cells.status[place >= 0]
     sides = (plan.systems, set(before.systems)), (plan.tracks, set(before.tracks))
     known = np.logical_and.outer(*([name in kept for name in names] for names, kept in sides))
     stored = before.attrs.get(SIGNATURES, {})
     same_measures = all(stored.get(name) == text for name, text in plan.signatures.items())
-    changed = known & ((stamp.reshape(shape) != plan.stamps) | (not same_measures) | force)
-    retried = known & ~changed & _worth_retrying(plan, status.reshape(shape))
+    changed, retried, start = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_), 0
+    for part in replace(before, systems=plan.systems, tracks=plan.tracks).blocks():
+        own = slice(start, start := start + len(part.systems))
+        dense = dense_cells(part, ["stamp", "status"])
+        changed[own] = known[own] & ((dense["stamp"] != plan.stamps[own]) | (not same_measures) | force)
+        retried[own] = known[own] & ~changed[own] & _worth_retrying(plan, dense["status"], own.start)
     new = ~known
     cells = new | changed | retried
     removed = len(before.systems) * len(before.tracks) - int(known.sum())
@@ -202,11 +203,14 @@ def stale_cells(plan: EvaluationPlan, before: GroupContent | None, force: bool =
     return Stale(cells, counts)
 
 
-def _worth_retrying(plan: EvaluationPlan, status: Int) -> Bool:
-    """Select outcomes that may have been temporary; a missing file is tried again only if it exists now."""
-    retried = np.isin(status, _RETRIED)
+def _worth_retrying(plan: EvaluationPlan, status: Array, first: int) -> Bool:
+    """Select outcomes that may have been temporary; a missing file is tried again only if it exists now.
+
+    `first` is the system of the first row of `status`.
+    """
+    retried: Bool = np.isin(status, _RETRIED)
     for system, track in zip(*np.nonzero(np.isin(status, _MISSING)), strict=True):
-        complete = plan.estimates[system][track] is not None and plan.references[track]
+        complete = plan.estimates[first + system][track] is not None and plan.references[track]
         retried[system, track] = bool(complete)
     return retried
 

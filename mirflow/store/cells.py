@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -157,6 +157,34 @@ Entry = str | int | float | bool | None
 Coords = Mapping[str, Sequence[Entry]]
 
 
+class StoredResults(Protocol):
+    """Results of an evaluation in a generation of a store, which are read system by system."""
+
+    @property
+    def tracks(self) -> tuple[str, ...]:
+        """Tracks, in the order of the arrays."""
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Identities of the scalar measures."""
+
+    @property
+    def durations(self) -> Float:
+        """Duration of the reference of each track."""
+
+    def read(self, name: str, systems: Sequence[str], measures: Sequence[int] | None = None) -> npt.NDArray[Any]:
+        """Values of a variable: (systems, tracks), of scores and weights with the measures, all or at some places."""
+
+    def entries(self, name: str, system: str) -> Sparse | None:
+        """A result with extra dims of one system, the first index column being the track; None if there is none."""
+
+    def is_blank(self, name: str, system: str) -> bool:
+        """True if the texts of a system are all empty; of equal files, one is read."""
+
+    def shares(self, other: StoredResults, system: str) -> bool:
+        """True if all results of a system are the same files in both; labels may differ."""
+
+
 @dataclass(frozen=True)
 class GroupContent:
     """The results of one evaluation, as a store holds them."""
@@ -175,6 +203,19 @@ class GroupContent:
     the metrics."""
     attrs: Mapping[str, Any] = field(default_factory=dict)
     """Attributes of the group, as JSON: task, convention, grid, parameters, pipeline, versions, signature, ..."""
+    stored: Mapping[str, StoredResults] = field(default_factory=dict)
+    """For each system whose results stay as a store has them, where they are. `cells` replace single ones of them; of
+    its results with extra dims, those that `cells` name as well belong to the evaluation, perhaps without entries."""
+
+    def is_silent(self, system: str) -> bool:
+        """True if results of a system are stored, none is replaced, and none has a message."""
+        return (
+            system in self.stored and system not in self._computed and self.stored[system].is_blank("message", system)
+        )
+
+    @cached_property
+    def _computed(self) -> frozenset[str]:
+        return frozenset(self.cells.system)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -191,6 +232,20 @@ class GroupContent:
         """The flat (system, track) place of each cell; see :func:`cell_places`."""
         return cell_places(self.cells, self.systems, self.tracks)
 
+    def part(self, systems: Sequence[str]) -> GroupContent:
+        """The results of some systems, without coordinates along them."""
+        chosen = set(systems)
+        rows = np.flatnonzero([name in chosen for name in self.cells.system])
+        cells = self.cells if len(rows) == len(self.cells) else self.cells.take(rows)
+        stored = {name: self.stored[name] for name in systems if name in self.stored}
+        return replace(self, systems=tuple(systems), cells=cells, system_coords={}, stored=stored)
+
+    def blocks(self, most: int = 2**18) -> Iterator[GroupContent]:
+        """Divide the systems, in order, into parts of few cells: at most so many, at least one system."""
+        size = max(1, most // max(1, len(self.tracks)))
+        for start in range(0, len(self.systems), size):
+            yield self.part(self.systems[start : start + size])
+
 
 def cell_places(cells: Cells, systems: Sequence[str], tracks: Sequence[str]) -> Int:
     """The flat (system, track) place of each cell; -1 for other systems and tracks, and for replaced cells.
@@ -206,9 +261,11 @@ def cell_places(cells: Cells, systems: Sequence[str], tracks: Sequence[str]) -> 
     rows = np.fromiter((system.get(name, -1) for name in cells.system), dtype=np.int64, count=len(cells))
     columns = np.fromiter((track.get(name, -1) for name in cells.track), dtype=np.int64, count=len(cells))
     place = np.where((rows < 0) | (columns < 0), -1, rows * len(tracks) + columns)
-    last, every = np.full(len(systems) * len(tracks) + 1, -1, dtype=np.int64), np.arange(len(cells))
-    last[place] = every
-    return np.where(last[place] == every, place, -1)
+    # Not an array over all places: of a large store, a run has few cells.
+    order = np.argsort(place, kind="stable")
+    replaced = order[:-1][place[order[:-1]] == place[order[1:]]]
+    place[replaced] = -1
+    return place
 
 
 def no_cells(measures: tuple[str, ...]) -> Cells:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -16,7 +16,8 @@ from ..annotations.classes import Classes
 from ..errors import StoreError
 from ..metrics.base import Grid, Sparse, get_task
 from ..metrics.measures import Measure, describe, to_record
-from .cells import CELL_ATTRS, MAX_NAME, Caution, Entry, GroupContent
+from ..ragged import Float, Int
+from .cells import CELL_ATTRS, MAX_NAME, Caution, Cells, Entry, GroupContent, StoredResults, relabel
 
 IMPORTED = "imported"
 """Attribute of a group whose scores come from a table: what the mapping calls itself; of a store all of them."""
@@ -270,6 +271,11 @@ OWN_DIMS = "own_dims"
 
 
 DIMS = ("system", "track", "metric")
+DENSE: Mapping[str, tuple[str, ...]] = {
+    **{name: DIMS if name in ("score", "weight") else DIMS[:2] for name in CELL_ATTRS},
+    "duration": ("track",),
+}
+"""Dims of the variables that every evaluation has."""
 FINGERPRINTS = "stamp"
 """Of the files' sizes and times: read by the next run alone, and too long for the integers of netCDF 3."""
 
@@ -286,14 +292,18 @@ class StoredVariable:
 
 def variables(content: GroupContent) -> tuple[list[StoredVariable], list[StoredVariable]]:
     """Coordinates, labels of dims first, and variables of a group."""
+    coords, extras = layout(content)
+    dense = dense_cells(content).items()
+    return coords, [*(StoredVariable(name, DENSE[name], values, CELL_ATTRS[name]) for name, values in dense), *extras]
+
+
+def layout(content: GroupContent) -> tuple[list[StoredVariable], list[StoredVariable]]:
+    """Coordinates of a group, labels of dims first, and its results with extra dims, whose entries are of `cells`."""
     names = zip(DIMS, (content.systems, content.tracks, content.measures), strict=True)
     coords = [StoredVariable(dim, (dim,), strings(values), {"long_name": dim}) for dim, values in names]
     coords += _named_coordinates(content)
-    data = [
-        StoredVariable(name, ("track",) if name == "duration" else DIMS[: values.ndim], values, CELL_ATTRS[name])
-        for name, values in dense_cells(content).items()
-    ]
-    taken = {one.name.casefold() for one in (*coords, *data)}
+    extras = []
+    taken = {one.name.casefold() for one in coords} | set(DENSE)
     labels = dict(zip(DIMS, (content.systems, content.tracks, content.measures), strict=True))
     for name, sparse in sorted(content.cells.extras.items()):
         dims = []
@@ -308,9 +318,9 @@ def variables(content: GroupContent) -> tuple[list[StoredVariable], list[StoredV
             taken.add(free[0].casefold())
             labels[free[0]] = own
         renamed = {} if tuple(dims) == tuple(sparse.dims) else {OWN_DIMS: list(sparse.dims)}
-        data.append(StoredVariable(name, ("system", "track", *dims), sparse, {**sparse.attrs, **renamed}))
+        extras.append(StoredVariable(name, ("system", "track", *dims), sparse, {**sparse.attrs, **renamed}))
         taken.add(name.casefold())
-    return coords, data
+    return coords, extras
 
 
 def check(content: GroupContent) -> None:
@@ -372,18 +382,145 @@ def dense_cells(content: GroupContent, names: Iterable[str] = CELL_ATTRS) -> dic
 
     def dense(name: str) -> Array:
         if name == "duration":
-            duration = np.full(shape[1], np.nan)
+            duration = _stored_durations(content, at)
             np.fmax.at(duration, at % max(shape[1], 1), cells.duration[known])
             return duration
         values = getattr(cells, name)
-        values = strings(values) if name in _TEXTS else np.asarray(values, _TYPES[name])
-        fill = np.nan if name == "score" else "" if name in _TEXTS else 0
-        full = np.full((shape[0] * shape[1], *values.shape[1:]), fill, dtype=values.dtype)
-        full[at] = values[known]
-        return full.reshape(*shape, *values.shape[1:])
+        values = strings(values) if name in TEXTS else np.asarray(values, TYPES[name])
+        full = np.full((*shape, *values.shape[1:]), FILLS.get(name, 0), dtype=values.dtype)
+        _enter_stored(content, name, full)
+        full.reshape(shape[0] * shape[1], *values.shape[1:])[at] = values[known]
+        return full
 
     return {name: dense(name) for name in names}
 
 
-_TEXTS = ("message", "digest")
-_TYPES = {"score": np.float64, "weight": np.float64, "status": np.int8, "repairs": np.int32, "stamp": np.int64}
+def _enter_stored(content: GroupContent, name: str, full: Array) -> None:
+    """Enter the stored values of a variable; other tracks and measures than those of the content are left out."""
+    rows = {system: row for row, system in enumerate(content.systems)}
+    for source, systems in by_source(content).items():
+        own = np.array([rows[system] for system in systems], dtype=np.int64)
+        numbers = name in ("score", "weight")
+        if source.tracks == content.tracks and (not numbers or source.measures == content.measures):
+            full[own] = source.read(name, systems)
+            continue
+        old, new = common_places(source.tracks, content.tracks)
+        if numbers:
+            ours, columns = common_places(source.measures, content.measures)
+            full[np.ix_(own, new, columns)] = source.read(name, systems, ours.tolist())[:, old]
+        else:
+            full[np.ix_(own, new)] = source.read(name, systems)[:, old]
+
+
+def _stored_durations(content: GroupContent, replaced: Int) -> Float:
+    """The durations of tracks of which any system's result stays; `replaced` are places over (system, track)."""
+    duration = np.full(len(content.tracks), np.nan)
+    rows, columns = np.divmod(replaced, max(1, len(content.tracks)))
+    row = {system: index for index, system in enumerate(content.systems)}
+    for source, systems in by_source(content).items():
+        old, new = common_places(source.tracks, content.tracks)
+        stays = np.zeros(len(content.tracks), dtype=np.bool_)
+        for system in systems:
+            if stays[new].all():
+                break
+            own = np.zeros(len(stays), dtype=np.bool_)
+            own[new] = source.read("status", [system])[0, old] != 0
+            own[columns[rows == row[system]]] = False
+            stays |= own
+        duration[new] = np.fmax(duration[new], np.where(stays[new], source.durations[old], np.nan))
+    return duration
+
+
+def by_source(content: GroupContent) -> dict[StoredResults, list[str]]:
+    """The systems of an evaluation whose results are stored, by where they are."""
+    found: dict[StoredResults, list[str]] = {}
+    for system in content.systems:
+        if system in content.stored:
+            found.setdefault(content.stored[system], []).append(system)
+    return found
+
+
+def common_places(some: Sequence[str], others: Sequence[str]) -> tuple[Int, Int]:
+    """Places of the names that two sequences share, in each of them.
+
+    Examples
+    --------
+    >>> common_places(("a", "b", "c"), ("c", "d", "a"))
+    (array([2, 0]), array([0, 2]))
+    """
+    if some == others:
+        return np.arange(len(some)), np.arange(len(some))
+    place = {name: index for index, name in enumerate(some)}
+    pairs = [(place[name], index) for index, name in enumerate(others) if name in place]
+    table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return table[:, 0], table[:, 1]
+
+
+def extra_entries(content: GroupContent, name: str) -> Sparse:
+    """A result with extra dims; the first index column is the place over (system, track), in ascending order."""
+    whole = content.cells.extras[name]
+    place, tracks = content.places, len(content.tracks)
+    own = place[whole.index[:, 0]]
+    index, values = [np.column_stack([own, whole.index[:, 1:]])[own >= 0]], [whole.value[own >= 0]]
+    new = np.zeros(content.shape[0] * tracks, dtype=np.bool_)
+    new[place[place >= 0]] = True
+    row = {system: index for index, system in enumerate(content.systems)}
+    for source, systems in by_source(content).items():
+        track = np.full(len(source.tracks), -1, dtype=np.int64)
+        old, at = common_places(source.tracks, content.tracks)
+        track[old] = at
+        for system in systems:
+            entries = source.entries(name, system)
+            if entries is None:
+                continue
+            entries = relabel(entries, whole.coords)
+            column = track[entries.index[:, 0]]
+            at = row[system] * tracks + column
+            kept = column >= 0
+            kept[kept] = ~new[at[kept]]
+            index.append(np.column_stack([at, entries.index[:, 1:]])[kept])
+            values.append(entries.value[kept])
+    table, value = np.concatenate(index), np.concatenate(values)
+    order = np.argsort(table[:, 0], kind="stable")
+    return replace(whole, index=table[order], value=value[order])
+
+
+def loaded(content: GroupContent) -> GroupContent:
+    """An evaluation whose results are all in memory: cells with a status, system by system."""
+    dense = dense_cells(content)
+    status, tracks = dense["status"].ravel(), max(1, len(content.tracks))
+    at = np.flatnonzero(status)
+    cell = np.full(len(status), -1, dtype=np.int64)
+    cell[at] = np.arange(len(at))
+    system, track = np.divmod(at, tracks)
+    columns: dict[str, Any] = {name: dense[name].reshape(len(status), *dense[name].shape[2:])[at] for name in TYPES}
+    columns |= {name: tuple(columns[name].tolist()) for name in TEXTS}
+    extras = {}
+    for name in content.cells.extras:
+        entries = extra_entries(content, name)
+        index = np.column_stack([cell[entries.index[:, 0]], entries.index[:, 1:]])
+        extras[name] = replace(entries, index=index[index[:, 0] >= 0], value=entries.value[index[:, 0] >= 0])
+    cells = Cells(
+        system=tuple(content.systems[row] for row in system.tolist()),
+        track=tuple(content.tracks[column] for column in track.tolist()),
+        measures=content.measures,
+        duration=dense["duration"][track],
+        extras=extras,
+        **columns,
+    )
+    return replace(content, cells=cells, stored={})
+
+
+TEXTS = ("message", "digest")
+TYPES: Mapping[str, np.dtype[Any]] = {
+    "score": np.dtype(np.float64),
+    "weight": np.dtype(np.float64),
+    "status": np.dtype(np.int8),
+    "repairs": np.dtype(np.int32),
+    "message": np.dtype(np.dtypes.StringDType()),
+    "digest": np.dtype(np.dtypes.StringDType()),
+    "stamp": np.dtype(np.int64),
+}
+"""Types of the variables over systems and tracks."""
+FILLS: Mapping[str, Any] = {"score": np.nan, "message": "", "digest": ""}
+"""Values of cells without a result, where they are not 0."""

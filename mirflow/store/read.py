@@ -19,12 +19,14 @@ from .format import (
     OWN_DIMS,
     Array,
     StoredVariable,
+    loaded,
     nested_attrs,
     plain_attrs,
     usable_text,
     variables,
 )
 from .generations import reading, resolve
+from .stored import CREATED, StoredGroup
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -35,7 +37,6 @@ T = TypeVar("T")
 FORMAT = 2
 """Version of the layout that is written. Earlier ones are read: 1 had the scores of all metrics in one chunk."""
 FORMAT_KEY = "mirflow_store"
-CREATED = "created"
 
 
 def read_group(path: str | Path, name: str) -> GroupContent:
@@ -58,9 +59,17 @@ def read_group(path: str | Path, name: str) -> GroupContent:
         names = sorted(root.group_keys())
         if name not in names:
             raise UnknownNameError(f"group of {path}", name, names)
-        return _content(root, name)
+        return loaded(StoredGroup(root, name, path).content)
 
     return _read(path, read)
+
+
+def open_groups(path: str | Path) -> dict[str, GroupContent]:
+    """All evaluations of a store, by name, whose results are read when they are needed, system by system.
+
+    Errors are those of :func:`read_group`. They belong to the generation that is current now.
+    """
+    return _read(path, lambda root: {name: StoredGroup(root, name, path).content for name in sorted(root.group_keys())})
 
 
 def group_names(path: str | Path) -> tuple[str, ...]:
@@ -98,65 +107,6 @@ def _open_checked(folder: Path, path: str | Path) -> zarr.Group:
     if version not in range(1, FORMAT + 1):
         raise StoreError(f"{path}: has format {version}, this mirflow reads formats up to {FORMAT}; upgrade mirflow")
     return root
-
-
-def _content(root: zarr.Group, name: str) -> GroupContent:
-    from .zarr_io import read_whole
-
-    group: Any = root[name]
-    whole = partial(read_whole, group)
-    dims_of = {key: array.metadata.dimension_names for key, array in group.arrays()}
-    systems, tracks, measures = (tuple(whole(dim).tolist()) for dim in DIMS)
-    coords: dict[str, dict[str, tuple[Entry, ...]]] = {dim: {} for dim in DIMS}
-    attrs = dict(group.attrs)
-    for key in str(attrs.pop("coordinates", "")).split():
-        coords[dims_of[key][0]][group[key].attrs["long_name"]] = tuple(whole(key).tolist())
-    attrs.pop(CREATED, None)
-    status = whole("status").reshape(-1)
-    at = np.flatnonzero(status)
-    cell_at = np.full(len(status), -1, dtype=np.int64)
-    cell_at[at] = np.arange(len(at))
-    system, track = np.divmod(at, max(1, len(tracks)))
-    score, weight = (whole(key).reshape(len(status), len(measures))[at] for key in ("score", "weight"))
-    message, digest = (tuple(whole(key).reshape(-1)[at].tolist()) for key in ("message", "digest"))
-    extra = sorted(key for key, dims in dims_of.items() if dims[:2] == DIMS[:2] and len(dims) > 2 and dims != DIMS)
-    cells = Cells(
-        tuple(systems[i] for i in system.tolist()),
-        tuple(tracks[i] for i in track.tolist()),
-        measures,
-        score,
-        weight,
-        status[at],
-        whole("repairs").reshape(-1)[at],
-        message,
-        digest,
-        whole("stamp").reshape(-1)[at],
-        whole("duration")[track],
-        {key: _sparse(group, key, cell_at) for key in extra},
-    )
-    return GroupContent(name, systems, tracks, cells, coords["metric"], coords["system"], coords["track"], attrs)
-
-
-def _sparse(group: Any, name: str, cell_at: Int) -> Sparse:
-    """A variable with extra dims as coordinates and values; `cell_at` is the cell at each flat place, -1 for none."""
-    from .zarr_io import WRITTEN, read_whole
-
-    array = group[name]
-    dims = array.metadata.dimension_names[2:]
-    attrs = {key: value for key, value in array.attrs.items() if key not in (WRITTEN, OWN_DIMS)}
-    tracks, per_chunk, fill = array.shape[1], array.chunks[1], float(array.fill_value)
-    indices, values = [np.empty((0, 1 + len(dims)), np.int64)], [np.empty(0)]
-    for system in range(array.shape[0]):
-        for start in range(0, tracks, per_chunk):
-            block = np.asarray(array[system, start : start + per_chunk])
-            at = np.nonzero(~np.isnan(block) if np.isnan(fill) else block != fill)
-            cells = cell_at[system * tracks + start + at[0]]
-            known = cells >= 0
-            indices.append(np.column_stack([cells, *at[1:]])[known].astype(np.int64))
-            values.append(block[at][known])
-    coords = tuple(tuple(read_whole(group, dim).tolist()) for dim in dims)
-    named = tuple(array.attrs.get(OWN_DIMS, dims))
-    return Sparse(named, coords, np.concatenate(indices), np.concatenate(values), attrs, fill)
 
 
 def read_scores(path: str | Path) -> dict[str, xr.Dataset]:
@@ -209,7 +159,7 @@ def _dataset(group: zarr.Group, *, scores: bool = False) -> xr.Dataset:
 
 def dataset_of(content: GroupContent) -> xr.Dataset:
     """Return the dataset of an evaluation in memory, the same as that of its group in a store; each cell occurs at most
-    once.
+    once. None of its results are stored.
     """
     import xarray as xr
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -11,25 +10,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..errors import StoreError
-from ..metrics.base import Sparse
 from .cells import GroupContent
-from .format import StoredVariable, check, variables
+from .chunks import write_group
+from .format import check
 from .generations import demand_path, generation_number, locked, remove, storing, sync_folder, sync_tree
 from .journal import Journal
-from .read import CREATED, FORMAT, FORMAT_KEY, content_of, group_names, read_attrs, read_group
+from .read import FORMAT, FORMAT_KEY, content_of, group_names, open_groups, read_attrs
+from .stored import CREATED
 
 if TYPE_CHECKING:
     import xarray as xr
-    import zarr
-
-_TRACKS_PER_CHUNK = 20_000
-_LEAST_PER_CHUNK = 2**13
-"""Least values in a chunk of some metrics, 64 kB: smaller ones take longer to find than to read."""
-_SPARSE_TRACKS, _SPARSE_VALUES = 256, 2**19
-"""Most tracks and values in a chunk of a result with extra dims."""
 
 
 def software_versions() -> dict[str, str]:
@@ -81,8 +72,8 @@ class StoreWriter:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with StoreWriter(Path(folder) / "x.zarr") as writer:
     ...         _ = writer.publish([GroupContent("chord", ("KO1", "NG1"), ("a",), cells)], {"name": "demo"})
-    ...         [(name, before.systems, len(before.cells)) for name, before in writer.contents().items()]
-    [('chord', ('KO1', 'NG1'), 1)]
+    ...         [(name, before.systems) for name, before in writer.contents().items()]
+    [('chord', ('KO1', 'NG1'))]
     """
 
     def __init__(self, path: str | Path, patience: float = 0.0) -> None:
@@ -124,13 +115,19 @@ class StoreWriter:
         return read_attrs(self.path) if self.path.is_symlink() else {}
 
     def contents(self) -> dict[str, GroupContent]:
-        """Present contents of all evaluations, by name; empty if there is no store yet."""
-        return {name: read_group(self.path, name) for name in self.groups()}
+        """Present contents of all evaluations, by name; empty if there is no store yet.
+
+        Their results are `stored`: published again, they stay where they are and are not read.
+        """
+        return open_groups(self.path) if self.path.is_symlink() else {}
 
     def publish(
         self, contents: Iterable[GroupContent], attrs: Mapping[str, Any] | None = None, created: str | None = None
     ) -> Path:
         """Put a new generation in place, with these groups and no others, and empty the journal, in one step.
+
+        Files of systems whose results are `stored` and stay as they are become hard links to these, or copies where the
+        file system has no links.
 
         Parameters
         ----------
@@ -161,7 +158,7 @@ class StoreWriter:
             folder = self._start()
             with building(folder, {**(attrs or {}), FORMAT_KEY: FORMAT, **stamp}) as root:
                 for content in contents:
-                    _write_group(root, content, stamp)
+                    write_group(root, content, stamp)
             target = self._put(folder)
             self.journal = self._open_journal()
         return target
@@ -296,7 +293,7 @@ def save(
         twice = next((name for name in names if name in groups), None)
         if twice is not None and not overwrite:
             raise StoreError(f"{writer.path}: holds group {twice!r} already; overwrite=True replaces it")
-        kept = [read_group(writer.path, name) for name in groups if name not in names]
+        kept = [content for name, content in writer.contents().items() if name not in names]
         about = {name: value for name, value in attrs.items() if name not in (FORMAT_KEY, CREATED)}
         about = {"name": writer.path.name.removesuffix(".zarr"), **about, "versions": software_versions()}
         writer.publish([*kept, *contents], about)
@@ -317,73 +314,3 @@ def _contents(scores: xr.Dataset | xr.DataTree, group: str | None) -> list[Group
     if not isinstance(scores, xr.Dataset):
         raise StoreError(f"not scores: {type(scores).__name__}; save takes the dataset of an evaluation, or a tree")
     return [content_of(scores, group)]
-
-
-def _write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any]) -> None:
-    from .zarr_io import write_array
-
-    coords, data = variables(content)
-    along = " ".join(coord.name for coord in coords if coord.dims != (coord.name,))
-    group = root.create_group(content.name, attributes={**content.attrs, **attrs, "coordinates": along})
-    for one in (*coords, *data):
-        values = one.values
-        if isinstance(values, Sparse):
-            _write_sparse(group, one, values, content)
-            continue
-        fill = 0.0 if one.name == "weight" else None
-        write_array(group, one.name, values, one.dims, *_chunks(one.dims, values.shape), one.attrs, fill)
-
-
-def _chunks(dims: tuple[str, ...], shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
-    """Chunks and shards of a variable: one system and many tracks; in a shard of scores, a chunk for each metric.
-
-    Of few tracks a chunk has several metrics; where it has all, there are no shards.
-
-    Examples
-    --------
-    >>> _chunks(("system", "track", "metric"), (100, 50_000, 15))
-    ((1, 20000, 1), (1, 20000, 15))
-    >>> _chunks(("system", "track", "metric"), (100, 2000, 15)), _chunks(("system", "track", "metric"), (12, 217, 15))
-    (((1, 2000, 5), (1, 2000, 15)), ((1, 217, 15), None))
-    """
-    per_file = {"system": 1 if len(dims) > 1 else shape[0], "track": _TRACKS_PER_CHUNK}
-    whole = tuple(min(size, per_file.get(dim, size)) for dim, size in zip(dims, shape, strict=True))
-    if len(shape) < 3 or 0 in shape:
-        return whole, None
-    *cells, metrics = whole
-    columns = math.ceil(metrics / max(1, math.prod(whole) // _LEAST_PER_CHUNK))
-    chunks = (*cells, columns)
-    return chunks, None if chunks == whole else (*cells, columns * math.ceil(metrics / columns))
-
-
-def _write_sparse(group: zarr.Group, variable: StoredVariable, sparse: Sparse, content: GroupContent) -> None:
-    """Write a result with extra dims, a chunk at a time; chunks without entries are not written."""
-    from .zarr_io import WRITTEN, create_array
-
-    shape = content.shape
-    inner = tuple(len(labels) for labels in sparse.coords)
-    per_chunk = max(1, min(_SPARSE_TRACKS, shape[1], _SPARSE_VALUES // max(1, int(np.prod(inner)))))
-    array = create_array(
-        group,
-        variable.name,
-        (*shape, *inner),
-        np.dtype(np.float64),
-        (1, per_chunk, *inner),
-        sparse.fill,
-        variable.dims,
-        variable.attrs,
-        sparse=True,
-    )
-    place = content.places[sparse.index[:, 0]]
-    order = np.argsort(place, kind="stable")[np.count_nonzero(place < 0) :]
-    place, inside, values = place[order], sparse.index[order, 1:], sparse.value[order]
-    for system in range(shape[0]):
-        for start in range(0, shape[1], per_chunk):
-            stop = min(start + per_chunk, shape[1])
-            low, high = np.searchsorted(place, (system * shape[1] + start, system * shape[1] + stop))
-            if low < high:
-                block = np.full((stop - start, *inner), sparse.fill)
-                track = place[low:high] - system * shape[1] - start
-                block[(track, *inside[low:high].T)] = values[low:high]
-                array[system, start:stop] = block
-    array.update_attributes({WRITTEN: array.nchunks_initialized})

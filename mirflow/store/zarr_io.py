@@ -11,7 +11,7 @@ import os
 import re
 import stat
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -269,13 +269,38 @@ def write_array(
 
 def read_whole(group: zarr.Group, name: str) -> npt.NDArray[Any]:
     """All values of a variable that is not sparse."""
+    return np.asarray(_whole_array(group, name)[...])
+
+
+def read_rows(
+    group: zarr.Group, name: str, rows: Sequence[int], columns: Sequence[int] | None = None
+) -> npt.NDArray[Any]:
+    """Values of some systems, in order, of a variable that is not sparse; of its last dim all, or those at places."""
+    array = _whole_array(group, name)
+    first = rows[0] if rows else 0
+    one: Any = slice(first, first + len(rows)) if list(rows) == list(range(first, first + len(rows))) else list(rows)
+    if columns is None or list(columns) == list(range(array.shape[-1])):
+        return np.asarray(array.oindex[one])
+    if not columns:
+        return np.empty((len(rows), array.shape[1], 0), array.dtype)
+    return np.asarray(array.oindex[(one, slice(None), np.array(columns, dtype=np.int64))])
+
+
+def _whole_array(group: zarr.Group, name: str) -> zarr.Array[Any]:
+    """A variable of which no chunk is lost."""
     array = group.get(name)
     if not isinstance(array, zarr.Array):
         raise ValueError(f"it lacks the variable {name!r}")
+    demand_written(array)
+    return array
+
+
+def demand_written(array: zarr.Array[Any]) -> None:
+    """Raise if an array lacks a chunk that was written."""
     folder = array.store.root / array.path  # type: ignore[attr-defined]
-    if array.size and _files_of(array) != _chunks(folder, _identity(folder)):
-        raise ValueError(f"chunks of {name!r} are lost")
-    return np.asarray(array[...])
+    written = array.attrs[WRITTEN] if WRITTEN in array.attrs else _files_of(array)
+    if array.size and _chunks(folder, _identity(folder)) != written:
+        raise ValueError(f"chunks of {array.basename!r} are lost")
 
 
 class StoredArray:

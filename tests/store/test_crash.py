@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from mirflow.errors import StoreError
-from mirflow.store import read_group, read_tree
+from mirflow.store import StoreWriter, read_group, read_tree
 from mirflow.store.cells import Status
 
 from ..waiting import PATIENCE
-from .crashing import TRACKS, killed_at, publish_forever, run_once
-from .example import SYSTEMS, files_of, value_of
+from .crashing import TRACKS, add_system, kill_at_calls, killed_at, publish_forever, run_once
+from .example import CREATED, SYSTEMS, all_pairs, files_of, make_cells, make_content, value_of
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["zarr", "tests.store.crashing"])
@@ -89,6 +89,20 @@ def test_a_kill_at_any_step_of_a_publish_loses_nothing(tmp_path, undisturbed, st
     names = {entry.name for entry in (tmp_path / ".x.zarr.d").iterdir()}
     assert {name for name in names if not name.startswith("generation-")} == {"lock"}
     assert len(names) <= 3
+
+
+@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_kill_at_any_call_of_a_publish_with_links_loses_nothing(tmp_path, step):
+    systems, tracks = SYSTEMS[:1], TRACKS[:2]
+    content = make_content(make_cells(all_pairs(systems, tracks), extras=True), systems=systems, tracks=tracks)
+    for name in ("x.zarr", "done.zarr"):
+        with StoreWriter(tmp_path / name) as writer:
+            writer.publish([content], created=CREATED)
+    add_system(tmp_path / "done.zarr")
+    expected = {folder.name: files_of(folder) for folder in (tmp_path / ".done.zarr.d").glob("generation-*")}
+    process = start(kill_at_calls, tmp_path, expected, step)
+    process.join()
+    assert process.exitcode == 0
 
 
 def read_twice(path: Path) -> int:

@@ -88,8 +88,7 @@ def test_chunks_of_few_tracks_have_several_metrics(tmp_path, tracks, metrics, ch
 
 
 def test_all_doors_read_the_scores_that_were_written(store, scores):
-    with StoreWriter(store) as writer:
-        cells = writer.contents()["chord"].cells
+    cells = read_group(store, "chord").cells
     np.testing.assert_array_equal(cells.score, scores.score.values.reshape(-1, METRICS))
     for ds in (
         read_tree(store)["chord"].to_dataset(),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from ....analysis.inference.confidence_intervals import intervals
 from ....analysis.queries import headline_metrics
 from ....analysis.query_options import Query
 from ....analysis.scores import names_of
-from ....engine.runs import EvaluationReport, run_plans, same_content
+from ....engine.runs import EvaluationReport, run_plans, same_content, same_results
 from ....errors import AnnotationError, MirflowWarning, PipelineError, QueryError, StoreError
 from ....pipeline.document import dump_document, values_without_folders
 from ....pipeline.load import plan_pipeline
@@ -30,11 +31,11 @@ from ....pipeline.model import Pipeline
 from ....pipeline.plan import SIGNATURES
 from ....progress import Progress
 from ....store.cells import Cells, Entry, GroupContent, Status, concatenate_cells, with_measures
-from ....store.format import WARNINGS, of_systems
+from ....store.format import WARNINGS, dense_cells, loaded, of_systems
 from ....store.generations import remove
 from ....store.journal import Journal, read_content, write_content
 from ....store.packs import open_pack
-from ....store.read import dataset_of, group_names, read_group, read_scores
+from ....store.read import dataset_of, open_groups, read_scores
 from ....store.write import StoreWriter, software_versions
 from ...file import Campaign, pipeline_of, reading_name, reference_tracks, split_root
 from .comparison import MISSING, compare_pair, finite_or_none
@@ -135,7 +136,10 @@ def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         if (content.name, content.systems) != (name, (system,)):
             raise StoreError(f"{places[name]}: contains scores of {content.name} and {', '.join(content.systems)}")
     joined = _add_to_store(task, campaign, new.values())
-    scored = {name: dataset_of(joined[name]) for name in sorted(new)}
+    scored = {
+        name: dataset_of(loaded(joined[name].part([system, *_known(joined[name], task["others"].get(name, ()))])))
+        for name in sorted(new)
+    }
     return {
         "values": {name: values_of(ds, system) for name, ds in scored.items()},
         "comparisons": {
@@ -149,6 +153,10 @@ def _comparisons(ds: Any, system: str, others: Iterable[str]) -> dict[str, dict[
     known = [other for other in others if other in ds["system"].values]
     compared = {other: compare_pair(ds, system, other, headline_metrics(ds)[0]) for other in known}
     return {other: {**row, "asked": ds.sizes["track"]} for other, row in compared.items() if row is not None}
+
+
+def _known(content: GroupContent, systems: Iterable[str]) -> list[str]:
+    return [name for name in systems if name in content.systems]
 
 
 def recall_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
@@ -235,6 +243,8 @@ def values_of(ds: Any, system: str) -> list[dict[str, Any]]:
 def join(before: GroupContent | None, new: GroupContent) -> GroupContent:
     """Add the scores of one system to those of others; returns `before` itself if nothing is new.
 
+    Results of others stay where they are stored.
+
     Parameters
     ----------
     new : GroupContent
@@ -257,24 +267,26 @@ def join(before: GroupContent | None, new: GroupContent) -> GroupContent:
         before.name,
         systems,
         tracks,
-        _joined_cells(before.cells, new.cells, measures),
+        _joined_cells(before, new, measures),
         _coords(before.measures, before.metric_coords, new.measures, new.metric_coords, measures),
         _coords(before.systems, before.system_coords, new.systems, new.system_coords, systems),
         _coords(before.tracks, before.track_coords, new.tracks, new.track_coords, tracks),
         _joined_attrs(before.attrs, new.attrs),
+        before.stored,
     )
 
 
-def _joined_cells(before: Cells, new: Cells, measures: tuple[str, ...]) -> Cells:
+def _joined_cells(before: GroupContent, new: GroupContent, measures: tuple[str, ...]) -> Cells:
     """Add cells to others; scores of cells that both have stay, and further measures become columns."""
-    old, added = with_measures(before, measures), with_measures(new, measures)
+    own = loaded(before.part(_known(before, new.systems))).cells
+    old, added = with_measures(own, measures), with_measures(new.cells, measures)
     keep = [index for index, name in enumerate(measures) if name in before.measures]
     rows = {cell: row for row, cell in enumerate(zip(old.system, old.track, strict=True))}
     for row, cell in enumerate(zip(added.system, added.track, strict=True)):
         if cell in rows:
             added.score[row, keep] = old.score[rows[cell], keep]
             added.weight[row, keep] = old.weight[rows[cell], keep]
-    return concatenate_cells([old, added])
+    return concatenate_cells([with_measures(before.cells, measures), added])
 
 
 def _joined_attrs(before: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
@@ -305,9 +317,9 @@ def _demand_same_rules(before: GroupContent, new: GroupContent) -> None:
                 f"{new.name}: {measure} is defined differently than for earlier submissions (convention, parameters, "
                 f"options of reading): add the new definition as an evaluation with another name, such as {new.name}_2"
             )
-    known = dict(zip(before.cells.track, before.cells.digest, strict=True))
+    known = _reference_digests(before, new.tracks)
     for track, digest in zip(new.cells.track, new.cells.digest, strict=True):
-        was, now = known.get(track, "").partition(":")[0], digest.partition(":")[0]
+        was, now = known.get(track, ""), digest.partition(":")[0]
         if was and now and was != now:
             raise RulesError(
                 f"{new.name}: the reference of track {track!r} differs from the one used for earlier submissions: "
@@ -320,11 +332,25 @@ def _demand_same_rules(before: GroupContent, new: GroupContent) -> None:
         )
 
 
+def _reference_digests(content: GroupContent, tracks: Iterable[str]) -> dict[str, str]:
+    """Digests of the references that tracks were scored with; all systems of a store have the same."""
+    known: dict[str, str] = {}
+    lacking = set(tracks) & set(content.tracks)
+    for system in reversed(content.systems):
+        if not lacking:
+            break
+        digests = dense_cells(content.part([system]), ["digest"])["digest"][0].tolist()
+        found = zip(content.tracks, digests, strict=True)
+        known |= {track: digest.partition(":")[0] for track, digest in found if track in lacking}
+        lacking -= {track for track, digest in known.items() if digest}
+    return known
+
+
 def _demand_same_estimates(before: GroupContent, new: GroupContent) -> None:
     """Refuse scores of different files under a name that is already in the store."""
     (system,) = new.systems
-    cells = zip(before.cells.system, before.cells.track, before.cells.digest, strict=True)
-    known = {track: digest.partition(":")[2] for name, track, digest in cells if name == system}
+    digests = dense_cells(before.part([system]), ["digest"])["digest"][0].tolist()
+    known = {track: digest.partition(":")[2] for track, digest in zip(before.tracks, digests, strict=True)}
     for track, digest in zip(new.cells.track, new.cells.digest, strict=True):
         if known.get(track, "") and known[track] != digest.partition(":")[2]:
             raise AnnotationError(f"another submission was already scored as {system!r}: choose another name")
@@ -364,11 +390,21 @@ def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """
     store, copy = Path(task["store"]), Path(task["copy"])
     public: dict[str, dict[str, Entry]] = task["public"]
-    groups = group_names(store) if store.exists() else ()
-    contents = [part for name in groups if (part := part_of(read_group(store, name), public)) is not None]
-    if not contents and not copy.exists():
-        return {"systems": 0}
+    with ExitStack() as stack:
+        if store.exists():  # nobody publishes it while its files are linked
+            stack.enter_context(StoreWriter(store, _TURN))
+        groups = open_groups(store) if store.exists() else {}
+        contents = [part for content in groups.values() if (part := part_of(content, public)) is not None]
+        if not contents and not copy.exists():
+            return {"systems": 0}
+        return _publish_copy(task, contents, stack.enter_context(StoreWriter(copy, _TURN)))
+
+
+def _publish_copy(task: Mapping[str, Any], contents: list[GroupContent], writer: StoreWriter) -> dict[str, Any]:
+    """Publish the public part of a split's store; what is not new are links to its files, or to those of the copy."""
+    public: dict[str, dict[str, Entry]] = task["public"]
     listed = [name for name in public if any(name in content.systems for content in contents)]
+    known = writer.contents()
     attrs: dict[str, Any] = {}
     if listed:
         # The copy is served unchanged, so it must not contain details of this host.
@@ -376,27 +412,20 @@ def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         pipeline = pipeline_of(task["path"], campaign, task["split"], Path(task["readings"]), listed)
         attrs = {_PIPELINE: dump_document(values_without_folders(pipeline))}
         places = (os.path.relpath(task["systems"], pipeline["root"]), str(task["systems"]))
-        contents = [replace(part, cells=_with_short_messages(part.cells, places)) for part in contents]
+        contents = [_with_short_messages(part, known.get(part.name), places) for part in contents]
     for index, content in enumerate(contents):
         kept = {key: value for key, value in content.attrs.items() if key not in (_ROOT, _PIPELINE)}
         contents[index] = replace(content, attrs={**kept, **attrs})
-    with StoreWriter(copy, _TURN) as writer:
-        known = writer.contents()
-        # Readers are notified of the changes of the newest generation: do not publish one without changes.
-        if known.keys() != {part.name for part in contents} or not all(
-            same_content(known[part.name], part) for part in contents
-        ):
-            told = {name for name in listed if "withdrawn" not in public[name]}
-            about = {"name": task["split"], "versions": software_versions(), **attrs}
-            writer.publish(contents, {**about, **_kept_changes(task["split"], writer, told)})
-        earlier = {
-            name
-            for folder in writer.earlier()
-            for ds in read_scores(folder).values()
-            for name in names_of(ds, "system")
-        }
-        if not earlier <= set(listed):
-            writer.forget()
+    # Readers are notified of the changes of the newest generation: do not publish one without changes.
+    if known.keys() != {part.name for part in contents} or not all(
+        same_content(known[part.name], part) for part in contents
+    ):
+        told = {name for name in listed if "withdrawn" not in public[name]}
+        about = {"name": task["split"], "versions": software_versions(), **attrs}
+        writer.publish(contents, {**about, **_kept_changes(task["split"], writer, told)})
+    earlier = {system for folder in writer.earlier() for one in open_groups(folder).values() for system in one.systems}
+    if not earlier <= set(listed):
+        writer.forget()
     return {"systems": len(listed)}
 
 
@@ -417,8 +446,39 @@ def _kept_changes(store: str, writer: StoreWriter, told: Collection[str]) -> dic
     return {CHANGES: msgspec.to_builtins(retell(changes, systems, told))}
 
 
-def _with_short_messages(cells: Cells, folders: Collection[str]) -> Cells:
-    """Replace the folders of this host in messages by system and file name."""
+def _with_short_messages(
+    content: GroupContent, published: GroupContent | None, folders: Collection[str]
+) -> GroupContent:
+    """Replace the folders of this host in messages by system and file name.
+
+    Systems without such messages stay where they are stored; the others are those of the public copy, unless they
+    changed. Files that both stores share need no look.
+    """
+    copies = {} if published is None else published.stored
+    stored, parts = dict(content.stored), [_shortened(content.cells, folders)]
+    for system, source in content.stored.items():
+        if content.is_silent(system) or (system in copies and copies[system].shares(source, system)):
+            continue
+        part = content.part([system])
+        messages = dense_cells(part, ["message"])["message"][0].tolist()
+        if not any(f"{folder}{os.sep}" in message for message in messages if message for folder in folders):
+            continue
+        part = loaded(part)
+        part = replace(part, cells=_shortened(part.cells, folders))
+        if (
+            published is not None
+            and system in copies
+            and (published.tracks, published.measures) == (content.tracks, content.measures)
+            and same_results(published, part, system)
+        ):
+            stored[system] = copies[system]
+        else:
+            del stored[system]
+            parts.append(part.cells)
+    return replace(content, cells=concatenate_cells(parts), stored=stored)
+
+
+def _shortened(cells: Cells, folders: Collection[str]) -> Cells:
     message = cells.message
     for folder in folders:
         message = tuple(text.replace(f"{folder}{os.sep}", "") for text in message)
@@ -436,6 +496,5 @@ def part_of(content: GroupContent, public: Mapping[str, Mapping[str, Entry]]) ->
     }
     for key in dict.fromkeys(key for given in public.values() for key in given):
         coords[key] = [public[name].get(key) for name in systems]
-    rows = np.flatnonzero([name in public for name in content.cells.system])
     attrs = of_systems(content.attrs, systems)
-    return replace(content, systems=systems, cells=content.cells.take(rows), system_coords=coords, attrs=attrs)
+    return replace(content.part(systems), system_coords=coords, attrs=attrs)

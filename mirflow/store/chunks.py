@@ -1,0 +1,193 @@
+"""Writing of an evaluation to a generation: chunks of what is new, links to those of systems that stay as they are."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..metrics.base import Sparse
+from .cells import CELL_ATTRS, GroupContent
+from .format import DENSE, FILLS, TYPES, Array, StoredVariable, dense_cells, extra_entries, layout
+from .generations import write_synced
+from .stored import StoredGroup
+
+if TYPE_CHECKING:
+    import zarr
+
+_TRACKS_PER_CHUNK = 20_000
+_LEAST_PER_CHUNK = 2**13
+"""Least values in a chunk of some metrics, 64 kB: smaller ones take longer to find than to read."""
+_SPARSE_TRACKS, _SPARSE_VALUES = 256, 2**19
+"""Most tracks and values in a chunk of a result with extra dims."""
+
+
+def write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any]) -> None:
+    """Write an evaluation, with further attributes, in an empty generation.
+
+    Other results than those of `cells` are read only where their files cannot stay as they are, a few systems at a
+    time: if tracks, metrics or labels changed.
+    """
+    from .zarr_io import WRITTEN, create_array, write_array
+
+    coords, extras = layout(content)
+    along = " ".join(coord.name for coord in coords if coord.dims != (coord.name,))
+    group = root.create_group(content.name, attributes={**content.attrs, **attrs, "coordinates": along})
+    for coord in coords:
+        values: Any = coord.values
+        write_array(group, coord.name, values, coord.dims, *_chunks(coord.dims, values.shape), coord.attrs)
+    write_array(
+        group,
+        "duration",
+        dense_cells(content, ["duration"])["duration"],
+        DENSE["duration"],
+        *_chunks(DENSE["duration"], (content.shape[1],)),
+        CELL_ATTRS["duration"],
+    )
+    arrays, sizes = {}, (*content.shape, len(content.measures))
+    for name, dtype in TYPES.items():
+        dims, shape, fill = DENSE[name], sizes[: len(DENSE[name])], FILLS.get(name, 0)
+        chunks, shards = _chunks(dims, shape)
+        arrays[name] = create_array(group, name, shape, dtype, chunks, fill, dims, CELL_ATTRS[name], shards=shards)
+    sparse = {one.name: _create_sparse(group, one, content.shape) for one in extras}
+    new = {name: _link(array, name, content) for name, array in (arrays | sparse).items()}
+    for systems, part in _blocks(content, sorted(set().union(*new.values()))):
+        dense = dense_cells(part, [name for name in arrays if not new[name].isdisjoint(systems)])
+        rows = {name: [(row, place) for place, row in enumerate(systems) if row in own] for name, own in new.items()}
+        for name, values in dense.items():
+            _write_rows(arrays[name], values, rows[name])
+        for name, array in sparse.items():
+            _write_entries(array, extra_entries(part, name), rows[name])
+    for array in sparse.values():
+        array.update_attributes({WRITTEN: array.nchunks_initialized})
+
+
+def _chunks(dims: tuple[str, ...], shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+    """Chunks and shards of a variable: one system and many tracks; in a shard of scores, a chunk for each metric.
+
+    Of few tracks a chunk has several metrics; where it has all, there are no shards.
+
+    Examples
+    --------
+    >>> _chunks(("system", "track", "metric"), (100, 50_000, 15))
+    ((1, 20000, 1), (1, 20000, 15))
+    >>> _chunks(("system", "track", "metric"), (100, 2000, 15)), _chunks(("system", "track", "metric"), (12, 217, 15))
+    (((1, 2000, 5), (1, 2000, 15)), ((1, 217, 15), None))
+    """
+    per_file = {"system": 1 if len(dims) > 1 else shape[0], "track": _TRACKS_PER_CHUNK}
+    whole = tuple(min(size, per_file.get(dim, size)) for dim, size in zip(dims, shape, strict=True))
+    if len(shape) < 3 or 0 in shape:
+        return whole, None
+    *cells, metrics = whole
+    columns = math.ceil(metrics / max(1, math.prod(whole) // _LEAST_PER_CHUNK))
+    chunks = (*cells, columns)
+    return chunks, None if chunks == whole else (*cells, columns * math.ceil(metrics / columns))
+
+
+def _create_sparse(group: zarr.Group, variable: StoredVariable, shape: tuple[int, int]) -> zarr.Array[Any]:
+    """An array for a result with extra dims; chunks without entries are not written."""
+    from .zarr_io import create_array
+
+    sparse = variable.values
+    assert isinstance(sparse, Sparse)
+    inner = tuple(len(labels) for labels in sparse.coords)
+    per_chunk = max(1, min(_SPARSE_TRACKS, shape[1], _SPARSE_VALUES // max(1, math.prod(inner))))
+    chunks, full = (1, per_chunk, *inner), (*shape, *inner)
+    number = np.dtype(np.float64)
+    return create_array(
+        group, variable.name, full, number, chunks, sparse.fill, variable.dims, variable.attrs, sparse=True
+    )
+
+
+def _blocks(content: GroupContent, rows: Sequence[int]) -> Iterator[tuple[list[int], GroupContent]]:
+    """Parts of few systems, of those in some rows, with their rows."""
+    start = 0
+    for part in content.part([content.systems[row] for row in rows]).blocks():
+        yield list(rows[start : start + len(part.systems)]), part
+        start += len(part.systems)
+
+
+def _write_rows(array: zarr.Array[Any], values: Array, rows: Sequence[tuple[int, int]]) -> None:
+    """Write values of systems, given by the row of the array and the place among the values, neighbours together."""
+    if not array.size:
+        return
+    starts = [index for index in range(len(rows)) if index == 0 or rows[index][0] != rows[index - 1][0] + 1]
+    for start, stop in zip(starts, [*starts[1:], len(rows)], strict=True):
+        places = [place for _, place in rows[start:stop]]
+        array[rows[start][0] : rows[stop - 1][0] + 1] = values[places[0] : places[-1] + 1]
+
+
+def _write_entries(array: zarr.Array[Any], entries: Sparse, rows: Sequence[tuple[int, int]]) -> None:
+    """Write a result with extra dims of some systems, as in `_write_rows`, a chunk at a time."""
+    place, inside, tracks, per_chunk = entries.index[:, 0], entries.index[:, 1:], array.shape[1], array.chunks[1]
+    for row, system in rows:
+        for start in range(0, tracks, per_chunk):
+            stop = min(start + per_chunk, tracks)
+            low, high = np.searchsorted(place, (system * tracks + start, system * tracks + stop))
+            if low < high:
+                block = np.full((stop - start, *array.shape[2:]), entries.fill)
+                block[(place[low:high] - system * tracks - start, *inside[low:high].T)] = entries.value[low:high]
+                array[row, start:stop] = block
+
+
+def _link(array: zarr.Array[Any], name: str, content: GroupContent) -> set[int]:
+    """Link the files of systems whose results stay as they are stored; returns the rows of the others."""
+    folder: Path = array.store.root / array.path  # type: ignore[attr-defined]
+    computed, new = set(content.cells.system), set()
+    same: dict[StoredGroup, bool] = {}
+    for row, system in enumerate(content.systems):
+        source = content.stored.get(system)
+        if not isinstance(source, StoredGroup) or system in computed:
+            new.add(row)
+            continue
+        if source not in same:
+            same[source] = _is_same(folder, name, source, content)
+        if same[source]:
+            _link_row(source, name, system, folder / "c" / str(row))
+        else:
+            new.add(row)
+    return new
+
+
+_FORM = ("data_type", "chunk_grid", "chunk_key_encoding", "codecs", "fill_value")
+"""Metadata of arrays on which the bytes of chunks depend."""
+
+
+def _is_same(array: Path, name: str, source: StoredGroup, content: GroupContent) -> bool:
+    """True if the stored files of a variable say in a new array, at its labels, what they say in the old one."""
+    labels: list[tuple[Any, Any]] = [(source.tracks, content.tracks)]
+    if name in content.cells.extras:
+        stored = source.extras.get(name)
+        labels += [] if stored is None else [(stored.coords, content.cells.extras[name].coords)]
+    elif "metric" in DENSE[name]:
+        labels.append((source.measures, content.measures))
+    if not (source.folder / name).is_dir() or any(old != new for old, new in labels):
+        return False
+    old, new = (json.loads((folder / "zarr.json").read_bytes()) for folder in (source.folder / name, array))
+    return old["shape"][1:] == new["shape"][1:] and all(old[key] == new[key] for key in _FORM)
+
+
+def _link_row(source: StoredGroup, name: str, system: str, target: Path) -> None:
+    """Link the files of a system; a lost one is not passed on in silence."""
+    source.demand_written(name)
+    folder = str(source.folder / name / "c" / str(source.row(system)))
+    for where, _, files in os.walk(folder):
+        below = f"{target}{where.removeprefix(folder)}"
+        os.makedirs(below, exist_ok=True)  # noqa: PTH103 - of many systems, paths as objects take longer than the links
+        for file in files:
+            link_or_copy(f"{where}{os.sep}{file}", f"{below}{os.sep}{file}")
+
+
+def link_or_copy(source: str, target: str) -> None:
+    """Give a file a second name; a copy where the file system or the platform has no links."""
+    try:
+        os.link(source, target)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        write_synced(Path(target), Path(source).read_bytes())

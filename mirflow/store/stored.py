@@ -1,0 +1,162 @@
+"""An evaluation in a generation of a store, whose results are read system by system."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..metrics.base import Sparse
+from ..ragged import Float
+from .cells import Entry, GroupContent, StoredResults, no_cells
+from .format import DIMS, OWN_DIMS, TYPES, Array
+from .generations import reading
+
+if TYPE_CHECKING:
+    import zarr
+
+CREATED = "created"
+
+
+class StoredGroup:
+    """An evaluation in a generation of a store.
+
+    Parameters
+    ----------
+    root : zarr.Group
+        Of the generation.
+    name : str
+        Name of the evaluation.
+    path : str or path
+        The store, as errors name it.
+    """
+
+    def __init__(self, root: zarr.Group, name: str, path: str | Path) -> None:
+        self._group: Any = root[name]
+        self._path = path
+        self.name = name
+        self.folder: Path = root.store.root / name  # type: ignore[attr-defined]
+        self.systems, self.tracks, self.measures = (tuple(self._whole(dim).tolist()) for dim in DIMS)
+        self._complete: set[str] = set()
+        self._blank: set[bytes] = set()
+        self._rows = {system: row for row, system in enumerate(self.systems)}
+
+    @property
+    def content(self) -> GroupContent:
+        """The evaluation, with all its results where they are."""
+        coords: dict[str, dict[str, tuple[Entry, ...]]] = {dim: {} for dim in DIMS}
+        attrs = dict(self._group.attrs)
+        for key in str(attrs.pop("coordinates", "")).split():
+            dim = self._dims[key][0]
+            coords[dim][self._group[key].attrs["long_name"]] = tuple(self._whole(key).tolist())
+        attrs.pop(CREATED, None)
+        cells = no_cells(self.measures)
+        cells.extras.update(self.extras)  # type: ignore[attr-defined]  # a dict of its own
+        stored = dict.fromkeys(self.systems, self)
+        sides = coords["metric"], coords["system"], coords["track"]
+        return GroupContent(self.name, self.systems, self.tracks, cells, *sides, attrs, stored)
+
+    @cached_property
+    def durations(self) -> Float:
+        """Duration of the reference of each track."""
+        values: Float = self._whole("duration")
+        return values
+
+    @cached_property
+    def extras(self) -> dict[str, Sparse]:
+        """Results with extra dims, without their entries."""
+        names = sorted(key for key, dims in self._dims.items() if dims[:2] == DIMS[:2] and len(dims) > 2)
+        return {name: self._without_entries(name) for name in names if self._dims[name] != DIMS}
+
+    def _without_entries(self, name: str) -> Sparse:
+        from .zarr_io import WRITTEN
+
+        array, dims = self._group[name], self._dims[name][2:]
+        attrs = {key: value for key, value in array.attrs.items() if key not in (WRITTEN, OWN_DIMS)}
+        labels = tuple(tuple(self._whole(dim).tolist()) for dim in dims)
+        nowhere = np.empty((0, 1 + len(dims)), np.int64)
+        own = tuple(array.attrs.get(OWN_DIMS, dims))
+        return Sparse(own, labels, nowhere, np.empty(0), attrs, float(array.fill_value))
+
+    def read(self, name: str, systems: Sequence[str], measures: Sequence[int] | None = None) -> Array:
+        """Values of a variable: (systems, tracks), of scores and weights with the measures, all or at some places."""
+        from .zarr_io import read_rows
+
+        with reading(self._path):
+            return read_rows(self._group, name, [self._rows[system] for system in systems], measures)
+
+    def entries(self, name: str, system: str) -> Sparse | None:
+        """A result with extra dims of one system, the first index column being the track; None if there is none."""
+        whole, row = self.extras.get(name), self._rows[system]
+        if whole is None:
+            return None
+        with reading(self._path):
+            array = self._group[name]
+            if not (self.folder / name / "c" / str(row)).is_dir():
+                self.demand_written(name)
+                return whole
+            per_chunk, indices, values = array.chunks[1], [whole.index], [whole.value]
+            for start in range(0, len(self.tracks), per_chunk):
+                block = np.asarray(array[row, start : start + per_chunk])
+                at = np.nonzero(~np.isnan(block) if np.isnan(whole.fill) else block != whole.fill)
+                indices.append(np.column_stack([start + at[0], *at[1:]]).astype(np.int64))
+                values.append(block[at])
+        index, value = np.concatenate(indices), np.concatenate(values)
+        return Sparse(whole.dims, whole.coords, index, value, whole.attrs, whole.fill)
+
+    def is_blank(self, name: str, system: str) -> bool:
+        """True if the texts of a system are all empty; of equal files, one is read."""
+        folder = self.folder / name / "c" / str(self.row(system))
+        with reading(self._path):
+            data = b"".join(file.read_bytes() for file in sorted(folder.iterdir()) if file.is_file())
+        if data not in self._blank:
+            blank = not (self.read(name, [system]) != "").any()
+            if not blank:  # not kept, as texts may be long
+                return False
+            self._blank.add(data)
+        return True
+
+    def row(self, system: str) -> int:
+        """Place of a system in the arrays."""
+        return self._rows[system]
+
+    def shares(self, other: StoredResults, system: str) -> bool:
+        """True if all results of a system are the same files in both; labels may differ."""
+        if other is self:
+            return True
+        if not isinstance(other, StoredGroup) or self.extras.keys() != other.extras.keys():
+            return False
+        return all(self._files(name, system) == other._files(name, system) for name in (*TYPES, *self.extras))
+
+    def _files(self, name: str, system: str) -> dict[str, tuple[int, int]]:
+        """Device and inode of each file of a variable of a system."""
+        folder = self.folder / name / "c" / str(self.row(system))
+        found = {}
+        for file in folder.rglob("*"):
+            status = file.stat()
+            if stat.S_ISREG(status.st_mode):
+                found[str(file.relative_to(folder))] = status.st_dev, status.st_ino
+        return found
+
+    def demand_written(self, name: str) -> None:
+        """Raise a StoreError if a chunk of a variable is lost."""
+        from .zarr_io import demand_written
+
+        if name not in self._complete:
+            with reading(self._path):
+                demand_written(self._group[name])
+            self._complete.add(name)
+
+    @cached_property
+    def _dims(self) -> dict[str, Any]:
+        return {key: array.metadata.dimension_names for key, array in self._group.arrays()}
+
+    def _whole(self, name: str) -> Array:
+        from .zarr_io import read_whole
+
+        with reading(self._path):
+            return read_whole(self._group, name)
