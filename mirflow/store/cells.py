@@ -256,6 +256,8 @@ def cell_places(cells: Cells, systems: Sequence[str], tracks: Sequence[str]) -> 
     >>> cell_places(cells, ("A", "B"), ("x", "y")).tolist()
     [-1, -1, 2, 1]
     """
+    if not len(cells):
+        return np.empty(0, dtype=np.int64)
     system = {name: place for place, name in enumerate(systems)}
     track = {name: index for index, name in enumerate(tracks)}
     rows = np.fromiter((system.get(name, -1) for name in cells.system), dtype=np.int64, count=len(cells))

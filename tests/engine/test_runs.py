@@ -113,6 +113,32 @@ def test_an_added_track_or_system_is_all_that_is_computed(folder: Path) -> None:
     assert scores(folder).system.values.tolist() == ["ada", "bob", "cy"]
 
 
+def file_numbers(folder: Path, row: int) -> set[int]:
+    """Inodes of the files of a system."""
+    chord = folder / "store.zarr" / "chord"
+    return {file.stat().st_ino for file in chord.glob(f"*/c/{row}/**/*") if file.is_file()}
+
+
+def test_files_of_systems_without_new_results_stay_in_the_store(folder: Path) -> None:
+    write_pipeline(folder, metrics="[majmin, confusion@majmin]")
+    run(folder)
+    before, (ada, bob) = scores(folder), (file_numbers(folder, row) for row in range(2))
+    rng = np.random.default_rng(5)
+    for track in sorted((folder / "ref").iterdir()):
+        write_lab(folder / "est" / "abe" / track.name, rng)
+    report = run(folder)
+    assert counts(report) == {"new": 6, "reused": 12}
+    assert scores(folder).system.values.tolist() == ["abe", "ada", "bob"]
+    assert (file_numbers(folder, 1), file_numbers(folder, 2)) == (ada, bob)
+    xr.testing.assert_equal(scores(folder).isel(system=[1, 2]), before)
+    write_lab(folder / "est" / "ada" / "t02.lab", rng)
+    assert counts(run(folder)) == {"changed": 1, "reused": 17}
+    assert file_numbers(folder, 2) == bob
+    assert not file_numbers(folder, 1) & ada
+    xr.testing.assert_equal(scores(folder).isel(system=[2]), before.isel(system=[1]))
+    assert report.evaluations[0].status == {Status.ok: 18}
+
+
 def test_what_left_the_folder_leaves_the_store(folder: Path) -> None:
     run(folder)
     for path in [folder / "ref" / "t05.lab", *folder.glob("est/*/t05.lab")]:
@@ -411,7 +437,7 @@ def test_the_command_asks_for_prune_and_says_what_leaves(folder: Path) -> None:
 def test_a_run_prints_its_tables_without_reading_the_store_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = ["run", str(folder / "pipeline.yaml")]
     with monkeypatch.context() as patched:
-        for name in ("read_scores", "read_group", "open_store"):
+        for name in ("read_scores", "read_group", "read_tree"):
             patched.setattr(f"mirflow.store.read.{name}", lambda *given: pytest.fail("the store is read"))
         shown = CliRunner().invoke(cli, command)
     assert shown.exit_code == 0, shown.output

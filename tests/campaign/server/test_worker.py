@@ -135,6 +135,28 @@ def test_other_readers_do_not_see_where_the_references_of_a_public_copy_are(
     assert str(tmp_path) not in kept
 
 
+def test_a_submission_is_written_once_and_linked_after_that(tmp_path: Path, confinement: Confinement) -> None:
+    service = open_campaign(tmp_path)
+    stores = service.stores_folder / "dev.zarr", service.public_folder / "dev.zarr"
+
+    def files(store: Path, system: str) -> dict[str, int]:
+        row = mirflow.open_store(store)["chord"].system.values.tolist().index(system)
+        found = {file: file.relative_to(store) for file in (store / "chord").glob(f"*/c/{row}/**/*") if file.is_file()}
+        return {place.parts[1]: file.stat().st_ino for file, place in found.items()}
+
+    for name, sent in (("oak", estimates()), ("elm", {**estimates(), "dev1.lab": ""})):
+        submit(service, name, sent, splits=["dev"])
+        worker_of(service, confinement).work_off()
+    before = {(store, name): files(store, name) for store in stores for name in ("oak", "elm")}
+    assert before[stores[0], "oak"] == before[stores[1], "oak"]
+    messages = [mirflow.open_store(store)["chord"].message.sel(system="elm").values.tolist() for store in stores]
+    assert messages[0] != messages[1], "the folders of this host are left out of the copy"
+    submit(service, "fir", estimates(wrong=1), splits=["dev"])
+    worker_of(service, confinement).work_off()
+    assert before == {(store, name): files(store, name) for store, name in before}
+    assert files(stores[0], "fir") == files(stores[1], "fir")
+
+
 def test_metrics_of_ones_own_lie_beside_the_campaign_file(tmp_path: Path, confinement: Confinement) -> None:
     service = open_campaign(tmp_path, CAMPAIGN.replace("root]", '"my_metrics.py:labels"]'))
     (tmp_path / "my_metrics.py").write_text(
