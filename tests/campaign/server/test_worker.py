@@ -85,6 +85,19 @@ def test_the_progress_of_a_submission_ends_with_it(service: Service, confinement
         assert session.scalars(select(SubmissionProgress)).all() == []
 
 
+def test_a_submission_may_have_files_for_some_of_the_evaluations(tmp_path: Path, confinement: Confinement) -> None:
+    text = CAMPAIGN.replace(
+        "splits:\n",
+        "  - {name: segments, task: chord, reference: 'reference/{track}.lab', estimates: 'segments/{track}.lab',"
+        " metrics: [seg]}\nsplits:\n",
+    )
+    service = open_campaign(tmp_path, text)
+    id = submit(service, "oak", estimates())
+    worker_of(service, confinement).work_off()
+    assert state(service, id).state == "scored", state(service, id).reason
+    assert set(read_scores(service.stores_folder / "dev.zarr")) == {"chord"}
+
+
 def test_scoring_tells_how_many_of_the_tracks_are_scored(
     service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
 ) -> None:
