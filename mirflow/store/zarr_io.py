@@ -329,15 +329,23 @@ class StoredArray:
                 for axis in reversed(range(values.ndim)):
                     values = values[(slice(None),) * axis + (key[axis],)]
                 return np.asarray(values)
-            ascending = tuple(
-                np.arange(size)[one] if isinstance(one, slice) and (one.step or 1) < 0 else one
-                for one, size in zip(key, self._array.shape, strict=True)
-            )
-            return np.asarray(self._array.oindex[ascending]).astype(self.dtype, copy=False)
+            # Places are given as slices: zarr 3.1.2 cannot read a single place of an array with shards.
+            product = tuple(_slice_of(one, size) for one, size in zip(key, self._array.shape, strict=True))
+            values = np.asarray(self._array.oindex[product])
+            single = tuple(0 if isinstance(one, int | np.integer) else slice(None) for one in key)
+            return values[single].astype(self.dtype, copy=False)
 
     def _is_all(self, key: tuple[Any, ...]) -> bool:
         sides = zip(key, self._array.shape, strict=True)
         return all(isinstance(one, slice) and one.indices(size) == (0, size, 1) for one, size in sides)
+
+
+def _slice_of(place: Any, size: int) -> Any:
+    """An ascending slice for a single place, and the places of a descending slice; others as they are given."""
+    if isinstance(place, int | np.integer):
+        first = range(size)[place]
+        return slice(first, first + 1)
+    return np.arange(size)[place] if isinstance(place, slice) and (place.step or 1) < 0 else place
 
 
 @contextmanager
