@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -213,12 +212,12 @@ def computed(pairs: list[tuple[str, str]], measures: tuple[str, ...], seed: int)
 
 
 @given(st.lists(steps(), min_size=2, max_size=4), st.integers(1, 9))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_generations_of_links_are_the_bytes_of_full_rewrites(history, most):
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_generations_of_links_are_the_bytes_of_full_rewrites(tmp_path_factory, history, most):
     """Systems, tracks and metrics come, go and move, and cells change."""
-    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patched:
+    path = tmp_path_factory.mktemp("generations")
+    with pytest.MonkeyPatch.context() as patched:
         patched.setattr(GroupContent.blocks, "__defaults__", (most,))
-        path = Path(name)
         for number, (systems, tracks, measures, changed, seed) in enumerate(history):
             with StoreWriter(path / "x") as writer:
                 before = writer.contents().get("chord")
