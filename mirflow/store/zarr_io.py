@@ -334,7 +334,7 @@ class StoredArray:
             product = tuple(_slice_of(one, size) for one, size in zip(key, self._array.shape, strict=True))
             values = np.asarray(self._array.oindex[product])
             single = tuple(0 if isinstance(one, int | np.integer) else slice(None) for one in key)
-            return values[single].astype(self.dtype, copy=False)
+            return np.asarray(values[single], dtype=self.dtype)
 
     def _is_all(self, key: tuple[Any, ...]) -> bool:
         sides = zip(key, self._array.shape, strict=True)

@@ -135,6 +135,14 @@ def test_a_lost_chunk_of_a_sparse_result_raises_too(store):
         read_tree(store)["chord"].confusion.load()
 
 
+def test_a_single_cell_of_text_is_read_on_access(store):
+    whole = read_tree(store)["chord"].to_dataset().message.load()
+    for system, track in ((0, 0), (1, 3), (-1, -1)):
+        single = read_tree(store)["chord"].to_dataset().message.isel(system=system, track=track)
+        assert single.shape == ()
+        assert single.item() == whole.values[system, track]
+
+
 def test_a_damaged_chunk_raises_the_store_s_own_error_however_lazily_it_is_read(store):
     chance = random.Random(26)
     whole = read_tree(store)["chord"].to_dataset().load()
