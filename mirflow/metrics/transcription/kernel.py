@@ -223,6 +223,9 @@ class NoteBatch(Shared):
 
     def with_equal_velocities(self, rule: Rule, tolerance: float, scale: float = 1.0) -> Matches:
         """Matched notes whose velocities agree."""
+        return self.once(("velocities", rule, tolerance, scale), lambda: self._match_velocities(rule, tolerance, scale))
+
+    def _match_velocities(self, rule: Rule, tolerance: float, scale: float) -> Matches:
         matches = self.matches(rule)
         if self.with_velocity is not None:
             matches = matches.keep(self.with_velocity[matches.pair])
