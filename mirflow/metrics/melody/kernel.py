@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -392,11 +392,11 @@ class FrameTally:
 
     def sum(self, what: str, bit: int = 0, unset: int = 0) -> Float:
         """Sum over the classes with one bit set and another one unset: float64 (pairs,)."""
-        # The order of summation does not depend on the number of pairs, so a pair's sum is equal to the bit in any
-        # batch.
-        sums = self.sums[what]
-        total = np.zeros(len(sums))
-        for number in range(_CLASSES):
-            if number & bit == bit and not number & unset:
-                total += sums[:, number]
-        return total
+        # Added one after another whatever the number of pairs, so that a pair's sum is equal to the bit in any batch.
+        return np.add.accumulate(self.sums[what][:, _classes_with(bit, unset)], axis=1)[:, -1]
+
+
+@cache
+def _classes_with(bit: int, unset: int) -> Int:
+    """The classes of frames with one bit set and another one unset."""
+    return np.array([one for one in range(_CLASSES) if one & bit == bit and not one & unset])
