@@ -120,13 +120,24 @@ def compare(reference: ChordTable, estimate: ChordTable, rule: str) -> Float:
 
 def _is_comparable(chords: ChordTable, kind: str) -> Bool:
     inside: Bool = ~chords.undefined
-    if kind == "majmin":  # regardless of semitones above the fifth
-        inside = np.isin(chords.pitches & np.uint16(_UP_TO_FIFTH), _masks("maj", "min")) | (chords.pitches == 0)
-    elif kind == "sevenths":
-        inside = np.isin(chords.pitches, np.append(_masks(*_SEVENTHS), np.uint16(0)))
+    if kind in _COMPARABLE:
+        inside = _comparable_pitches(kind)[chords.pitches]
     elif kind == "mirex":
         count = np.bitwise_count(chords.pitches)
         inside &= (count == 0) | (count >= _SHARED_PITCHES)
+    return inside
+
+
+_COMPARABLE = {"majmin": ("maj", "min"), "sevenths": _SEVENTHS}
+"""Qualities to which rules restrict the reference, besides no chord."""
+
+
+@cache
+def _comparable_pitches(kind: str) -> Bool:
+    """Whether a rule compares each set of semitones: bool (4096,)."""
+    pitches = np.arange(1 << OCTAVE)
+    inside = np.isin(pitches & _MASKS[kind], _masks(*_COMPARABLE[kind]))  # majmin: regardless of those above the fifth
+    inside[0] = True
     return inside
 
 
