@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -336,7 +336,7 @@ _MOST_STEPS = 1000
 _FORM = re.compile(r"^(?P<name>[^@()\s]+(?: [^@()\s]+)*)(?:@(?P<primary>[^()\s]+))?(?:\((?P<rest>[^()]*)\))?$")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Measure:
     """A metric with all its parameters set.
 
@@ -353,7 +353,10 @@ class Measure:
     metric: Metric
     values: tuple[Value, ...] = ()
 
-    @property
+    def __reduce__(self) -> tuple[type[Measure], tuple[Metric, tuple[Value, ...]]]:
+        return Measure, (self.metric, self.values)  # without the mapping, which cannot be pickled
+
+    @cached_property
     def parameters(self) -> MappingProxyType[str, Value]:
         """Values of all parameters, including defaults."""
         return MappingProxyType(dict(zip((p.name for p in self.metric.parameters), self.values, strict=True)))
