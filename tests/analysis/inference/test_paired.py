@@ -178,6 +178,15 @@ class TestEffects:
         assert all(np.isnan(none[name]).all() for name in ("dz", "superiority", "rank_biserial", "cliffs_delta"))
 
 
+@given(
+    arrays(
+        np.float64, st.tuples(st.integers(1, 9), st.integers(1, 4)), elements=st.sampled_from([0, 0.25, 1, np.inf, NAN])
+    )
+)
+def test_midranks_are_those_of_scipy_to_the_bit(values):
+    np.testing.assert_array_equal(paired._midranks(values), stats.rankdata(values, axis=0))
+
+
 class TestCompare:
     @pytest.mark.parametrize("kind", KINDS)
     def test_the_difference_is_that_of_the_values(self, kind):
