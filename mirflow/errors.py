@@ -6,7 +6,6 @@ of the command line never needs a traceback.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import sys
@@ -54,6 +53,29 @@ def shorten(text: str, longest: int) -> str:
     ('verse', 'ch...')
     """
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+_LONGEST_QUOTED = 80
+# A quote opens after a blank or a bracket and closes before one or before punctuation, so that apostrophes do neither.
+_QUOTED = r"""(?s)(?<![^\s(\[{=:])(['"])(?P<value>.*?)\1(?=[\s,;:.)\]}?!]|$)"""
+
+
+def shorten_quotes(message: str) -> str:
+    """Cut long quoted values in a message.
+
+    Examples
+    --------
+    >>> len(shorten_quotes(f"not a chord: {'C' * 500!r}")) < 100
+    True
+    >>> shorten_quotes("track 'a': not a chord: 'H:maj'")
+    "track 'a': not a chord: 'H:maj'"
+    """
+
+    def cut(found: re.Match[str]) -> str:
+        quote, value = found[1], found["value"]
+        return f"{quote}{shorten(value, _LONGEST_QUOTED)}{quote}"
+
+    return re.sub(_QUOTED, cut, message)
 
 
 class MirflowError(Exception):
@@ -211,6 +233,8 @@ def suggest(name: str, known: Iterable[str]) -> str:
     >>> suggest("Jaz", ["blues", "jazz"])
     "did you mean 'jazz'?"
     """
+    import difflib
+
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     if not near:

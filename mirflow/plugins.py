@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import importlib.util
 import inspect
@@ -133,6 +132,8 @@ def digest_of(module: ModuleType, found: Any = None) -> str:
 
     16 hexadecimal digits; empty without a source.
     """
+    import hashlib
+
     files = [getattr(module, "__file__", None)]
     with suppress(TypeError):
         files.append(inspect.getsourcefile(inspect.unwrap(found)))

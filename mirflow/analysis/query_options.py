@@ -7,12 +7,11 @@ import, as every command's help needs it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, TypedDict, Unpack
 
 from ..errors import refuse_unknown
-from ..metrics.aggregates import DECLARED
 from .policies import MISSING, UNDEFINED
 
 Names = str | Sequence[str] | None
@@ -35,10 +34,16 @@ class QueryOption:
     """Whether values are pairs of a name and a value; then it may be repeated."""
     metavar: str | None = None
     """Placeholder of the value in help texts."""
-    choices: Collection[str] | None = None
-    """The values to choose from; more may be added later."""
+    choices: Callable[[], Iterable[str]] | None = None
+    """Returns the values to choose from; more may be added later."""
     parameter: str = ""
     """Name in the HTTP API where it differs."""
+
+
+def _aggregates() -> Iterable[str]:
+    from ..metrics.aggregates import DECLARED
+
+    return DECLARED
 
 
 def _option(help: str, *flags: str, default: Any = None, **how: Any) -> Any:
@@ -56,7 +61,9 @@ class Query:
     """Names of metrics. A bare name or an alias selects all stored parameters of the metric (where one metric is
     needed, the default ones), an identity with parameters selects these. None: all metrics that are one number. Ask
     for a metric with extra dims, such as a confusion matrix, alone."""
-    aggregate: str | None = _option("Default: the one that the field reports for each metric.", "-a", choices=DECLARED)
+    aggregate: str | None = _option(
+        "Default: the one that the field reports for each metric.", "-a", choices=_aggregates
+    )
     """How the scores of tracks are combined; None: each metric's standard aggregate. Without a `metric`, the query
     returns the metrics for which the aggregate is defined. Metrics with extra dims have ``sum`` (their standard
     aggregate) and ``mean``; no other metric has ``sum``."""
@@ -110,14 +117,14 @@ class Query:
     missing: str | None = _option(
         "Treatment of cells without a score. Default: common (tracks that all systems have) for several systems, "
         "else skip.",
-        choices=MISSING,
+        choices=lambda: MISSING,
     )
     """Treatment of cells without a score. ``zero`` counts them as 0 with the weight of an empty estimate (tracks
     without a usable reference are still left out); ``common`` uses only tracks that every system of the query has;
     ``skip`` leaves them out; ``raise`` is an error. None: ``common`` where several systems are compared, else ``skip``.
     By track, and where systems of several stores have no track in common, it is ``skip`` too."""
     undefined: str = _option(
-        "Treatment of scores with nothing to measure. Default: keep.", choices=UNDEFINED, default="keep"
+        "Treatment of scores with nothing to measure. Default: keep.", choices=lambda: UNDEFINED, default="keep"
     )
     """Whether scores with nothing to measure (weight 0) count with their stored value, usually 0 (``keep``), or are
     left out (``skip``)."""

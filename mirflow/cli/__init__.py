@@ -23,11 +23,11 @@ from ..errors import (
     RunError,
     SchedulerError,
     StoreError,
+    shorten_quotes,
     visible,
 )
 from ..interruption import Interrupted, stop_answering
 from ..plugins import COMMANDS, find, find_all
-from ..reports.tables import shorten_quotes
 from . import output
 
 SECTIONS = {

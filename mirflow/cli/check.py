@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from ..errors import place_of, visible
-from ..reports.tables import shorten_quotes
+from ..errors import place_of, shorten_quotes, visible
 from .common_options import ReadingCommand, check_existing, option
 from .output import FAILED, choose_format, echo, emit, output_options
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import MetricError, UnknownNameError
-from ..metrics.literature import cited, spell_out, to_bibtex
 from .common_options import Command, open_evaluations
 from .output import echo
 
@@ -27,6 +26,8 @@ def cite_command(stores: tuple[Path, ...], style: str, output: Path | None) -> N
     In text output, each is followed by the evaluations and metrics that it defines.
     """
     from importlib.metadata import version
+
+    from ..metrics.literature import spell_out, to_bibtex
 
     release = version("mirflow")
     uses: dict[str, dict[str, None]] = {}
@@ -48,6 +49,7 @@ def _uses(ds: xr.Dataset) -> list[tuple[str, str]]:
     """Keys of references with their reasons: the convention, then the metrics in the order of the store."""
     from ..analysis.selection import find_measures
     from ..metrics.base import get_task
+    from ..metrics.literature import cited
     from ..metrics.measures import Measure, parse
 
     name = str(ds.attrs.get("convention", ""))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..analysis.query_options import OPTIONS
-from ..reports.tables import NAMES
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -47,7 +46,7 @@ class CommandFamily(Command, click.Group):
 
 
 class Declared(NameChoice):
-    """Choices that are looked up on use, to include names declared after the commands."""
+    """Choices that are looked up on use: this includes names declared later, and keeps the import of commands fast."""
 
     def __init__(self, names: Callable[[], Iterable[str]]) -> None:
         self._names = names
@@ -81,6 +80,12 @@ def number_or_name(context: click.Context, parameter: click.Parameter, value: st
     return int(value) if value is not None and value.isdecimal() else value
 
 
+def _kinds_of_names() -> tuple[str, ...]:
+    from ..reports.tables import NAMES
+
+    return NAMES
+
+
 _SHARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "group": (("--group", "-g"), {"help": "The evaluation. Default: all that have the metrics."}),
     "cluster": (("--cluster",), {"help": "Resample tracks together by this coordinate (artist, album)."}),
@@ -92,7 +97,7 @@ _SHARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "names": (
         ("--names",),
         {
-            "type": click.Choice(NAMES),
+            "type": Declared(_kinds_of_names),
             "help": "Name metrics by titles, such as F-measure, or by identifiers, such as f_measure. In LaTeX; "
             "default: titles.",
         },
@@ -124,9 +129,7 @@ def query_options(*names: str, **helps: str) -> Callable[[Decorated], Decorated]
             declared = OPTIONS[name]
             settings: dict[str, Any] = {"callback": _pairs} if declared.pairs else {}
             if declared.choices is not None:
-                choice: NameChoice = click.Choice(())
-                settings["type"] = choice
-                vars(choice)["choices"] = declared.choices  # not a copy, as more may be declared later
+                settings["type"] = Declared(declared.choices)
             command = click.option(
                 f"--{name}",
                 *declared.flags,

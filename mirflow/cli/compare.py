@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from ..reports.tables import NAMES
 from .common_options import LEVEL, Command, label_stores, option, query_options, stores_argument
 from .output import FAILED, choose_format, echo, emit, given_options, output_options
 
@@ -77,6 +76,7 @@ def compare_command(
         raise click.UsageError("--not-worse needs --baseline")
     from ..api import compare
     from ..reports.comparisons_tables import noninferiority_sentences
+    from ..reports.tables import NAMES
 
     result = compare(
         label_stores(stores, labels),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -46,6 +45,8 @@ def metrics_command(task: str | None, convention: str | None, style: str | None,
 @click.option("--campaign", is_flag=True, help="Print the schema of campaign files of `mirflow serve`.")
 def schema_command(mapping: bool, leaderboard: bool, campaign: bool) -> None:
     """Print the JSON Schema of pipeline files, for editors."""
+    import json
+
     if mapping + leaderboard + campaign > 1:
         raise click.UsageError("give only one of --mapping, --leaderboard and --campaign")
     if mapping:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import click
 
 from ..errors import visible
-from ..reports.tables import Table, Tabulation, terminal_width
 
 if TYPE_CHECKING:
     from ..analysis.scores import Results
+    from ..reports.tables import Table, Tabulation
 
 OK = 0
 INTERNAL = 1
@@ -109,6 +109,7 @@ def tables_of(
     """The result of a query as tables for a format; `notes` and `across` apply to tables for people only."""
     from ..analysis.scores import ResultInMemory
     from ..reports.layout import long_table, readable_tables
+    from ..reports.tables import terminal_width
 
     if for_people(style) or isinstance(ds, ResultInMemory):
         return readable_tables(ds, percent=percent, width=terminal_width(), notes=notes, across=across)
@@ -124,6 +125,8 @@ def emit(
     shown: Tabulation[Any] | Sequence[Table], style: str, output: Path | None = None, latex: Mapping[str, Any] = {}
 ) -> None:
     """Print tables, or write them to a file; for programs, all rows are joined to one table."""
+    from ..reports.tables import Tabulation
+
     made = shown if isinstance(shown, Tabulation) else Tabulation((), lambda width: shown, lambda: shown)
     if style == "parquet":
         assert output is not None

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..analysis.query_options import OPTIONS
-from ..reports.tables import NAMES
 from .common_options import (
     LEVEL,
     Command,
@@ -117,6 +116,8 @@ def query_command(
 
 def _latex(options: dict[str, Any], style: str) -> dict[str, Any]:
     """Remove the options of LaTeX tables from all options, and return them."""
+    from ..reports.tables import NAMES
+
     given = {name: options.pop(name) for name in ("stacked", "caption", "tex_label", "no_notes", "names")}
     for name, value in given.items():
         if value not in (None, False) and style != "latex":

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..analysis.policies import say_undefined
-from ..errors import counted, visible
+from ..errors import counted, shorten_quotes, visible
 from ..interruption import Interrupted
-from ..reports.tables import shorten_quotes
 from .common_options import Command, ReadingCommand, check_existing, number_or_name, option, query_options, typed
 from .output import FAILED, choose_format, echo, emit, for_people, output_options, tables_of
 

@@ -16,7 +16,7 @@ from ..analysis.policies import MISSING, UNDEFINED
 from ..analysis.queries import across_of, count_statuses
 from ..analysis.scores import Results, coordinate_columns, coords_of, names_of, tables_of
 from ..analysis.system_groups import RUN
-from ..errors import counted
+from ..errors import counted, shorten_quotes
 from ..metrics.aggregates import DECLARED, table_aggregates
 from ..metrics.base import Convention
 from ..metrics.measures import Metric, Parameter
@@ -36,7 +36,7 @@ from .layout import (
     with_deviations,
 )
 from .results import column_of, groupings_of, groups_of, values_of
-from .tables import Entry, Table, shorten_quotes, table_of
+from .tables import Entry, Table, table_of
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -16,35 +16,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from ..errors import QueryError, UnknownNameError, clean_text, counted, shorten
+from ..errors import QueryError, UnknownNameError, clean_text, counted
 from ..metrics.aggregates import AGGREGATES
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-
-_LONGEST = 80
-# A quote opens after a blank or a bracket and closes before one or before punctuation, so that apostrophes do neither.
-_QUOTED = re.compile(r"""(?<![^\s(\[{=:])(['"])(?P<value>.*?)\1(?=[\s,;:.)\]}?!]|$)""", re.DOTALL)
-
-
-def shorten_quotes(message: str) -> str:
-    """Cut long quoted values in a message.
-
-    Examples
-    --------
-    >>> len(shorten_quotes(f"not a chord: {'C' * 500!r}")) < 100
-    True
-    >>> shorten_quotes("track 'a': not a chord: 'H:maj'")
-    "track 'a': not a chord: 'H:maj'"
-    """
-
-    def cut(found: re.Match[str]) -> str:
-        quote, value = found[1], found["value"]
-        return f"{quote}{shorten(value, _LONGEST)}{quote}"
-
-    return _QUOTED.sub(cut, message)
-
 
 MARK = "*"
 """Stands behind values that do not differ significantly from the best."""

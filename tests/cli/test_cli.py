@@ -693,7 +693,7 @@ class TestOptionsOfQueries:
         assert str(found.help).startswith(declared.help.split(".")[0])
         if declared.choices is not None:
             assert isinstance(found.type, click.Choice)
-            assert [*found.type.choices] == [*declared.choices]
+            assert [*found.type.choices] == [*declared.choices()]
 
 
 @pytest.mark.parametrize("task", tasks())

@@ -5,8 +5,8 @@ import pytest
 
 from mirflow.analysis.missing import CellProblem, count_scored, find_problems, group_problems
 from mirflow.analysis.scores import as_scores, names_of
+from mirflow.errors import shorten_quotes
 from mirflow.reports.summaries import problem_lines, problems_table
-from mirflow.reports.tables import shorten_quotes
 from mirflow.store.cells import Status
 from tests.groups import make_group
 

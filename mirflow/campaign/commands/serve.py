@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
@@ -448,6 +447,8 @@ def _accounts(campaign: Path) -> Iterator[tuple[Service, Session]]:
 
 def operator() -> str:
     """Return the name of the local user, for the audit log."""
+    import getpass
+
     try:
         return f"{getpass.getuser()} at the command line"
     except (KeyError, OSError):

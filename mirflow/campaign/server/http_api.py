@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -96,7 +96,7 @@ class QueryParameter:
     help: str
     kind: str = "string"
     """Type of the value; pairs are ``name=value``."""
-    choices: Callable[[], Collection[str]] | None = None
+    choices: Callable[[], Iterable[str]] | None = None
     """Returns the valid values."""
     many: bool = False
     """Whether the parameter may be repeated."""
@@ -119,7 +119,7 @@ class QueryParameter:
         return values if self.many else values[0]
 
     def _value(self, text: str) -> Any:
-        if self.choices is not None and text not in (known := self.choices()):
+        if self.choices is not None and text not in (known := [*self.choices()]):
             raise ApiError(400, f"{self.name}: unknown value {text!r}; {suggest(text, known)}")
         if self.kind == "string":
             return text
@@ -198,7 +198,7 @@ def _query_parameters(*names: str) -> tuple[QueryParameter, ...]:
             declared.parameter or name,
             declared.help,
             "pairs" if declared.pairs else "string",
-            None if declared.choices is None else partial(list, declared.choices),
+            declared.choices,
             declared.many,
         )
         for name in names
