@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .api import query as query
     from .api import report as report
     from .api import show as show
+    from .engine.publishing import publish as publish
     from .engine.runs import open_pipeline as open_pipeline
     from .engine.runs import run as run
     from .engine.time_grids import align as align
@@ -92,6 +93,7 @@ _HOMES = {
     "pair_task": "metrics.user_tasks",
     "plot": "api",
     "problems": "api",
+    "publish": "engine.publishing",
     "query": "api",
     "read_label_map": "readers.label_maps",
     "report": "api",

@@ -1,4 +1,4 @@
-"""Commands that score files, ``run`` and ``evaluate``; and ``pack``, for faster reading."""
+"""Commands that score files, ``run``, ``publish`` and ``evaluate``; and ``pack``, for faster reading."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..analysis.policies import say_undefined
-from ..errors import counted, shorten_quotes, visible
+from ..errors import RunError, counted, shorten_quotes, visible
 from ..interruption import Interrupted
 from .common_options import Command, ReadingCommand, check_existing, number_or_name, option, query_options, typed
 from .output import FAILED, choose_format, echo, emit, for_people, output_options, tables_of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ..analysis.scores import ResultInMemory
-    from ..engine.runs import EvaluationReport, RunReport
+    from ..engine.runs import EvaluationReport, Prune, RunReport
     from ..reports.tables import Table
 
 _NAMED = 5
@@ -41,6 +41,18 @@ def _check_scheduler(context: click.Context, parameter: click.Parameter, value: 
         ) from None
 
 
+def _check_part(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Check a part, which excludes options of what is published."""
+    if value is None or context.resilient_parsing:
+        return value
+    from ..engine.parts import Part
+
+    try:
+        return str(Part.parse(value))
+    except RunError as error:
+        raise click.BadParameter(str(error)) from None
+
+
 @click.command("run", cls=Command, section="score", place=3, short_help="Score the evaluations of a pipeline file.")
 @click.argument("pipeline", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @option("root")
@@ -48,6 +60,7 @@ def _check_scheduler(context: click.Context, parameter: click.Parameter, value: 
 @click.option("--scheduler", callback=_check_scheduler, help="auto, serial, processes, threads, or tcp://host:port.")
 @click.option("--workers", type=click.IntRange(min=1), help="Number of processes or threads. Default: one per core.")
 @click.option("--on-error", type=click.Choice(("record", "ignore", "raise")), help="Treatment of failed cells.")
+@click.option("--part", metavar="I/N", callback=_check_part, help="Only compute the I-th of N parts, for `publish`.")
 @click.option("--dry-run", is_flag=True, help="Print the cells to compute without computing them.")
 @click.option("--force", is_flag=True, help="Compute everything again.")
 @click.option("--prune", is_flag=True, help="Remove stored cells that PIPELINE no longer names.")
@@ -62,6 +75,7 @@ def run_command(
     scheduler: str | None,
     workers: int | None,
     on_error: str | None,
+    part: str | None,
     dry_run: bool,
     force: bool,
     prune: bool,
@@ -79,8 +93,11 @@ def run_command(
 
     if workers is not None and scheduler is not None and "://" in scheduler:
         raise click.UsageError(f"--workers does not apply to the cluster at {scheduler}; omit it")
+    for name, given in {"--force": force, "--prune": prune, "--primary": primary}.items():
+        if part is not None and given:
+            raise click.UsageError(f"{name} does not apply to a part, which computes what the store lacks; omit it")
     if dry_run:
-        echo(preview(pipeline, root=root, store=store, force=force, on_error=on_error))
+        echo(preview(pipeline, root=root, store=store, force=force, on_error=on_error, part=part))
         return
     try:
         report = run(
@@ -91,9 +108,10 @@ def run_command(
             workers=workers,
             force=force,
             on_error=on_error,
-            prune=prune or (_ask if sys.stdin.isatty() and sys.stderr.isatty() else False),
+            prune=part is None and _may_prune(prune),
             progress=progress_for(quiet=quiet),
             guarded=True,
+            part=part,
         )
     except (Interrupted, KeyboardInterrupt) as stop:
         stop = stop if isinstance(stop, Interrupted) else Interrupted()
@@ -102,6 +120,50 @@ def run_command(
     _print_report(report, quiet, primary, on_purpose)
     if report.failed:
         context.exit(FAILED)
+
+
+@click.command("publish", cls=Command, section="score", place=3, short_help="Publish a run that was computed in parts.")
+@click.argument("pipeline", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@option("root")
+@click.option("--store", type=click.Path(path_type=Path), help="Path of the store. Default: the file's.")
+@click.option("--incomplete", is_flag=True, help="Publish although parts are missing or unfinished.")
+@click.option("--prune", is_flag=True, help="Remove stored cells that PIPELINE no longer names.")
+@click.option("--primary", is_flag=True, help="Print one table: the headline metric of each evaluation.")
+@click.option("--quiet", "-q", is_flag=True, help="Do not print progress and results.")
+@click.pass_context
+def publish_command(
+    context: click.Context,
+    pipeline: Path,
+    root: Path | None,
+    store: Path | None,
+    incomplete: bool,
+    prune: bool,
+    primary: bool,
+    quiet: bool,
+) -> None:
+    """Join the parts that `mirflow run PIPELINE --part I/N` computed, and write them into the store.
+
+    Parts that are published are removed. If some are missing, nothing is written, and the message names them.
+    """
+    from ..engine.publishing import publish
+    from ..progress import progress_for
+
+    report = publish(
+        pipeline,
+        root=root,
+        store=store,
+        incomplete=incomplete,
+        prune=_may_prune(prune),
+        progress=progress_for(quiet=quiet),
+    )
+    _print_report(report, quiet, primary, "")
+    if report.failed:
+        context.exit(FAILED)
+
+
+def _may_prune(given: bool) -> Prune:
+    """Whether cells may be removed from the store; on a terminal, the user is asked."""
+    return given or (_ask if sys.stdin.isatty() and sys.stderr.isatty() else False)
 
 
 def _ask(query: str) -> bool:
@@ -123,9 +185,9 @@ def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str
     idle = not report.published and scored <= {"reused", "removed"}
     incomplete = {one.plan.name for one in report.evaluations if one.failed or one.partly or one.empty or one.warned}
     shown = {}
-    if not quiet and (primary or not idle):
+    if not quiet and not report.part and (primary or not idle):
         shown = _print_results(store, report.evaluations, primary)
-    if idle:
+    if idle and not report.part:
         if not quiet or report.failed:
             echo(_idle_line(report, path, store), err=True)
             _print_broken(report.evaluations)
@@ -143,9 +205,12 @@ def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str
     _print_broken(report.evaluations)
     if incomplete and on_purpose:
         echo(f"  {on_purpose}", err=True)
-    elif incomplete:
+    elif incomplete and not report.part:
         echo(f"  all of them: mirflow show {store} --problems", err=True)
-    if not quiet:
+    if not quiet and report.part:
+        took = f"{report.seconds:.1f} s, {report.scheduler}"
+        echo(f"{path}: part {report.part} computed ({took}); `mirflow publish` joins all parts", err=True)
+    elif not quiet:
         state = "written" if report.published else "unchanged"
         echo(f"{path} {state} ({report.seconds:.1f} s, {report.scheduler})", err=True)
 

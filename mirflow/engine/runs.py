@@ -1,4 +1,4 @@
-"""Run a pipeline: compute, journal and publish stale cells; or open it as a lazy tree."""
+"""Run a pipeline: compute, journal and publish stale cells, or compute a part; or open it as a lazy tree."""
 
 from __future__ import annotations
 
@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import MirflowWarning, PipelineError, Problem, PruneError, RunError, StoreError, counted, visible
+from ..errors import (
+    MirflowWarning,
+    PipelineError,
+    Problem,
+    PruneError,
+    RunError,
+    StoreError,
+    counted,
+    visible,
+    warn_caller,
+)
 from ..metrics.base import Sparse
 from ..metrics.measures import describe
 from ..notebook import html_table
@@ -59,6 +69,7 @@ from ..store.packs import open_pack
 from ..store.read import open_groups
 from ..store.write import StoreWriter, software_versions
 from .block import EACH, works_of
+from .parts import Part, PartFolder
 from .schedule import choose_scheduler, execute
 
 if TYPE_CHECKING:
@@ -88,7 +99,7 @@ class Job:
         """The computed cells of the plan, and the names of its results with extra dims."""
         columns = tuple(str(measure) for measure in self.plan.measures if not measure.metric.dims)
         before = [self.before.cells] if self.before is not None and self.counts["reused"] else []
-        parts = [_of_measures(self.plan, cells) for cells in (*before, *self.done)]
+        parts = [of_measures(self.plan, cells) for cells in (*before, *self.done)]
         return concatenate_cells([no_cells(columns), *parts])
 
     def stored(self) -> Mapping[str, StoredResults]:
@@ -97,15 +108,21 @@ class Job:
         return {system: before[system] for system in self.plan.systems if system in before}
 
 
-def _start(plan: EvaluationPlan, before: GroupContent | None, journal: Journal, force: bool = False) -> Job:
-    stale = stale_cells(plan, before, force)
+def start_job(
+    plan: EvaluationPlan,
+    before: GroupContent | None,
+    journal: Journal,
+    force: bool = False,
+    share: Bool | None = None,
+) -> Job:
+    """Find what a run of a plan, or of a share of its cells, has to compute, and take from the journal what it has."""
+    stale = stale_cells(plan, before, force, share)
     written = [] if force else journal.read(plan.name, plan.signature)
     if journal.torn:
-        message = f"{plan.name}: {journal.torn} damaged blocks of an interrupted run are computed again"
-        warnings.warn(message, MirflowWarning, stacklevel=3)
+        warn_caller(f"{plan.name}: {journal.torn} damaged blocks of an interrupted run are computed again")
     if not written:
         return Job(plan, stale, {**stale.counts, "resumed": 0}, before)
-    cells = concatenate_cells(_of_measures(plan, one) for one in written)
+    cells = concatenate_cells(of_measures(plan, one) for one in written)
     # A journaled result counts only if the stored one is stale and the scored files have not changed.
     journaled = GroupContent(plan.name, plan.systems, plan.tracks, cells, attrs={SIGNATURES: plan.signatures})
     resumed = stale.cells & ~stale_cells(plan, journaled).cells
@@ -121,7 +138,8 @@ def _latest(plan: EvaluationPlan, cells: Cells, mask: Bool | None = None) -> Cel
     return cells.take(np.argsort(place)[np.count_nonzero(place < 0) :])
 
 
-def _of_measures(plan: EvaluationPlan, cells: Cells) -> Cells:
+def of_measures(plan: EvaluationPlan, cells: Cells) -> Cells:
+    """Cells with the measures of a plan and no others."""
     scalars = tuple(str(measure) for measure in plan.measures if not measure.metric.dims)
     named = {measure.variable for measure in plan.measures if measure.metric.dims}
     extras = {name: sparse for name, sparse in cells.extras.items() if name in named}
@@ -176,7 +194,7 @@ def same_results(one: GroupContent, other: GroupContent, system: str) -> bool:
     computed = system in one.cells.system or system in other.cells.system
     if places[0] is not None and places[1] is not None and not computed and places[0].shares(places[1], system):
         return True
-    return _same(*(_cells_of(content.part([system])) for content in (one, other)))
+    return same_cells(*(_cells_of(content.part([system])) for content in (one, other)))
 
 
 def _heading(content: GroupContent) -> list[Any]:
@@ -189,7 +207,8 @@ def _heading(content: GroupContent) -> list[Any]:
     return [content.systems, content.tracks, content.measures, coords, dict(content.attrs)]
 
 
-def _same(some: Cells, others: Cells) -> bool:
+def same_cells(some: Cells, others: Cells) -> bool:
+    """True if two selections hold the same cells in the same order, with the same results."""
     texts = ("system", "track", "measures", "message", "digest")
     if any(getattr(some, name) != getattr(others, name) for name in texts):
         return False
@@ -197,11 +216,11 @@ def _same(some: Cells, others: Cells) -> bool:
     if not all(np.array_equal(getattr(some, n), getattr(others, n), equal_nan=n == "score") for n in arrays):
         return False
     return some.extras.keys() == others.extras.keys() and all(
-        _entries(sparse) == _entries(others.extras[name]) for name, sparse in some.extras.items()
+        entries_of(sparse) == entries_of(others.extras[name]) for name, sparse in some.extras.items()
     )
 
 
-def _entries(sparse: Sparse) -> set[tuple[object, ...]]:
+def entries_of(sparse: Sparse) -> set[tuple[object, ...]]:
     """The entries of a result with extra dims, except those equal to the fill value."""
     given = ~(np.isnan(sparse.value) if np.isnan(sparse.fill) else sparse.value == sparse.fill)
     names = [np.array(labels, dtype=object)[sparse.index[given, 1 + axis]] for axis, labels in enumerate(sparse.coords)]
@@ -246,8 +265,7 @@ def find_removal(befores: Iterable[GroupContent], plans: Sequence[EvaluationPlan
             cells += size - left
             lists = []
             for noun, names in gone.items():
-                more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-                lists += [f"{noun}s {', '.join(map(repr, names[:_SHOWN]))}{more}"] if names else []
+                lists += [f"{noun}s {name_some([*map(repr, names)])}"] if names else []
             what.append(f"{before.name}: {', '.join(lists)}")
     return Removal(cells, stored, "; ".join(what))
 
@@ -261,7 +279,7 @@ class EvaluationReport:
     """Contents of its group of the store."""
     counts: Mapping[str, int]
     """Cells by reason: ``new``, ``changed``, ``retried``, ``resumed``, ``reused``, ``removed``."""
-    status: Mapping[Status, int]
+    status: dict[Status, int]
     """All cells by outcome."""
     messages: tuple[str, ...]
     """Reasons for missing scores, each once."""
@@ -310,6 +328,8 @@ class RunReport:
     seconds: float
     scheduler: str
     published: bool
+    part: str = ""
+    """The computed part, such as ``3/50``; empty for a whole run, and for parts that are published."""
 
     @property
     def failed(self) -> int:
@@ -321,6 +341,9 @@ class RunReport:
     def _lines(self) -> tuple[str, str]:
         """The store, and the function that shows more."""
         state = "written" if self.published else "unchanged"
+        if self.part:
+            told = f"{self.store}: part {self.part} computed ({self.seconds:.1f} s, {self.scheduler})"
+            return told, "mirflow.publish(...) joins the parts"
         if any(report.failed for report in self.evaluations):
             more = f"mirflow.problems({str(self.store)!r}) lists the cells without a score"
         else:
@@ -377,8 +400,9 @@ def run(
     prune: Prune = False,
     progress: bool | Progress | None = None,
     guarded: bool = False,
+    part: str | None = None,
 ) -> RunReport:
-    """Run a pipeline and publish its store.
+    """Run a pipeline and publish its store; or compute a part of it.
 
     Parameters
     ----------
@@ -402,6 +426,8 @@ def run(
         Whether to show the number of tracks; None: on a terminal or in a notebook.
     guarded : bool
         Whether ``auto`` may start worker processes; scripts that pass True need an ``if __name__ == "__main__"``.
+    part : str or None
+        ``3/50``: only compute the third of 50 parts of the cells, beside the store, which :func:`publish` writes.
 
     Returns
     -------
@@ -412,47 +438,92 @@ def run(
     PipelineError
         If the file is invalid; nothing is run.
     StoreError
-        If the store cannot be written.
+        If the store cannot be written, or another process computes the part.
     PruneError
         If more than a tenth of the store would be removed without permission; nothing is run.
     RunError
         If a cell fails under ``on_error: raise``, or workers die repeatedly. Computed scores are kept.
     """
     began = time.perf_counter()
+    chosen_part = None if part is None else Part.parse(part)
+    if chosen_part is not None and (force or prune):
+        raise RunError("a part computes what the store lacks and removes nothing: force and prune do not apply to it")
     with progress_of(progress) as shown:
         shown.stage("looking for files")
         planned = plan(pipeline, root=root, code=code, on_error=on_error)
         asked = planned.pipeline
-        with StoreWriter(_place_of(planned, store)) as writer:
+        place = StoreWriter(place_of_store(planned, store))
+        if chosen_part is not None:
+            how = scheduler or asked.execution.scheduler, workers, shown, guarded
+            reports, chosen = _compute_part(chosen_part, planned, place, *how)
+            return RunReport(place.path, reports, time.perf_counter() - began, str(chosen), False, str(chosen_part))
+        with place as writer:
             shown.stage("comparing with the store")
-            if IMPORTED in writer.attrs():
-                raise StoreError(f"{writer.path}: holds imported scores, which a run would remove; name another store")
-            before = writer.contents()
-            jobs = [_start(one, before.get(one.name), writer.journal, force) for one in planned.plans]
-            _demand_leave(jobs, before, writer.path, prune, shown)
+            before = contents_of_runs(writer)
+            jobs = [start_job(one, before.get(one.name), writer.journal, force) for one in planned.plans]
+            demand_leave(jobs, before, writer.path, prune, shown)
             if force:
                 writer.journal.clear()
-            for job in jobs:
-                if job.plan.on_error == "raise":  # a failure in the store or the journal
-                    for part in _content(job, {}).blocks():
-                        raise_failure(_latest(job.plan, _cells_of(part), ~job.stale.cells))
+            raise_failures(jobs)
             chosen = _compute(jobs, writer.journal, scheduler or asked.execution.scheduler, workers, shown, guarded)
             shown.stage("writing the store")
-            reports, published = _publish(jobs, before, writer, planned)
+            reports, published = publish_jobs(jobs, before, writer, planned)
     return RunReport(writer.path, reports, time.perf_counter() - began, str(chosen), published)
+
+
+def contents_of_runs(writer: StoreWriter) -> dict[str, GroupContent]:
+    """The contents of a store, which runs may replace; raises a StoreError if imports made it."""
+    if IMPORTED in writer.attrs():
+        raise StoreError(f"{writer.path}: holds imported scores, which a run would remove; name another store")
+    return writer.contents()
+
+
+def _compute_part(
+    part: Part,
+    planned: PlannedPipeline,
+    store: StoreWriter,
+    scheduler: Any,
+    workers: int | None,
+    shown: Progress,
+    guarded: bool,
+) -> tuple[tuple[EvaluationReport, ...], Any]:
+    """Compute a part into its folder; the store is only read. Returns the reports and the scheduler."""
+    with PartFolder(store.folder, store.path, part).computing(planned.text) as journal:
+        shown.stage("comparing with the store")
+        before = contents_of_runs(store)
+        jobs = [start_job(one, before.get(one.name), journal, share=part.share(one.shape)) for one in planned.plans]
+        chosen = _compute(jobs, journal, scheduler, workers, shown, guarded)
+    reports = [_report(job, _content(replace(job, before=None), {})) for job in jobs]
+    for one in reports:
+        one.status.pop(Status.not_computed, None)
+    return tuple(reports), chosen
+
+
+def raise_failures(jobs: Iterable[Job]) -> None:
+    """Raise a RunError for the first failed cell of the store, the journal or the parts, where plans ask for it."""
+    for job in jobs:
+        if job.plan.on_error == "raise":
+            for part in _content(job, {}).blocks():
+                raise_failure(_latest(job.plan, _cells_of(part), ~job.stale.cells))
+
+
+def name_some(texts: Sequence[str], between: str = ", ") -> str:
+    """The first few of some texts, and the number of the others."""
+    more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+    return between.join(texts[:_SHOWN]) + more
 
 
 def run_plans(
     plans: Iterable[EvaluationPlan], journal: Journal, *, scheduler: Any = "auto", progress: Progress | None = None
 ) -> tuple[EvaluationReport, ...]:
     """Score evaluations without a store; results of an interrupted run are taken from the journal."""
-    jobs = [_start(one, None, journal) for one in plans]
+    jobs = [start_job(one, None, journal) for one in plans]
     with progress_of(progress) as shown:
         _compute(jobs, journal, scheduler, None, shown)
     return tuple(_report(job, _content(job, {})) for job in jobs)
 
 
-def _place_of(planned: PlannedPipeline, store: str | Path | None) -> Path:
+def place_of_store(planned: PlannedPipeline, store: str | Path | None) -> Path:
     """The path of the store; warns if a store at the path relative to the working directory would be ignored."""
     if store is not None:
         return Path(store)
@@ -467,7 +538,7 @@ def _place_of(planned: PlannedPipeline, store: str | Path | None) -> Path:
     return path
 
 
-def _demand_leave(
+def demand_leave(
     jobs: Sequence[Job], before: Mapping[str, GroupContent], path: Path, prune: Prune, shown: Progress
 ) -> None:
     """Report the cells to be removed from the store; removing many needs permission."""
@@ -498,7 +569,7 @@ def _compute(
 ) -> Any:
     """Score all stale blocks; each is journaled before it counts as done. Returns the scheduler."""
     works = [(job, work) for job in jobs for work in works_of(job.plan, job.stale)]
-    chosen = choose_scheduler(scheduler, [work for _, work in works], guarded, workers)
+    chosen = choose_scheduler(scheduler, [work for _, work in works], guarded)
     if not works:
         return chosen
     progress.start(sum(len(work.tracks) for _, work in works))
@@ -529,7 +600,7 @@ def raise_failure(cells: Cells) -> None:
     raise RunError(f"{where}: {cells.message[first]} (stopped, as on_error is raise; computed scores are kept)")
 
 
-def _publish(
+def publish_jobs(
     jobs: Sequence[Job], before: Collection[str], writer: StoreWriter, planned: PlannedPipeline
 ) -> tuple[tuple[EvaluationReport, ...], bool]:
     """Publish the new store, unless it equals the existing one, which has the groups `before`."""
@@ -561,7 +632,7 @@ def _report(job: Job, content: GroupContent) -> EvaluationReport:
     messages: dict[str, None] = {}
     partly = warned = 0
     for part in content.blocks():
-        counts.update(_counted(dense_cells(part, ["status"])["status"]))
+        counts.update(count_values(dense_cells(part, ["status"])["status"]))
         dense = dense_cells(part.part([one for one in part.systems if not part.is_silent(one)]), ["status", "message"])
         status, told = dense["status"], dense["message"] != ""
         messages |= dict.fromkeys(dense["message"][np.isin(status, list(FAILED))].tolist())
@@ -582,7 +653,8 @@ def _report(job: Job, content: GroupContent) -> EvaluationReport:
     )
 
 
-def _counted(status: Array) -> dict[int, int]:
+def count_values(status: Array) -> dict[int, int]:
+    """How often each value occurs."""
     found, numbers = np.unique(status, return_counts=True)
     return dict(zip(found.tolist(), numbers.tolist(), strict=True))
 
@@ -668,11 +740,16 @@ def preview(
     store: str | Path | None = None,
     force: bool = False,
     on_error: str | None = None,
+    part: str | None = None,
 ) -> str:
     """Describe the work of a `run` without computing or writing anything."""
     planned = plan(pipeline, root=root, on_error=on_error)
-    path = demand_path(_place_of(planned, store))
+    path = demand_path(place_of_store(planned, store))
     befores = open_groups(path) if path.exists() else {}
+    if part is not None:
+        shares = [(one, Part.parse(part).share(one.shape)) for one in planned.plans]
+        stale = [(one, stale_cells(one, befores.get(one.name), share=share)) for one, share in shares]
+        return "\n".join([*(describe_plan(*both) for both in stale), f"store: {path}, part {part}"])
     described = [describe_plan(one, stale_cells(one, befores.get(one.name), force)) for one in planned.plans]
     removed = find_removal(befores.values(), planned.plans)
     leave = [f"the run {removed}{'; it needs --prune' if removed.large else ''}"] if removed.cells else []

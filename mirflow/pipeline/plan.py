@@ -175,17 +175,19 @@ def _mix(values: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]) -> np.ndarray
     return values ^ (values >> np.uint64(31))
 
 
-def stale_cells(plan: EvaluationPlan, before: GroupContent | None, force: bool = False) -> Stale:
-    """Find the cells that have to be computed; all of them with `force`.
+def stale_cells(
+    plan: EvaluationPlan, before: GroupContent | None, force: bool = False, share: Bool | None = None
+) -> Stale:
+    """Find the cells that have to be computed; all of them with `force`; only of a `share`, which removes none.
 
     A stored cell is reused if its files' stamps are the same, every measure of the plan is stored under the same
     signature, and its outcome is not one that another try may change. `before` is the content of the store; None:
     nothing.
     """
     shape = plan.shape
+    asked = np.ones(shape, dtype=np.bool_) if share is None else share
     if before is None:
-        counts = dict.fromkeys(COUNTS, 0) | {"new": shape[0] * shape[1]}
-        return Stale(np.ones(shape, dtype=np.bool_), counts)
+        return Stale(asked, dict.fromkeys(COUNTS, 0) | {"new": int(asked.sum())})
     sides = (plan.systems, set(before.systems)), (plan.tracks, set(before.tracks))
     known = np.logical_and.outer(*([name in kept for name in names] for names, kept in sides))
     stored = before.attrs.get(SIGNATURES, {})
@@ -198,9 +200,10 @@ def stale_cells(plan: EvaluationPlan, before: GroupContent | None, force: bool =
         retried[own] = known[own] & ~changed[own] & _worth_retrying(plan, dense["status"], own.start)
     new = ~known
     cells = new | changed | retried
-    removed = len(before.systems) * len(before.tracks) - int(known.sum())
-    counts = dict(zip(COUNTS, (*(int(mask.sum()) for mask in (new, changed, retried, ~cells)), removed), strict=True))
-    return Stale(cells, counts)
+    removed = 0 if share is not None else len(before.systems) * len(before.tracks) - int(known.sum())
+    masks = new, changed, retried, ~cells
+    counts = dict(zip(COUNTS, (*(int((mask & asked).sum()) for mask in masks), removed), strict=True))
+    return Stale(cells & asked, counts)
 
 
 def _worth_retrying(plan: EvaluationPlan, status: Array, first: int) -> Bool:

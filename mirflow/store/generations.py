@@ -133,7 +133,7 @@ def reading(path: str | Path, remedy: str = "remove it and run the pipeline agai
 
 
 @contextmanager
-def locked(folder: Path, store: Path, patience: float = 0.0) -> Iterator[None]:
+def locked(folder: Path, store: Path | str, patience: float = 0.0) -> Iterator[None]:
     """Hold the writer's lock in a folder, which the operating system releases when its holder dies, however it dies.
 
     Another one who holds it is waited for, as many seconds as there is `patience`.

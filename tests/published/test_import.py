@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -93,8 +94,10 @@ def test_the_store_of_a_pipeline_is_left_alone(mapping: Path, tmp_path: Path, ov
 def test_a_run_does_not_remove_what_was_imported(mapping: Path, tmp_path: Path) -> None:
     store = tmp_path / "x.zarr"
     mirflow.import_scores(mapping, store)
-    with pytest.raises(StoreError, match="holds imported scores, which a run would remove; name another store"):
-        mirflow.run(Path(__file__).parents[2] / "pipelines" / "demo.yaml", store=store)
+    pipeline = Path(__file__).parents[2] / "pipelines" / "demo.yaml"
+    for writes in (mirflow.run, partial(mirflow.run, part="1/2"), mirflow.publish):
+        with pytest.raises(StoreError, match="holds imported scores, which a run would remove; name another store"):
+            writes(pipeline, store=store)
     assert list(mirflow.open_store(store).children) == ["chord"]
 
 
