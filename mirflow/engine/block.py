@@ -26,6 +26,7 @@ from ..pipeline.plan import Combine, EvaluationPlan, Reference, Stale
 from ..plugins import import_module
 from ..ragged import Bool, Column, Float, Int
 from ..readers.content import join_digests
+from ..readers.file_blocks import read_files
 from ..store.cells import SCORED, WARNING, Cells, Status, concatenate_cells, mark_failed_metrics, split_message
 from .pair_scores import BROKEN, LOST, score_pairs
 from .plausibility import doubts_of, extents, implausible, odd_sides
@@ -179,12 +180,12 @@ class BlockSide:
         # By identity, not by value: the sources of a block are its own objects, and hashing their options takes time.
         self._read: dict[int, ReadSource] = {}
         self._rows: list[ReadSource] = []
-        for source in sources:
-            if source is None or id(source) in self._read:
-                continue
-            read = self._read[id(source)] = ReadSource(source, annotator=getattr(source, "annotator", None))
+        own = {id(source): source for source in sources if source is not None}
+        together = read_files(own.values())
+        for key, source in own.items():
+            read = self._read[key] = ReadSource(source, annotator=getattr(source, "annotator", None))
             try:
-                annotation, read.digest = source.read()
+                annotation, read.digest = together.pop(key) if key in together else source.read()
             except InvalidAnnotationError as error:
                 read.trouble = Status.invalid, str(error)
             except (AnnotationError, OSError) as error:

@@ -569,7 +569,7 @@ def _compute(
 ) -> Any:
     """Score all stale blocks; each is journaled before it counts as done. Returns the scheduler."""
     works = [(job, work) for job in jobs for work in works_of(job.plan, job.stale)]
-    chosen = choose_scheduler(scheduler, [work for _, work in works], guarded)
+    chosen = choose_scheduler(scheduler, [work for _, work in works], guarded, workers)
     if not works:
         return chosen
     progress.start(sum(len(work.tracks) for _, work in works))

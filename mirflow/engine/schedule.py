@@ -29,13 +29,22 @@ from .block import BlockWork, failed_cells, score_block
 Done = Callable[[int, Cells], None]
 """Called in the process of the run with the number of a block and its results, as they arrive."""
 
-CELL_SECONDS = 1.3e-4
-"""About what one cell takes on one core; it only decides whether starting workers pays."""
+FILE_SECONDS = 6e-5
+BYTE_SECONDS = 6e-8
+"""About what reading and scoring a file and one of its bytes takes on one core, within a factor of 2.5 for the tasks
+that were measured; it only decides whether starting workers pays."""
 
+JAMS_BYTE_SECONDS = 1.5e-8
+HIERARCHY_FACTOR = 7
 AUDIO_BYTE_SECONDS = 1e-7
 """The same for a byte of an estimate's audio; a cell of four stereo sources of ten minutes has 423 MB."""
 
-SMALL_SECONDS = 3.0
+START_SECONDS = 0.5
+"""About what starting workers takes."""
+
+WORKER_FACTOR = 1.2
+"""How much longer blocks take in workers, which send the results."""
+
 LOCAL = ("serial", "threads", "processes")
 CONNECT_SECONDS = 10
 WORKER_SECONDS = 60
@@ -48,7 +57,7 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _PRELOAD = ("mirflow.engine.block", "mirflow.metrics.chord", "mirflow.readers")
 
 
-def choose_scheduler(scheduler: str, works: Sequence[BlockWork], guarded: bool) -> str:
+def choose_scheduler(scheduler: str, works: Sequence[BlockWork], guarded: bool, workers: int | None = None) -> str:
     """Resolve ``auto``; other schedulers are returned unchanged.
 
     Worker processes are started only if `guarded`, as on the command line: a script may lack the
@@ -61,16 +70,27 @@ def choose_scheduler(scheduler: str, works: Sequence[BlockWork], guarded: bool) 
     """
     if scheduler != "auto":
         return scheduler
-    small = sum(map(estimate_seconds, works)) < SMALL_SECONDS
-    return "serial" if small or not guarded or (os.cpu_count() or 1) < 2 else "processes"
+    workers = workers or os.cpu_count() or 1
+    if not guarded or workers < 2:
+        return "serial"
+    saved = sum(map(estimate_seconds, works)) * (1 - WORKER_FACTOR / workers)
+    return "processes" if saved > START_SECONDS else "serial"
 
 
 def estimate_seconds(work: BlockWork) -> float:
-    """Estimate the seconds that a block takes on one core; for audio they depend on its length."""
-    if kind_of(work.task).name != "audio":
-        return len(work) * CELL_SECONDS
-    sizes = [_size(estimate) for track in work.tracks for estimate in track.estimates if estimate is not None]
-    return sum(sizes) * AUDIO_BYTE_SECONDS
+    """Estimate the seconds that a block takes on one core, from the sizes of its files."""
+    kind = kind_of(work.task)
+    estimates = [estimate for track in work.tracks for estimate in track.estimates if estimate is not None]
+    if kind.name == "audio":
+        return sum(map(_size, estimates)) * AUDIO_BYTE_SECONDS
+    references = [reference.source for track in work.tracks for reference in track.references]
+    seconds = sum(map(_seconds, {source.label: source for source in (*references, *estimates)}.values()))
+    return seconds * HIERARCHY_FACTOR if kind.level else seconds
+
+
+def _seconds(source: Source) -> float:
+    jams = all(path.endswith(".jams") for path in source.paths)
+    return FILE_SECONDS + _size(source) * (JAMS_BYTE_SECONDS if jams else BYTE_SECONDS)
 
 
 def _size(source: Source) -> int:

@@ -18,6 +18,7 @@ from ..errors import UnreadableError
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
 _MATLAB, _HDF5 = b"MATLAB 5.0 MAT-file", b"\x89HDF\r\n\x1a\n"
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"')
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _COARSE = 2_000_000_000
 _TICK = 10_000_000
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
@@ -28,12 +29,18 @@ def open_file(path: str | Path, name: str | None = None) -> FileIO:
 
     Pipes and devices are refused: they may never end, and would block a run or fill the memory.
     """
+    return FileIO(_open(path, name)[0])
+
+
+def _open(path: str | Path, name: str | None) -> tuple[int, int]:
+    """The descriptor of a regular file, and its size."""
     try:
         # Opening a pipe without a writer would block.
-        number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        mode = os.fstat(number).st_mode
+        number = os.open(path, _FLAGS)
+        status = os.fstat(number)
+        mode = status.st_mode
         if stat.S_ISREG(mode):
-            return FileIO(number)
+            return number, status.st_size
         os.close(number)
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -56,27 +63,27 @@ def read_bytes(path: str | Path, max_bytes: int, name: str | None = None) -> byt
 
 def read_within(path: str | Path, most: int, name: str | None = None) -> tuple[bytes, int]:
     """The bytes of a file if it has at most `most`, otherwise the first of them; and a lower bound of its size."""
-    with open_file(path, name) as file:
-        size = os.fstat(file.fileno()).st_size
-        try:
-            # The reported size may be wrong while the file is being written, and under /proc.
-            data = b"" if size > most else _read_up_to(file, max(size, 4096), most + 1)
-        except OSError as error:
-            raise unreadable(path, error, name) from None
+    number, size = _open(path, name)
+    try:
+        data = b"" if size > most else _read_up_to(number, size, most + 1)
+    except OSError as error:
+        raise unreadable(path, error, name) from None
+    finally:
+        os.close(number)
     return data, max(size, len(data))
 
 
-def _read_up_to(file: FileIO, expected: int, most: int) -> bytes:
-    parts: list[bytes] = []
-    read, size = 0, expected + 1
-    while read < most:
-        data: bytes | None = file.read(min(size, most - read))
-        if data is None:  # a kernel file such as /proc/kmsg that waits for events
-            raise OSError(errno.EAGAIN, "no data available now")
-        if not data:
-            break
+def _read_up_to(number: int, size: int, most: int) -> bytes:
+    """The bytes of an open file of a reported size, which may be wrong while it is being written, and under /proc."""
+    data = os.read(number, min(max(size, 4096) + 1, most))
+    if len(data) == size:
+        return data
+    parts = [data]
+    read = len(data)
+    while data and read < most:
+        data = os.read(number, min(2**20, most - read))
         parts.append(data)
-        read, size = read + len(data), 2**20
+        read += len(data)
     return b"".join(parts)
 
 

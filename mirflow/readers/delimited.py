@@ -168,7 +168,7 @@ def parse_delimited(data: bytes, reading: Reading, format: str, name: str | Path
     lines = text.rstrip().split("\n")
     start = first_row(lines, reading.delimited.comment)
     if start == len(lines):
-        return finish(_without_rows(_row_kind(reading), attrs), reading, name)
+        return finish(_without_rows(row_kind(reading), attrs), reading, name)
     separator = find_separator(text, format, reading.delimited)
     layout = find_layout(lines[start], start + 1, reading, separator, str(name))
     found = _all_at_once(text, lines, start, layout, attrs)
@@ -218,7 +218,7 @@ def has_numbers(reading: Reading) -> bool:
     return reading.task != "classification"
 
 
-def _row_kind(reading: Reading) -> Kind:
+def row_kind(reading: Reading) -> Kind:
     """The kind of rows; for a hierarchy, that of its levels."""
     kind = KINDS[reading.kind]
     return KINDS[kind.level] if kind.level else kind
@@ -267,9 +267,7 @@ def _all_at_once(
             }
         else:
             numbers, table = _columns_of_numbers(rows, layout)
-            if kind.followed_by == "velocity" and layout.usual and table.shape[1] > len(places):
-                doubt = odd_velocities(table)
-                attrs = {**attrs, ODD_COLUMNS: doubt} if doubt else attrs
+            attrs = {**attrs, **doubts_of_table(table, layout)}
     except (ValueError, IndexError):
         return None
     if labels is not None and (
@@ -277,10 +275,29 @@ def _all_at_once(
         or (layout.usual and not _are_of_task(labels, fields[layout.width :], layout))
     ):
         return None
-    if labels is None and "label" in kind.required:
-        labels = [""] * len(rows)
-    columns = _in_units(numbers, kind, layout.reading.delimited, len(rows))
-    return _as_annotation(layout, columns, labels, range(start + 1, len(lines) + 1), attrs)
+    return annotation_of(layout, numbers, labels, range(start + 1, len(lines) + 1), attrs)
+
+
+def doubts_of_table(table: Float, layout: Layout) -> dict[str, str]:
+    """The attribute of an annotation whose velocities may precede its pitches."""
+    if layout.kind.followed_by != "velocity" or not layout.usual or table.shape[1] <= len(layout.places):
+        return {}
+    doubt = odd_velocities(table)
+    return {ODD_COLUMNS: doubt} if doubt else {}
+
+
+def annotation_of(
+    layout: Layout,
+    numbers: dict[str, Column],
+    labels: Sequence[str] | None,
+    lines: Sequence[int],
+    attrs: Mapping[str, Attribute],
+) -> Annotation:
+    """The annotation in columns of a file, with the numbers as they are in it."""
+    if labels is None and "label" in layout.kind.required:
+        labels = [""] * len(lines)
+    columns = _in_units(numbers, layout.kind, layout.reading.delimited, len(lines))
+    return _as_annotation(layout, columns, labels, lines, attrs)
 
 
 def _floats(texts: Sequence[str]) -> Float:
@@ -338,7 +355,7 @@ def _are_of_task(labels: Sequence[str], more: Sequence[Sequence[str]], layout: L
 def _as_annotation(
     layout: Layout,
     columns: dict[str, Column],
-    labels: list[str] | None,
+    labels: Sequence[str] | None,
     lines: Sequence[int],
     attrs: Mapping[str, Attribute],
 ) -> Annotation:
@@ -443,7 +460,7 @@ def find_layout(
     Without a `separator`, it is found from the row. `keyed` files have columns for the track, and perhaps the system
     and annotator, of each row.
     """
-    kind, options = _row_kind(reading), reading.delimited
+    kind, options = row_kind(reading), reading.delimited
     head = split_line(first, separator or "whitespace")
     if separator is None:
         separator = "whitespace"

@@ -180,9 +180,10 @@ def test_auto_starts_workers_only_for_much_work_and_only_where_it_may(
     works: list[BlockWork], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert choose_scheduler("auto", works, guarded=True) == "serial"
-    monkeypatch.setattr(execution, "SMALL_SECONDS", 0.0)
+    monkeypatch.setattr(execution, "START_SECONDS", 0.0)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     assert choose_scheduler("auto", works, guarded=True) == "processes"
+    assert choose_scheduler("auto", works, guarded=True, workers=1) == "serial"
     assert choose_scheduler("auto", works, guarded=False) == "serial"
     assert choose_scheduler("threads", works, guarded=False) == "threads"
 

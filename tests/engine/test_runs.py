@@ -25,7 +25,8 @@ from mirflow.errors import (
     RunError,
     StoreLockedError,
 )
-from mirflow.readers.sources import FileSource
+from mirflow.readers import file_blocks, sources
+from mirflow.readers.content import read_bytes
 from mirflow.store.cells import Cells, Status
 from mirflow.store.read import dataset_of, read_scores
 from mirflow.store.write import StoreWriter
@@ -290,9 +291,12 @@ def test_one_lazy_cell_reads_the_files_of_its_chunk_alone(
     score = mirflow.open_pipeline(pipeline, block=asked)["chord"].score
     assert max(score.chunks[1]) == size
     read: list[str] = []
-    monkeypatch.setattr(
-        FileSource, "read", lambda self, real=FileSource.read: (read.append(Path(self.path).stem), real(self))[1]
-    )
+    for module in (file_blocks, sources):
+        monkeypatch.setattr(
+            module,
+            "read_bytes",
+            lambda path, *more: (read.append(Path(path).stem), read_bytes(path, *more))[1],
+        )
     score.sel(system="ada", track="t05", metric="majmin").compute(scheduler="synchronous")
     first = 5 // size * size
     assert sorted(read) == sorted(f"t{track:02}" for track in range(first, 6) for _ in ("ref", "ada", "bob"))

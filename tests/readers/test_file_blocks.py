@@ -1,0 +1,173 @@
+"""Files of a block read at once: the same annotations as file by file, to the bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from mirflow.annotations.annotation import Annotation
+from mirflow.errors import AnnotationError
+from mirflow.readers import FileSource, Reading
+from mirflow.readers.file_blocks import has_usual_columns, parse_files, read_files
+from mirflow.readers.sources import parse_file
+
+READINGS = {
+    "chord": Reading.of("chord"),
+    "chord in ms": Reading.of("chord", time_unit="ms"),
+    "chord in lead-sheet notation": Reading.of("chord", notation="leadsheet"),
+    "segment": Reading.of("segment"),
+    "functions": Reading.of("segment", labels="functions7"),
+    "local_key": Reading.of("local_key"),
+    "hierarchy": Reading.of("hierarchy"),
+    "beat": Reading.of("beat"),
+    "downbeat": Reading.of("downbeat"),
+    "onset": Reading.of("onset"),
+    "onset in frames": Reading.of("onset", time_unit="frames@0.01"),
+    "transcription": Reading.of("transcription"),
+    "MIDI numbers": Reading.of("transcription", pitch_unit="MIDI"),
+    "melody": Reading.of("melody"),
+    "melody in frames": Reading.of("melody", time_unit="frames@0.01"),
+    "drums": Reading.of("drums"),
+    "pedal": Reading.of("pedal"),
+    "last": Reading.of("segment", last="keep"),
+}
+
+floats = st.floats(0, 1e4, allow_nan=False)
+number = st.one_of(
+    st.integers(0, 500).map(str),
+    st.integers(0, 10**6).map(lambda n: f"{n / 1000:.3f}"),
+    floats.map(repr),
+    floats.map("{:.17f}".format),
+    floats.map("{:.18e}".format),
+    st.decimals(0, 10**7, places=9).map(str),
+    st.sampled_from(["0", "00", ".5", "5.", "0.1", "-1.5", "+2", "1e3", "1E-2", "nan", "NaN", "inf", "-inf", "1e400"]),
+    st.sampled_from(["1_0", ".", "0x10", "1,5", "9007199254740993", "9007199254740992.0", "123456789012345678", "-0"]),
+    st.sampled_from(["0.123456789012345678", "1.2.3", "1d5", "infinity", "--1", "0.30000000000000004", "\u0663"]),
+)
+label = st.one_of(
+    st.sampled_from(["C:maj", "N", "G:7", "A", "verse", "verse 1", "intro\tx", "1", "2", "3", "12", "C major", '"x"']),
+    st.sampled_from(["\xe9", "#", "# no", "snare", "kd", "Chorus'", "C#:min/b3", "a  b", "x ", " y", "a\xa0b", "\x1c"]),
+    st.sampled_from(["440.0", "sus,4"]),
+)
+separator = st.sampled_from([" ", " ", "\t", "  ", " \t", "\t\t", ",", ", ", ";", "\xa0"])
+ending = st.sampled_from(["\n", "\n", "\n", "\r\n", "\r", "\n\n", " \n", "\t\n", "\n ", "\x0b\n"])
+
+
+@st.composite
+def regular(draw: st.DrawFn) -> str:
+    """A file as most are: columns of numbers, and perhaps a label."""
+    columns = draw(st.integers(1, 4))
+    end, separated = draw(st.sampled_from(["\n", "\r\n"])), draw(st.sampled_from([" ", "\t", "  "]))
+    decimal = st.integers(0, 10**5).map(lambda n: f"{n / 100:.2f}")
+    labels = draw(st.sampled_from([None, ["C:maj", "N"], ["A", "b"], ["1", "2", "3", "4"], ["verse 1", "coda"]]))
+    rows = draw(
+        st.lists(st.lists(decimal, min_size=columns, max_size=columns), min_size=1, max_size=6).map(
+            lambda rows: [sorted(row, key=float) for row in rows]
+        )
+    )
+    lines = [separated.join([*row, *([draw(st.sampled_from(labels))] if labels else [])]) for row in rows]
+    return end.join(lines) + draw(st.sampled_from(["", end, end * 2]))
+
+
+@st.composite
+def odd(draw: st.DrawFn) -> str:
+    """A file of anything that may be in one."""
+    head = draw(st.sampled_from(["", "", "\ufeff", "# comment\n", "start end label\n", "time,label\n", "\n", " "]))
+    rows = draw(st.lists(st.tuples(st.lists(number, max_size=4), st.none() | label, separator, ending), max_size=5))
+    return head + "".join(between.join([*row, *([last] if last else [])]) + end for row, last, between, end in rows)
+
+
+def outcome(annotation: Annotation) -> tuple[object, ...]:
+    return (
+        annotation.kind,
+        {name: (column.dtype, column.tobytes()) for name, column in annotation.columns.items()},
+        None if annotation.labels is None else [*annotation.labels],
+        [counts.tolist() for counts in annotation.inner_counts],
+        None if annotation.lines is None else [*annotation.lines],
+        dict(annotation.attrs),
+        annotation.files,
+    )
+
+
+@settings(max_examples=400)
+@example("chord", ["0 1 C\n1 2 G\n"] * 4)
+@example("transcription", ["0 1 440 80\n"] * 4)
+@example("beat", ["0.5\n1.0", "0.5 1\n1 2\n", "0.5\t1\n1\t2\r\n", "1 2 3\n2 3 4\n"])
+@given(st.sampled_from(sorted(READINGS)), st.lists(regular() | odd(), min_size=1, max_size=8))
+def test_the_annotations_are_those_of_single_files(name: str, texts: list[str]) -> None:
+    reading, data = READINGS[name], [text.encode() for text in texts]
+    names = [f"{place}.lab" for place in range(len(data))]
+    for content, file, found in zip(data, names, parse_files(data, reading, names), strict=True):
+        if found is not None:
+            alone = reading.with_labels(parse_file(content, reading, "lab", file))
+            assert outcome(found) == outcome(alone)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("chord", "0.0 1.5 C:maj\n1.5 2.0 N\n"),
+        ("chord", "\ufeff0.0\t1.5\tC:maj\r\n1.5\t2.0\tN"),
+        ("chord", "0.000000001 1.123456789012345678 C:maj\n-1e-3 2.0 N\n\n"),
+        ("segment", "0 10 verse 1\n10 20.5 chorus\n"),
+        ("hierarchy", "0 10 verse 1\n10 20.5 chorus\n"),
+        ("beat", "0.5\n1.0\n1.5\n"),
+        ("beat", "0.5 1\n1.0 2\n"),
+        ("downbeat", "0.5 1\n1.0 2\n"),
+        ("onset", "0.5\n"),
+        ("transcription", "0.0 1.0 440.0\n0.5 1.0 220\n"),
+        ("transcription", "0.0 1.0 440.0 80\n0.5 1.0 220 64\n"),
+        ("melody", "0.00\t0.0\n0.01\t440.5\n"),
+        ("drums", "0.5 kick\n1.0 snare\n"),
+    ],
+)
+def test_usual_files_are_read_at_once(name: str, text: str) -> None:
+    found = parse_files([text.encode()] * 2, READINGS[name], ["a.lab", "b.lab"])
+    assert all(found)
+
+
+@pytest.mark.parametrize("options", [{"task": "multipitch"}, {"task": "key"}, {"task": "chord", "delimiter": "comma"},
+    {"task": "downbeat", "select": "bar_start"}, {"task": "lyrics"}, {"task": "chord", "comment": "0"}])  # fmt: skip
+def test_readings_with_other_columns_are_left_to_their_parsers(options: dict[str, str]) -> None:
+    assert not has_usual_columns(Reading.of(**options), "lab")
+
+
+@given(st.lists(number.filter(str.isascii).filter(bool), min_size=1, max_size=30))
+def test_numbers_are_those_of_float(texts: list[str]) -> None:
+    (found,) = parse_files(["".join(f"1 {text} C\n" for text in texts).encode()], READINGS["chord"], ["a.lab"])
+    if found is not None:
+        np.testing.assert_array_equal(found.columns["end"], np.array([*map(float, texts)]))
+
+
+class TestFiles:
+    def write(self, folder: Path, files: dict[str, bytes]) -> list[FileSource]:
+        reading = Reading.of("chord")
+        for name, data in files.items():
+            (folder / name).write_bytes(data)
+        return [FileSource(str(folder / name), reading, name=name) for name in files]
+
+    def test_one_with_an_error_does_not_keep_the_others_from_being_read(self, tmp_path: Path) -> None:
+        good = {f"{place}.lab": f"0 {place + 1} C\n{place + 1} 9 G:7\n".encode() for place in range(6)}
+        sources = self.write(
+            tmp_path, {**good, "bad.lab": b"0 1 C\n1 x N\n", "header.lab": b"start end chord\n0 1 C\n"}
+        )
+        missing = FileSource(str(tmp_path / "missing.lab"), sources[0].reading)
+        found = read_files([*sources, missing])
+        assert [*found] == [id(source) for source in sources[:6]]
+        for source in sources[:6]:
+            annotation, digest = found[id(source)]
+            alone, own = source.read()
+            assert outcome(annotation) == outcome(alone)
+            assert digest == own
+        with pytest.raises(AnnotationError, match=r"bad.lab:2: end is not a number: 'x'"):
+            sources[6].read()
+
+    def test_many_bytes_are_read_in_parts(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("mirflow.readers.file_blocks._MOST_BYTES", 20)
+        sources = self.write(tmp_path, {f"{place}.lab": f"0 {place + 1} C\n".encode() for place in range(9)})
+        found = read_files(sources)
+        assert [found[id(source)][0].columns["end"][0] for source in sources] == [*range(1, 10)]
