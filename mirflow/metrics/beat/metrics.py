@@ -12,7 +12,7 @@ import numpy as np
 from ...annotations.annotation import Annotation
 from ...kernels.intervals import batches
 from ...kernels.ratios import Scored
-from ...ragged import Bool, Float, Ragged
+from ...ragged import Bool, Float, Int, Ragged
 from ..base import Convention, Doubt, Grid, Pairs, Scores, Task
 from ..events import CLOSE, clean, events_of, evidence
 from ..measures import CountedWeight, Measure, Metric, Parameter, Value, metric, metrics_in
@@ -279,16 +279,18 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     """
     values = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
-    for trim in dict.fromkeys(float(measure["trim"]) for measure in measures):
+    trims = [float(measure["trim"]) for measure in measures]
+    for trim in dict.fromkeys(trims):
         late = pairs
         if trim > -np.inf:
             references, estimates = _trimmed(pairs.references, trim), _trimmed(pairs.estimates, trim)
             late = replace(pairs, references=references, estimates=estimates)
-        columns = [column for column, measure in enumerate(measures) if float(measure["trim"]) == trim]
+        columns = [column for column, other in enumerate(trims) if other == trim]
         for batch in batches(late.sizes, _BATCH):
             alike = _score(late[batch] if len(late) > 1 else late, measures, columns, values[:, batch])
             refused |= {batch.start + pair: TOO_CLOSE for pair in alike}
-    values[0, list(refused)] = np.nan
+    if refused:
+        values[0, list(refused)] = np.nan
     return Scores(values[0], values[1], refused=refused)
 
 
@@ -301,22 +303,26 @@ def _score(pairs: Pairs, measures: Sequence[Measure], columns: Sequence[int], ou
     """Write scores and weights of measures, float64 (2, pairs, measures), and return the refused pairs."""
     counts = pairs.counts
     fewest = np.minimum(*counts)
-    batch: dict[int, Batch] = {}
+    least = 2 if (fewest != 1).all() else 1  # without pairs that have a single beat, all measures share a batch
+    shared: dict[int, tuple[Int, Batch]] = {}
     refused: list[int] = []
     for column in columns:
         measure = measures[column]
-        needed = 2 if measure.metric.needs == "intervals" else 1
-        enough = (fewest >= needed).nonzero()[0]
-        out[1, :, column] = measure.metric.few(*counts)
-        if measure.metric.orientation == "lower":
-            out[0, fewest < needed, column] = np.nan  # without matched beats there is no error, so 0 would be perfect
-        if not len(enough):
-            continue
-        if needed == 1 and (fewest[enough] > 1).all():
-            needed = 2  # the same pairs, so the same batch
-        if needed not in batch:
-            batch[needed] = Batch(*(events_of(rows, row[enough]) for rows, row in pairs.sides))
-        out[0, enough, column], out[1, enough, column], *measurable = measure.read(batch[needed])
+        needed = 2 if measure.metric.needs == "intervals" else least
+        if needed not in shared:
+            enough = (fewest >= needed).nonzero()[0]
+            shared[needed] = enough, Batch(*(events_of(rows, row[enough]) for rows, row in pairs.sides))
+        enough, batch = shared[needed]
+        chosen: Int | slice = enough
+        if len(enough) == len(pairs):
+            chosen = slice(None)
+        else:
+            out[1, :, column] = measure.metric.few(*counts)
+            if measure.metric.orientation == "lower":
+                out[0, fewest < needed, column] = np.nan  # without matched beats there is no error, not even 0
+            if not len(enough):
+                continue
+        out[0, chosen, column], out[1, chosen, column], *measurable = measure.read(batch)
         refused += enough[~np.all(measurable, axis=0)].tolist() if measurable else []
     return refused
 

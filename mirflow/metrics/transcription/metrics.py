@@ -122,7 +122,8 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, pa
         for parts, blocks in counted.items():
             blocks.append(count_instruments(block, parts, run.start))
     for column, measure in enumerate(scalars):
-        values[0, [*lacking.of_measure(measure), *refused], column] = np.nan
+        if undefined := [*lacking.of_measure(measure), *refused]:
+            values[0, undefined, column] = np.nan
     extras = {}
     for measure, parts in tables.items():
         names = program_names(str(measure["granularity"])) if measure.metric.needs in OF_PROGRAMS else labels
