@@ -185,7 +185,7 @@ def _check_query(options: Mapping[str, Any]) -> None:
         raise QueryError("'worst' or 'best', not both")
     if "overall" in given and not listed:
         raise QueryError("'overall' is about listed tracks; add 'worst' or 'best'")
-    for name in ("aggregate", "by", "across", "ci", "significance", "pivot"):
+    for name in ("ci", "significance", "pivot"):
         if listed and name in given:
             raise QueryError(f"{listed[0]!r} lists single tracks and takes no {name!r}")
     alone = ("by", "across", "sort", "ci", "significance", "cluster", "pivot", "percent", "primary", *listed)

@@ -152,6 +152,17 @@ OPTIONS: Mapping[str, QueryOption] = {
 """The options by the name of the field, in the order in which help lists them."""
 
 
+BESIDE: Mapping[str, QueryOption] = {
+    "group": QueryOption("The evaluation. Default: all that have the metrics.", ("-g",), parameter="evaluation"),
+    "ci": QueryOption("Confidence intervals of this level, by bootstrap over the tracks."),
+    "significance": QueryOption(
+        "Mark the systems that do not differ significantly from the best, by tests of this level."
+    ),
+    "cluster": QueryOption("Resample and permute tracks together by this coordinate (artist, album)."),
+}
+"""Options beside those of the query itself, by the name of the argument in Python."""
+
+
 class SelectionOptions(TypedDict, total=False):
     """Types of the options of a :class:`Query` that choose scores; figures have them too."""
 

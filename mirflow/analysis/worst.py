@@ -36,8 +36,8 @@ def extremes(
     ----------
     ds : xr.Dataset
     query : Query
-        With one metric; its aggregate is not looked at. Without a policy what is missing is left out for each system,
-        and overall only tracks take part that every system has.
+        With one metric, and without options of aggregation. Without a policy what is missing is left out for each
+        system, and overall only tracks take part that every system has.
     count : int
         How many tracks, at most.
     best : bool
@@ -58,7 +58,8 @@ def extremes(
     Raises
     ------
     QueryError
-        For several metrics, one with extra dims, or one of which neither high nor low values are better.
+        For several metrics, one with extra dims, one of which neither high nor low values are better, or options that
+        single tracks do not have.
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
@@ -66,8 +67,12 @@ def extremes(
 
     if count < 1:
         raise QueryError(f"invalid number of tracks {count}: expected at least one")
+    order = "best" if best else "worst"
+    for name in ("aggregate", "by", "across"):
+        if getattr(query, name):
+            raise QueryError(f"{order!r} lists single tracks and takes no {name!r}")
     missing = query.missing or ("common" if overall else "skip")
-    part = select(ds, replace(query, by=None, aggregate="mean", missing=missing), single=True)
+    part = select(ds, replace(query, aggregate="mean", missing=missing), single=True)
     metrics, orientations = names_of(part, "metric"), names_of(part, "orientation")
     if len(metrics) != 1:
         raise QueryError(f"tracks are listed by one metric; name one of: {', '.join(metrics)}")
@@ -79,7 +84,7 @@ def extremes(
     ties = _ties(ordered, included, chosen, overall)
     coords = _coords(part, chosen, overall)
     attrs = {**origin_of(part, group), **{name: part.attrs[name] for name in ("missing", "undefined")}}
-    attrs |= {"order": "best" if best else "worst", "metric": metrics[0], "unit": names_of(part, "unit")[0]}
+    attrs |= {"order": order, "metric": metrics[0], "unit": names_of(part, "unit")[0]}
     attrs["title"] = str(part["title"].values[0]) if "title" in part.coords else ""
     attrs |= {"left_out": str(int((~included).sum())), "orientation": orientations[0]}
     if overall:

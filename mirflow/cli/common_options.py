@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..analysis.query_options import OPTIONS
+from ..analysis.query_options import BESIDE, OPTIONS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -87,8 +87,7 @@ def _kinds_of_names() -> tuple[str, ...]:
 
 
 _SHARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
-    "group": (("--group", "-g"), {"help": "The evaluation. Default: all that have the metrics."}),
-    "cluster": (("--cluster",), {"help": "Resample tracks together by this coordinate (artist, album)."}),
+    **{name: ((f"--{name}", *declared.flags), {"help": declared.help}) for name, declared in BESIDE.items()},
     "percent": (("--percent",), {"is_flag": True, "help": "Show ratios as percentages, in printed tables."}),
     "label": (
         ("--label", "labels"),

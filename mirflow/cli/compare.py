@@ -33,7 +33,7 @@ from .output import FAILED, choose_format, echo, emit, given_options, output_opt
     show_default=True,
     help="Unit of observation: a coordinate of the tracks; for --friedman also a dim of the metric (tag).",
 )
-@option("cluster", "Resample and permute tracks together by this coordinate (artist, album).")
+@option("cluster")
 @click.option("--baseline", metavar="SYSTEM|LABEL", help="Compare with this system, or with the systems of one STORE.")
 @click.option(
     "--not-worse",

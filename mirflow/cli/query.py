@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..analysis.query_options import OPTIONS
+from ..analysis.query_options import BESIDE, OPTIONS
 from .common_options import (
     LEVEL,
     Command,
+    Decorated,
     label_stores,
     open_evaluations,
     option,
@@ -53,7 +55,9 @@ def _is_number(text: str) -> bool:
     return True
 
 
-_OPTIONAL_LEVEL: dict[str, Any] = {"type": LEVEL, "is_flag": False, "flag_value": 0.95, "metavar": "[LEVEL]"}
+def _optional_level(name: str) -> Callable[[Decorated], Decorated]:
+    words = f"{BESIDE[name].help} Default level: 0.95."
+    return option(name, words, type=LEVEL, is_flag=False, flag_value=0.95, metavar="[LEVEL]")
 
 
 @click.command(
@@ -76,13 +80,9 @@ _OPTIONAL_LEVEL: dict[str, Any] = {"type": LEVEL, "is_flag": False, "flag_value"
     help="Kendall's tau of the rankings of systems by metrics or annotators, or of tracks by systems.",
 )
 @click.option("--overall", is_flag=True, help="With --worst and --best: by the mean over the systems.")
-@click.option("--ci", **_OPTIONAL_LEVEL, help="Confidence intervals by bootstrap over the tracks. Default level: 0.95.")
-@option("cluster", "With --ci or --significance: resample tracks together by this coordinate (artist).")
-@click.option(
-    "--significance",
-    **_OPTIONAL_LEVEL,
-    help="Mark the systems that do not differ significantly from the best. Default level: 0.95.",
-)
+@_optional_level("ci")
+@option("cluster")
+@_optional_level("significance")
 @click.option(
     "--pivot", type=click.Choice(("metric", "system", "group")), help="Columns of the table; in csv, one column each."
 )
@@ -122,6 +122,10 @@ def _latex(options: dict[str, Any], style: str) -> dict[str, Any]:
     for name, value in given.items():
         if value not in (None, False) and style != "latex":
             raise click.UsageError(f"--{name.replace('_', '-')} needs --format latex")
+    if given["stacked"] and options["ci"] is None:
+        raise click.UsageError("--stacked puts intervals below their values; add --ci")
+    if given["names"] and options["overall"]:
+        raise click.UsageError("--overall has no column with the name of a metric and takes no --names")
     return {
         "stacked": given["stacked"],
         "caption": given["caption"],

@@ -96,6 +96,11 @@ class TestRefused:
         with pytest.raises(QueryError, match="neither high nor low"):
             group(orientation=["none"]).mirflow.worst("majmin")
 
+    @pytest.mark.parametrize("option", [{"aggregate": "median"}, {"by": "genre"}, {"across": {"genre": "mean"}}])
+    def test_options_of_aggregation(self, option):
+        with pytest.raises(QueryError, match=f"'best' lists single tracks and takes no '{next(iter(option))}'"):
+            group().mirflow.worst("majmin", best=True, **option)
+
     def test_no_tracks(self):
         with pytest.raises(QueryError, match="expected at least one"):
             group().mirflow.worst("majmin", 0)

@@ -173,6 +173,11 @@ class TestWorst:
             (["--overall"], "'overall' is about listed tracks; add 'worst' or 'best'"),
             (["--cluster", "genre"], "'cluster' is about intervals; add 'ci' or 'significance'"),
             (["--stacked"], "--stacked needs --format latex"),
+            (["--stacked", "--format", "latex", "--worst", 1], "--stacked puts intervals below their values; add --ci"),
+            (
+                ["--worst", 1, "--overall", "--format", "latex", "--names", "titles"],
+                "--overall has no column with the name of a metric and takes no --names",
+            ),
             (["--format", "parquet"], "parquet is a binary format: give a file with --output"),
             (["--pivot", "group"], "nothing is grouped"),
         ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from ...analysis.queries import choose, choose_one, count_statuses
-from ...analysis.query_options import OPTIONS, Names
+from ...analysis.query_options import BESIDE, OPTIONS, Names
 from ...analysis.scores import coords_of, names_of, scores_frame
 from ...analysis.selection import find_labels, find_metrics, headline_metric, restrict
 from ...api import compare, problems, query
@@ -185,8 +185,6 @@ class Operation:
 _FORMAT = QueryParameter(
     "format", "Format of the table; default: chosen by the Accept header.", choices=lambda: _TABLES
 )
-_EVALUATION = QueryParameter("evaluation", "An evaluation of the store. Default: all that have the metrics.")
-_CLUSTER = QueryParameter("cluster", "A coordinate of the tracks by which to resample clusters (artist).")
 _BY_PARAMETER = {one.parameter: name for name, one in OPTIONS.items() if one.parameter}
 """Names of options by parameter, where the two differ."""
 
@@ -202,11 +200,12 @@ def _query_parameters(*names: str) -> tuple[QueryParameter, ...]:
             declared.many,
         )
         for name in names
-        for declared in (OPTIONS[name],)
+        for declared in (OPTIONS.get(name) or BESIDE[name],)
     )
 
 
-_LEVEL = partial(QueryParameter, kind="number", low=0.5, high=0.999)
+_EVALUATION, _CLUSTER = _query_parameters("group", "cluster")
+_LEVELS = tuple(replace(one, kind="number", low=0.5, high=0.999) for one in _query_parameters("ci", "significance"))
 
 
 class ChangedError(MirflowError):
@@ -457,8 +456,7 @@ OPERATIONS = (
         (
             *_query_parameters(*OPTIONS),
             _EVALUATION,
-            _LEVEL("ci", "Confidence level of bootstrap intervals over the tracks."),
-            _LEVEL("significance", "Significance level of the tests for systems on a par with the best one."),
+            *_LEVELS,
             _CLUSTER,
             _FORMAT,
         ),

@@ -17,7 +17,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import mirflow
-from mirflow.analysis.query_options import OPTIONS
+from mirflow.analysis.query_options import BESIDE, OPTIONS
 from mirflow.campaign.server import http_api
 from mirflow.campaign.server.app import create_app
 from mirflow.campaign.server.service import Service
@@ -244,6 +244,11 @@ class TestDescription:
                 answer = client.get(address, headers={"Accept": kind})
                 assert answer.status_code == 200, address
                 assert answer.headers["content-type"].startswith(kind.partition(";")[0])
+
+    def test_options_have_the_words_of_the_command(self, paths: dict[str, Any]) -> None:
+        described = {one["name"]: one for one in paths[f"{http_api.BASE}/stores/{{store}}/query"]["get"]["parameters"]}
+        for name, declared in {**OPTIONS, **BESIDE}.items():
+            assert described[declared.parameter or name]["description"] == declared.help
 
     def test_values_outside_of_what_is_described_are_refused(self, client: TestClient, paths: dict[str, Any]) -> None:
         for path, operations in paths.items():
