@@ -164,15 +164,34 @@ def test_a_job_without_a_network_leaves_that_of_the_host(user: Callable[[], int]
     assert run_confined(f"10, network={network}", report, before) == [left] * 3
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel is none of Linux")
+def test_a_job_without_a_network_needs_no_user_namespace_if_it_is_root_s() -> None:
+    # A process with several threads cannot enter one.
+    before = "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+    report = "['network' in held, *(one != other for one, other in zip(namespaces(), hosts))]"
+    possible = subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False)
+    assert run_confined("10", report, f"{before}hosts = namespaces()") == [possible.returncode == 0] * 3
+
+
 @pytest.mark.skipif(landlock_version() < 1, reason="this kernel lacks Landlock")
 @pytest.mark.parametrize("alone", [True, False])
-def test_before_landlock_6_jobs_without_processes_alone_cannot_signal_others(tmp_path: Path, alone: bool) -> None:
-    before = "from mirflow.campaign.server.submissions import sandbox\nsandbox.landlock_version = lambda: 1"
+def test_where_only_system_calls_are_filtered_signals_and_network_are_held_if_no_process_can_be_started(
+    tmp_path: Path, alone: bool
+) -> None:
+    before = (
+        "from mirflow.campaign.server.submissions import confinement, sandbox\n"
+        "sandbox.landlock_version, confinement._without_network = lambda: 1, lambda: False"
+    )
     held = run_confined(f"10, alone={alone}, writable=({str(tmp_path)!r},)", "held", before)
     if "calls" not in held:
         pytest.skip("system calls of this machine are not filtered")
     assert "folders" in held
-    assert ("signals" in held) == alone
+    assert ("signals" in held, "network" in held) == (alone, alone)
+
+
+def test_a_job_that_may_write_anywhere_is_not_restricted_in_its_files(tmp_path: Path) -> None:
+    held, _ = run_confined("10", f"[held, os.chmod({str(tmp_path)!r}, 0o700)]")
+    assert not {"folders", "signals", "calls"} & {*held}
 
 
 PLUGIN = """\
@@ -270,6 +289,7 @@ def test_jobs_end_with_the_process_that_forked_them_and_with_the_worker(
         until(lambda: (tmp_path / "begun").exists() and (tmp_path / "begun").read_text())
         job = int((tmp_path / "begun").read_text())
         server = int(_stat(job)[1])
+        assert os.getsid(server) != os.getsid(worker.pid)  # signals of a terminal reach the worker alone
         os.kill(worker.pid if killed == "worker" else server, signal.SIGKILL)
         until(lambda: not any(_runs(pid) for pid in (server, job)))
     finally:

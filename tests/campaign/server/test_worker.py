@@ -23,6 +23,7 @@ import mirflow
 from mirflow import evaluate_paths, plugins
 from mirflow.campaign.server.service import Service, open_service
 from mirflow.campaign.server.submissions import entries
+from mirflow.campaign.server.submissions import worker as worker_module
 from mirflow.campaign.server.submissions.comparison import track_changes
 from mirflow.campaign.server.submissions.confinement import Confinement, Confines, JobError, SystemTroubleError
 from mirflow.campaign.server.submissions.entries import (
@@ -662,6 +663,16 @@ def test_an_attached_worker_that_fails_is_started_again(started: Started, tmp_pa
     assert written() == ["begun", "begun", "ended"]
 
 
+@pytest.mark.parametrize(("patience", "pause"), [(60, "2 s"), (0.01, "1 s")], ids=["at once", "after a long time"])
+def test_the_pause_before_an_attached_worker_is_started_again_grows_if_it_fails_at_once(
+    started: Started, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, patience: float, pause: str
+) -> None:
+    monkeypatch.setattr(worker_module, "PATIENCE", patience)
+    started("exit 3")
+    with AttachedWorkers("campaign.yaml"):
+        until(lambda: f"ended with status 3; restarting in {pause}" in caplog.text)
+
+
 def test_an_attached_worker_that_was_asked_to_stop_is_not_started_again(started: Started) -> None:
     written = started("echo begun")
     with AttachedWorkers("campaign.yaml") as workers:
@@ -696,6 +707,29 @@ def test_a_signal_stops_a_worker_whatever_it_interrupts(service: Service, monkey
         for number, handler in usual.items():
             signal.signal(number, handler)
     assert told == [True]
+
+
+def test_a_signal_that_is_ignored_as_under_nohup_does_not_stop_a_worker(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handlers = []
+    monkeypatch.setattr(Worker, "run", lambda _: handlers.append(signal.getsignal(signal.SIGHUP)))
+    usual = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        work(service)
+    finally:
+        for number, handler in usual.items():
+            signal.signal(number, handler)
+    assert handlers == [signal.SIG_IGN]
+
+
+def test_a_worker_ends_its_process_of_jobs_when_it_ends(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker, closed = worker_of(service, WithoutJobs()), list[bool]()
+    monkeypatch.setattr(worker, "step", worker.stop)
+    monkeypatch.setattr(worker.jobs.confinement, "close", lambda: closed.append(True))
+    worker.run()
+    assert closed == [True]
 
 
 def test_a_copy_that_another_worker_writes_is_waited_for(service: Service, confinement: Confinement) -> None:
