@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -301,8 +302,20 @@ def _execute_on_cluster(works: Sequence[BlockWork], scheduler: Any, done: Done) 
         client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise SchedulerError(f"no dask scheduler answers at {scheduler}: {error}") from None
-    with closing(client):
+    with _quiet_client(), closing(client):
         _Cluster(client, own=True).execute(works, done)
+
+
+@contextmanager
+def _quiet_client() -> Iterator[None]:
+    """Keep distributed from logging, in many lines, the loss of its scheduler, which ends the run with a message."""
+    logger = logging.getLogger("distributed.client")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 class _Cluster:
@@ -428,4 +441,5 @@ class _Cluster:
 
 
 def _cluster_failure(error: BaseException) -> RunError:
-    return RunError(f"the cluster failed ({type(error).__name__}: {error}); computed scores are kept: run again")
+    what = " ".join(str(error).split())  # of several lines
+    return RunError(f"the cluster failed ({type(error).__name__}: {what}); computed scores are kept: run again")
