@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from mirflow.kernels.ranking import Ordered, ideal, meet_judged, repeated
+from mirflow.kernels.ranking import Ordered, average_precision, ideal, meet_judged, repeated
 from mirflow.ragged import Int, offsets_of
 
 unique = st.lists(st.lists(st.integers(0, 9), max_size=6, unique=True), min_size=1, max_size=5)
@@ -73,6 +73,12 @@ def test_areas_of_rows_with_ties_are_those_of_scikit_learn(seed: int) -> None:
         assert roc[number] == pytest.approx(roc_auc_score(*sides), abs=1e-12)
         assert precision[number] == pytest.approx(average_precision_score(*sides), abs=1e-12)
     assert np.isnan([roc[3], precision[3]]).all()
+
+
+def test_average_precision_of_counts_is_that_of_the_ranking() -> None:
+    having, every = np.array([[1.0, 1.0, 2.0], [0.0, 0.0, 0.0]]), np.array([[1.0, 2.0, 3.0]] * 2)
+    expected = average_precision_score([True, False, True], [0.9, 0.8, 0.7])
+    np.testing.assert_allclose(average_precision(having, every), [expected, np.nan], rtol=1e-12)
 
 
 def test_precision_at_k_counts_the_first_items_also_where_there_are_fewer() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirflow.kernels.ratios import divide, harmonic_mean, rate
+from mirflow.kernels.ratios import divide, harmonic_mean, rate, standard_deviation
 
 COUNTS = st.lists(st.integers(0, 50), min_size=1, max_size=8)
 
@@ -66,3 +66,9 @@ def test_rates_without_events_are_the_given_number():
     assert rate("recall", *sides, otherwise=1.0)[0].tolist() == [1.0, 0.0]
     assert rate("f_measure", *sides, otherwise=1.0)[0].tolist() == [0.0, 0.0]
     assert np.isnan(rate("f_measure", *sides, otherwise=np.nan)[0]).all()
+
+
+@given(st.lists(st.floats(-10, 10), min_size=1, max_size=8))
+def test_the_standard_deviation_of_moments_is_that_of_the_values(values: list[float]) -> None:
+    moments = np.array([len(values), np.sum(values), np.square(values).sum()])
+    np.testing.assert_allclose(standard_deviation(moments), np.std(values), atol=1e-6)

@@ -174,6 +174,19 @@ def test_the_feed_keeps_what_earlier_publications_changed(service: Service, conf
     assert entries().items() <= seen.items()
 
 
+def test_what_a_publication_changed_is_not_guessed_if_the_generation_before_is_gone(
+    service: Service, confinement: Confinement
+) -> None:
+    worker, copy = worker_of(service, confinement), service.public_folder / "dev.zarr"
+    for number, name in enumerate(("oak", "elm", "ash")):
+        submit(service, name, estimates(wrong=number), visibility="public")
+        if name == "ash":
+            shutil.rmtree(service.public_folder / ".dev.zarr.d" / "generation-000001")
+        worker.work_off()
+    (first,) = read_attrs(copy)["changes"]
+    assert "leads: oak" in json.dumps(first)
+
+
 def test_messages_of_what_is_public_name_no_folder_of_the_server(service: Service, confinement: Confinement) -> None:
     submit(service, "a", estimates() | {"dev0.lab": ""}, visibility="public")
     worker_of(service, confinement).work_off()

@@ -11,10 +11,10 @@ from mirflow.store import GroupContent
 from ...store.example import make_cells, make_content
 
 
-def scores_of(system: str, **coords: Any) -> GroupContent:
-    cells = make_cells([(system, "a"), (system, "b")])
+def scores_of(system: str, tracks: tuple[str, ...] = ("a", "b"), **coords: Any) -> GroupContent:
+    cells = make_cells([(system, track) for track in tracks])
     cells = replace(cells, digest=tuple(f"{track}:{system}" for track in cells.track))
-    return make_content(cells, systems=(system,), tracks=("a", "b"), **coords)
+    return make_content(cells, systems=(system,), tracks=tracks, **coords)
 
 
 def test_earlier_coordinates_stay_and_further_ones_are_added() -> None:
@@ -23,6 +23,19 @@ def test_earlier_coordinates_stay_and_further_ones_are_added() -> None:
     joined = join(earlier, new)
     assert joined.systems == ("oak", "elm")
     assert joined.track_coords == {"genre": ["pop", "folk"], "year": [1999, 2001], "key": ["C", "D"]}
+
+
+def test_coordinates_of_tracks_are_joined_by_name() -> None:
+    earlier = scores_of("oak", ("a", "c"), track_coords={"genre": ["pop", "jazz"], "year": [1999, 2001]})
+    joined = join(earlier, scores_of("elm", ("a", "b", "c"), track_coords={"genre": ["rock", "folk", "soul"]}))
+    assert joined.tracks == ("a", "b", "c")
+    assert joined.track_coords == {"genre": ["pop", "folk", "jazz"], "year": [1999, None, 2001]}
+
+
+def test_empty_texts_and_nan_are_missing_coordinates() -> None:
+    earlier = scores_of("oak", track_coords={"genre": ["", "pop"], "year": [float("nan"), 2001.0]})
+    joined = join(earlier, scores_of("elm", track_coords={"genre": ["rock", "folk"], "year": [1998.0, 1997.0]}))
+    assert joined.track_coords == {"genre": ["rock", "pop"], "year": [1998.0, 2001.0]}
 
 
 def test_numbers_beside_texts_become_texts_and_missing_coordinates_stay_missing() -> None:
