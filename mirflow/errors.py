@@ -6,7 +6,6 @@ of the command line never needs a traceback.
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import warnings
@@ -114,32 +113,6 @@ def place_of(path: str, line: int | None) -> str:
 
 _LONGEST = 1000
 """Characters of a line of a message."""
-
-
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-
-
-def store_flaw(path: str | os.PathLike[str]) -> str:
-    """Reason why a text is not a valid path of a store, with the remedy; empty if it is valid.
-
-    Examples
-    --------
-    >>> store_flaw("stores/x.zarr"), store_flaw("..")
-    ('', 'is not the name of a store; a store is a folder, such as stores/x.zarr')
-    >>> store_flaw("s3://bucket/x.zarr")[:50]
-    'is a URL; only mounted file systems are supported;'
-    """
-    text = os.fspath(path)
-    flaw = "has a null character, which paths cannot contain" if "\0" in text else ""
-    try:
-        os.fsencode(text)
-    except UnicodeEncodeError:
-        flaw = flaw or "has characters that paths cannot contain"
-    if not flaw and _URL.match(text):  # pathlib merges the two slashes
-        flaw = "is a URL; only mounted file systems are supported"
-    elif not flaw and Path(path).name in ("", ".."):
-        flaw = "is not the name of a store"
-    return f"{flaw}; a store is a folder, such as stores/x.zarr" if flaw else ""
 
 
 def _shortened(line: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from ..addresses import as_given, parse_address
 from ..errors import QueryError, UnknownNameError
 from ..kernels.ratios import divide
 from ..ragged import Bool, Float
@@ -87,7 +88,7 @@ def _boards(given: Comparable, root: str | Path | None) -> tuple[str, dict[str, 
 
         published = read_published(path, root=root)
         return str(path), {one.name: as_scores(dataset_of(one)) for one in published.groups}, group
-    return str(path), read_scores(path), group
+    return as_given(path), read_scores(path), group
 
 
 def split_group(given: str | Path) -> tuple[Path, str | None]:
@@ -101,7 +102,8 @@ def split_group(given: str | Path) -> tuple[Path, str | None]:
     """
     text = str(given)
     before, colon, group = text.rpartition(":")
-    if Path(text).exists() or not (colon and before and group.isidentifier()):
+    whole = Path(text).exists() or (parse_address(text) is not None and before == "icechunk")
+    if whole or not (colon and before and group.isidentifier()):
         return Path(text), None
     return Path(before), group
 

@@ -178,8 +178,9 @@ def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str
 
     If they have none on purpose, one line replaces the reasons.
     """
-    here = Path.cwd()
-    path = report.store.relative_to(here) if report.store.is_relative_to(here) else report.store
+    path, here = report.store, Path.cwd()
+    if isinstance(path, Path) and path.is_relative_to(here):
+        path = path.relative_to(here)
     store = shlex.quote(str(path))
     scored = {name for one in report.evaluations for name, count in one.counts.items() if count}
     idle = not report.published and scored <= {"reused", "removed"}
@@ -223,7 +224,7 @@ def _print_broken(evaluations: Sequence[EvaluationReport]) -> None:
             echo(f"  {evaluation.plan.name}: metric {metric!r} failed in {count} of {cells}, as in {reason}", err=True)
 
 
-def _idle_line(report: RunReport, path: Path, store: str) -> str:
+def _idle_line(report: RunReport, path: str | Path, store: str) -> str:
     """Describe a store that is up to date."""
     cells = sum(sum(one.status.values()) for one in report.evaluations)
     lacking = {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..addresses import parse_address
 from ..errors import (
     MirflowWarning,
     PipelineError,
@@ -27,7 +28,7 @@ from ..metrics.base import Sparse
 from ..metrics.measures import describe
 from ..notebook import html_table
 from ..pipeline import PlannedPipeline, plan_pipeline
-from ..pipeline.plan import SIGNATURES, EvaluationPlan, Stale, stale_cells
+from ..pipeline.plan import EvaluationPlan, Stale, stale_cells
 from ..pipeline.plan import describe as describe_plan
 from ..progress import Progress, progress_of
 from ..ragged import Bool
@@ -49,6 +50,7 @@ from ..store.cells import (
 )
 from ..store.format import (
     IMPORTED,
+    SIGNATURES,
     Array,
     column,
     dense_cells,
@@ -67,7 +69,8 @@ from ..store.journal import Journal
 from ..store.own_runs import sign_run
 from ..store.packs import open_pack
 from ..store.read import open_groups
-from ..store.write import StoreWriter, software_versions
+from ..store.repositories import RepositoryWriter, join_systems
+from ..store.write import StoreWriter, open_writer, software_versions
 from .block import EACH, works_of
 from .parts import Part, PartFolder
 from .schedule import choose_scheduler, execute
@@ -167,10 +170,12 @@ def _content(job: Job, attrs: Mapping[str, Any]) -> GroupContent:
     return content
 
 
-def _unchanged(job: Job, content: GroupContent) -> bool:
-    """True if the store already has exactly this content, even if cells were computed again."""
+def _unchanged(job: Job, content: GroupContent, ignored: Collection[str] = ()) -> bool:
+    """True if the store already has exactly this content, even if cells were computed again; some attributes may be
+    `ignored`.
+    """
     before = job.before
-    if before is None or _heading(before) != _heading(content):
+    if before is None or _heading(before, ignored) != _heading(content, ignored):
         return False
     computed = set(content.cells.system)
     return all(same_results(before, content, system) for system in content.systems if system in computed)
@@ -197,14 +202,15 @@ def same_results(one: GroupContent, other: GroupContent, system: str) -> bool:
     return same_cells(*(_cells_of(content.part([system])) for content in (one, other)))
 
 
-def _heading(content: GroupContent) -> list[Any]:
+def _heading(content: GroupContent, ignored: Collection[str] = ()) -> list[Any]:
     """Everything of a group except its cells, in comparable plain types; missing numbers and texts are None."""
     sides = (content.metric_coords, content.system_coords, content.track_coords)
     coords = [
         {key: [None if value in (None, "") or value != value else value for value in side[key]] for key in side}
         for side in sides
     ]
-    return [content.systems, content.tracks, content.measures, coords, dict(content.attrs)]
+    attrs = {name: value for name, value in content.attrs.items() if name not in ignored}
+    return [content.systems, content.tracks, content.measures, coords, attrs]
 
 
 def same_cells(some: Cells, others: Cells) -> bool:
@@ -323,7 +329,7 @@ class RunReport:
     Displayed as a line for the store and one for each evaluation, with the numbers of cells by status.
     """
 
-    store: Path
+    store: str | Path
     evaluations: tuple[EvaluationReport, ...]
     seconds: float
     scheduler: str
@@ -452,26 +458,29 @@ def run(
         shown.stage("looking for files")
         planned = plan(pipeline, root=root, code=code, on_error=on_error)
         asked = planned.pipeline
-        place = StoreWriter(place_of_store(planned, store))
+        place = place_of_store(planned, store)
         if chosen_part is not None:
+            beside = StoreWriter(place)
             how = scheduler or asked.execution.scheduler, workers, shown, guarded
-            reports, chosen = _compute_part(chosen_part, planned, place, *how)
-            return RunReport(place.path, reports, time.perf_counter() - began, str(chosen), False, str(chosen_part))
-        with place as writer:
+            reports, chosen = _compute_part(chosen_part, planned, beside, *how)
+            return RunReport(beside.path, reports, time.perf_counter() - began, str(chosen), False, str(chosen_part))
+        with open_writer(place) as writer:
             shown.stage("comparing with the store")
             before = contents_of_runs(writer)
             jobs = [start_job(one, before.get(one.name), writer.journal, force) for one in planned.plans]
-            demand_leave(jobs, before, writer.path, prune, shown)
+            keep = writer.shared and prune is not True
+            if not keep:
+                demand_leave(jobs, before, writer.path, prune, shown)
             if force:
                 writer.journal.clear()
             raise_failures(jobs)
             chosen = _compute(jobs, writer.journal, scheduler or asked.execution.scheduler, workers, shown, guarded)
             shown.stage("writing the store")
-            reports, published = publish_jobs(jobs, before, writer, planned)
+            reports, published = publish_jobs(jobs, before, writer, planned, keep=keep)
     return RunReport(writer.path, reports, time.perf_counter() - began, str(chosen), published)
 
 
-def contents_of_runs(writer: StoreWriter) -> dict[str, GroupContent]:
+def contents_of_runs(writer: StoreWriter | RepositoryWriter) -> dict[str, GroupContent]:
     """The contents of a store, which runs may replace; raises a StoreError if imports made it."""
     if IMPORTED in writer.attrs():
         raise StoreError(f"{writer.path}: holds imported scores, which a run would remove; name another store")
@@ -523,10 +532,12 @@ def run_plans(
     return tuple(_report(job, _content(job, {})) for job in jobs)
 
 
-def place_of_store(planned: PlannedPipeline, store: str | Path | None) -> Path:
+def place_of_store(planned: PlannedPipeline, store: str | Path | None) -> str | Path:
     """The path of the store; warns if a store at the path relative to the working directory would be ignored."""
     if store is not None:
-        return Path(store)
+        return store
+    if parse_address(planned.store) is not None:
+        return planned.store
     path, earlier = Path(planned.store), Path(planned.pipeline.store)
     if earlier.is_symlink() and not path.is_symlink() and earlier.absolute() != path.absolute():
         warnings.warn(
@@ -539,7 +550,7 @@ def place_of_store(planned: PlannedPipeline, store: str | Path | None) -> Path:
 
 
 def demand_leave(
-    jobs: Sequence[Job], before: Mapping[str, GroupContent], path: Path, prune: Prune, shown: Progress
+    jobs: Sequence[Job], before: Mapping[str, GroupContent], path: str | Path, prune: Prune, shown: Progress
 ) -> None:
     """Report the cells to be removed from the store; removing many needs permission."""
     if not before:
@@ -601,24 +612,38 @@ def raise_failure(cells: Cells) -> None:
 
 
 def publish_jobs(
-    jobs: Sequence[Job], before: Collection[str], writer: StoreWriter, planned: PlannedPipeline
+    jobs: Sequence[Job],
+    before: Mapping[str, GroupContent],
+    writer: StoreWriter | RepositoryWriter,
+    planned: PlannedPipeline,
+    keep: bool = False,
 ) -> tuple[tuple[EvaluationReport, ...], bool]:
-    """Publish the new store, unless it equals the existing one, which has the groups `before`."""
+    """Publish the new store, unless it equals the existing one, which has the groups `before`.
+
+    To `keep` is to leave systems and groups in the store that the pipeline does not name.
+    """
     # Includes the root, which may be relative to the pipeline file: reports read the annotations again.
     attrs = {"versions": software_versions(), "pipeline": planned.text, "root": planned.root}
     contents = [_content(job, attrs) for job in jobs]
-    same = all(_unchanged(job, content) for job, content in zip(jobs, contents, strict=True))
+    if keep:
+        contents = [join_systems(one, before[one.name], writer.path) if one.name in before else one for one in contents]
+        contents += [one for name, one in before.items() if name not in {content.name for content in contents}]
+    # Of a store of several pipelines, the one that wrote last is not a change of the results.
+    ignored = ("pipeline", "root") if keep else ()
+    same = all(_unchanged(job, content, ignored) for job, content in zip(jobs, contents, strict=False))
     published = not same or set(before) != {content.name for content in contents}
     if published:
         writer.publish(contents, {"name": planned.pipeline.name, **attrs})
         contents = _as_published(contents, writer)
     else:
         writer.journal.clear()
-    sign_run(writer.folder, planned.text, planned.root)
-    return tuple(map(_report, jobs, contents)), published
+    if not writer.shared:
+        sign_run(writer.folder, planned.text, planned.root)
+    own = [content.part(job.plan.systems) for job, content in zip(jobs, contents, strict=False)] if keep else contents
+    return tuple(map(_report, jobs, own)), published
 
 
-def _as_published(contents: Sequence[GroupContent], writer: StoreWriter) -> list[GroupContent]:
+def _as_published(contents: Sequence[GroupContent], writer: StoreWriter | RepositoryWriter) -> list[GroupContent]:
     """The contents, of which stored results are those of the generation that holds them now."""
     now = writer.contents() if any(content.stored for content in contents) else {}
     return [
@@ -744,8 +769,8 @@ def preview(
 ) -> str:
     """Describe the work of a `run` without computing or writing anything."""
     planned = plan(pipeline, root=root, on_error=on_error)
-    path = demand_path(place_of_store(planned, store))
-    befores = open_groups(path) if path.exists() else {}
+    path = place_of_store(planned, store)
+    befores = open_groups(path) if parse_address(path) is not None or demand_path(path).exists() else {}
     if part is not None:
         shares = [(one, Part.parse(part).share(one.shape)) for one in planned.plans]
         stale = [(one, stale_cells(one, befores.get(one.name), share=share)) for one, share in shares]

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from ..addresses import parse_address
 from ..errors import AnnotationError, PipelineError, PluginError, Problem, UnreadableError, suggest
 from ..metrics.measures import describe
 from ..plugins import READERS, TASKS, declared, digest_of, import_module
@@ -243,7 +244,13 @@ def plan_pipeline(
         raise PipelineError(problems, named)
     # As with the root, `..` is the parent in the path as written, even behind links.
     beside = Path() if named is None else Path(named).parent
-    store = os.path.normpath(beside / Path(model.store).expanduser())
+    address = parse_address(model.store)
+    if address is None:
+        store = os.path.normpath(beside / Path(model.store).expanduser())
+    elif address.kind == "icechunk":
+        store = str(address._replace(prefix=os.path.normpath(beside / Path(address.prefix).expanduser())))
+    else:
+        store = str(address)
     return PlannedPipeline(model, tuple(plans), document, place, store)
 
 

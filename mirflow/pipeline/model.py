@@ -24,9 +24,10 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
+from ..addresses import store_flaw
 from ..annotations.classes import Classes
 from ..annotations.schema import kind_of
-from ..errors import AnnotationError, MetricError, PluginError, UnknownNameError, store_flaw
+from ..errors import AnnotationError, MetricError, PluginError, UnknownNameError
 from ..metrics.base import Convention, Grid, get_task, refuse_namesakes
 from ..metrics.measures import Measure, parse
 from ..readers.class_tables import read_classes

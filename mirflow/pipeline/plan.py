@@ -19,15 +19,12 @@ from ..metrics.base import Grid, chosen_grid
 from ..metrics.measures import Measure
 from ..ragged import Bool, Int
 from ..store.cells import Caution, Entry, GroupContent, Status
-from ..store.format import Array, dense_cells
+from ..store.format import SIGNATURES, Array, dense_cells
 
 Combine = Literal["", "mean", "max", "each"]
 """What becomes of the scores against several references; empty where there is one."""
 
 Metadata = Mapping[str, tuple[Entry, ...]]
-
-SIGNATURES = "signatures"
-"""The attribute of a stored evaluation that keeps the signatures of its measures."""
 
 COUNTS = ("new", "changed", "retried", "reused", "removed")
 

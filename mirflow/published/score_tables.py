@@ -30,7 +30,7 @@ from ..readers.options import MAX_BYTES
 from ..readers.patterns import Match, Pattern
 from ..store.cells import Cells, GroupContent, Status
 from ..store.format import IMPORTED, PRINTED_STEP
-from ..store.write import StoreWriter, software_versions
+from ..store.write import open_writer, software_versions
 from .mapping import (
     Names,
     Row,
@@ -368,7 +368,7 @@ def _cells(systems: tuple[str, ...], tracks: tuple[str, ...], names: tuple[str, 
 class ImportReport:
     """Result of an import."""
 
-    store: Path
+    store: str | Path
     shapes: Mapping[str, tuple[int, int, int]]
     """For each group the number of systems, tracks and metrics."""
     missing: Mapping[str, int]
@@ -417,7 +417,7 @@ def import_scores(
     """
     published = read_published(mapping, root=root, table=table)
     brought = {group.name: group for group in published.groups}
-    with StoreWriter(store) as writer:
+    with open_writer(store) as writer:
         if writer.groups() and IMPORTED not in writer.attrs():
             raise StoreError(
                 f"{writer.path}: holds the scores of a pipeline, whose next run would remove what is imported; "
@@ -436,7 +436,7 @@ def import_scores(
 
 
 def _refuse(
-    before: Iterable[GroupContent], brought: Mapping[str, GroupContent], name: str, path: Path, overwrite: bool
+    before: Iterable[GroupContent], brought: Mapping[str, GroupContent], name: str, path: str | Path, overwrite: bool
 ) -> None:
     """Raise if scores would be lost without permission."""
     for content in before:

@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -33,29 +33,105 @@ def write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any
     Other results than those of `cells` are read only where their files cannot stay as they are, a few systems at a
     time: if tracks, metrics or labels changed.
     """
-    from .zarr_io import WRITTEN, create_array, write_array
+    from .zarr_io import WRITTEN
 
     coords, extras = layout(content)
-    along = " ".join(coord.name for coord in coords if coord.dims != (coord.name,))
-    group = root.create_group(content.name, attributes={**content.attrs, **attrs, "coordinates": along})
-    for coord in coords:
-        values: Any = coord.values
-        write_array(group, coord.name, values, coord.dims, *_chunks(coord.dims, values.shape), coord.attrs)
-    write_array(
-        group,
-        "duration",
-        dense_cells(content, ["duration"])["duration"],
-        DENSE["duration"],
-        *_chunks(DENSE["duration"], (content.shape[1],)),
-        CELL_ATTRS["duration"],
-    )
-    arrays, sizes = {}, (*content.shape, len(content.measures))
-    for name, dtype in TYPES.items():
-        dims, shape, fill = DENSE[name], sizes[: len(DENSE[name])], FILLS.get(name, 0)
-        chunks, shards = _chunks(dims, shape)
-        arrays[name] = create_array(group, name, shape, dtype, chunks, fill, dims, CELL_ATTRS[name], shards=shards)
+    group = root.create_group(content.name, attributes=_attributes(content, coords, attrs))
+    _write_labels(group, content, coords)
+    arrays = {name: _create_dense(group, name, content) for name in TYPES}
     sparse = {one.name: _create_sparse(group, one, content.shape) for one in extras}
-    new = {name: _link(array, name, content) for name, array in (arrays | sparse).items()}
+    _write_results(
+        arrays, sparse, {name: _link(array, name, content) for name, array in (arrays | sparse).items()}, content
+    )
+    for array in sparse.values():
+        array.update_attributes({WRITTEN: array.nchunks_initialized})
+
+
+def extend_group(group: zarr.Group, content: GroupContent, attrs: Mapping[str, Any]) -> None:
+    """Write an evaluation over one, in a repository, whose systems come first and in the same order in it.
+
+    Rows of systems whose results stay are not written, but where tracks, metrics or other labels differ.
+    """
+    from .zarr_io import read_whole
+
+    old = {name: tuple(read_whole(group, name).tolist()) for name in _labels_of(group)}
+    kept = {name: _dims_of(array) for name, array in group.arrays() if len(array.shape) > 1}
+    coords, listed = layout(content)
+    group.attrs.put(_attributes(content, coords, attrs))
+    for name in [name for name, array in group.arrays() if len(array.shape) == 1]:
+        del group[name]
+    _write_labels(group, content, coords)
+    extras = {one.name: one for one in listed}
+    for name in kept.keys() - TYPES.keys() - extras.keys():
+        del group[name]
+    labels = {name: tuple(read_whole(group, name).tolist()) for name in _labels_of(group)}
+    stays = {system for system in old["system"] if system in content.stored and system not in content.cells.system}
+    new = {row for row, system in enumerate(content.systems) if system not in stays}
+    arrays: dict[str, zarr.Array[Any]] = {}
+    sparse: dict[str, zarr.Array[Any]] = {}
+    rows = {}
+    for name in (*TYPES, *extras):
+        dims = extras[name].dims if name in extras else DENSE[name]
+        array: Any = group.get(name)
+        same = kept.get(name) == dims and all(old[dim] == labels[dim] for dim in dims[1:])
+        if same and name in extras:
+            same = np.array_equal(array.fill_value, cast(Sparse, extras[name].values).fill, equal_nan=True)
+        if same:
+            array.resize((len(content.systems), *array.shape[1:]))
+        elif array is not None:
+            del group[name]
+        if name in extras:
+            sparse[name] = array if same else _create_sparse(group, extras[name], content.shape)
+        else:
+            arrays[name] = array if same else _create_dense(group, name, content)
+        rows[name] = new if same else set(range(len(content.systems)))
+    _write_results(arrays, sparse, rows, content)
+
+
+def _labels_of(group: zarr.Group) -> list[str]:
+    return [name for name, array in group.arrays() if _dims_of(array) == (name,)]
+
+
+def _dims_of(array: zarr.Array[Any]) -> tuple[str, ...]:
+    metadata: Any = array.metadata
+    return tuple(metadata.dimension_names)
+
+
+def _attributes(content: GroupContent, coords: Sequence[StoredVariable], attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes of a group, of which one names the coordinates, as xarray expects it."""
+    along = " ".join(coord.name for coord in coords if coord.dims != (coord.name,))
+    return {**content.attrs, **attrs, "coordinates": along}
+
+
+def _write_labels(group: zarr.Group, content: GroupContent, coords: Sequence[StoredVariable]) -> None:
+    """Write the coordinates, and the durations of tracks."""
+    from .zarr_io import write_array
+
+    durations = dense_cells(content, ["duration"])["duration"]
+    own = StoredVariable("duration", DENSE["duration"], durations, CELL_ATTRS["duration"])
+    for one in (*coords, own):
+        values: Any = one.values
+        write_array(group, one.name, values, one.dims, *_chunks(one.dims, values.shape), one.attrs)
+
+
+def _create_dense(group: zarr.Group, name: str, content: GroupContent) -> zarr.Array[Any]:
+    """An array for a variable of all cells, perhaps with the metrics."""
+    from .zarr_io import create_array
+
+    dims = DENSE[name]
+    shape = (*content.shape, len(content.measures))[: len(dims)]
+    chunks, shards = _chunks(dims, shape)
+    fill = FILLS.get(name, 0)
+    return create_array(group, name, shape, TYPES[name], chunks, fill, dims, CELL_ATTRS[name], shards=shards)
+
+
+def _write_results(
+    arrays: Mapping[str, zarr.Array[Any]],
+    sparse: Mapping[str, zarr.Array[Any]],
+    new: Mapping[str, set[int]],
+    content: GroupContent,
+) -> None:
+    """Write the rows of the systems that are new, of each variable, a few systems at a time."""
     for systems, part in _blocks(content, sorted(set().union(*new.values()))):
         dense = dense_cells(part, [name for name in arrays if not new[name].isdisjoint(systems)])
         rows = {name: [(row, place) for place, row in enumerate(systems) if row in own] for name, own in new.items()}
@@ -63,8 +139,6 @@ def write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any
             _write_rows(arrays[name], values, rows[name])
         for name, array in sparse.items():
             _write_entries(array, extra_entries(part, name), rows[name])
-    for array in sparse.values():
-        array.update_attributes({WRITTEN: array.nchunks_initialized})
 
 
 def _chunks(dims: tuple[str, ...], shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
@@ -136,8 +210,14 @@ def _write_entries(array: zarr.Array[Any], entries: Sparse, rows: Sequence[tuple
 
 
 def _link(array: zarr.Array[Any], name: str, content: GroupContent) -> set[int]:
-    """Link the files of systems whose results stay as they are stored; returns the rows of the others."""
-    folder: Path = array.store.root / array.path  # type: ignore[attr-defined]
+    """Link the files of systems whose results stay as they are stored; returns the rows of the others.
+
+    In a repository there are no files to link.
+    """
+    place: Path | None = getattr(array.store, "root", None)
+    if place is None:
+        return set(range(len(content.systems)))
+    folder = place / array.path
     computed, new = set(content.cells.system), set()
     same: dict[StoredGroup, bool] = {}
     for row, system in enumerate(content.systems):
@@ -166,7 +246,7 @@ def _is_same(array: Path, name: str, source: StoredGroup, content: GroupContent)
         labels += [] if stored is None else [(stored.coords, content.cells.extras[name].coords)]
     elif "metric" in DENSE[name]:
         labels.append((source.measures, content.measures))
-    if not (source.folder / name).is_dir() or any(old != new for old, new in labels):
+    if source.folder is None or not (source.folder / name).is_dir() or any(old != new for old, new in labels):
         return False
     old, new = (json.loads((folder / "zarr.json").read_bytes()) for folder in (source.folder / name, array))
     return old["shape"][1:] == new["shape"][1:] and all(old[key] == new[key] for key in _FORM)
@@ -175,7 +255,7 @@ def _is_same(array: Path, name: str, source: StoredGroup, content: GroupContent)
 def _link_row(source: StoredGroup, name: str, system: str, target: Path) -> None:
     """Link the files of a system; a lost one is not passed on in silence."""
     source.demand_written(name)
-    folder = str(source.folder / name / "c" / str(source.row(system)))
+    folder = str(cast(Path, source.folder) / name / "c" / str(source.row(system)))
     for where, _, files in os.walk(folder):
         below = f"{target}{where.removeprefix(folder)}"
         os.makedirs(below, exist_ok=True)  # noqa: PTH103 - of many systems, paths as objects take longer than the links

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ..errors import DamagedError, StoreError, StoreLockedError, UnknownNameError, store_flaw
+from ..addresses import as_given, parse_address, store_flaw
+from ..errors import DamagedError, StoreError, StoreLockedError, UnknownNameError
 
 
 def write_synced(path: Path, data: bytes) -> None:
@@ -180,16 +181,13 @@ def generation_number(folder: Path) -> int | None:
 
 
 def demand_path(path: str | Path) -> Path:
-    """Raise a StoreError for an impossible path of a store, such as a URL."""
+    """Raise a StoreError for an impossible path of a store, such as a URL, and for an address of a repository."""
     flaw = store_flaw(path)
+    if not flaw and parse_address(path) is not None:
+        flaw = "is the address of a repository; here only a folder will do, such as stores/x.zarr"
     if flaw:
-        raise StoreError(f"{_as_given(path)}: {flaw}")
+        raise StoreError(f"{as_given(path)}: {flaw}")
     return Path(path)
-
-
-def _as_given(path: str | Path) -> str:
-    """A path for a message: with both slashes of a URL, of which a path object keeps one, and nothing unprintable."""
-    return re.sub(r"^([A-Za-z][\w+.-]+:)/+", r"\1//", os.fspath(path)).encode("utf-8", "backslashreplace").decode()
 
 
 def resolve(path: str | Path) -> Path:

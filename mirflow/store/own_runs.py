@@ -52,9 +52,14 @@ def is_own_run(folder: Path, pipeline: str, root: str) -> bool:
     return bool(key) and hmac.compare_digest(_read(folder / _SIGNATURE), _sign(key, folder, pipeline, root))
 
 
-def _key_file() -> Path:
+def state_folder() -> Path:
+    """The folder of this account for what lasts from run to run; raises a RuntimeError if there is no home folder."""
     state = os.environ.get("XDG_STATE_HOME", "")
-    return Path(state if Path(state).is_absolute() else Path.home() / ".local" / "state", "mirflow", "key")
+    return Path(state if Path(state).is_absolute() else Path.home() / ".local" / "state", "mirflow")
+
+
+def _key_file() -> Path:
+    return state_folder() / "key"
 
 
 def _make_key(file: Path) -> None:

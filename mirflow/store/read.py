@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from ..addresses import as_given, parse_address
 from ..errors import StoreError, UnknownNameError
 from ..metrics.base import Sparse
 from ..ragged import Int
@@ -26,17 +27,13 @@ from .format import (
     variables,
 )
 from .generations import reading, resolve
-from .stored import CREATED, StoredGroup
+from .stored import CREATED, FORMAT, FORMAT_KEY, StoredGroup
 
 if TYPE_CHECKING:
     import xarray as xr
     import zarr
 
 T = TypeVar("T")
-
-FORMAT = 2
-"""Version of the layout that is written. Earlier ones are read: 1 had the scores of all metrics in one chunk."""
-FORMAT_KEY = "mirflow_store"
 
 
 def read_group(path: str | Path, name: str) -> GroupContent:
@@ -84,6 +81,11 @@ def read_attrs(path: str | Path) -> Mapping[str, Any]:
 
 def _read(path: str | Path, read: Callable[[zarr.Group], T]) -> T:
     """Read from the generation that a path leads to; once more where it was replaced and removed meanwhile."""
+    if parse_address(path) is not None:
+        from .repositories import open_version
+
+        with reading(as_given(path), "go back to an earlier version, which `mirflow history` lists"):
+            return read(_checked(open_version(path), as_given(path)))
     while True:
         folder = resolve(path)
         try:
@@ -98,7 +100,10 @@ def _open_checked(folder: Path, path: str | Path) -> zarr.Group:
     """The root group, if it is a result store of a version that this package reads."""
     from .zarr_io import open_root
 
-    root = open_root(folder)
+    return _checked(open_root(folder), path)
+
+
+def _checked(root: zarr.Group, path: str | Path) -> zarr.Group:
     version = root.attrs.get(FORMAT_KEY)
     if version is None:
         packed = "a pack of annotations: `mirflow check` says what is in it"
@@ -129,7 +134,7 @@ def _dataset(group: zarr.Group, *, scores: bool = False) -> xr.Dataset:
     import xarray as xr
 
     from ..lazy_array import lazy_variable, plain_variable
-    from .zarr_io import StoredArray
+    from .zarr_io import StoredArray, place_of
 
     attrs = dict(group.attrs)
     listed = str(attrs.pop("coordinates", "")).split()
@@ -153,7 +158,7 @@ def _dataset(group: zarr.Group, *, scores: bool = False) -> xr.Dataset:
         if lacking:
             raise ValueError(f"it lacks the variable {lacking[0]!r}")
     ds = xr.Dataset(data, coords, attrs if scores else plain_attrs(attrs))
-    ds.encoding["source"] = str(group.store.root)  # type: ignore[attr-defined]  # as of datasets that xarray opens
+    ds.encoding["source"] = str(place_of(group.store))  # as of datasets that xarray opens
     return ds
 
 

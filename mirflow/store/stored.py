@@ -6,7 +6,7 @@ import stat
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import zarr
 
 CREATED = "created"
+FORMAT = 2
+"""Version of the layout that is written. Earlier ones are read: 1 had the scores of all metrics in one chunk."""
+FORMAT_KEY = "mirflow_store"
 
 
 class StoredGroup:
@@ -39,7 +42,9 @@ class StoredGroup:
         self._group: Any = root[name]
         self._path = path
         self.name = name
-        self.folder: Path = root.store.root / name  # type: ignore[attr-defined]
+        place: Path | None = getattr(root.store, "root", None)
+        self.folder = None if place is None else place / name
+        """The folder of the group; None in a repository."""
         self.systems, self.tracks, self.measures = (tuple(self._whole(dim).tolist()) for dim in DIMS)
         self._complete: set[str] = set()
         self._blank: set[bytes] = set()
@@ -96,7 +101,7 @@ class StoredGroup:
             return None
         with reading(self._path):
             array = self._group[name]
-            if not (self.folder / name / "c" / str(row)).is_dir():
+            if self.folder is not None and not (self.folder / name / "c" / str(row)).is_dir():
                 self.demand_written(name)
                 return whole
             per_chunk, indices, values = array.chunks[1], [whole.index], [whole.value]
@@ -110,6 +115,8 @@ class StoredGroup:
 
     def is_blank(self, name: str, system: str) -> bool:
         """True if the texts of a system are all empty; of equal files, one is read."""
+        if self.folder is None:
+            return not (self.read(name, [system]) != "").any()
         folder = self.folder / name / "c" / str(self.row(system))
         with reading(self._path):
             data = b"".join(file.read_bytes() for file in sorted(folder.iterdir()) if file.is_file())
@@ -128,13 +135,15 @@ class StoredGroup:
         """True if all results of a system are the same files in both; labels may differ."""
         if other is self:
             return True
-        if not isinstance(other, StoredGroup) or self.extras.keys() != other.extras.keys():
+        if not isinstance(other, StoredGroup) or self.folder is None or other.folder is None:
+            return False
+        if self.extras.keys() != other.extras.keys():
             return False
         return all(self._files(name, system) == other._files(name, system) for name in (*TYPES, *self.extras))
 
     def _files(self, name: str, system: str) -> dict[str, tuple[int, int]]:
         """Device and inode of each file of a variable of a system."""
-        folder = self.folder / name / "c" / str(self.row(system))
+        folder = cast(Path, self.folder) / name / "c" / str(self.row(system))
         found = {}
         for file in folder.rglob("*"):
             status = file.stat()
@@ -146,7 +155,7 @@ class StoredGroup:
         """Raise a StoreError if a chunk of a variable is lost."""
         from .zarr_io import demand_written
 
-        if name not in self._complete:
+        if self.folder is not None and name not in self._complete:
             with reading(self._path):
                 demand_written(self._group[name])
             self._complete.add(name)

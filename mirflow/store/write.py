@@ -10,14 +10,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from ..addresses import parse_address
 from ..errors import StoreError
 from .cells import GroupContent
 from .chunks import write_group
 from .format import check
 from .generations import demand_path, generation_number, locked, remove, storing, sync_folder, sync_tree
 from .journal import Journal
-from .read import FORMAT, FORMAT_KEY, content_of, group_names, open_groups, read_attrs
-from .stored import CREATED
+from .read import content_of, group_names, open_groups, read_attrs
+from .repositories import RepositoryWriter
+from .stored import CREATED, FORMAT, FORMAT_KEY
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -75,6 +77,9 @@ class StoreWriter:
     ...         [(name, before.systems) for name, before in writer.contents().items()]
     [('chord', ('KO1', 'NG1'))]
     """
+
+    shared = False
+    """Whether other processes may write at the same time."""
 
     def __init__(self, path: str | Path, patience: float = 0.0) -> None:
         self._patience = patience
@@ -243,9 +248,14 @@ class StoreWriter:
         remove(away)
 
 
+def open_writer(path: str | Path, patience: float = 0.0) -> StoreWriter | RepositoryWriter:
+    """The writer of a store in a folder, or of one at an address such as ``s3://bucket/stores/x``."""
+    return StoreWriter(path, patience) if parse_address(path) is None else RepositoryWriter(path, patience)
+
+
 def save(
     scores: xr.Dataset | xr.DataTree, path: str | Path, group: str | None = None, *, overwrite: bool = False
-) -> Path:
+) -> Path | str:
     """Write scores in memory as a result store, which all commands read, or add them to one.
 
     Parameters
@@ -254,7 +264,8 @@ def save(
         One evaluation, as :func:`mirflow.score` and groups of stores have it, perhaps only some of its systems, tracks
         and metrics; or a tree of them, each a group.
     path : str or path
-        By custom ``*.zarr``. Other groups of a store that is there are kept.
+        By custom ``*.zarr``; or an address such as ``s3://bucket/stores/x``. Other groups of a store that is there are
+        kept.
     group : str or None
         Name of the group, an identifier; None: the task. A tree has its names.
     overwrite : bool
@@ -262,8 +273,8 @@ def save(
 
     Returns
     -------
-    Path
-        That of the store.
+    Path or str
+        That of the store; an address as text.
 
     Raises
     ------
@@ -282,7 +293,7 @@ def save(
     0.5
     """
     contents = _contents(scores, group)
-    with StoreWriter(path) as writer:
+    with open_writer(path) as writer:
         attrs = writer.attrs()
         if "pipeline" in attrs:
             raise StoreError(
@@ -295,7 +306,7 @@ def save(
             raise StoreError(f"{writer.path}: holds group {twice!r} already; overwrite=True replaces it")
         kept = [content for name, content in writer.contents().items() if name not in names]
         about = {name: value for name, value in attrs.items() if name not in (FORMAT_KEY, CREATED)}
-        about = {"name": writer.path.name.removesuffix(".zarr"), **about, "versions": software_versions()}
+        about = {"name": Path(writer.path).name.removesuffix(".zarr"), **about, "versions": software_versions()}
         writer.publish([*kept, *contents], about)
         return writer.path
 

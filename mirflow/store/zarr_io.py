@@ -11,8 +11,8 @@ import os
 import re
 import stat
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +23,8 @@ import zarr
 from numcodecs.zstd import decompress
 from zarr.abc.store import SuffixByteRequest
 from zarr.codecs import ZstdCodec
-from zarr.storage import LocalStore
+from zarr.core.buffer import default_buffer_prototype
+from zarr.storage import LocalStore, WrapperStore
 
 from ..errors import DamagedError
 from .generations import reading, replaced, write_synced
@@ -87,6 +88,31 @@ class GenerationStore(LocalStore):
         if what:
             raise DamagedError(self.root, f"a chunk of {chunk[1]!r} is {what}")
         return value
+
+
+class SessionStore(WrapperStore[Any]):
+    """A version of a repository, read only, whose errors name the address."""
+
+    def __init__(self, store: Any, address: str, asking: Callable[[], AbstractContextManager[None]]) -> None:
+        super().__init__(store)
+        self.address = address
+        self._asking = asking
+
+    async def get(
+        self, key: str, prototype: BufferPrototype | None = None, byte_range: ByteRequest | None = None
+    ) -> Buffer | None:
+        """One value; None where it was never written."""
+        with self._asking():
+            found: Buffer | None = await self._store.get(key, prototype or default_buffer_prototype(), byte_range)
+            return found
+
+
+def open_session(store: Any, address: str, asking: Callable[[], AbstractContextManager[None]]) -> zarr.Group | None:
+    """The root group of a version of a repository, to be read, if it has one; `asking` gives its errors a form."""
+    try:
+        return zarr.open_group(SessionStore(store, address, asking), mode="r")
+    except FileNotFoundError:
+        return None
 
 
 def _demand_file(root: Path, key: str) -> None:
@@ -297,8 +323,10 @@ def _whole_array(group: zarr.Group, name: str) -> zarr.Array[Any]:
 
 
 def demand_written(array: zarr.Array[Any]) -> None:
-    """Raise if an array lacks a chunk that was written."""
-    folder = array.store.root / array.path  # type: ignore[attr-defined]
+    """Raise if an array in a folder lacks a chunk that was written; a repository knows its chunks itself."""
+    if not isinstance(array.store, LocalStore):
+        return
+    folder = array.store.root / array.path
     written = array.attrs[WRITTEN] if WRITTEN in array.attrs else _files_of(array)
     if array.size and _chunks(folder, _identity(folder)) != written:
         raise ValueError(f"chunks of {array.basename!r} are lost")
@@ -313,7 +341,7 @@ class StoredArray:
     def __init__(self, array: zarr.Array[Any], *, kept: bool = False) -> None:
         self._array = array
         self._kept = kept
-        self._root: Path = array.store.root  # type: ignore[attr-defined]
+        self._place: Path | str = place_of(array.store)
         self.dtype = np.dtype(object) if array.dtype.kind == "T" else array.dtype
 
     @cached_property
@@ -322,9 +350,9 @@ class StoredArray:
 
     def __call__(self, key: tuple[Any, ...]) -> npt.NDArray[Any]:
         """Read the product of a slice, an int or int64 places for each dim."""
-        with reading(self._root, "remove it and make it again"):
-            if "_whole" not in self.__dict__:
-                _demand_written(self._array, self._root)
+        with reading(self._place, "remove it and make it again"):
+            if "_whole" not in self.__dict__ and isinstance(self._place, Path):
+                _demand_written(self._array, self._place)
             if self._array.ndim == 1 or (self._kept and ("_whole" in self.__dict__ or self._is_all(key))):
                 values = self._whole
                 for axis in reversed(range(values.ndim)):
@@ -339,6 +367,12 @@ class StoredArray:
     def _is_all(self, key: tuple[Any, ...]) -> bool:
         sides = zip(key, self._array.shape, strict=True)
         return all(isinstance(one, slice) and one.indices(size) == (0, size, 1) for one, size in sides)
+
+
+def place_of(store: Any) -> Path | str:
+    """The folder of a generation, or the address of a repository."""
+    place: Path | str = store.root if isinstance(store, LocalStore) else store.address
+    return place
 
 
 def _slice_of(place: Any, size: int) -> Any:

@@ -56,14 +56,14 @@ class TestOneRule:
             assert Path(os.path.normpath(path.parent / data["store"])).parent == Path(__file__).parents[2] / "stores"
 
 
-URLS = ["s3://bucket/x.zarr", "gs://bucket/x.zarr", "hdfs://node/x.zarr", "https://host/x.zarr"]
+URLS = ("https://host/x.zarr", "hdfs://node/x.zarr", "ftp://host/x.zarr")
 
 
 class TestPathsThatNoStoreCanHave:
     @pytest.mark.parametrize("url", URLS)
     def test_urls_are_refused_by_every_door(self, pipeline, tmp_path, url):
         before = sorted(tmp_path.rglob("*"))
-        why = "is a URL; only mounted file systems are supported"
+        why = "is a URL at which stores cannot be written"
         for words in (
             ["run", pipeline, "--store", url],
             ["run", pipeline, "--store", url, "--dry-run"],

@@ -28,10 +28,9 @@ from ....errors import AnnotationError, MirflowWarning, PipelineError, QueryErro
 from ....pipeline.document import dump_document, values_without_folders
 from ....pipeline.load import plan_pipeline
 from ....pipeline.model import Pipeline
-from ....pipeline.plan import SIGNATURES
 from ....progress import Progress
 from ....store.cells import Cells, Entry, GroupContent, Status, concatenate_cells, with_measures
-from ....store.format import WARNINGS, dense_cells, loaded, of_systems
+from ....store.format import SIGNATURES, WARNINGS, dense_cells, loaded, of_systems
 from ....store.generations import remove
 from ....store.journal import Journal, read_content, write_content
 from ....store.packs import open_pack

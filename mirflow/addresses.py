@@ -1,0 +1,95 @@
+"""Addresses of stores in object stores, and what is wrong with an address or a path."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")
+_ADDRESS = re.compile(
+    r"(?:(?P<kind>s3|gs|az):/+(?P<bucket>[^/@]*)/*|icechunk:)(?P<prefix>.*?)(?:@(?P<version>[^/@]*))?", re.DOTALL
+)
+
+
+class Address(NamedTuple):
+    """Where a repository of Icechunk is, and which version of it is meant.
+
+    Examples
+    --------
+    >>> parse_address("s3://bucket/stores/x@2026")
+    Address(kind='s3', bucket='bucket', prefix='stores/x', version='2026')
+    >>> str(parse_address(Path("s3://bucket/stores/x"))), parse_address("stores/x.zarr")
+    ('s3://bucket/stores/x', None)
+    """
+
+    kind: str
+    """``s3``, ``gs``, ``az`` or ``icechunk``."""
+    bucket: str
+    """The bucket, or the container; empty for a folder."""
+    prefix: str
+    """Key of the repository in the bucket, or path of the folder."""
+    version: str
+    """A tag, a date, or the identifier of a commit; empty: the latest."""
+
+    def __str__(self) -> str:
+        place = f"icechunk:{self.prefix}" if self.kind == "icechunk" else f"{self.kind}://{self.bucket}/{self.prefix}"
+        return f"{place}@{self.version}" if self.version else place
+
+    @property
+    def repository(self) -> Address:
+        """The address without a version."""
+        return self._replace(version="")
+
+
+def parse_address(path: str | os.PathLike[str]) -> Address | None:
+    """The address that a text, or a path made of it, is; None for paths of folders.
+
+    A path object keeps one of the two slashes after the kind.
+    """
+    found = _ADDRESS.fullmatch(os.fspath(path))
+    if found is None:
+        return None
+    kind, bucket, prefix, version = (part or "" for part in found.group("kind", "bucket", "prefix", "version"))
+    return Address(kind, bucket, prefix.strip("/"), version) if kind else Address("icechunk", "", prefix, version)
+
+
+def as_given(path: str | os.PathLike[str]) -> str:
+    """A path for a message: with both slashes of a URL, and nothing unprintable."""
+    address = parse_address(path)
+    text = _URL.sub(r"\1://", os.fspath(path), count=1) if address is None else str(address)
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def store_flaw(path: str | os.PathLike[str]) -> str:
+    """Reason why a text is not a valid path or address of a store, with the remedy; empty if it is valid.
+
+    Examples
+    --------
+    >>> store_flaw("stores/x.zarr"), store_flaw("s3://bucket/stores/x"), store_flaw("..")
+    ('', '', 'is not the name of a store; a store is a folder, such as stores/x.zarr')
+    >>> store_flaw("https://host/x.zarr")[:46], store_flaw("s3:///x")[:40]
+    ('is a URL at which stores cannot be written; a', 'names no bucket; an address has the form')
+    """
+    text = os.fspath(path)
+    if "\0" in text:
+        return "has a null character, which paths cannot contain; a store is a folder, such as stores/x.zarr"
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return "has characters that paths cannot contain; a store is a folder, such as stores/x.zarr"
+    address = parse_address(text)
+    if address is not None:
+        local = address.kind == "icechunk"
+        lacking = "path" if not address.prefix else "" if local or address.bucket else "bucket"
+        form = "icechunk:PATH" if local else f"{address.kind}://BUCKET/PATH"
+        return f"names no {lacking}; an address has the form {form}" if lacking else ""
+    if _URL.match(text):
+        return (
+            "is a URL at which stores cannot be written; a store is a folder, such as stores/x.zarr, or a repository "
+            "at s3://, gs://, az:// or icechunk:PATH"
+        )
+    if Path(path).name in ("", ".."):
+        return "is not the name of a store; a store is a folder, such as stores/x.zarr"
+    return ""

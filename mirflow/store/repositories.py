@@ -1,0 +1,484 @@
+"""Stores in object stores: repositories of Icechunk, to which several processes commit results.
+
+Icechunk is imported only where an address is opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..addresses import Address, as_given, parse_address, store_flaw
+from ..errors import StoreError, StoreLockedError
+from .cells import Entry, GroupContent, concatenate_cells
+from .chunks import extend_group, write_group
+from .format import FINGERPRINTS, SIGNATURES, TYPES, WARNINGS, check, dense_cells
+from .generations import locked, storing
+from .journal import Journal
+from .own_runs import state_folder
+from .stored import CREATED, FORMAT, FORMAT_KEY, StoredGroup
+
+if TYPE_CHECKING:
+    import icechunk
+    import zarr
+
+_BRANCH = "main"
+_ATTEMPTS = 100
+_REFUSALS = {
+    "NoSuchBucket": "there is no such bucket; make it, or name another one",
+    "AccessDenied": "access is denied; use credentials that may read and write it",
+    "Forbidden": "access is denied; use credentials that may read and write it",
+    "InvalidAccessKeyId": "the access key is unknown; check the credentials in the environment",
+    "SignatureDoesNotMatch": "the secret key is wrong; check the credentials in the environment",
+    "ExpiredToken": "the credentials have expired; log in again",
+    "RequestTimeTooSkewed": "the clock of this machine is off; set it",
+    "no providers in chain": "there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or log in",
+    "the repository doesn't exist": "no such store; `mirflow run` makes one",
+    "ref not found": "no such tag; `mirflow history` lists commits and tags",
+    "snapshot not found": "no such commit; `mirflow history` lists them",
+    "invalid snapshot id": "no such tag or commit; `mirflow history` lists them",
+    "does not have a snapshot": "no commit is that old; `mirflow history` lists them",
+    "tag already exists": "the tag exists already; tags stay with their commits, so choose another name",
+    "dispatch failure": "cannot be reached; check the network, and AWS_ENDPOINT_URL if it is set",
+    "client error (Connect)": "cannot be reached; check the network",
+}
+"""What errors of Icechunk and of the services contain, with a reason and a remedy; the first that fits counts."""
+
+
+@contextmanager
+def _asking(address: Address) -> Iterator[None]:
+    """Turn errors of Icechunk into one StoreError with the address, the reason and a remedy."""
+    import icechunk
+
+    try:
+        yield
+    except icechunk.IcechunkError as error:
+        raise StoreError(f"{address}: {_reason(str(error))}") from error
+
+
+def _reason(message: str) -> str:
+    for sign, reason in _REFUSALS.items():
+        if sign in message:
+            return reason
+    causes = re.findall(r"[|`]-> *(.*)", message) or [message.strip().removeprefix("x ").partition("\n")[0]]
+    return f"cannot be used: {'; '.join(dict.fromkeys(cause.strip() for cause in causes))}"[:400]
+
+
+def demand_address(path: str | Path) -> Address:
+    """The address that a path is; raises a StoreError for one that is incomplete."""
+    address = parse_address(path)
+    flaw = store_flaw(path)
+    if address is None or flaw:
+        raise StoreError(f"{as_given(path)}: {flaw or 'is not the address of a repository'}")
+    return address
+
+
+def _storage(address: Address) -> icechunk.Storage:
+    """Where a repository is. Credentials and endpoints are found as the services' own tools find them."""
+    import icechunk
+
+    icechunk.set_logs_filter("off")  # what it logs is in its errors, too
+    if address.kind == "icechunk":
+        return icechunk.local_filesystem_storage(str(Path(address.prefix).expanduser().resolve()))
+    if address.kind == "gs":
+        return icechunk.gcs_storage(bucket=address.bucket, prefix=address.prefix, from_env=True)
+    if address.kind == "az":
+        account = os.environ.get("AZURE_STORAGE_ACCOUNT_NAME") or os.environ.get("AZURE_STORAGE_ACCOUNT", "")
+        if not account:
+            raise StoreError(f"{address}: no account is named; set AZURE_STORAGE_ACCOUNT_NAME")
+        return icechunk.azure_storage(account=account, container=address.bucket, prefix=address.prefix, from_env=True)
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    anonymous = os.environ.get("AWS_NO_SIGN_REQUEST", "").lower() in ("1", "true", "yes")
+    return icechunk.s3_storage(
+        bucket=address.bucket,
+        prefix=address.prefix,
+        region=os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION"),
+        endpoint_url=endpoint,
+        allow_http=bool(endpoint) and str(endpoint).startswith("http:"),
+        force_path_style=bool(endpoint),
+        anonymous=anonymous or None,
+        from_env=None if anonymous else True,
+    )
+
+
+def _open(address: Address, *, create: bool = False) -> icechunk.Repository:
+    try:
+        import icechunk
+    except ImportError:
+        raise StoreError(f"{address}: needs the package icechunk: pip install 'mirflow[cloud]'") from None
+    with _asking(address):
+        storage = _storage(address)
+        return (icechunk.Repository.open_or_create if create else icechunk.Repository.open)(storage)
+
+
+def _session(repository: icechunk.Repository, address: Address) -> icechunk.Session:
+    """The version that an address names: a tag, a date in ISO 8601, or a commit; the latest one if it names none."""
+    version = address.version
+    if not version:
+        return repository.readonly_session(_BRANCH)
+    if version in repository.list_tags():
+        return repository.readonly_session(tag=version)
+    try:
+        date = datetime.fromisoformat(version)
+    except ValueError:
+        return repository.readonly_session(snapshot_id=version)
+    if len(version) == len("2026-01-31"):
+        date = date.replace(hour=23, minute=59, second=59)
+    return repository.readonly_session(_BRANCH, as_of=date if date.tzinfo else date.replace(tzinfo=UTC))
+
+
+def open_version(path: str | Path) -> zarr.Group:
+    """The root group of the version of a repository that an address names, to be read."""
+    address = demand_address(path)
+    repository = _open(address)
+    with _asking(address):
+        root = _root(_session(repository, address), address)
+    if root is None:
+        raise StoreError(f"{address}: has no results yet; `mirflow run` writes them")
+    return root
+
+
+def _root(session: icechunk.Session, address: Address) -> zarr.Group | None:
+    """The root group of a version; None if nothing was committed yet."""
+    from .zarr_io import open_session
+
+    return open_session(session.store, str(address), lambda: _asking(address))
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A version of a repository."""
+
+    id: str
+    time: datetime
+    message: str
+    tags: tuple[str, ...]
+    versions: Mapping[str, str]
+    """Versions of the software that wrote it."""
+    pipeline: str
+    """Name of the pipeline."""
+
+
+def history(path: str | Path) -> list[Commit]:
+    """Versions of a store at an address, the latest first; of those before a version if the address names one.
+
+    Raises
+    ------
+    StoreError
+        If the path is not an address, or the repository cannot be read.
+    """
+    address = _demand_history(path)
+    repository = _open(address)
+    with _asking(address):
+        tags: dict[str, list[str]] = {}
+        for tag in sorted(repository.list_tags()):
+            tags.setdefault(repository.lookup_tag(tag), []).append(tag)
+        at = _session(repository, address).snapshot_id
+        found = []
+        for one in repository.ancestry(snapshot_id=at):
+            about = one.metadata.get("mirflow")
+            if isinstance(about, dict):
+                versions = {str(name): str(version) for name, version in about.get("versions", {}).items()}
+                named = tuple(tags.get(one.id, ()))
+                found.append(Commit(one.id, one.written_at, one.message, named, versions, str(about.get("name", ""))))
+        return found
+
+
+def tag_version(path: str | Path, tag: str) -> str:
+    """Give a version of a store at an address a name, which stays with it; returns the identifier of the commit."""
+    if not re.fullmatch(r"[\w.+-]+", tag):
+        raise StoreError(f"invalid tag {tag!r}: expected letters, digits and . _ + -")
+    address = _demand_history(path)
+    repository = _open(address)
+    with _asking(address):
+        commit = _session(repository, address).snapshot_id
+        repository.create_tag(tag, commit)
+    return str(commit)
+
+
+def _demand_history(path: str | Path) -> Address:
+    if parse_address(path) is None:
+        raise StoreError(
+            f"{path}: is a folder, which has no history; stores at s3://, gs://, az:// and icechunk:PATH have one"
+        )
+    return demand_address(path)
+
+
+class RepositoryWriter:
+    """A store at an address, to which other processes may write at the same time.
+
+    Parameters
+    ----------
+    path : str or path
+        The address, without a version.
+    patience : float
+        Seconds to wait for another process that commits to the same folder; object stores do without.
+
+    Attributes
+    ----------
+    journal : Journal
+        Finished blocks that are not published yet, in a folder of this account; see
+        :class:`mirflow.store.write.StoreWriter`.
+    """
+
+    shared = True
+
+    def __init__(self, path: str | Path, patience: float = 0.0) -> None:
+        address = demand_address(path)
+        if address.version:
+            raise StoreError(f"{address}: names a version, which cannot be written; leave out '@{address.version}'")
+        self.path = str(address)
+        self._address = address
+        self._patience = patience
+        digest = hashlib.blake2b(self.path.encode(), digest_size=8).hexdigest()
+        with storing(self.path):
+            self._places = state_folder() / "writers" / digest
+
+    def __enter__(self) -> RepositoryWriter:
+        with ExitStack() as stack:
+            self.folder = stack.enter_context(self._own_place())
+            self.journal = Journal(self.folder / "journal")
+            self._repository = _open(self._address, create=True)
+            with _asking(self._address):
+                self._read_tip()
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        self._stack.close()
+
+    @contextmanager
+    def _own_place(self) -> Iterator[Path]:
+        """A folder for the journal that no other process uses, of an interrupted run if there is one."""
+        with storing(self.path):
+            self._places.mkdir(parents=True, exist_ok=True)
+            names = [f"{number:02d}" for number in range(_ATTEMPTS)]
+            left = [name for name in names if any((self._places / name / "journal").glob("*.cells"))]
+        for name in dict.fromkeys([*left, *names]):
+            place = self._places / name
+            with storing(self.path):
+                place.mkdir(exist_ok=True)
+            with ExitStack() as stack:
+                try:
+                    stack.enter_context(locked(place, Path(self.path)))
+                except StoreLockedError:
+                    continue
+                yield place
+                return
+        raise StoreLockedError(
+            f"{self.path}: {_ATTEMPTS} processes of this account are writing it; wait for one of them"
+        )
+
+    def _read_tip(self) -> None:
+        """Read what the repository has now."""
+        session = self._repository.readonly_session(_BRANCH)
+        self._tip = session.snapshot_id
+        root = _root(session, self._address)
+        self._attrs = {} if root is None else dict(root.attrs)
+        names = () if root is None else sorted(root.group_keys())
+        self._groups = {name: StoredGroup(root, name, self.path).content for name in names if root is not None}
+
+    def groups(self) -> tuple[str, ...]:
+        """Names of the groups that the store has now."""
+        return tuple(self._groups)
+
+    def attrs(self) -> Mapping[str, Any]:
+        """Attributes of the current store; empty if nothing was published yet."""
+        return self._attrs
+
+    def contents(self) -> dict[str, GroupContent]:
+        """Present contents of all evaluations, by name, whose results are read when they are needed."""
+        return dict(self._groups)
+
+    def publish(
+        self, contents: Iterable[GroupContent], attrs: Mapping[str, Any] | None = None, created: str | None = None
+    ) -> str:
+        """Commit the store with these groups and no others, and empty the journal.
+
+        Rows of systems whose results are `stored` are not written. If others committed meanwhile, their systems and
+        groups stay.
+
+        Returns
+        -------
+        str
+            Identifier of the commit.
+
+        Raises
+        ------
+        StoreError
+            If others committed other results of the same cells meanwhile, or the repository cannot be written; blocks
+            of the journal stay.
+        """
+        contents = list(contents)
+        for content in contents:
+            check(content)
+        stamp = {CREATED: created or datetime.now(UTC).isoformat(timespec="seconds")}
+        about = {**(attrs or {}), FORMAT_KEY: FORMAT, **stamp}
+        for _ in range(_ATTEMPTS):
+            with self._committing(), _asking(self._address):
+                commit = self._commit(contents, about, stamp)
+            before = dict(self._groups)
+            with _asking(self._address):
+                self._read_tip()
+            if commit:
+                self.journal.clear()
+                return commit
+            contents = self._rebased(contents, before)
+        raise StoreError(f"{self.path}: others commit all the time; run again: finished blocks are kept")
+
+    @contextmanager
+    def _committing(self) -> Iterator[None]:
+        """Commits to a folder one after the other: unlike object stores, file systems do not notice two at once."""
+        if self._address.kind != "icechunk":
+            yield
+            return
+        folder = Path(self._address.prefix).expanduser()
+        with storing(self.path):
+            folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder, Path(self.path), max(self._patience, 600.0)):
+            yield
+
+    def _commit(self, contents: list[GroupContent], attrs: Mapping[str, Any], stamp: Mapping[str, str]) -> str:
+        """Commit contents on top of the tip that was read; empty if there is a later one."""
+        import icechunk
+        import zarr
+
+        session = self._repository.writable_session(_BRANCH)
+        if session.snapshot_id != self._tip:
+            return ""
+        root: Any = zarr.open_group(session.store, mode="a")
+        root.attrs.put(dict(attrs))
+        for name in set(root.group_keys()) - {content.name for content in contents}:
+            del root[name]
+        for content in contents:
+            before = self._groups.get(content.name)
+            if before is not None and content.systems[: len(before.systems)] == before.systems:
+                extend_group(root[content.name], content, stamp)
+                continue
+            if before is not None:
+                del root[content.name]
+            write_group(root, content, stamp)
+        about = {name: attrs[name] for name in ("name", "versions") if name in attrs}
+        try:
+            return str(session.commit(_message(contents), {"mirflow": about}))
+        except icechunk.ConflictError:
+            return ""
+
+    def _rebased(self, contents: list[GroupContent], before: Mapping[str, GroupContent]) -> list[GroupContent]:
+        """The contents on top of what others committed since they were made from `before`."""
+        rebased = []
+        for content in contents:
+            tip = self._groups.get(content.name)
+            if tip is None:
+                rebased.append(content)
+                continue
+            self._demand_no_conflict(content, before.get(content.name), tip)
+            kept = {system: tip.stored[system] for system in content.stored if system in tip.stored}
+            gone = [system for system in content.systems if system in content.stored and system not in kept]
+            content = _without(content, set(gone) - set(content.cells.system))
+            rebased.append(join_systems(replace(content, stored=kept), tip, self.path))
+        named = {content.name for content in contents}
+        rebased += [one for name, one in self._groups.items() if name not in named and name not in before]
+        return rebased
+
+    def _demand_no_conflict(self, content: GroupContent, before: GroupContent | None, tip: GroupContent) -> None:
+        """Raise a StoreError if others committed other results of a system of which results were computed here."""
+        for system in sorted(set(content.cells.system) & set(tip.systems)):
+            theirs = _values(tip, system)
+            if before is not None and system in before.systems and _equal(_values(before, system), theirs):
+                continue
+            if not _equal(_values(content, system), theirs):
+                raise StoreError(
+                    f"{self.path}: another run committed other results of system {system!r} of {content.name!r} "
+                    f"meanwhile ({self._tip}); run again: finished blocks are kept"
+                )
+
+
+def _values(content: GroupContent, system: str) -> tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]:
+    names = [name for name in TYPES if name != FINGERPRINTS]
+    return dense_cells(content.part([system]), names), content.tracks, content.measures
+
+
+def _equal(one: tuple[dict[str, Any], Any, Any], other: tuple[dict[str, Any], Any, Any]) -> bool:
+    return one[1:] == other[1:] and all(
+        np.array_equal(values, other[0][name], equal_nan=values.dtype.kind == "f") for name, values in one[0].items()
+    )
+
+
+def _without(content: GroupContent, gone: set[str]) -> GroupContent:
+    """The evaluation without some systems."""
+    if not gone:
+        return content
+    kept = [row for row, system in enumerate(content.systems) if system not in gone]
+    coords = {name: [values[row] for row in kept] for name, values in content.system_coords.items()}
+    stored = {system: one for system, one in content.stored.items() if system not in gone}
+    return replace(content, systems=tuple(content.systems[row] for row in kept), system_coords=coords, stored=stored)
+
+
+def _message(contents: Iterable[GroupContent]) -> str:
+    parts = []
+    for content in contents:
+        computed = len(set(content.cells.system))
+        parts.append(f"{content.name}: {len(content.cells)} cells of {computed} of {len(content.systems)} systems")
+    return "; ".join(parts) or "nothing"
+
+
+def join_systems(own: GroupContent, other: GroupContent, path: str | Path) -> GroupContent:
+    """An evaluation with the systems of another one that it lacks; the systems of the other one come first, in order.
+
+    Raises
+    ------
+    StoreError
+        If the tracks, the metrics or the way in which these are computed differ.
+    """
+    for what, some, there in (("tracks", own.tracks, other.tracks), ("metrics", own.measures, other.measures)):
+        if some != there:
+            one = next(iter(sorted(set(some) ^ set(there))), "")
+            raise StoreError(
+                f"{path}: {own.name!r} has other {what} there{f', such as {one!r}' if one else ', in another order'}; "
+                f"--prune replaces what is there, and another store keeps it"
+            )
+    signatures = other.attrs.get(SIGNATURES, {})
+    for measure, signature in own.attrs.get(SIGNATURES, {}).items():
+        if signatures.get(measure, signature) != signature:
+            raise StoreError(
+                f"{path}: {own.name!r} has results of {measure!r} by other settings or another version; --prune "
+                f"replaces them, and another store keeps them"
+            )
+    added = set(other.systems) - set(own.systems)
+    systems = (*other.systems, *(system for system in own.systems if system not in set(other.systems)))
+    places = [(side, {name: row for row, name in enumerate(side.systems)}) for side in (own, other)]
+
+    def coordinate(name: str) -> list[Entry]:
+        values: list[Entry] = []
+        for system in systems:
+            side, row = places[system in added]
+            values.append(side.system_coords[name][row[system]] if name in side.system_coords else None)
+        return values
+
+    stored = {**{one: other.stored[one] for one in added if one in other.stored}, **own.stored}
+    attrs = dict(own.attrs)
+    cautions = [one for one in other.attrs.get(WARNINGS, ()) if one["system"] in added]
+    if cautions:
+        attrs[WARNINGS] = [*attrs.get(WARNINGS, ()), *cautions]
+    # Of results with extra dims the names and labels are among the cells, even where the entries are stored.
+    kept = other.cells.take(np.flatnonzero([system in added for system in other.cells.system]))
+    names = {**other.system_coords, **own.system_coords}
+    return replace(
+        own,
+        systems=systems,
+        cells=concatenate_cells([kept, own.cells]),
+        system_coords={name: coordinate(name) for name in names},
+        attrs=attrs,
+        stored=stored,
+    )

@@ -1,0 +1,415 @@
+"""Stores at addresses: versions, concurrent writers, conflicts, and messages where nothing can be read or written."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import mirflow
+from mirflow.errors import QueryError, StoreError
+from mirflow.store import StoreWriter, history, read_group, read_pack, read_tree, tag_version
+from mirflow.store.cells import concatenate_cells
+from mirflow.store.repositories import RepositoryWriter, join_systems
+
+from ..commands import invoke, printed
+from ..waiting import until
+from .example import MEASURES, SYSTEMS, TRACKS, all_pairs, assert_same_cells, make_cells, make_content, value_of
+
+pytest.importorskip("icechunk", reason="the extra 'cloud' is not installed")
+
+
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+
+
+@pytest.fixture
+def address(tmp_path) -> str:
+    return f"icechunk:{tmp_path / 'repository'}"
+
+
+def content_of(*systems: str, offset: float = 0.0, **changes):
+    return make_content(make_cells(all_pairs(systems), offset=offset), systems=systems, **changes)
+
+
+def publish(address: str, *contents) -> None:
+    with RepositoryWriter(address) as writer:
+        writer.publish(contents, {"name": "demo", "versions": {"mirflow": "1"}})
+
+
+class TestPublishing:
+    def test_it_holds_the_same_as_a_store_in_a_folder(self, tmp_path, address):
+        extras = make_content(
+            make_cells(all_pairs(), extras=True),
+            track_coords={"genre": ("rock", None) * 3 + ("pop",)},
+            system_coords={"label": ("a", None, "c")},
+            attrs={"task": "chord"},
+        )
+        contents = [extras, make_content(name="other")]
+        publish(address, *contents)
+        with StoreWriter(tmp_path / "x.zarr") as writer:
+            writer.publish(contents, {"name": "demo"})
+        for name in ("chord", "other"):
+            mine, theirs = read_group(address, name), read_group(tmp_path / "x.zarr", name)
+            assert_same_cells(mine.cells, theirs.cells)
+            assert replace(mine, cells=theirs.cells) == theirs
+            one, other = (read_tree(path)[name].to_dataset().load() for path in (address, tmp_path / "x.zarr"))
+            xr.testing.assert_identical(one.drop_attrs(), other.drop_attrs())
+
+    def test_plain_xarray_opens_it(self, address):
+        import icechunk
+
+        publish(address, content_of(*SYSTEMS))
+        storage = icechunk.local_filesystem_storage(address.removeprefix("icechunk:"))
+        session = icechunk.Repository.open(storage).readonly_session("main")
+        ds = xr.open_zarr(session.store, group="chord", consolidated=False)
+        assert ds.score.sel(system="KO1", track=TRACKS[0], metric="root").values == value_of("KO1", TRACKS[0], "root")
+
+    def test_rows_of_systems_that_stay_are_not_written(self, address):
+        import icechunk
+
+        publish(address, content_of("A", "B"))
+        with RepositoryWriter(address) as writer:
+            before = writer.contents()["chord"]
+            cells = replace(make_cells(all_pairs(["C"])))
+            writer.publish([replace(before, systems=("A", "B", "C"), cells=cells)])
+        repository = icechunk.Repository.open(icechunk.local_filesystem_storage(address.removeprefix("icechunk:")))
+        first, second = (commit.id for commit in reversed(history(address)))
+        changed = repository.diff(from_snapshot_id=first, to_snapshot_id=second).updated_chunks
+        assert changed["/chord/score"] == [[2, 0, 0]]
+        whole = read_group(address, "chord")
+        assert whole.systems == ("A", "B", "C")
+        np.testing.assert_array_equal(whole.cells.score, make_cells(all_pairs(["A", "B", "C"])).score)
+
+    @pytest.mark.parametrize("change", ["tracks", "measures", "fewer", "extras"])
+    def test_other_labels_are_written_anew(self, tmp_path, address, change):
+        publish(address, content_of("A", "B", "C"))
+        changed = {
+            "tracks": make_content(make_cells(all_pairs(["A"], TRACKS[:4])), systems=("A",), tracks=TRACKS[:4]),
+            "measures": make_content(make_cells(all_pairs(["A"]), MEASURES[:2]), systems=("A",)),
+            "fewer": content_of("A", "C"),
+            "extras": make_content(make_cells(all_pairs(["A"]), extras=True), systems=("A",)),
+        }[change]
+        publish(address, changed)
+        with StoreWriter(tmp_path / "x.zarr") as writer:
+            writer.publish([changed])
+        found, changed = read_group(address, "chord"), read_group(tmp_path / "x.zarr", "chord")
+        assert (found.systems, found.tracks, found.measures) == (changed.systems, changed.tracks, changed.measures)
+        assert_same_cells(found.cells, changed.cells)
+
+    def test_groups_that_are_not_named_go(self, address):
+        publish(address, content_of("A"), content_of("A", name="beat"))
+        publish(address, content_of("A", name="beat"))
+        assert sorted(read_tree(address).children) == ["beat"]
+
+
+class TestVersions:
+    def test_a_tag_a_commit_and_a_date_name_a_version(self, address):
+        publish(address, content_of("A"))
+        commit = tag_version(address, "first")
+        time.sleep(0.01)
+        after = history(address)[0].time
+        publish(address, content_of("A", "B"))
+        for version in ("first", commit, after.isoformat()):
+            assert read_group(f"{address}@{version}", "chord").systems == ("A",), version
+        assert read_group(address, "chord").systems == ("A", "B")
+        assert [one.tags for one in history(address)] == [(), ("first",)]
+        assert [one.id for one in history(f"{address}@first")] == [commit]
+
+    def test_versions_are_read_and_not_written(self, address):
+        publish(address, content_of("A"))
+        with pytest.raises(StoreError, match="names a version, which cannot be written; leave out '@x'"):
+            RepositoryWriter(f"{address}@x")
+
+    def test_tags_stay_with_their_commits(self, address):
+        publish(address, content_of("A"))
+        tag_version(address, "x")
+        with pytest.raises(StoreError, match="tag exists already"):
+            tag_version(address, "x")
+        with pytest.raises(StoreError, match="invalid tag 'a/b'"):
+            tag_version(address, "a/b")
+
+    @pytest.mark.parametrize(
+        ("version", "message"),
+        [
+            ("2026", "no such tag or commit"),
+            ("0123456789ABCDEFGHJK", "no such"),
+            ("2001-01-01", "no commit is that old"),
+        ],
+    )
+    def test_unknown_versions_are_named(self, address, version, message):
+        publish(address, content_of("A"))
+        with pytest.raises(StoreError, match=message):
+            read_group(f"{address}@{version}", "chord")
+
+    def test_a_folder_has_no_history(self, tmp_path):
+        with pytest.raises(StoreError, match="is a folder, which has no history"):
+            history(tmp_path / "x.zarr")
+
+    def test_the_command_lists_versions_and_gives_tags(self, address):
+        publish(address, content_of("A"))
+        assert printed("history", address, "--tag", "v1").startswith(f"{address}@v1 is ")
+        publish(address, content_of("A", "B"))
+        table = printed("history", address, "--format", "csv").splitlines()
+        assert table[0] == "commit,time,pipeline,written,tags,mirflow"
+        assert table[1].endswith(",demo,chord: 14 cells of 2 of 2 systems,,1")
+        assert table[2].endswith(",demo,chord: 7 cells of 1 of 1 systems,v1,1")
+
+
+class TestTwoWriters:
+    def test_systems_of_both_are_kept(self, address):
+        with RepositoryWriter(address) as one, RepositoryWriter(address) as other:
+            other.publish([content_of("B", system_coords={"label": ("b",)}), content_of("B", name="beat")])
+            one.publish([content_of("A")])
+        found = read_group(address, "chord")
+        assert (found.systems, found.system_coords) == (("B", "A"), {"label": ("b", "")})
+        expected = concatenate_cells([make_cells(all_pairs([one])) for one in ("B", "A")])
+        assert_same_cells(found.cells, expected)
+        assert sorted(read_tree(address).children) == ["beat", "chord"]
+
+    def test_equal_results_of_the_same_cells_are_no_conflict(self, address):
+        with RepositoryWriter(address) as one, RepositoryWriter(address) as other:
+            other.publish([content_of("A", "B")])
+            one.publish([content_of("A")])
+        assert read_group(address, "chord").systems == ("A", "B")
+
+    def test_other_results_of_the_same_cells_are_a_conflict(self, address):
+        with RepositoryWriter(address) as one, RepositoryWriter(address) as other:
+            other.publish([content_of("A", "B")])
+            one.journal.append("chord", "", make_cells(all_pairs(["A"])))
+            with pytest.raises(StoreError, match="another run committed other results of system 'A' of 'chord'"):
+                one.publish([content_of("A", offset=0.5)])
+            assert len(one.journal.read("chord", "")) == 1
+        np.testing.assert_array_equal(
+            read_group(address, "chord").cells.score[0], make_cells(all_pairs(["A"])).score[0]
+        )
+
+    def test_what_one_replaced_counts_for_the_other(self, address):
+        publish(address, content_of("A", "B"))
+        with RepositoryWriter(address) as one, RepositoryWriter(address) as other:
+            before = one.contents()["chord"]
+            other.publish([content_of("A", "B", offset=0.5)])
+            one.publish([replace(before, systems=("A", "B", "C"), cells=make_cells(all_pairs(["C"])))])
+        expected = concatenate_cells([make_cells(all_pairs(["A", "B"]), offset=0.5), make_cells(all_pairs(["C"]))])
+        np.testing.assert_array_equal(read_group(address, "chord").cells.score, expected.score)
+
+    def test_other_tracks_are_refused(self):
+        one = make_content(make_cells(all_pairs(["A"], TRACKS[:4])), systems=("A",), tracks=TRACKS[:4])
+        with pytest.raises(StoreError, match=r"'chord' has other tracks there, such as 'track 04'"):
+            join_systems(one, content_of("B"), "s3://bucket/x")
+
+    def test_an_interrupted_run_finds_its_journal(self, address):
+        with RepositoryWriter(address) as one:
+            with RepositoryWriter(address) as other:
+                other.journal.append("chord", "", make_cells(all_pairs(["A"])))
+            place = other.folder
+            assert place != one.folder
+        with RepositoryWriter(address) as again:
+            assert again.folder == place
+            assert len(again.journal.read("chord", "")) == 1
+
+
+class TestAddresses:
+    @pytest.mark.parametrize(
+        ("address", "message"),
+        [
+            ("s3://bucket", "names no path; an address has the form s3://BUCKET/PATH"),
+            ("az:/", "names no path"),
+            ("icechunk:", "an address has the form icechunk:PATH"),
+            ("https://host/x.zarr", "is a URL at which stores cannot be written"),
+        ],
+    )
+    def test_incomplete_ones_are_refused(self, address, message):
+        with pytest.raises(StoreError, match=message):
+            read_tree(address)
+
+    def test_nothing_there(self, tmp_path):
+        with pytest.raises(StoreError, match="no such store; `mirflow run` makes one"):
+            read_tree(f"icechunk:{tmp_path / 'nothing'}")
+
+    def test_a_group_behind_a_colon(self, address):
+        mirflow.save(mirflow.score({"a": [1.0, 2.0]}, {"a": [1.0]}, "onset"), address)
+        assert "agree" in printed("diff", address, f"{address}:onset")
+
+    def test_packs_are_folders(self):
+        with pytest.raises(StoreError, match="s3://bucket/x: is the address of a repository; here only a folder"):
+            read_pack("s3://bucket/x")
+
+    def test_scores_in_memory_are_saved(self, address):
+        scores = mirflow.score({"a": [1.0, 2.0]}, {"a": [1.0]}, "onset")
+        assert mirflow.save(scores, address) == address
+        assert mirflow.open_store(address)["onset"].score.sel(metric="recall").item() == 0.5
+        with pytest.raises(StoreError, match="holds group 'onset' already"):
+            mirflow.save(scores, address)
+        with pytest.raises(QueryError, match="the same store twice"):
+            mirflow.open_store([address, address])
+
+
+_PIPELINE = """
+name: two
+root: {root}
+store: {store}
+evaluations:
+  - task: onset
+    reference: ref/{{track}}.csv
+    estimates: {systems}/{{system}}/{{track}}.csv
+"""
+
+
+@pytest.fixture
+def pipelines(tmp_path, request) -> tuple[Path, Path, str]:
+    """Two pipelines of the same tracks, which name other systems and the same store."""
+    store = getattr(request, "param", f"icechunk:{tmp_path / 'repository'}")
+    for number, folder in enumerate(["ref", "one/A", "one/B", "two/C", "two/D"]):
+        (tmp_path / folder).mkdir(parents=True)
+        for track in range(5):
+            (tmp_path / folder / f"{track}.csv").write_text(f"1.0\n{2 + 0.02 * number * track:.2f}\n")
+    paths = []
+    for name in ("one", "two"):
+        paths.append(tmp_path / f"{name}.yaml")
+        paths[-1].write_text(_PIPELINE.format(root=tmp_path, store=store, systems=name))
+    return paths[0], paths[1], store
+
+
+class TestRuns:
+    def test_runs_of_several_pipelines_keep_the_systems_of_each_other(self, pipelines):
+        one, two, store = pipelines
+        mirflow.run(one, progress=False)
+        assert mirflow.run(two, progress=False).published
+        assert not mirflow.run(one, progress=False).published
+        assert read_group(store, "onset").systems == ("A", "B", "C", "D")
+        assert len(history(store)) == 2
+
+    def test_pruning_removes_what_the_pipeline_does_not_name(self, pipelines):
+        one, two, store = pipelines
+        mirflow.run(one, progress=False)
+        mirflow.run(two, progress=False, prune=True)
+        assert read_group(store, "onset").systems == ("C", "D")
+
+    def test_other_tracks_than_in_the_repository_are_refused(self, pipelines, tmp_path):
+        one, two, _ = pipelines
+        mirflow.run(one, progress=False)
+        (tmp_path / "ref" / "9.csv").write_text("1.0\n")
+        with pytest.raises(StoreError, match="'onset' has other tracks there, such as '9'; --prune replaces"):
+            mirflow.run(two, progress=False)
+
+    def test_a_preview_reads_the_repository(self, pipelines):
+        one, _, _ = pipelines
+        mirflow.run(one, progress=False)
+        assert "10 reused" in invoke("run", one, "--dry-run", code=0).output
+
+    def test_queries_are_those_of_a_folder(self, pipelines, tmp_path):
+        one, _, store = pipelines
+        mirflow.run(one, progress=False)
+        mirflow.run(one, progress=False, store=tmp_path / "x.zarr")
+        for words in (["query"], ["query", "--ci"], ["compare", "-m", "f_measure"], ["export"]):
+            end = ["-"] if words == ["export"] else []
+            mine, theirs = (printed(*words, path, *end) for path in (store, tmp_path / "x.zarr"))
+            assert mine.replace(store, "x") == theirs.replace(str(tmp_path / "x.zarr"), "x") or words == ["export"]
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[dict[str, str]]:
+    """An S3 service in a process of its own, as the environment names it."""
+    pytest.importorskip("moto", reason="moto, an S3 service for tests, is not installed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = subprocess.DEVNULL
+    process = subprocess.Popen([sys.executable, "-m", "moto.server", "-p", str(port)], stdout=log, stderr=log)
+    environment = {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_REGION": "us-east-1",
+    }
+
+    def answers() -> bool:
+        with socket.socket() as client:
+            return client.connect_ex(("127.0.0.1", port)) == 0
+
+    try:
+        until(answers)
+        import boto3
+
+        client = boto3.client(
+            "s3", endpoint_url=environment["AWS_ENDPOINT_URL"], region_name="us-east-1", aws_access_key_id="key",
+            aws_secret_access_key="secret",
+        )  # fmt: skip
+        client.create_bucket(Bucket="bucket")
+        yield environment
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def _at_service(service, monkeypatch):
+    for name, value in service.items():
+        monkeypatch.setenv(name, value)
+    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("_at_service")
+class TestObjectStore:
+    def test_a_run_and_its_queries(self, pipelines):
+        one, two, _ = pipelines
+        store = "s3://bucket/stores/runs"
+        printed("run", one, "--store", store)
+        printed("run", two, "--store", store)
+        assert read_group(Path(store), "onset").systems == ("A", "B", "C", "D")
+        assert "s3://bucket/stores/runs" in invoke("run", one, "--store", store, code=0).output
+        assert len(history(store)) == 2
+
+    @pytest.mark.parametrize(
+        ("address", "message"),
+        [
+            ("s3://elsewhere/x", "s3://elsewhere/x: there is no such bucket; make it, or name another one"),
+            ("s3://bucket/none", "s3://bucket/none: no such store; `mirflow run` makes one"),
+        ],
+    )
+    def test_what_is_not_there(self, address, message):
+        with pytest.raises(StoreError, match=message):
+            read_tree(address)
+
+    def test_without_credentials(self, monkeypatch, tmp_path):
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            monkeypatch.delenv(name)
+        monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+        monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+        with pytest.raises(StoreError, match="there are no credentials; set AWS_ACCESS_KEY_ID"):
+            read_tree("s3://bucket/x")
+
+    @pytest.mark.slow
+    def test_two_runs_at_once_one_of_which_is_killed(self, pipelines):
+        """Both results are there after the killed one was run again, and the history is whole."""
+        one, two, _ = pipelines
+        rng = np.random.default_rng(7)
+        for trial in range(20):
+            store = f"s3://bucket/stores/killed{trial}"
+            command = [sys.executable, "-m", "mirflow", "run", "--store", store, "--quiet"]
+            runs = [
+                subprocess.Popen([*command, str(path)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+                for path in (one, two)
+            ]
+            time.sleep(rng.uniform(0.3, 2.5))
+            os.kill(runs[0].pid, signal.SIGKILL)
+            assert runs[1].wait(120) == 0
+            runs[0].wait(120)
+            subprocess.run([*command, str(one)], check=True, capture_output=True, timeout=120)
+            assert sorted(read_group(store, "onset").systems) == ["A", "B", "C", "D"]
+            assert len(history(store)) in (2, 3)
+            assert read_group(store, "onset").cells.status.tolist() == [1] * 20
