@@ -13,7 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirflow.kernels.ragged_ops import advance, by_group_and_time, common, medians, retreat, search_rows, sum_rows
+from mirflow.kernels.ragged_ops import (
+    advance,
+    by_group_and_time,
+    common,
+    holding,
+    medians,
+    retreat,
+    search_rows,
+    sum_rows,
+)
 from tests.event_strategies import pairs
 
 SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
@@ -149,3 +158,10 @@ def test_sums_of_rows_do_not_depend_on_the_rows_around_them() -> None:
     found = sum_rows(np.concatenate(rows), offsets)
     assert found.tolist() == [sum_rows(row, np.array([0, len(row)]))[0] for row in rows]
     np.testing.assert_allclose(found, [row.sum() for row in rows], rtol=1e-13)
+
+
+def test_samples_in_force_are_found_where_their_distances_differ() -> None:
+    times = np.array([0.0, 0.9, 1.9, 2.9, 3.9, 5.0])  # up to a tenth before a regular sample
+    keys, asked = np.append(times, np.inf), np.linspace(-1.0, 6.0, 141)
+    found = holding(keys, np.array([len(times)])).find(np.array([0]), asked, np.array([len(asked)]))
+    np.testing.assert_array_equal(found, np.maximum(np.searchsorted(times, asked, side="right") - 1, 0))
