@@ -139,7 +139,8 @@ def _flaw(data: memoryview, array: Path, *, whole: bool) -> str:
     for frame in frames:
         size = _content_size(frame)
         if size is None or size > form.bytes or (form.exact and size != form.bytes):
-            return f"not what was written ({size} bytes instead of {form.bytes})"
+            found = "not a chunk" if size is None else f"{size} bytes"
+            return f"not what was written ({found} instead of {form.bytes} bytes)"
         try:
             if not form.in_shard:
                 decompress(frame)
