@@ -326,6 +326,13 @@ class TestRefusals:
             with pytest.raises(StoreError, match="99"):
                 compute_or_publish()
 
+    @pytest.mark.parametrize("address", ["s3://bucket/x", "icechunk:x"])
+    def test_the_address_of_a_repository(self, pipeline: Path, address: str) -> None:
+        for words in (("run", pipeline, "--part", "1/2"), ("publish", pipeline)):
+            code, output = invoke(*words, "--store", address)
+            assert (code, output.count("\n")) == (4, 1)
+            assert f"{address}: is the address of a repository; here only a folder will do" in output
+
 
 class TestProcesses:
     def test_parts_that_run_at_once(self, tmp_path: Path) -> None:
