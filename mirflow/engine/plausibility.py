@@ -17,7 +17,7 @@ from ..annotations.schema import Kind, kind_of
 from ..kernels.ratios import divide
 from ..metrics.base import Convention, Doubt, get_task, tasks
 from ..metrics.measures import FUNCTIONS, LABELS, Measure
-from ..ragged import Bool, Float
+from ..ragged import Bool, Float, offsets_of
 from ..readers.label_maps import UNMAPPED
 from ..readers.layouts import ODD_COLUMNS
 from .pitch_units import PITCH_UNITS
@@ -74,11 +74,19 @@ def extents(annotations: Sequence[Annotation]) -> Float:
     found = np.full((len(annotations), 3), np.nan)
     if annotations and not annotations[0].schema.times:
         return found
+    held, first, last = [], [], []
     for row, annotation in enumerate(annotations):
-        first = annotation.columns.get("start", annotation.columns.get("time"))
-        last = annotation.columns.get("end", first)
-        if first is not None and last is not None and len(first):
-            found[row] = first.min(), last.max(), len(first)
+        starts = annotation.columns.get("start", annotation.columns.get("time"))
+        if starts is not None and len(starts):
+            held.append(row)
+            first.append(starts)
+            last.append(annotation.columns.get("end", starts))
+    if held:
+        counts = np.array(list(map(len, first)))
+        begins = offsets_of(counts)[:-1]
+        found[held, 0] = np.minimum.reduceat(np.concatenate(first), begins)
+        found[held, 1] = np.maximum.reduceat(np.concatenate(last), begins)
+        found[held, 2] = counts
     found[~np.isfinite(found).all(axis=1)] = np.nan
     return found
 
