@@ -27,6 +27,7 @@ from ..plugins import import_module
 from ..ragged import Bool, Column, Float, Int
 from ..readers.content import join_digests
 from ..readers.file_blocks import read_files
+from ..readers.objects import read_objects
 from ..store.cells import SCORED, WARNING, Cells, Status, concatenate_cells, mark_failed_metrics, split_message
 from .pair_scores import BROKEN, LOST, score_pairs
 from .plausibility import doubts_of, extents, implausible, odd_sides
@@ -158,7 +159,7 @@ def one_thread() -> Iterator[None]:
                 _limit.restore_original_limits()
 
 
-@dataclass
+@dataclass(slots=True)
 class ReadSource:
     """Result of reading one source: its row (-1 if it could not be read), and why it cannot be scored."""
 
@@ -181,7 +182,7 @@ class BlockSide:
         self._read: dict[int, ReadSource] = {}
         self._rows: list[ReadSource] = []
         own = {id(source): source for source in sources if source is not None}
-        together = read_files(own.values())
+        together = read_files(own.values()) | read_objects(own.values())
         for key, source in own.items():
             read = self._read[key] = ReadSource(source, annotator=getattr(source, "annotator", None))
             try:
