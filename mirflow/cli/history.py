@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from ..addresses import as_given
-from ..reports.tables import Table
 from .common_options import Command, store_argument
 from .output import choose_format, echo, emit, output_options
 
@@ -22,6 +21,7 @@ def history_command(store: Path, tag: str | None, style: str | None, output: Pat
     STORE is an address such as s3://bucket/stores/x. Every command reads an earlier version at ADDRESS@VERSION, where
     VERSION is a tag, a commit, or a date.
     """
+    from ..reports.tables import Table
     from ..store.repositories import history, tag_version
 
     style = choose_format(style, output)
