@@ -25,7 +25,6 @@ from .chunks import extend_group, write_group
 from .format import FINGERPRINTS, SIGNATURES, TYPES, WARNINGS, check, dense_cells
 from .generations import locked, storing
 from .journal import Journal
-from .own_runs import state_folder
 from .stored import CREATED, FORMAT, FORMAT_KEY, StoredGroup
 
 if TYPE_CHECKING:
@@ -234,6 +233,8 @@ class RepositoryWriter:
     shared = True
 
     def __init__(self, path: str | Path, patience: float = 0.0) -> None:
+        from .own_runs import state_folder
+
         address = demand_address(path)
         if address.version:
             raise StoreError(f"{address}: names a version, which cannot be written; leave out '@{address.version}'")
