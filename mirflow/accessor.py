@@ -12,11 +12,11 @@ import numpy as np
 
 from .analysis.inference import agreement, compare, friedman, intervals
 from .analysis.inference.resampling import Seed
-from .analysis.missing import find_gaps
 from .analysis.queries import aggregate as aggregate_group
 from .analysis.queries import boards_of, choose_one, coverage, evaluate_query, headline_metrics, query
 from .analysis.query_options import Names, Query, QueryOptions, make_query
-from .analysis.scores import arrays_of, as_scores, names_of, scores_frame
+from .analysis.scores import as_scores, names_of, scores_frame
+from .analysis.selected import count_unscored
 from .analysis.selection import find_metrics
 from .analysis.worst import extremes
 from .annotations.collection import Collection
@@ -259,9 +259,8 @@ def _figure(value: float) -> str:
 
 
 def _notes(result: xr.Dataset, ds: xr.Dataset) -> str:
-    score, weight, status, duration = arrays_of(ds)
-    lost = int(find_gaps(score, weight, status, duration).missing.all(axis=2).sum())
-    notes = [f"missing ({result.attrs['missing']}): {lost} of {status.size} cells without any score"]
+    lost, cells = count_unscored(ds), ds.sizes["system"] * ds.sizes["track"]
+    notes = [f"missing ({result.attrs['missing']}): {lost} of {cells} cells without any score"]
     notes += [f"references: {result.attrs[REFERENCES_DIFFER]}"] if REFERENCES_DIFFER in result.attrs else []
     notes += [f"warning: {said}" for said in list_cautions(ds.attrs)]
     if result.sizes["metric"] < ds.sizes["metric"]:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from .analysis.aggregation import aggregate_scores, select
+from .analysis.aggregation import aggregate_query
 from .analysis.evaluations import ScoresLike, evaluations_of
 from .analysis.missing import CellProblem, count_scored, find_problems
 from .analysis.per_class import rated_kind, rated_variables
@@ -226,7 +226,7 @@ def _infer(
     elif rated or asked.across:
         found = evaluate_query(ds, asked, name)
     else:
-        found = [aggregate_scores(select(ds, asked), asked.by, name)]
+        found = [aggregate_query(ds, asked, name)]
     if significance is None:
         return found
     return [mark_best(ds, asked, one, level=significance, cluster=cluster) for one in found]

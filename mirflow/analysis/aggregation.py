@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..errors import QueryError, UnknownNameError, counted
+from ..errors import QueryError, UnknownNameError
 from ..kernels.ratios import divide
 from ..metrics.aggregates import (
     AGGREGATES,
@@ -21,12 +21,11 @@ from ..metrics.aggregates import (
     table_aggregates,
 )
 from ..ragged import Bool, Float, Int
-from ..store.cells import Status
 from ..store.format import REFERENCES_DIFFER, WARNINGS, list_cautions
 from .dims import check_over, derive, refuse_annotators
-from .missing import Gaps, are_apart, check_policies, find_gaps, included_scores
 from .query_options import BEST, NAME, ORDERS, STORED, Names, Query, as_names
-from .scores import ANNOTATOR, Array, Loaded, Scores, Status8, arrays_of, coords_of, group_tracks, members_of, names_of
+from .scores import ANNOTATOR, Array, Scores, coords_of, group_tracks, members_of, names_of
+from .selected import CELLS, STORES, VALUELESS, SelectedScores, Totals
 from .selection import (
     CHOSEN,
     choose_metrics,
@@ -85,9 +84,19 @@ def reduce(score: Float, weight: Float, duration: Float, kind: str, included: Bo
     # What weighs nothing adds nothing, an infinite score too.
     known = np.where(included & (above != 0), score, 0.0)
     with np.errstate(invalid="ignore"):  # the mean of both infinities is NaN
-        total: Float = np.einsum("stm,stm->sm", known, np.where(included, above, 0.0))
-    whole: Float = np.einsum("stm,stm->sm", included.astype(np.float64), np.where(included, below, 0.0))
+        total = _add_products(known, np.where(included, above, 0.0))
+    whole = _add_products(included.astype(np.float64), np.where(included, below, 0.0))
     return divide(total, whole, np.nan, where=whole != 0)
+
+
+def _add_products(one: Float, other: Float) -> Float:
+    """Sums of products (systems, tracks, metrics) over the tracks, the same for a system whatever others there are."""
+    if one.shape[1] <= np.getbufsize():
+        whole: Float = np.einsum("stm,stm->sm", one, other)
+        return whole
+    # The buffer of `einsum` would end in the middle of systems.
+    rows = [np.einsum("stm,stm->sm", one[[row]], other[[row]]) for row in range(len(one))]
+    return np.concatenate(rows) if rows else np.empty((0, one.shape[2]))
 
 
 UNTESTED = "untested"
@@ -140,11 +149,8 @@ def show_span(counts: Int) -> str:
     return str(low) if low == high else f"{low}-{high}"
 
 
-_SHOWN = 5
-
-
 def select(ds: xr.Dataset, query: Query, *, single: bool = False) -> xr.Dataset:
-    """Select scores, and read them once.
+    """Select scores, and read them all.
 
     Parameters
     ----------
@@ -170,6 +176,25 @@ def select(ds: xr.Dataset, query: Query, *, single: bool = False) -> xr.Dataset:
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
+    from ..lazy_array import plain_variable
+
+    selected = select_scores(ds, query, single=single)
+    cells, totals = selected.cells(), Totals(selected)
+    totals.add(cells)
+    totals.check()
+    dims = ("system", "track", "metric")
+    variables = {name: plain_variable(dims, values) for name, values in cells.items()}
+    variables |= {"status": plain_variable(dims[:2], selected.status)}
+    variables |= {"duration": plain_variable(dims[1:2], selected.duration)}
+    part = selected.frame(totals.policies()).assign(variables)
+    if selected.first is None:
+        return part
+    value = _single_value(cells, selected.duration, selected.aggregates, selected.first)
+    return part.isel(system=ranked(value, selected.names("orientation")[selected.first]))
+
+
+def select_scores(ds: xr.Dataset, query: Query, *, single: bool = False) -> SelectedScores:
+    """Select scores, which are read when they are needed; arguments and errors of names as for :func:`select`."""
     by_annotator = query.annotator is not None or ANNOTATOR in (as_names(query.by) or [])
     if by_annotator:
         variables = split_names(ds, query.metric, exact=query.exact)[1]
@@ -192,97 +217,77 @@ def select(ds: xr.Dataset, query: Query, *, single: bool = False) -> xr.Dataset:
     if asked.over and (query.sort in (None, *ORDERS) or not split_names(stored, query.sort)[1]):
         check_over(", ".join(names_of(ds, "metric")[place] for place in places[:1]), {}, asked.over)
     kinds, left_out = _kinds(ds, places, query.aggregate, named=query.metric is not None)
-    part = _counted(ds, kinds, query)
-    part.attrs["left_out"] = " ".join(left_out)
-    if query.sort != BEST:
-        return part
-    first = headline_metric(stored) if query.metric is None else None
-    metrics, cells = names_of(part, "metric"), {name: part[name].values for name in CELLS[:3]}
-    aggregates, orientations = names_of(part, "_aggregate"), names_of(part, "orientation")
-    place = metrics.index(first) if first in metrics else 0
-    return part.isel(system=best_first(cells, part["duration"].values, aggregates, orientations, place))
+    first = None
+    if query.sort == BEST:
+        metrics = names_of(ds, "metric", kinds)
+        headline = headline_metric(stored) if query.metric is None else None
+        first = ranking_place(names_of(ds, "orientation", kinds), metrics.index(headline) if headline in metrics else 0)
+    return SelectedScores.of(ds.assign_attrs(left_out=" ".join(left_out)), kinds, query, first)
 
 
-def _counted(ds: xr.Dataset, kinds: Mapping[int, str], query: Query) -> xr.Dataset:
-    """Some metrics of an evaluation, with what counts under the policies of a query."""
-    from ..lazy_array import plain_dataset
-
-    arrays = arrays_of(ds)
-    status, duration = arrays[2:]
-    apart = STORES in ds.attrs and are_apart(ds.attrs, status)
-    missing = query.policy(ds.sizes["system"], apart=apart)
-    cells, policies = count_scores(arrays, kinds, missing, query.undefined)
-    dims = ("system", "track", "metric")
-    variables: dict[str, Any] = {name: (dims, values) for name, values in cells.items()}
-    variables |= {"status": (dims[:2], status), "duration": (dims[1:2], duration)}
-    coords: dict[str, Any] = {"_aggregate": ("metric", np.array([*kinds.values()], dtype=str))}
-    for dim in dims:
-        own = {dim: ds[dim].values, **coords_of(ds, dim)}
-        coords |= {name: (dim, one[list(kinds)] if dim == "metric" else one) for name, one in own.items()}
-    part = plain_dataset(variables, coords, {**ds.attrs, **policies})
-    if policies["missing"] in ("raise", "zero"):
-        _check(part)
-    if np.isnan(duration).any():
-        check_durations(kinds.values(), cells["_included"], duration, names_of(part, "track"))
-    return part
-
-
-CELLS = ("score", "weight", "_included", "_missing", "_undefined")
-"""Variables over (system, track, metric) of selected scores: in a store no name begins with an underscore."""
-
-
-def count_scores(
-    arrays: Loaded, metrics: Iterable[int], missing: str, undefined: str
-) -> tuple[dict[str, Array], dict[str, str]]:
-    """Choose metrics by their positions, and find out which of their scores count under two policies.
-
-    Returns
-    -------
-    cells : dict of str to array (systems, tracks, metrics)
-        Those of `CELLS`; missing scores are 0 under ``zero``.
-    attrs : dict of str to str
-        The policies, and which scores with nothing to measure are NaN.
+def ranking_place(orientations: Sequence[str], first: int = 0) -> int | None:
+    """Place of the metric that orders systems: the first, or, where neither high nor low values of it are better, the
+    first one of which they are; None if there is none.
     """
-    check_policies(missing, undefined)
-    score, weight, status, duration = arrays
-    places = list(metrics)
-    # Whether a track has a reference shows in the weights of all metrics, not only those of the query.
-    gaps = find_gaps(score, weight, status, duration)
-    gaps = Gaps(gaps.missing[..., places], gaps.undefined[..., places], gaps.without_reference)
-    # Sums depend on the memory layout in their last bits; xarray's own come from contiguous arrays.
-    score, weight = np.ascontiguousarray(score[..., places]), np.ascontiguousarray(weight[..., places])
-    known = ~np.isnan(score[gaps.undefined])
-    attrs = {"missing": missing, "undefined": undefined}
-    if not known.all():
-        attrs[VALUELESS] = "some" if known.any() else "all"
-    score, included = included_scores(score, weight, gaps, missing, undefined)
-    return dict(zip(CELLS, (score, weight, included, gaps.missing, gaps.undefined), strict=True)), attrs
-
-
-def check_durations(kinds: Iterable[str], included: Bool, duration: Float, tracks: Sequence[str]) -> None:
-    """Raise a QueryError for an aggregate over durations of which some are not known."""
-    for kind in dict.fromkeys(kind for kind in kinds if AGGREGATES[kind].needs_duration):
-        unknown = np.isnan(duration) & included.any(axis=(0, 2))
-        if unknown.any():
-            track = tracks[int(np.flatnonzero(unknown)[0])]
-            raise QueryError(
-                f"aggregate {kind!r} needs the durations of the references, and that of track {track!r} is not "
-                "known here; choose wcsr, or ask a store that holds `duration`"
-            )
-
-
-def best_first(
-    cells: Mapping[str, Array], duration: Float, kinds: Sequence[str], orientations: Sequence[str], first: int = 0
-) -> list[int]:
-    """Order systems by one metric, or, where neither high nor low values of it are better, by the first such metric."""
     places = [index for index, orientation in enumerate(orientations) if orientation != "none"]
-    systems = len(cells["score"])
-    if not places or systems < 2:
-        return list(range(systems))
-    place = first if first in places else places[0]
+    return first if first in places else next(iter(places), None)
+
+
+class Aggregates(NamedTuple):
+    """Aggregates of selected scores, with systems in the order that was asked for."""
+
+    arrays: dict[str, Array]
+    """As those of :func:`aggregate_cells`."""
+    order: list[int]
+    """The places of the systems in the selection."""
+    policies: dict[str, str]
+    gaps: dict[str, str]
+    """Attributes: the policies for missing and undefined scores, and the numbers of cells with such."""
+
+
+def aggregate_selected(selected: SelectedScores, codes: Int, groups: int = 1) -> Aggregates:
+    """Aggregate selected scores over the tracks of each group, a block of systems at a time.
+
+    Parameters
+    ----------
+    selected : SelectedScores
+    codes : int64 (tracks,)
+        The group of each track.
+    groups : int
+    """
+    blocks = selected.blocks(groups)
+    shared = selected.shared_by_status() if selected.missing == "common" and len(blocks) > 1 else None
+    parts, deciding, totals = _aggregate_blocks(selected, blocks, codes, groups, shared)
+    if shared is not None and not (totals.shared == shared).all():
+        # Metrics lack scores of cells that have others, so that less is shared than statuses say.
+        parts, deciding, totals = _aggregate_blocks(selected, blocks, codes, groups, totals.shared)
+    totals.check()
+    arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    order = list(range(len(arrays["value"])))
+    if selected.first is not None:
+        order = ranked(np.concatenate(deciding), selected.names("orientation")[selected.first])
+    return Aggregates({name: own[order] for name, own in arrays.items()}, order, totals.policies(), totals.gaps())
+
+
+def _aggregate_blocks(
+    selected: SelectedScores, blocks: Iterable[slice], codes: Int, groups: int, shared: Bool | None
+) -> tuple[list[dict[str, Array]], list[Float], Totals]:
+    """Aggregates of each block, its values of the metric that orders systems, and the totals of all."""
+    parts, deciding, totals = [], [], Totals(selected)
+    for systems in blocks:
+        cells = selected.cells(systems, shared)
+        totals.add(cells)
+        parts.append(aggregate_cells(cells, selected.duration, selected.aggregates, codes, groups))
+        if selected.first is not None:
+            deciding.append(_single_value(cells, selected.duration, selected.aggregates, selected.first))
+    return parts, deciding, totals
+
+
+def _single_value(cells: Mapping[str, Array], duration: Float, kinds: Sequence[str], place: int) -> Float:
+    """Values of one metric over all tracks: float64 (systems,)."""
     score, weight, included = (np.ascontiguousarray(cells[name][..., [place]]) for name in CELLS[:3])
-    value = reduce(score, weight, duration, kinds[place], included)[:, 0]
-    return ranked(value, orientations[place])
+    value: Float = reduce(score, weight, duration, kinds[place], included)[:, 0]
+    return value
 
 
 def aggregate_cells(
@@ -320,12 +325,6 @@ def aggregate_cells(
     return found
 
 
-def count_gaps(missing: Bool, undefined: Bool) -> dict[str, str]:
-    """Numbers of cells as attributes: a cell counts once, however many metrics it lacks."""
-    gaps = {"missing_cells": missing, "undefined_cells": undefined}
-    return {name: str(int(flag.any(axis=2).sum())) for name, flag in gaps.items()}
-
-
 def ranked(value: Float, orientation: str) -> list[int]:
     """Sort values stably from the best to the worst, NaN last."""
     places: list[int] = np.argsort(value if orientation == "lower" else -value, kind="stable").tolist()
@@ -353,12 +352,11 @@ def sort_systems(ds: xr.Dataset, query: Query) -> Names:
         return sorted(names)
     over = query.over if split_names(ds, query.sort)[1] else None
     by = replace(query, metric=query.sort, system=names, by=None, sort=None, over=over, exact=False)
-    part = select(ds, by, single=True)
-    (orientation,), (kind,) = names_of(part, "orientation"), names_of(part, "_aggregate")
+    selected = select_scores(ds, by, single=True)
+    (orientation,) = selected.names("orientation")
     if orientation == "none":
         raise QueryError(f"sort {query.sort!r}: neither high nor low values of it are better")
-    score, weight, included = (part[name].values for name in ("score", "weight", "_included"))
-    value = reduce(score, weight, part["duration"].values, kind, included)[:, 0]
+    value = aggregate_selected(selected, np.zeros(len(selected.duration), dtype=np.int64)).arrays["value"][:, 0, 0]
     return [names[place] for place in ranked(value, orientation)]
 
 
@@ -390,46 +388,7 @@ def _with_figures(ds: xr.Dataset, kind: str) -> list[str]:
     ]
 
 
-def _check(part: xr.Dataset) -> None:
-    """Refuse a policy that what is missing does not allow."""
-    policy, missing, status = part.attrs["missing"], part["_missing"].values, part["status"].values
-    if policy == "raise" and missing.any():
-        names = names_of(part, "system"), names_of(part, "track")
-        raise QueryError(list_missing(*names, np.asarray(missing.any(axis=2)), status))
-    if policy == "zero":
-        if STORES in part.attrs and (status == Status.not_computed).any():
-            raise QueryError(
-                "some systems and tracks are in different stores, so the weights of missing scores are "
-                "unknown; choose missing skip or common (--missing)"
-            )
-        for column, orientation in enumerate(names_of(part, "orientation")):
-            if orientation == "lower" and missing[..., column].any():
-                raise QueryError(
-                    f"metric {names_of(part, 'metric')[column]!r}: lower is better, so a missing score cannot count as "
-                    "0; choose missing skip or common (--missing)"
-                )
-
-
-def list_missing(systems: Sequence[str], tracks: Sequence[str], missing: Bool, status: Status8) -> str:
-    """List the cells (systems, tracks) without a score in a message with a remedy."""
-    cells = np.argwhere(missing)
-    lines = [
-        f"  system {systems[s]!r}, track {tracks[t]!r}: {Status(int(status[s, t])).name}"
-        for s, t in cells[:_SHOWN].tolist()
-    ]
-    if len(cells) > _SHOWN:
-        lines.append(f"  and {len(cells) - _SHOWN} more")
-    head = f"{len(cells)} of {counted(status.size, 'cell')} have no score; mend them"
-    head += " or choose missing zero, skip or common (--missing)"
-    return "\n".join([head, *lines])
-
-
 _ORIGIN = ("task", "convention", "grid")
-STORES = "stores"
-"""The attribute of an evaluation that was joined from several stores."""
-
-VALUELESS = "valueless"
-"""The attribute of an answer that says which scores with nothing to measure are NaN: ``some`` or ``all``."""
 
 
 def aggregate_scores(part: xr.Dataset, by: Names = None, group: str = "") -> xr.Dataset:
@@ -457,13 +416,41 @@ def aggregate_scores(part: xr.Dataset, by: Names = None, group: str = "") -> xr.
     UnknownNameError
         For a coordinate that is not there, with a suggestion.
     """
+    groupings, codes = _groups(part, by)
+    cells, kinds = {name: part[name].values for name in CELLS}, names_of(part, "_aggregate")
+    arrays = aggregate_cells(cells, part["duration"].values, kinds, codes, math.prod(map(len, groupings.values())))
+    gaps = {"missing_cells": cells["_missing"], "undefined_cells": cells["_undefined"]}
+    attrs = {name: str(int(flag.any(axis=2).sum())) for name, flag in gaps.items()}
+    return _result(part, arrays, groupings, codes, group, attrs)
+
+
+def aggregate_query(ds: xr.Dataset, query: Query, group: str = "") -> xr.Dataset:
+    """Aggregate the scores that a query selects, in memory for few systems at a time; as :func:`aggregate_scores`."""
+    selected = select_scores(ds, query)
+    frame = selected.frame({})
+    groupings, codes = _groups(frame, query.by)
+    found = aggregate_selected(selected, codes, math.prod(map(len, groupings.values())))
+    frame = frame.isel(system=found.order).assign_attrs(found.policies)
+    return _result(frame, found.arrays, groupings, codes, group, found.gaps)
+
+
+def _groups(frame: xr.Dataset, by: Names) -> tuple[dict[str, Array], Int]:
+    """The values of each grouping, and the group of each track."""
+    return group_tracks(frame, as_names(by) or []) if by else ({}, np.zeros(frame.sizes["track"], np.int64))
+
+
+def _result(
+    part: xr.Dataset,
+    arrays: Mapping[str, Array],
+    groupings: dict[str, Array],
+    codes: Int,
+    group: str,
+    gaps: Mapping[str, str],
+) -> xr.Dataset:
+    """Aggregates (systems, metrics, groups) of a selection as a dataset; its attributes say where it is from."""
     from ..lazy_array import plain_dataset
 
-    none: dict[str, Array] = {}
-    groupings, codes = group_tracks(part, as_names(by) or []) if by else (none, np.zeros(part.sizes["track"], np.int64))
     sizes = tuple(map(len, groupings.values()))
-    cells = {name: part[name].values for name in CELLS}
-    arrays = aggregate_cells(cells, part["duration"].values, names_of(part, "_aggregate"), codes, math.prod(sizes))
     along = {name.removeprefix("_"): values for name, values in coords_of(part, "metric").items()}
     labels = {dim: part[dim].values for dim in ("system", "metric")}
     coords: dict[str, Any] = {name: ("metric", values) for name, values in free_names(along, LONG_NAMES).items()}
@@ -476,8 +463,8 @@ def aggregate_scores(part: xr.Dataset, by: Names = None, group: str = "") -> xr.
     }
     n_tracks = np.bincount(codes, minlength=math.prod(sizes)).astype(np.int64).reshape(sizes)
     variables["n_tracks"] = (dims[2:], n_tracks, {"long_name": LONG_NAMES["n_tracks"]})
-    attrs = {**origin_of(part, group), **{name: part.attrs[name] for name in POLICIES if name in part.attrs}}
-    attrs |= count_gaps(cells["_missing"], cells["_undefined"])
+    policies = {name: part.attrs[name] for name in POLICIES if name in part.attrs}
+    attrs = {**origin_of(part, group), **policies, **gaps}
     return plain_dataset(variables, {**labels, **coords, **groupings}, attrs)
 
 

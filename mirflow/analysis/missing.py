@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from ..errors import UnknownNameError
 from ..ragged import Bool, Float
-from ..store.cells import EMPTY, FAILED, QUOTES_NOTHING, SCORED, GroupContent, Status, split_message, with_measures
+from ..store.cells import EMPTY, FAILED, QUOTES_NOTHING, SCORED, Status, split_message
 from ..store.format import WARNINGS
 from .policies import MISSING, UNDEFINED
-from .scores import Scores, arrays_of, cell_texts, names_of
+from .scores import Scores, cell_texts, computed, names_of, states_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -35,7 +35,21 @@ class Gaps:
     """Missing because the track has no usable reference, for any system: bool (systems, tracks)."""
 
 
-def find_gaps(score: Float, weight: Float, status: npt.NDArray[np.int8], duration: Float) -> Gaps:
+def has_score(status: npt.NDArray[np.int8]) -> Bool:
+    """Mark the cells of a status with scores."""
+    found: Bool = np.zeros(status.shape, dtype=np.bool_)
+    for one in SCORED:  # `np.isin` would take nine bytes for each cell
+        found |= status == one
+    return found
+
+
+def lacks_weights(weight: Float) -> Bool:
+    """Mark the cells (systems, tracks) that have no weight (systems, tracks, metrics) by any metric."""
+    found: Bool = (weight == 0).all(axis=2)
+    return found
+
+
+def find_gaps(score: Float, weight: Float, status: npt.NDArray[np.int8], bare: Bool | None = None) -> Gaps:
     """Find missing and undefined scores.
 
     Parameters
@@ -43,25 +57,27 @@ def find_gaps(score: Float, weight: Float, status: npt.NDArray[np.int8], duratio
     score, weight : float64 (systems, tracks, metrics)
     status : int8 (systems, tracks)
         Values of :class:`mirflow.store.cells.Status`.
-    duration : float64 (tracks,), seconds
-        Durations of the references; 0 or NaN where there is none.
+    bare : bool (systems, tracks) or None
+        Further cells without a usable reference: those without a score whose references have neither a duration nor a
+        weight by any metric of the evaluation, not only by these; the policy ``zero`` leaves them out.
 
     Examples
     --------
     >>> score, weight = np.array([[[1.0], [np.nan], [0.0]]]), np.array([[[9.0], [9.0], [0.0]]])
     >>> status = np.array([[Status.ok, Status.missing_estimate, Status.ok]], dtype=np.int8)
-    >>> gaps = find_gaps(score, weight, status, np.array([9.0, 9.0, 9.0]))
+    >>> gaps = find_gaps(score, weight, status)
     >>> gaps.missing.ravel().tolist(), gaps.undefined.ravel().tolist()
     ([False, True, False], [False, False, True])
     """
-    scored = np.isin(status, [int(one) for one in SCORED])
     nothing = weight == 0
-    missing = ~scored[..., np.newaxis] | (np.isnan(score) & ~nothing)
-    bare = ~scored & nothing.all(axis=2) & ~(duration > 0)
-    return Gaps(missing, nothing & ~missing, (status == Status.missing_reference) | bare)
+    missing = ~has_score(status)[..., np.newaxis] | (np.isnan(score) & ~nothing)
+    without: Bool = status == Status.missing_reference
+    return Gaps(missing, nothing & ~missing, without if bare is None else without | bare)
 
 
-def included_scores(score: Float, weight: Float, gaps: Gaps, missing: str, undefined: str) -> tuple[Float, Bool]:
+def included_scores(
+    score: Float, weight: Float, gaps: Gaps, missing: str, undefined: str, shared: Bool | None = None
+) -> tuple[Float, Bool]:
     """The scores to aggregate and which of them count.
 
     Parameters
@@ -71,6 +87,8 @@ def included_scores(score: Float, weight: Float, gaps: Gaps, missing: str, undef
     missing : {"raise", "zero", "skip", "common"}
         ``raise`` counts like ``skip``: the caller has raised an error before if anything is missing.
     undefined : {"keep", "skip"}
+    shared : bool (tracks, metrics) or None
+        The scores that count under ``common``; None: those that all of these systems have.
 
     Returns
     -------
@@ -80,7 +98,7 @@ def included_scores(score: Float, weight: Float, gaps: Gaps, missing: str, undef
     """
     have = ~gaps.missing
     if missing == "common":
-        have &= have.all(axis=0, keepdims=True)
+        have &= have.all(axis=0) if shared is None else shared
     elif missing == "zero":
         score = np.where(gaps.missing, 0.0, score)
         have |= ~gaps.without_reference[..., np.newaxis]
@@ -145,12 +163,7 @@ class CellProblem:
 
 def find_problems(ds: Scores) -> list[CellProblem]:
     """List the cells that lack scores, are empty or have a warning, system by system."""
-    # Without scores, which may be many.
-    if isinstance(ds, GroupContent):
-        bare: Scores = replace(ds, cells=with_measures(ds.cells, ()))
-    else:
-        bare = ds.isel(metric=[])
-    status, messages = arrays_of(bare)[2], cell_texts(ds, "message")
+    status, messages = states_of(computed(ds))[0], cell_texts(ds, "message")
     partly = (status == Status.ok) & (messages != "")
     listed = np.argwhere(np.isin(status, [int(one) for one in FAILED | EMPTY]) | partly)
     systems, tracks = names_of(ds, "system"), names_of(ds, "track")
@@ -174,7 +187,7 @@ def without_quotes(ds: xr.Dataset) -> xr.Dataset:
     found = ds.copy()
     if "message" in ds.data_vars:
         messages = cell_texts(ds, "message")
-        quoting = ~np.isin(arrays_of(ds.isel(metric=[]))[2], [int(one) for one in QUOTES_NOTHING]) & (messages != "")
+        quoting = ~np.isin(states_of(computed(ds))[0], [int(one) for one in QUOTES_NOTHING]) & (messages != "")
         # One array of texts, however long the messages were.
         texts = np.where(quoting, WITHHELD, messages).astype(object)
         found["message"] = (("system", "track"), texts, ds["message"].attrs)

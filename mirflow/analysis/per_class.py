@@ -30,16 +30,16 @@ from ..ragged import Float, Int
 from .aggregation import (
     LONG_NAMES,
     free_names,
-    list_missing,
     origin_of,
     ranked,
     sort_systems,
     system_coordinates,
 )
 from .dims import REDUCTIONS, TRACKS, over_of, reduce_over, refuse_annotators, refuse_nominal, say_over, table_of
-from .missing import are_apart, check_policies, find_gaps, included_scores
+from .missing import are_apart, check_policies, find_gaps, has_score, included_scores
 from .query_options import BEST, ORDERS, Names, Query, as_names
-from .scores import arrays_of, group_tracks, labels_of, names_of, tables_of
+from .scores import computed, group_tracks, labels_of, names_of, states_of, tables_of
+from .selected import list_missing
 from .selection import CLASS, choose_tracks, classes_of, find_labels, find_measures, has_parameters, split_names
 
 if TYPE_CHECKING:
@@ -441,13 +441,13 @@ def select_table(ds: xr.Dataset, variable: str, query: Query) -> TableSelection:
     part = choose_tracks(placed, replace(query, param=None)).isel(system=systems, metric=[])
     if measure.metric.nominal and part.sizes["track"] > 1 and "track" not in (as_names(query.by) or []):
         raise QueryError(refuse_nominal(measure))
-    _, _, status, duration = arrays_of(part)
+    status, duration = states_of(computed(part))
     missing = query.policy(len(systems), apart=are_apart(ds.attrs, status))
     check_policies(missing, query.undefined)
     # The table has no weights; every track with a reference of some duration would have one.
     weight = np.broadcast_to((duration > 0)[:, np.newaxis], (*status.shape, 1)).astype(np.float64)
     score = np.zeros_like(weight)
-    gaps = find_gaps(score, weight, status, duration)
+    gaps = find_gaps(score, weight, status, ~has_score(status) & ~(duration > 0))
     included = included_scores(score, weight, gaps, missing, "keep")[1][..., 0]
     lacking = gaps.missing[..., 0]
     if missing == "raise" and lacking.any():

@@ -15,16 +15,12 @@ from ..ragged import Float, Int
 from ..store.cells import GroupContent, Status
 from .aggregation import (
     LONG_NAMES,
-    aggregate_cells,
-    aggregate_scores,
-    best_first,
-    check_durations,
-    count_gaps,
-    count_scores,
+    aggregate_query,
+    aggregate_selected,
     free_names,
     origin_of,
     ranked,
-    select,
+    ranking_place,
 )
 from .dims import REDUCTIONS, name_dim
 from .per_class import aggregate_table, explain_name, select_table
@@ -34,12 +30,14 @@ from .scores import (
     ResultInMemory,
     Scores,
     VariableInMemory,
-    arrays_of,
     as_scores,
+    computed,
     coords_of,
     names_of,
+    states_of,
     without_value,
 )
+from .selected import SelectedScores
 from .selection import (
     find_measures,
     find_metrics,
@@ -272,7 +270,7 @@ def evaluate_query(ds: xr.Dataset, query: Query, group: str = "") -> list[xr.Dat
     found = []
     if numbers or not variables:
         asked = replace(query, metric=numbers or query.metric)
-        found.append(aggregate_scores(select(ds, asked), query.by, group))
+        found.append(aggregate_query(ds, asked, group))
     found += [aggregate_table(select_table(ds, variable, query), query.by, group) for variable in variables]
     if query.across:
         found = [across(one, query.across, (RUN,) if has_runs(ds) else ()) for one in found]
@@ -419,7 +417,7 @@ def query(
 
 def count_statuses(ds: xr.Dataset) -> Int:
     """Numbers of cells of each system by status: int64 (systems, statuses)."""
-    _, _, status, _ = arrays_of(ds)
+    status, _ = states_of(computed(ds))
     return np.stack([(status == one).sum(axis=1) for one in Status], axis=1).astype(np.int64)
 
 
@@ -457,15 +455,10 @@ def query_content(content: GroupContent, metrics: Sequence[str]) -> ResultInMemo
     places = [columns["metric"].index(name) for name in metrics]
     own = {name: [texts[place] for place in places] for name, texts in columns.items() if texts}
     standard, systems = names_of(content, "standard_aggregate"), names_of(content, "system")
-    kinds = [standard[place] for place in places]
-    arrays, tracks = arrays_of(content), len(content.tracks)
-    duration = arrays[3]
-    cells, policies = count_scores(arrays, places, Query().policy(len(systems)), "keep")
-    check_durations(kinds, cells["_included"], duration, content.tracks)
-    order = best_first(cells, duration, kinds, own["orientation"])
-    cells = {name: cell[order, :, :] for name, cell in cells.items()}
-    found = aggregate_cells(cells, duration, kinds, np.zeros(tracks, dtype=np.int64))
-    gaps = count_gaps(cells["_missing"], cells["_undefined"])
+    kinds, tracks = [standard[place] for place in places], len(content.tracks)
+    by_place = dict(zip(places, kinds, strict=True))
+    selected = SelectedScores.of(content, by_place, Query(), ranking_place(own["orientation"]))
+    found, order, policies, gaps = aggregate_selected(selected, np.zeros(tracks, dtype=np.int64))
     kept: dict[str, Sequence[object]] = {"aggregate": kinds, **own}
     kept = {
         name: [metric_coord[place] for place in places] for name, metric_coord in content.metric_coords.items()

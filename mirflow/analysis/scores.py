@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..errors import QueryError, UnknownNameError
 from ..ragged import Bool, Float, Int
-from ..store.cells import SCORED, GroupContent, Status
+from ..store.cells import SCORED, GroupContent, Status, with_measures
 from ..store.format import dense_cells, nested_attrs, strings, usable_text
 
 if TYPE_CHECKING:
@@ -116,21 +116,53 @@ def arrays_of(ds: Scores) -> Loaded:
 
     Unknown durations are NaN. Cells that xarray filled when it joined or masked datasets are not computed.
     """
-    if isinstance(ds, GroupContent):
-        dense = dense_cells(ds, [*_VARIABLES, "duration"])
-        return dense["score"], dense["weight"], dense["status"], dense["duration"]
+    ds = computed(ds)
+    return *numbers_of(ds, range(len(names_of(ds, "metric")))), *states_of(ds)
+
+
+def computed(ds: Scores) -> Scores:
+    """The scores in memory if dask computes them, all in one call: scores and statuses come from the same computation.
+
+    Others stay unread.
+    """
+    if isinstance(ds, GroupContent) or not any(ds.variables[name].chunks for name in _VARIABLES):
+        return ds
     names = [*_VARIABLES, *(["duration"] if "duration" in ds.data_vars else [])]
-    # All in one call: scores, weights and statuses of a lazy dataset come from the same computation.
-    part = ds[names].compute()
+    return ds.assign(ds[names].compute().data_vars)
+
+
+def numbers_of(ds: Scores, metrics: Sequence[int], systems: slice = slice(None)) -> tuple[Float, Float]:
+    """Score and weight float64 (systems, tracks, metrics) of some metrics, of all systems or of neighbours."""
+    if isinstance(ds, GroupContent):
+        part = ds if systems == slice(None) else ds.part(ds.systems[systems])
+        chosen = tuple(ds.measures[metric] for metric in metrics)
+        if chosen != ds.measures:
+            part = replace(part, cells=with_measures(part.cells, chosen))
+        dense = dense_cells(part, _VARIABLES[:2])
+        return dense["score"], dense["weight"]
+    first = metrics[0] if metrics else 0
+    neighbours = slice(first, first + len(metrics))
+    # Of neighbours a store reads less, and an array in memory is not copied.
+    places = neighbours if list(metrics) == list(range(neighbours.start, neighbours.stop)) else np.array(metrics)
+    chosen_values = (ds.variables[name].isel(system=systems, metric=places) for name in _VARIABLES[:2])
+    score, weight = (values.transpose(*_DIMS).values for values in chosen_values)
+    filled = np.isnan(weight)
+    return score, np.where(filled, 0.0, weight) if filled.any() else weight
+
+
+def states_of(ds: Scores) -> tuple[Status8, Float]:
+    """Status int8 (systems, tracks) and duration float64 (tracks,), as those of :func:`arrays_of`."""
+    if isinstance(ds, GroupContent):
+        dense = dense_cells(ds, ["status", "duration"])
+        return dense["status"], dense["duration"]
     duration = np.full(ds.sizes["track"], np.nan)
-    if "duration" in part.data_vars:  # over systems too, where datasets were joined along them
-        lengths = part["duration"]
+    if "duration" in ds.data_vars:  # over systems too, where datasets were joined along them
+        lengths = ds["duration"]
         duration = (lengths.max("system") if "system" in lengths.dims else lengths).values
-    score, weight = (part[name].transpose(*_DIMS).values for name in _VARIABLES[:2])
-    status = part["status"].values
+    status = ds["status"].values
     if status.dtype.kind == "f":
         status = np.where(np.isnan(status), Status.not_computed, status)
-    return score, np.where(np.isnan(weight), 0.0, weight), status.astype(np.int8), duration
+    return status.astype(np.int8, copy=False), duration
 
 
 def cell_texts(ds: Scores, name: str) -> Array:
@@ -149,7 +181,7 @@ def coordinate_columns(coordinates: Sequence[str], taken: Sequence[str]) -> list
 
 def scores_frame(ds: xr.Dataset) -> pd.DataFrame:
     """The scores of single cells as a data frame, a row for each system, track and metric."""
-    _, _, status, _ = arrays_of(ds)
+    status, _ = states_of(computed(ds))
     about = {
         "unit": ("metric", names_of(ds, "unit")),
         "status": (_DIMS[:2], [[Status(one).name for one in own] for own in status.tolist()]),

@@ -23,7 +23,7 @@ from ..metrics.measures import Measure, expand, from_record, parse
 from ..ragged import Bool
 from ..store.format import DECLARED_METRICS
 from .query_options import Names, Parameters, Query, as_names
-from .scores import ANNOTATOR, Scores, arrays_of, by_annotator, coords_of, labels_of, names_of, tables_of
+from .scores import ANNOTATOR, Scores, by_annotator, computed, coords_of, labels_of, names_of, states_of, tables_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -527,7 +527,7 @@ def _holds(ds: xr.Dataset, expression: str) -> Bool:
     """For which tracks an expression holds."""
     columns = {"track": np.array(names_of(ds, "track"), dtype=str), **coords_of(ds, "track")}
     if DURATION in expression and DURATION not in columns:
-        columns[DURATION] = arrays_of(ds.isel(metric=[]))[3]
+        columns[DURATION] = states_of(computed(ds))[1]
     try:
         return holds(expression, columns, ds.sizes["track"])
     except UnknownNameError as error:

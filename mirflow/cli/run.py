@@ -287,7 +287,7 @@ def _other_results(command: str, evaluation: EvaluationReport, shown: Sequence[s
 
 def _print_summary(evaluation: EvaluationReport, shown: ResultInMemory | None) -> None:
     """Print the numbers of cells by status, and of undefined cells in the table."""
-    from ..analysis.aggregation import VALUELESS
+    from ..analysis.selected import VALUELESS
 
     name = evaluation.plan.name
     echo(str(evaluation), err=True)

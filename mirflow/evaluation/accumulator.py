@@ -580,11 +580,12 @@ class Accumulator:
 
 def _standard(cells: Cells, measures: Sequence[Measure]) -> Float:
     """The standard aggregate of each metric; equal to a query of the dataset, but without building it."""
-    from ..analysis.aggregation import aggregate_cells, count_scores
+    from ..analysis.aggregation import aggregate_cells
+    from ..analysis.selected import count_scores
 
-    arrays = cells.score[np.newaxis], cells.weight[np.newaxis], cells.status[np.newaxis], cells.duration
+    arrays = cells.score[np.newaxis], cells.weight[np.newaxis], cells.status[np.newaxis]
     kinds = metric_coords(measures)["standard_aggregate"]
-    counted_cells, _ = count_scores(arrays, range(len(kinds)), "skip", "keep")
+    counted_cells = count_scores(*arrays, "skip", "keep")
     codes = np.zeros(len(cells), dtype=np.int64)
     found: Float = aggregate_cells(counted_cells, cells.duration, kinds, codes)["value"][0, :, 0]
     return found

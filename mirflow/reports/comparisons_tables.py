@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..analysis.aggregation import VALUELESS
 from ..analysis.inference import CORRECTIONS, TESTS
 from ..analysis.inference.metric_agreement import BETWEEN
 from ..analysis.inference.noninferiority import PASSED
 from ..analysis.policies import MAX_T, MISSING, say_undefined
+from ..analysis.selected import VALUELESS
 from ..errors import counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
 from .captions import (

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..analysis.aggregation import COUNTS, EVERY, UNTESTED, VALUELESS, show_span
+from ..analysis.aggregation import COUNTS, EVERY, UNTESTED, show_span
 from ..analysis.policies import MISSING, say_test, say_undefined
 from ..analysis.queries import UNGROUPED, across_of, repeats
 from ..analysis.scores import ResultInMemory, Results, coordinate_columns, names_of
+from ..analysis.selected import VALUELESS
 from ..analysis.system_groups import EACH, GROUPED, RUN, RUNS
 from ..errors import QueryError, counted
 from ..kernels.ratios import divide

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 import numpy as np
 
-from ..analysis.aggregation import COUNTS, aggregate_scores, select
+from ..analysis.aggregation import COUNTS, aggregate_query
 from ..analysis.inference import intervals
 from ..analysis.inference.comparisons import compare, like_best
 from ..analysis.query_options import Query
@@ -153,7 +153,7 @@ def leaderboard(
 
 
 def _ranked(name: str, ds: xr.Dataset, query: Query, level: float | None) -> RankedEvaluation:
-    found = aggregate_scores(select(ds, query)) if level is None else intervals(ds, query, level=level)
+    found = aggregate_query(ds, query) if level is None else intervals(ds, query, level=level)
     systems = names_of(found, "system")
     columns = {key: column_of(found, key) for key in COLUMNS}
     metrics = columns["metric"]

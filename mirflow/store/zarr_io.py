@@ -333,10 +333,15 @@ def demand_written(array: zarr.Array[Any]) -> None:
         raise ValueError(f"chunks of {array.basename!r} are lost")
 
 
+_SMALL = 2**22
+"""Bytes of an array that takes no longer to read whole than in parts."""
+
+
 class StoredArray:
     """Values of an array, read on access. Text is returned as objects.
 
-    Those along one dim are read once; those of other arrays that are `kept`, once all of them have been looked at.
+    Those along one dim are read once; those of other arrays that are `kept`, whole on first use if they are small, and
+    otherwise once all of them have been looked at.
     """
 
     def __init__(self, array: zarr.Array[Any], *, kept: bool = False) -> None:
@@ -354,7 +359,7 @@ class StoredArray:
         with reading(self._place, "remove it and make it again"):
             if "_whole" not in self.__dict__ and isinstance(self._place, Path):
                 _demand_written(self._array, self._place)
-            if self._array.ndim == 1 or (self._kept and ("_whole" in self.__dict__ or self._is_all(key))):
+            if self._array.ndim == 1 or (self._kept and self._is_wanted(key)):
                 values = self._whole
                 for axis in reversed(range(values.ndim)):
                     values = values[(slice(None),) * axis + (key[axis],)]
@@ -365,7 +370,10 @@ class StoredArray:
             single = tuple(0 if isinstance(one, int | np.integer) else slice(None) for one in key)
             return np.asarray(values[single], dtype=self.dtype)
 
-    def _is_all(self, key: tuple[Any, ...]) -> bool:
+    def _is_wanted(self, key: tuple[Any, ...]) -> bool:
+        """True if all values have been read, or are to be: others will be asked for soon, or all of them are now."""
+        if "_whole" in self.__dict__ or self._array.nbytes <= _SMALL:
+            return True
         sides = zip(key, self._array.shape, strict=True)
         return all(isinstance(one, slice) and one.indices(size) == (0, size, 1) for one, size in sides)
 

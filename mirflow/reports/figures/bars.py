@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from ...analysis.aggregation import aggregate_scores, select
+from ...analysis.aggregation import aggregate_query, select
 from ...analysis.inference import intervals
 from ...analysis.query_options import Names, Query
 from ...analysis.scores import ANNOTATOR, names_of
@@ -83,7 +83,7 @@ def groups(
     """
     group, ds = board_of(scores, metric, options)
     query = query_of(options, one_metric(ds, metric), aggregate, by)
-    first = aggregate_scores(select(ds, query), query.by, group)
+    first = aggregate_query(ds, query, group)
     systems, groups = first.sizes["system"], len(groups_of(first))
     if not systems or not groups:
         raise FigureError("no systems or no tracks to show")

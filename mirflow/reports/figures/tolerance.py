@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from ...analysis.aggregation import aggregate_scores, select
+from ...analysis.aggregation import aggregate_query
 from ...analysis.scores import names_of
 from ...analysis.selection import convention_of
 from ...errors import FigureError, MirflowError
@@ -81,7 +81,7 @@ def tolerance(
         )
     values = {identity: float(measure[swept]) for identity, measure in measures.items()}
     ordered = sorted(values, key=lambda identity: values[identity])
-    result = aggregate_scores(select(ds, query_of(options, ordered, aggregate)), None, group)
+    result = aggregate_query(ds, query_of(options, ordered, aggregate), group)
     unit = next(one.unit for one in name.parameters if one.name == swept)
     with sheet(frame_of(options), 2.4) as page:
         _draw(page, result, np.array([values[identity] for identity in ordered]))

@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...analysis.aggregation import STORES, reduce
+from ...analysis.aggregation import reduce
 from ...analysis.inference import compare, intervals
 from ...analysis.missing import (
     WITHHELD,
     are_apart,
     find_gaps,
     find_problems,
+    has_score,
     included_scores,
+    lacks_weights,
     warn_withheld,
 )
 from ...analysis.per_class import aggregate_table, select_table
@@ -27,6 +29,7 @@ from ...analysis.policies import MISSING
 from ...analysis.queries import headline_metrics
 from ...analysis.query_options import Query
 from ...analysis.scores import Array, arrays_of, coords_of, names_of
+from ...analysis.selected import STORES
 from ...analysis.selection import find_measures
 from ...errors import QueryError, shorten
 from ...metrics.aggregates import AGGREGATES, RATIOS, STATISTICS, allowed_aggregates
@@ -232,7 +235,8 @@ class EvaluationNumbers:
         self._alike: dict[int, list[tuple[int, Sequence[int]]]] = {}  # by size
         for number, tracks in enumerate([range(scores.sizes["track"]), *groups]):
             self._alike.setdefault(len(tracks), []).append((number, tracks))
-        self._gaps = find_gaps(self.score, self.weight, self.status, self.duration)
+        bare = lacks_weights(self.weight) & ~has_score(self.status) & ~(self.duration > 0)
+        self._gaps = find_gaps(self.score, self.weight, self.status, bare)
 
     def put_scores(self, parts: Parts, name: str, metric: int, kinds: Sequence[str]) -> dict[str, Any]:
         """Put the scores of a metric, its weights, flags, and the aggregates that are not ratios of sums.
