@@ -69,8 +69,8 @@ def store_flaw(path: str | os.PathLike[str]) -> str:
     --------
     >>> store_flaw("stores/x.zarr"), store_flaw("s3://bucket/stores/x"), store_flaw("..")
     ('', '', 'is not the name of a store; a store is a folder, such as stores/x.zarr')
-    >>> store_flaw("https://host/x.zarr")[:46], store_flaw("s3:///x")[:40]
-    ('is a URL at which stores cannot be written; a', 'names no bucket; an address has the form')
+    >>> store_flaw("https://host/x.zarr")[:44], store_flaw("s3://bucket")
+    ('is a URL at which stores cannot be written; ', 'names no path; an address has the form s3://BUCKET/PATH')
     """
     text = os.fspath(path)
     if "\0" in text:

@@ -23,7 +23,6 @@ import zarr
 from numcodecs.zstd import decompress
 from zarr.abc.store import SuffixByteRequest
 from zarr.codecs import ZstdCodec
-from zarr.core.buffer import default_buffer_prototype
 from zarr.storage import LocalStore, WrapperStore
 
 from ..errors import DamagedError
@@ -98,12 +97,10 @@ class SessionStore(WrapperStore[Any]):
         self.address = address
         self._asking = asking
 
-    async def get(
-        self, key: str, prototype: BufferPrototype | None = None, byte_range: ByteRequest | None = None
-    ) -> Buffer | None:
+    async def get(self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None) -> Buffer | None:
         """One value; None where it was never written."""
         with self._asking():
-            found: Buffer | None = await self._store.get(key, prototype or default_buffer_prototype(), byte_range)
+            found: Buffer | None = await self._store.get(key, prototype, byte_range)
             return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import errno
 from contextlib import suppress
 
 import pytest
@@ -126,26 +126,12 @@ class TestFiles:
             Pattern(pattern).find(tmp_path)
 
     def test_a_file_that_waits_for_the_kernel_is_unreadable(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("mirflow.readers.content.FileIO", Waiting)
         (tmp_path / "kmsg").write_bytes(b"")
-        with pytest.raises(UnreadableError, match="kmsg: cannot be read: no data available now"):
-            read_bytes(tmp_path / "kmsg", 100)
 
+        def wait(number: int, size: int) -> bytes:
+            raise BlockingIOError(errno.EAGAIN, "no data yet")
 
-class Waiting:
-    """A file that gives nothing yet, as ``/proc/kmsg`` that is opened without waiting."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def __enter__(self) -> Waiting:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self.number)
-
-    def fileno(self) -> int:
-        return self.number
-
-    def read(self, size: int) -> bytes | None:
-        return None
+        with monkeypatch.context() as patched:
+            patched.setattr("mirflow.readers.content.os.read", wait)
+            with pytest.raises(UnreadableError, match="kmsg: cannot be read: no data yet"):
+                read_bytes(tmp_path / "kmsg", 100)

@@ -14,7 +14,7 @@ import zarr
 
 import mirflow
 from mirflow.errors import DamagedError, StoreError
-from mirflow.store import StoreWriter, read_group, read_tree
+from mirflow.store import StoreWriter, read_group, read_tree, zarr_io
 from mirflow.store.read import read_scores
 from mirflow.store.zarr_io import GenerationStore
 
@@ -37,7 +37,8 @@ def store(tmp_path: Path, scores: xr.Dataset) -> Path:
 
 @pytest.fixture
 def read_bytes(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """Bytes that were read of each array of a group, metadata left out."""
+    """Bytes that were read of each array of a group, metadata left out, as if no array were small."""
+    monkeypatch.setattr(zarr_io, "_SMALL", 0)
     counts: dict[str, int] = {}
     get = GenerationStore.get
 
