@@ -25,7 +25,7 @@ from ..store.format import REFERENCES_DIFFER, WARNINGS, list_cautions
 from .dims import check_over, derive, refuse_annotators
 from .query_options import BEST, NAME, ORDERS, STORED, Names, Query, as_names
 from .scores import ANNOTATOR, Array, Scores, coords_of, group_tracks, members_of, names_of
-from .selected import CELLS, STORES, VALUELESS, SelectedScores, Totals
+from .selected import CELLS, STORES, VALUELESS, SelectedScores, SelectionTotals
 from .selection import (
     CHOSEN,
     choose_metrics,
@@ -179,7 +179,7 @@ def select(ds: xr.Dataset, query: Query, *, single: bool = False) -> xr.Dataset:
     from ..lazy_array import plain_variable
 
     selected = select_scores(ds, query, single=single)
-    cells, totals = selected.cells(), Totals(selected)
+    cells, totals = selected.cells(), SelectionTotals(selected)
     totals.add(cells)
     totals.check()
     dims = ("system", "track", "metric")
@@ -271,9 +271,9 @@ def aggregate_selected(selected: SelectedScores, codes: Int, groups: int = 1) ->
 
 def _aggregate_blocks(
     selected: SelectedScores, blocks: Iterable[slice], codes: Int, groups: int, shared: Bool | None
-) -> tuple[list[dict[str, Array]], list[Float], Totals]:
+) -> tuple[list[dict[str, Array]], list[Float], SelectionTotals]:
     """Aggregates of each block, its values of the metric that orders systems, and the totals of all."""
-    parts, deciding, totals = [], [], Totals(selected)
+    parts, deciding, totals = [], [], SelectionTotals(selected)
     for systems in blocks:
         cells = selected.cells(systems, shared)
         totals.add(cells)

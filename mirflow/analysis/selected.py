@@ -166,7 +166,7 @@ def count_unscored(ds: Scores) -> int:
     return sum(int(selected.cells(block)["_missing"].all(axis=2).sum()) for block in selected.blocks())
 
 
-class Totals:
+class SelectionTotals:
     """What checks and notes need to know about all scores, gathered from blocks of systems."""
 
     def __init__(self, selected: SelectedScores) -> None:

@@ -87,7 +87,7 @@ class _Layout(msgspec.Struct):
     mirflow_part: int
 
 
-class _Note(msgspec.Struct):
+class _PartNote(msgspec.Struct):
     """What the results of a part depend on, beside what its journal knows."""
 
     mirflow_part: int
@@ -127,7 +127,7 @@ class PartFolder:
         with storing(self.store):
             self.path.mkdir(parents=True, exist_ok=True)
         with locked(self.path, f"{self.store}, {self.name}"):
-            before, now = self._read(), _Note(_LAYOUT, _scoring_versions(), fingerprint(pipeline))
+            before, now = self._read(), _PartNote(_LAYOUT, _scoring_versions(), fingerprint(pipeline))
             if before is not None and before.versions != now.versions:
                 warn_caller(f"{self.name} is computed anew, as it was begun with {_named(before.versions)}")
                 self.journal.clear()
@@ -148,7 +148,7 @@ class PartFolder:
             return f"{self.name} was computed with another pipeline, or the file has changed since: {again}"
         return ""
 
-    def _read(self) -> _Note | None:
+    def _read(self) -> _PartNote | None:
         """The note; None before the part has begun."""
         try:
             data = self._note.read_bytes()
@@ -157,7 +157,7 @@ class PartFolder:
                 raise StoreError(
                     f"{self.store}: {self.name} was written by a newer version of mirflow (layout {layout}); use that"
                 )
-            return msgspec.json.decode(data, type=_Note)
+            return msgspec.json.decode(data, type=_PartNote)
         except FileNotFoundError:
             return None
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
