@@ -37,11 +37,6 @@ class Address(NamedTuple):
         place = f"icechunk:{self.prefix}" if self.kind == "icechunk" else f"{self.kind}://{self.bucket}/{self.prefix}"
         return f"{place}@{self.version}" if self.version else place
 
-    @property
-    def repository(self) -> Address:
-        """The address without a version."""
-        return self._replace(version="")
-
 
 def parse_address(path: str | os.PathLike[str]) -> Address | None:
     """The address that a text, or a path made of it, is; None for paths of folders.

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from ..addresses import as_given
 from .common_options import Command, store_argument
 from .output import choose_format, echo, emit, output_options
 
@@ -26,8 +25,7 @@ def history_command(store: Path, tag: str | None, style: str | None, output: Pat
 
     style = choose_format(style, output)
     if tag is not None:
-        commit = tag_version(store, tag)
-        echo(f"{as_given(store).partition('@')[0]}@{tag} is {commit}")
+        echo(f"{tag_version(store, tag)}")
         return
     rows = tuple(
         (

@@ -42,7 +42,7 @@ def _check_scheduler(context: click.Context, parameter: click.Parameter, value: 
 
 
 def _check_part(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """Check a part, which excludes options of what is published."""
+    """Check the form of a part."""
     if value is None or context.resilient_parsing:
         return value
     from ..engine.parts import Part
@@ -53,19 +53,27 @@ def _check_part(context: click.Context, parameter: click.Parameter, value: str |
         raise click.BadParameter(str(error)) from None
 
 
+_store_option = click.option("--store", type=click.Path(path_type=Path), help="Path of the store. Default: the file's.")
+_prune_option = click.option("--prune", is_flag=True, help="Remove stored cells that PIPELINE no longer names.")
+_primary_option = click.option(
+    "--primary", is_flag=True, help="Print one table: the headline metric of each evaluation."
+)
+_quiet_option = click.option("--quiet", "-q", is_flag=True, help="Do not print progress and results.")
+
+
 @click.command("run", cls=Command, section="score", place=3, short_help="Score the evaluations of a pipeline file.")
 @click.argument("pipeline", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @option("root")
-@click.option("--store", type=click.Path(path_type=Path), help="Path of the store. Default: the file's.")
+@_store_option
 @click.option("--scheduler", callback=_check_scheduler, help="auto, serial, processes, threads, or tcp://host:port.")
 @click.option("--workers", type=click.IntRange(min=1), help="Number of processes or threads. Default: one per core.")
 @click.option("--on-error", type=click.Choice(("record", "ignore", "raise")), help="Treatment of failed cells.")
 @click.option("--part", metavar="I/N", callback=_check_part, help="Only compute the I-th of N parts, for `publish`.")
 @click.option("--dry-run", is_flag=True, help="Print the cells to compute without computing them.")
 @click.option("--force", is_flag=True, help="Compute everything again.")
-@click.option("--prune", is_flag=True, help="Remove stored cells that PIPELINE no longer names.")
-@click.option("--primary", is_flag=True, help="Print one table: the headline metric of each evaluation.")
-@click.option("--quiet", "-q", is_flag=True, help="Do not print progress and results.")
+@_prune_option
+@_primary_option
+@_quiet_option
 @click.pass_context
 def run_command(
     context: click.Context,
@@ -125,11 +133,11 @@ def run_command(
 @click.command("publish", cls=Command, section="score", place=3, short_help="Publish a run that was computed in parts.")
 @click.argument("pipeline", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @option("root")
-@click.option("--store", type=click.Path(path_type=Path), help="Path of the store. Default: the file's.")
+@_store_option
 @click.option("--incomplete", is_flag=True, help="Publish although parts are missing or unfinished.")
-@click.option("--prune", is_flag=True, help="Remove stored cells that PIPELINE no longer names.")
-@click.option("--primary", is_flag=True, help="Print one table: the headline metric of each evaluation.")
-@click.option("--quiet", "-q", is_flag=True, help="Do not print progress and results.")
+@_prune_option
+@_primary_option
+@_quiet_option
 @click.pass_context
 def publish_command(
     context: click.Context,

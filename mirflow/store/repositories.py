@@ -9,7 +9,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -82,13 +82,18 @@ def demand_address(path: str | Path) -> Address:
     return address
 
 
+def _folder(address: Address) -> Path:
+    """The folder of a repository on a disk."""
+    return Path(address.prefix).expanduser().resolve()
+
+
 def _storage(address: Address) -> icechunk.Storage:
     """Where a repository is. Credentials and endpoints are found as the services' own tools find them."""
     import icechunk
 
     icechunk.set_logs_filter("off")  # what it logs is in its errors, too
     if address.kind == "icechunk":
-        return icechunk.local_filesystem_storage(str(Path(address.prefix).expanduser().resolve()))
+        return icechunk.local_filesystem_storage(str(_folder(address)))
     if address.kind == "gs":
         return icechunk.gcs_storage(bucket=address.bucket, prefix=address.prefix, from_env=True)
     if address.kind == "az":
@@ -117,7 +122,10 @@ def _open(address: Address, *, create: bool = False) -> icechunk.Repository:
         raise StoreError(f"{address}: needs the package icechunk: pip install 'mirflow[cloud]'") from None
     with _asking(address):
         storage = _storage(address)
-        return (icechunk.Repository.open_or_create if create else icechunk.Repository.open)(storage)
+        if create:
+            with suppress(icechunk.IcechunkError):  # another process may make it at the same time
+                return icechunk.Repository.open_or_create(storage)
+        return icechunk.Repository.open(storage)
 
 
 def _session(repository: icechunk.Repository, address: Address) -> icechunk.Session:
@@ -193,16 +201,15 @@ def history(path: str | Path) -> list[Commit]:
         return found
 
 
-def tag_version(path: str | Path, tag: str) -> str:
-    """Give a version of a store at an address a name, which stays with it; returns the identifier of the commit."""
+def tag_version(path: str | Path, tag: str) -> Address:
+    """Give a version of a store at an address a name, which stays with it; returns the address of the version."""
     if not re.fullmatch(r"[\w.+-]+", tag):
         raise StoreError(f"invalid tag {tag!r}: expected letters, digits and . _ + -")
     address = _demand_history(path)
     repository = _open(address)
     with _asking(address):
-        commit = _session(repository, address).snapshot_id
-        repository.create_tag(tag, commit)
-    return str(commit)
+        repository.create_tag(tag, _session(repository, address).snapshot_id)
+    return address._replace(version=tag)
 
 
 def _demand_history(path: str | Path) -> Address:
@@ -241,9 +248,12 @@ class RepositoryWriter:
         self.path = str(address)
         self._address = address
         self._patience = patience
-        digest = hashlib.blake2b(self.path.encode(), digest_size=8).hexdigest()
-        with storing(self.path):
+        place = self.path if address.kind != "icechunk" else str(_folder(address))
+        digest = hashlib.blake2b(os.fsencode(place), digest_size=8).hexdigest()
+        try:
             self._places = state_folder() / "writers" / digest
+        except RuntimeError:
+            raise StoreError(f"{address}: there is no home folder for the journal; set XDG_STATE_HOME") from None
 
     def __enter__(self) -> RepositoryWriter:
         with ExitStack() as stack:
@@ -343,7 +353,7 @@ class RepositoryWriter:
         if self._address.kind != "icechunk":
             yield
             return
-        folder = Path(self._address.prefix).expanduser()
+        folder = _folder(self._address)
         with storing(self.path):
             folder.mkdir(parents=True, exist_ok=True)
         with locked(folder, Path(self.path), max(self._patience, 600.0)):
@@ -379,15 +389,19 @@ class RepositoryWriter:
         """The contents on top of what others committed since they were made from `before`."""
         rebased = []
         for content in contents:
-            tip = self._groups.get(content.name)
+            tip, earlier = self._groups.get(content.name), before.get(content.name)
+            if content is earlier:  # nothing of it was computed here
+                rebased += [] if tip is None else [tip]
+                continue
             if tip is None:
                 rebased.append(content)
                 continue
-            self._demand_no_conflict(content, before.get(content.name), tip)
             kept = {system: tip.stored[system] for system in content.stored if system in tip.stored}
             gone = [system for system in content.systems if system in content.stored and system not in kept]
-            content = _without(content, set(gone) - set(content.cells.system))
-            rebased.append(join_systems(replace(content, stored=kept), tip, self.path))
+            content = _without(replace(content, stored=kept), set(gone) - set(content.cells.system))
+            removed = set() if earlier is None else set(earlier.systems) - set(content.systems) - set(gone)
+            rebased.append(join_systems(content, _without(tip, removed), self.path))
+            self._demand_no_conflict(content, earlier, tip)
         named = {content.name for content in contents}
         rebased += [one for name, one in self._groups.items() if name not in named and name not in before]
         return rebased
@@ -447,14 +461,14 @@ def join_systems(own: GroupContent, other: GroupContent, path: str | Path) -> Gr
             one = next(iter(sorted(set(some) ^ set(there))), "")
             raise StoreError(
                 f"{path}: {own.name!r} has other {what} there{f', such as {one!r}' if one else ', in another order'}; "
-                f"--prune replaces what is there, and another store keeps it"
+                f"--prune (in Python prune=True) replaces what is there, and another store keeps it"
             )
     signatures = other.attrs.get(SIGNATURES, {})
     for measure, signature in own.attrs.get(SIGNATURES, {}).items():
         if signatures.get(measure, signature) != signature:
             raise StoreError(
                 f"{path}: {own.name!r} has results of {measure!r} by other settings or another version; --prune "
-                f"replaces them, and another store keeps them"
+                f"(in Python prune=True) replaces them, and another store keeps them"
             )
     added = set(other.systems) - set(own.systems)
     systems = (*other.systems, *(system for system in own.systems if system not in set(other.systems)))

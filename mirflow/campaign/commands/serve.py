@@ -69,7 +69,7 @@ def serve_command() -> None:
 
 
 @serve_command.command(_START, cls=Command)
-@click.argument("paths", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True, metavar="STORE...")
+@click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="STORE...")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="Port to listen on.")
 @click.option("--base-url", default="", help="Public address of the server, if it is behind a proxy.")
