@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,6 +34,13 @@ if TYPE_CHECKING:
 
 _BRANCH = "main"
 _ATTEMPTS = 100
+_PATIENCE = 10.0
+"""Seconds to wait for another process that makes the repository."""
+_TURN = 600.0
+"""Seconds to wait for another process that commits to the same folder."""
+_OCCUPIED = "repositories can only be created in clean prefixes"
+_MADE_AT_ONCE = (_OCCUPIED, "branch update conflict")
+"""What errors of Icechunk contain if two processes make a repository at the same time."""
 _REFUSALS = {
     "NoSuchBucket": "there is no such bucket; make it, or name another one",
     "AccessDenied": "access is denied; use credentials that may read and write it",
@@ -43,6 +51,7 @@ _REFUSALS = {
     "RequestTimeTooSkewed": "the clock of this machine is off; set it",
     "no providers in chain": "there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or log in",
     "the repository doesn't exist": "no such store; `mirflow run` makes one",
+    _OCCUPIED: "holds something else, or a store that a stopped process began; remove it, or name another address",
     "ref not found": "no such tag; `mirflow history` lists commits and tags",
     "snapshot not found": "no such commit; `mirflow history` lists them",
     "invalid snapshot id": "no such tag or commit; `mirflow history` lists them",
@@ -122,9 +131,15 @@ def _open(address: Address, *, create: bool = False) -> icechunk.Repository:
         raise StoreError(f"{address}: needs the package icechunk: pip install 'mirflow[cloud]'") from None
     with _asking(address):
         storage = _storage(address)
-        if create:
-            with suppress(icechunk.IcechunkError):  # another process may make it at the same time
+        end = time.monotonic() + _PATIENCE
+        while create:
+            try:
                 return icechunk.Repository.open_or_create(storage)
+            except icechunk.IcechunkError as error:
+                # Another process may be making it.
+                if time.monotonic() > end or not any(sign in str(error) for sign in _MADE_AT_ONCE):
+                    raise
+                time.sleep(0.1)
         return icechunk.Repository.open(storage)
 
 
@@ -259,7 +274,8 @@ class RepositoryWriter:
         with ExitStack() as stack:
             self.folder = stack.enter_context(self._own_place())
             self.journal = Journal(self.folder / "journal")
-            self._repository = _open(self._address, create=True)
+            with self._alone():
+                self._repository = _open(self._address, create=True)
             with _asking(self._address):
                 self._read_tip()
             self._stack = stack.pop_all()
@@ -336,7 +352,7 @@ class RepositoryWriter:
         stamp = {CREATED: created or datetime.now(UTC).isoformat(timespec="seconds")}
         about = {**(attrs or {}), FORMAT_KEY: FORMAT, **stamp}
         for _ in range(_ATTEMPTS):
-            with self._committing(), _asking(self._address):
+            with self._alone(), _asking(self._address):
                 commit = self._commit(contents, about, stamp)
             before = dict(self._groups)
             with _asking(self._address):
@@ -348,15 +364,16 @@ class RepositoryWriter:
         raise StoreError(f"{self.path}: others commit all the time; run again: finished blocks are kept")
 
     @contextmanager
-    def _committing(self) -> Iterator[None]:
-        """Commits to a folder one after the other: unlike object stores, file systems do not notice two at once."""
+    def _alone(self) -> Iterator[None]:
+        """Make and change a folder in one process at a time: unlike object stores, file systems do not notice two."""
         if self._address.kind != "icechunk":
             yield
             return
         folder = _folder(self._address)
+        beside = folder.with_name(f".{folder.name}.lock")
         with storing(self.path):
-            folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder, Path(self.path), max(self._patience, 600.0)):
+            beside.mkdir(parents=True, exist_ok=True)
+        with locked(beside, Path(self.path), max(self._patience, _TURN)):
             yield
 
     def _commit(self, contents: list[GroupContent], attrs: Mapping[str, Any], stamp: Mapping[str, str]) -> str:

@@ -20,7 +20,7 @@ import xarray as xr
 
 import mirflow
 from mirflow.errors import QueryError, StoreError
-from mirflow.store import StoreWriter, history, read_group, read_pack, read_tree, tag_version
+from mirflow.store import StoreWriter, history, read_group, read_pack, read_tree, repositories, tag_version
 from mirflow.store.cells import concatenate_cells
 from mirflow.store.repositories import RepositoryWriter, join_systems
 
@@ -235,11 +235,21 @@ class TestTwoWriters:
         def write(system: str) -> None:
             for address in addresses:
                 started.wait(60)
-                publish(address, content_of(system))
+                with RepositoryWriter(address) as writer:
+                    started.wait(60)
+                    writer.publish([content_of(system)])
 
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(write, "AB"))
         assert [sorted(read_group(address, "chord").systems) for address in addresses] == [["A", "B"]] * 10
+
+    def test_a_place_that_holds_something_else_is_left_alone(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(repositories, "_PATIENCE", 0.2)
+        (tmp_path / "snapshots").mkdir()
+        (tmp_path / "snapshots" / "notes").write_text("mine")
+        with pytest.raises(StoreError, match="holds something else, or a store that a stopped process began"):
+            publish(f"icechunk:{tmp_path}", content_of("A"))
+        assert (tmp_path / "snapshots" / "notes").read_text() == "mine"
 
     def test_other_tracks_are_refused(self):
         one = make_content(make_cells(all_pairs(["A"], TRACKS[:4])), systems=("A",), tracks=TRACKS[:4])
@@ -438,13 +448,14 @@ class TestObjectStore:
             store = f"s3://bucket/stores/killed{trial}"
             command = [sys.executable, "-m", "mirflow", "run", "--store", store, "--quiet"]
             runs = [
-                subprocess.Popen([*command, str(path)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+                subprocess.Popen([*command, str(path)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
                 for path in (one, two)
             ]
             time.sleep(rng.uniform(0.3, 2.5))
             os.kill(runs[0].pid, signal.SIGKILL)
-            assert runs[1].wait(120) == 0
-            runs[0].wait(120)
+            runs[0].communicate(timeout=120)
+            message = runs[1].communicate(timeout=120)[1]
+            assert runs[1].returncode == 0, message
             subprocess.run([*command, str(one)], check=True, capture_output=True, timeout=120)
             assert sorted(read_group(store, "onset").systems) == ["A", "B", "C", "D"]
             assert len(history(store)) in (2, 3)
