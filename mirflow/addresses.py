@@ -1,4 +1,4 @@
-"""Addresses of stores in object stores, and what is wrong with an address or a path."""
+"""Addresses of stores on the network, and what is wrong with an address or a path."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ _ADDRESS = re.compile(
 )
 
 
+_PLAIN = re.compile(r"(?P<kind>https?):/+(?P<host>[^/]*)/*(?P<path>.*)", re.DOTALL | re.IGNORECASE)
+
+
 class Address(NamedTuple):
-    """Where a repository of Icechunk is, and which version of it is meant.
+    """Where a repository of Icechunk is, and which version of it is meant; or where a server has plain Zarr.
 
     Examples
     --------
@@ -22,18 +25,28 @@ class Address(NamedTuple):
     Address(kind='s3', bucket='bucket', prefix='stores/x', version='2026')
     >>> str(parse_address(Path("s3://bucket/stores/x"))), parse_address("stores/x.zarr")
     ('s3://bucket/stores/x', None)
+    >>> parse_address("https://host/stores/x.zarr")
+    Address(kind='https', bucket='host', prefix='stores/x.zarr', version='')
     """
 
     kind: str
-    """``s3``, ``gs``, ``az`` or ``icechunk``."""
+    """``s3``, ``gs``, ``az``, ``icechunk``, ``http`` or ``https``."""
     bucket: str
-    """The bucket, or the container; empty for a folder."""
+    """The bucket, or the container; the host of a server, with its port; empty for a folder."""
     prefix: str
-    """Key of the repository in the bucket, or path of the folder."""
+    """Key of the repository in the bucket, or path of the folder, or of the store on a server."""
     version: str
     """A tag, a date, or the identifier of a commit; empty: the latest."""
 
+    @property
+    def is_plain(self) -> bool:
+        """True for plain Zarr on a server, which is only read."""
+        return self.kind in ("http", "https")
+
     def __str__(self) -> str:
+        if self.is_plain:
+            user, _, host = self.bucket.rpartition("@")
+            return f"{self.kind}://{'...@' if user else ''}{host}/{self.prefix}"
         place = f"icechunk:{self.prefix}" if self.kind == "icechunk" else f"{self.kind}://{self.bucket}/{self.prefix}"
         return f"{place}@{self.version}" if self.version else place
 
@@ -43,7 +56,11 @@ def parse_address(path: str | os.PathLike[str]) -> Address | None:
 
     A path object keeps one of the two slashes after the kind.
     """
-    found = _ADDRESS.fullmatch(os.fspath(path))
+    text = os.fspath(path)
+    plain = _PLAIN.fullmatch(text)
+    if plain is not None:
+        return Address(plain["kind"].lower(), plain["host"], plain["path"].strip("/"), "")
+    found = _ADDRESS.fullmatch(text)
     if found is None:
         return None
     kind, bucket, prefix, version = (part or "" for part in found.group("kind", "bucket", "prefix", "version"))
@@ -57,15 +74,19 @@ def as_given(path: str | os.PathLike[str]) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def store_flaw(path: str | os.PathLike[str]) -> str:
+def store_flaw(path: str | os.PathLike[str], *, written: bool = True) -> str:
     """Reason why a text is not a valid path or address of a store, with the remedy; empty if it is valid.
+
+    Unless a store is to be `written`, it may be on a server.
 
     Examples
     --------
     >>> store_flaw("stores/x.zarr"), store_flaw("s3://bucket/stores/x"), store_flaw("..")
     ('', '', 'is not the name of a store; a store is a folder, such as stores/x.zarr')
-    >>> store_flaw("https://host/x.zarr")[:44], store_flaw("s3://bucket")
-    ('is a URL at which stores cannot be written; ', 'names no path; an address has the form s3://BUCKET/PATH')
+    >>> store_flaw("https://host/x.zarr")[:44], store_flaw("https://host/x.zarr", written=False)
+    ('is a URL at which stores cannot be written; ', '')
+    >>> store_flaw("s3://bucket"), store_flaw("https://host", written=False)
+    ('names no path; an address has the form s3://BUCKET/PATH', 'names no path; an address has the form https://HOST/PATH')
     """
     text = os.fspath(path)
     if "\0" in text:
@@ -75,11 +96,13 @@ def store_flaw(path: str | os.PathLike[str]) -> str:
     except UnicodeEncodeError:
         return "has characters that paths cannot contain; a store is a folder, such as stores/x.zarr"
     address = parse_address(text)
-    if address is not None:
+    if address is not None and not address.is_plain:
         local = address.kind == "icechunk"
         lacking = "path" if not address.prefix else "" if local or address.bucket else "bucket"
         form = "icechunk:PATH" if local else f"{address.kind}://BUCKET/PATH"
         return f"names no {lacking}; an address has the form {form}" if lacking else ""
+    if address is not None and not written:
+        return _url_flaw(address, text)
     if _URL.match(text):
         return (
             "is a URL at which stores cannot be written; a store is a folder, such as stores/x.zarr, or a repository "
@@ -88,3 +111,12 @@ def store_flaw(path: str | os.PathLike[str]) -> str:
     if Path(path).name in ("", ".."):
         return "is not the name of a store; a store is a folder, such as stores/x.zarr"
     return ""
+
+
+def _url_flaw(address: Address, text: str) -> str:
+    if "@" in address.bucket:
+        return "has a user name or a password, which would be stored and printed; leave it out"
+    if "?" in text or "#" in text:
+        return "has a query or a fragment, which stores do not have; leave out what follows ? or #"
+    lacking = "host" if not address.bucket else "" if address.prefix else "path"
+    return f"names no {lacking}; an address has the form {address.kind}://HOST/PATH" if lacking else ""

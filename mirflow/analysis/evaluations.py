@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from ..addresses import as_given
 from ..errors import QueryError
 from ..store.read import read_scores
 from .queries import boards_of
@@ -97,7 +98,7 @@ def name_stores(paths: Sequence[str | Path]) -> dict[str, str | Path]:
     if not all(isinstance(path, str | Path) for path in paths):
         raise QueryError("scores in memory have no names; give a mapping of labels to them and to stores")
     stems = [Path(one).name.removesuffix(".zarr") for one in paths]
-    names = stems if len(set(stems)) == len(stems) else [str(one) for one in paths]
+    names = stems if len(set(stems)) == len(stems) else [as_given(one) for one in paths]
     if len(set(names)) < len(names):
         raise QueryError(f"the same store twice: {next(name for name in names if names.count(name) > 1)}")
     return dict(zip(names, paths, strict=True))

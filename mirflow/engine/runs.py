@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..addresses import parse_address
+from ..addresses import as_given, parse_address, store_flaw
 from ..errors import (
     MirflowWarning,
     PipelineError,
@@ -535,6 +535,8 @@ def run_plans(
 def place_of_store(planned: PlannedPipeline, store: str | Path | None) -> str | Path:
     """The path of the store; warns if a store at the path relative to the working directory would be ignored."""
     if store is not None:
+        if flaw := store_flaw(store):
+            raise StoreError(f"{as_given(store)}: {flaw}")
         return store
     if parse_address(planned.store) is not None:
         return planned.store

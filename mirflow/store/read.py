@@ -81,7 +81,13 @@ def read_attrs(path: str | Path) -> Mapping[str, Any]:
 
 def _read(path: str | Path, read: Callable[[zarr.Group], T]) -> T:
     """Read from the generation that a path leads to; once more where it was replaced and removed meanwhile."""
-    if parse_address(path) is not None:
+    address = parse_address(path)
+    if address is not None and address.is_plain:
+        from .url_stores import REMEDY, open_url
+
+        with reading(as_given(path), REMEDY):
+            return read(_checked(open_url(path), as_given(path)))
+    if address is not None:
         from .repositories import open_version
 
         with reading(as_given(path), "go back to an earlier version, which `mirflow history` lists"):

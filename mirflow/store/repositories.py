@@ -228,9 +228,11 @@ def tag_version(path: str | Path, tag: str) -> Address:
 
 
 def _demand_history(path: str | Path) -> Address:
-    if parse_address(path) is None:
+    address = parse_address(path)
+    if address is None or address.is_plain:
         raise StoreError(
-            f"{path}: is a folder, which has no history; stores at s3://, gs://, az:// and icechunk:PATH have one"
+            f"{as_given(path)}: is {'a folder' if address is None else 'plain Zarr'}, which has no history; stores at "
+            f"s3://, gs://, az:// and icechunk:PATH have one"
         )
     return demand_address(path)
 

@@ -83,7 +83,8 @@ class GenerationStore(LocalStore):
         if value is None:
             what = "lost" if is_lost(self.root / chunk[1]) else ""
         elif not isinstance(byte_range, SuffixByteRequest):  # the index of a shard, which has a checksum of its own
-            what = _flaw(value.as_numpy_array().data, self.root / chunk[1], whole=byte_range is None)
+            array = self.root / chunk[1]
+            what = flaw_of(value.as_numpy_array().data, _form(array, _identity(array)), whole=byte_range is None)
         if what:
             raise DamagedError(self.root, f"a chunk of {chunk[1]!r} is {what}")
         return value
@@ -95,6 +96,7 @@ class SessionStore(WrapperStore[Any]):
     def __init__(self, store: Any, address: str, asking: Callable[[], AbstractContextManager[None]]) -> None:
         super().__init__(store)
         self.address = address
+        self.remedy = "go back to an earlier version, which `mirflow history` lists"
         self._asking = asking
 
     async def get(self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None) -> Buffer | None:
@@ -122,14 +124,13 @@ def _demand_file(root: Path, key: str) -> None:
         raise DamagedError(root, f"{key!r} is not a file")
 
 
-def _flaw(data: memoryview, array: Path, *, whole: bool) -> str:
+def flaw_of(data: memoryview, form: Form, *, whole: bool) -> str:
     """Fault of the bytes of a chunk, of a `whole` shard or of a chunk in one; empty if there is none.
 
     Lazy values are decoded outside of mirflow's functions, so the checksum is checked here, where all bytes come in:
     decompressing twice takes a millisecond for a megabyte. Sizes are compared first, since a few bytes may unpack to
     gigabytes. Of shards, which only hold scores, the sizes are enough: whoever decodes them reports checksums.
     """
-    form = _form(array, _identity(array))
     frames = _frames(data, form.in_shard) if whole and form.in_shard else [data]
     if frames is None:
         return "not what was written (its index leads beyond its end)"
@@ -185,7 +186,7 @@ def _identity(array: Path) -> tuple[int, int]:
     return found.st_ino, found.st_ctime_ns
 
 
-class _Form(NamedTuple):
+class Form(NamedTuple):
     """How an array is cut: bytes of a chunk in memory, of text at most; and the number of chunks in a shard."""
 
     bytes: int
@@ -194,16 +195,20 @@ class _Form(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def _form(array: Path, _made: tuple[int, int]) -> _Form:
-    metadata = _metadata(array)
+def _form(array: Path, _made: tuple[int, int]) -> Form:
+    return form_of(_metadata(array))
+
+
+def form_of(metadata: Mapping[str, Any]) -> Form:
+    """The form of an array with these contents of ``zarr.json``."""
     outer = metadata["chunk_grid"]["configuration"]["chunk_shape"]
     shards = [codec["configuration"] for codec in metadata["codecs"] if codec["name"] == "sharding_indexed"]
     shape = shards[0]["chunk_shape"] if shards else outer
     in_shard = math.prod(outer) // max(1, math.prod(shape)) if shards else 0
     if metadata["data_type"] == "string":
-        return _Form(MAX_CHUNK, False, in_shard)
+        return Form(MAX_CHUNK, False, in_shard)
     size = math.prod(shape) * np.dtype(metadata["data_type"]).itemsize
-    return _Form(min(size, MAX_CHUNK), size <= MAX_CHUNK, in_shard)
+    return Form(min(size, MAX_CHUNK), size <= MAX_CHUNK, in_shard)
 
 
 def _metadata(array: Path) -> dict[str, Any]:
@@ -345,6 +350,7 @@ class StoredArray:
         self._array = array
         self._kept = kept
         self._place: Path | str = place_of(array.store)
+        self._remedy: str = getattr(array.store, "remedy", "remove it and make it again")
         self.dtype = np.dtype(object) if array.dtype.kind == "T" else array.dtype
 
     @cached_property
@@ -353,7 +359,7 @@ class StoredArray:
 
     def __call__(self, key: tuple[Any, ...]) -> npt.NDArray[Any]:
         """Read the product of a slice, an int or int64 places for each dim."""
-        with reading(self._place, "remove it and make it again"):
+        with reading(self._place, self._remedy):
             if "_whole" not in self.__dict__ and isinstance(self._place, Path):
                 _demand_written(self._array, self._place)
             if self._array.ndim == 1 or (self._kept and self._is_wanted(key)):

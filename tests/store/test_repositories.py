@@ -274,7 +274,6 @@ class TestAddresses:
             ("s3://bucket", "names no path; an address has the form s3://BUCKET/PATH"),
             ("az:/", "names no path"),
             ("icechunk:", "an address has the form icechunk:PATH"),
-            ("https://host/x.zarr", "is a URL at which stores cannot be written"),
         ],
     )
     def test_incomplete_ones_are_refused(self, address, message):

@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 import mirflow
 from mirflow.campaign.server.app import create_app
 from mirflow.campaign.server.service import Service
+from mirflow.errors import StoreError
 from tests.datasets import write_dataset
 
 from .running import running
@@ -71,6 +72,20 @@ def test_a_lazy_dataset_of_a_generation_that_is_gone_raises_and_reads_no_other(a
     publish(store, "ada", "zoe")
     with pytest.raises(Exception, match="410"):
         lazy.score.load()
+
+
+def test_mirflow_reads_the_generation_that_it_opened_until_that_is_gone(address: str, store: Path) -> None:
+    pytest.importorskip("obstore", reason="the extra 'cloud' is not installed")
+    url = f"{address}/stores/onsets.zarr"
+    tree, before = mirflow.open_store(url), mirflow.open_store(store)["onset"].to_dataset().load()
+    publish(store, "zoe", "ada", "bob")
+    xr.testing.assert_equal(tree["onset"].to_dataset().load(), before)
+    tree = mirflow.open_store(url)
+    assert mirflow.query(url)["value"].sizes["system"] == 3
+    publish(store, "zoe", "ada")
+    publish(store, "ada", "zoe")
+    with pytest.raises(StoreError, match=r"onsets.zarr: cannot be read: it was replaced while it was read; try again"):
+        tree["onset"].score.load()
 
 
 def test_a_pinned_generation_is_always_the_same(address: str, client: TestClient, store: Path) -> None:

@@ -1,0 +1,131 @@
+"""Clients of HTTP servers and object stores, and what their errors mean.
+
+The package obstore is imported only where a URL is read. It finds credentials as the services' own tools do.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from obstore.store import ObjectStore
+
+NEEDED = "needs the package obstore: pip install 'mirflow[cloud]'"
+CONNECT_SECONDS = 3
+SILENT_SECONDS = 8
+"""Seconds to wait for a connection, and for the next bytes of an answer."""
+RETRY_SECONDS = 8
+"""Seconds after which a failed request is not repeated: where nothing answers, a message comes within 12 seconds."""
+_MOST_SECONDS = 3600
+_SERVICES = ("AWS_", "GOOGLE_", "AZURE_")
+_STATUS = re.compile(r"non-2xx status code: (\d{3})[ \w-]*")
+_SIGNS = {
+    "NoSuchBucket": "there is no such bucket or container; check the address",
+    "failed to lookup address": "there is no such host; check the address and the network",
+    "dns error": "there is no such host; check the address and the network",
+    "ConnectionRefused": "no server answers there; check the address, and whether the server runs",
+    "certificate": "the server's certificate is not valid; check the address",
+    "InvalidContentType": "the server speaks no TLS; write http:// for https://, if it is to be trusted",
+    "MissingContentLength": "the server does not say how long the file is; download it instead",
+    "169.254.169.254": "there are no credentials; set those of the service, or AWS_NO_SIGN_REQUEST for public buckets",
+    "MissingRegion": "no region is set; set AWS_REGION",
+    "Account must be specified": "no account is named; set AZURE_STORAGE_ACCOUNT_NAME",
+    "kind: Connect": "it cannot be reached; check the address and the network",
+    "kind: Timeout": "the server does not answer; check the network, and try again",
+    "kind: Interrupted": "the connection broke off; check the network, and try again",
+    "kind: Decode": "the connection broke off; check the network, and try again",
+}
+"""What errors of the library contain, with a reason and a remedy; the first that fits counts."""
+_STATUSES = {
+    "401": "access is denied; use credentials that may read it",
+    "403": "access is denied; use credentials that may read it",
+    "404": "it is not there; check the address",
+    "410": "it was replaced while it was read; try again",
+    "429": "too many requests; try again later",
+    "503": "the server is overloaded, or down; try again later",
+}
+
+
+def client_of(kind: str, host: str) -> ObjectStore:
+    """The client of a host (``http``, ``https``), a bucket (``s3``, ``gs``) or a container (``az``).
+
+    Raises
+    ------
+    ImportError
+        If obstore is not installed.
+    """
+    services = tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith(_SERVICES)))
+    return _client(kind, host, services)
+
+
+@lru_cache(maxsize=16)
+def _client(kind: str, host: str, environment: tuple[tuple[str, str], ...]) -> ObjectStore:
+    from obstore import store
+
+    settings = dict(environment)
+    options: Any = {
+        "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
+        "read_timeout": timedelta(seconds=SILENT_SECONDS),
+        "timeout": timedelta(seconds=_MOST_SECONDS),
+        "allow_http": kind != "https",
+    }
+    backoff = {"init_backoff": timedelta(milliseconds=200), "max_backoff": timedelta(seconds=2), "base": 2}
+    retries: Any = {"max_retries": 5, "retry_timeout": timedelta(seconds=RETRY_SECONDS), "backoff": backoff}
+    how: Any = {"client_options": options, "retry_config": retries}
+    if kind == "gs":
+        return store.GCSStore(host, **how)
+    if kind == "az":
+        return store.AzureStore(host, **how)
+    if kind != "s3":
+        return store.HTTPStore.from_url(f"{kind}://{host}", **how)
+    if settings.get("AWS_NO_SIGN_REQUEST", "").lower() in ("1", "true", "yes"):
+        how["skip_signature"] = True
+    elif "AWS_ACCESS_KEY_ID" not in settings:
+        how |= _profile()
+    if endpoint := settings.get("AWS_ENDPOINT_URL_S3"):
+        how["endpoint"] = endpoint
+    if not (settings.get("AWS_REGION") or settings.get("AWS_DEFAULT_REGION")):
+        how["region"] = "us-east-1"
+    return store.S3Store(host, **how)
+
+
+def _profile() -> Mapping[str, Any]:
+    """The provider of credentials in AWS's own files, if its package is installed and has some."""
+    try:
+        from obstore.auth.boto3 import Boto3CredentialProvider
+
+        return {"credential_provider": Boto3CredentialProvider()}
+    except (ImportError, ValueError):
+        return {}
+
+
+def status_of(error: Exception) -> str:
+    """The status of HTTP that an error is about, such as ``503``; empty if it is about none."""
+    found = _STATUS.search(str(error))
+    return found[1] if found else ""
+
+
+def reason_of(error: Exception) -> str:
+    """Why a server or a service does not give what was asked for, with a remedy.
+
+    What services answer may hold names of keys, so it is never part of the reason.
+
+    Examples
+    --------
+    >>> reason_of(ValueError("Server returned non-2xx status code: 503 Service Unavailable: ..."))
+    'the server is overloaded, or down; try again later'
+    """
+    text = str(error)
+    for sign, reason in _SIGNS.items():
+        if sign in text:
+            return reason
+    status = _STATUS.search(text)
+    if status is not None:
+        return _STATUSES.get(status[1], f"the server answers with status {status[1]}; try again later")
+    return f"{text.partition(chr(10))[0][:200]}; check the address and the network"

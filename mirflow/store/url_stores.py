@@ -1,0 +1,187 @@
+"""Plain Zarr on HTTP servers, read by blocks: what a query does not need is not fetched.
+
+Imported only where a store at a URL is opened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import OrderedDict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import zarr
+from zarr.abc.store import OffsetByteRequest, RangeByteRequest, SuffixByteRequest
+from zarr.storage import ObjectStore
+
+from ..addresses import Address, as_given, parse_address, store_flaw
+from ..errors import DamagedError, StoreError
+from ..remote import NEEDED, client_of, reason_of
+from .zarr_io import WRITTEN, flaw_of, form_of
+
+if TYPE_CHECKING:
+    from zarr.abc.buffer import Buffer, BufferPrototype
+    from zarr.abc.store import ByteRequest
+
+REMEDY = "tell whoever publishes it, or read a copy"
+_METADATA = "zarr.json"
+_MOST = 2**30
+"""Most bytes of a file of a store; those that mirflow writes have a few MB."""
+_KEPT = 2**26
+"""Bytes of whole files that are kept where a server does not send parts of files."""
+_TRIES = 2
+
+
+class UrlStore(ObjectStore[Any]):
+    """A store on an HTTP server, read only, whose errors name the address.
+
+    A chunk that the server does not have reads as fill values. That is right where it was never written, and a lie
+    where it was lost: then this raises, as it does for chunks that unpack to another size than they should.
+    """
+
+    def __init__(self, client: Any, address: Address) -> None:
+        super().__init__(client, read_only=True)
+        self.address = str(address)
+        self.remedy = REMEDY
+        self._prefix = unquote(address.prefix)
+        self._arrays: dict[str, Mapping[str, Any]] = {}
+        self._sends_parts = True
+        self._whole: OrderedDict[str, memoryview] = OrderedDict()
+
+    async def get(self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None) -> Buffer | None:
+        """One value; None where it was never written."""
+        data = await self._read(key, byte_range)
+        if key.rpartition("/")[2] == _METADATA:
+            self._keep_metadata(key, data)
+        elif (array := self._array_of(key)) is not None:
+            self._check(array, data, byte_range)
+        return None if data is None else prototype.buffer.from_bytes(data)
+
+    async def exists(self, key: str) -> bool:
+        """True if the server has a value."""
+        return await self._read(key, None) is not None
+
+    async def _read(self, key: str, byte_range: ByteRequest | None) -> memoryview | None:
+        from obstore.exceptions import NotSupportedError
+
+        if byte_range is not None and self._sends_parts:
+            try:
+                return await self._fetch(key, byte_range)
+            except NotSupportedError:
+                self._sends_parts = False
+        data = await self._fetch_whole(key) if byte_range is not None else await self._fetch(key, None)
+        return data if data is None else _part(data, byte_range)
+
+    async def _fetch_whole(self, key: str) -> memoryview | None:
+        """A whole file of which parts are read one after the other."""
+        if key in self._whole:
+            self._whole.move_to_end(key)
+            return self._whole[key]
+        data = await self._fetch(key, None)
+        if data is not None:
+            self._whole[key] = data
+            while sum(map(len, self._whole.values())) > _KEPT and len(self._whole) > 1:
+                self._whole.popitem(last=False)
+        return data
+
+    async def _fetch(self, key: str, byte_range: ByteRequest | None) -> memoryview | None:
+        import obstore
+        from obstore.exceptions import BaseError, NotSupportedError, PermissionDeniedError
+
+        options: Any = {} if byte_range is None else {"range": _asked(byte_range)}
+        for attempt in range(1, _TRIES + 1):
+            try:
+                answer = await obstore.get_async(self.store, f"{self._prefix}/{key}", options=options)
+                if answer.meta["size"] > _MOST:
+                    size = f"{answer.meta['size'] / 2**20:.0f} MB"
+                    raise StoreError(f"{self.address}: {key!r} has {size}, more than files of stores have; {REMEDY}")
+                return memoryview(await answer.bytes_async())
+            except FileNotFoundError:
+                return None
+            except NotSupportedError:
+                raise
+            except (BaseError, OSError) as error:
+                array = self._array_of(key)
+                if isinstance(error, PermissionDeniedError) and array and _is_sparse(self._arrays[array]):
+                    return None  # as buckets answer that may not be listed
+                # The library repeats requests, but not those of which the answer breaks off.
+                if attempt == _TRIES or "body error" not in str(error):
+                    raise StoreError(f"{self.address}: cannot be read: {reason_of(error)}") from error
+                await asyncio.sleep(0.2)
+        return None
+
+    def _keep_metadata(self, key: str, data: memoryview | None) -> None:
+        """Keep the metadata of arrays, which say how their chunks are."""
+        if data is None:
+            return
+        try:
+            found = json.loads(bytes(data))
+            nodes = {key.removesuffix(_METADATA).rstrip("/"): found}
+            nodes |= (found.get("consolidated_metadata") or {}).get("metadata", {})
+        except (ValueError, AttributeError):
+            raise StoreError(f"{self.address}: is not a store: its {_METADATA} is not metadata of Zarr") from None
+        self._arrays |= {path: node for path, node in nodes.items() if node.get("node_type") == "array"}
+
+    def _array_of(self, key: str) -> str | None:
+        """The array that a chunk belongs to, if the key is that of a chunk."""
+        steps = key.split("/")
+        paths = ("/".join(steps[:end]) for end in range(len(steps) - 1, 0, -1))
+        return next((path for path in paths if path in self._arrays), None)
+
+    def _check(self, array: str, data: memoryview | None, byte_range: ByteRequest | None) -> None:
+        what = ""
+        if data is None:
+            what = "" if _is_sparse(self._arrays[array]) else "lost"
+        elif not isinstance(byte_range, SuffixByteRequest):
+            what = flaw_of(data, form_of(self._arrays[array]), whole=byte_range is None)
+        if what:
+            raise DamagedError(self.address, f"a chunk of {array!r} is {what}", REMEDY)
+
+
+def _is_sparse(metadata: Mapping[str, Any]) -> bool:
+    """True if chunks of nothing but fill values were not written."""
+    return WRITTEN in metadata.get("attributes", {})
+
+
+def _asked(byte_range: ByteRequest) -> Any:
+    """A range of bytes as obstore takes it."""
+    if isinstance(byte_range, RangeByteRequest):
+        return byte_range.start, byte_range.end
+    if isinstance(byte_range, OffsetByteRequest):
+        return {"offset": byte_range.offset}
+    return {"suffix": byte_range.suffix}
+
+
+def _part(data: memoryview, byte_range: ByteRequest | None) -> memoryview:
+    if byte_range is None:
+        return data
+    if isinstance(byte_range, RangeByteRequest):
+        return data[byte_range.start : byte_range.end]
+    if isinstance(byte_range, OffsetByteRequest):
+        return data[byte_range.offset :]
+    return data[max(0, len(data) - byte_range.suffix) :]
+
+
+def open_url(path: str | Path) -> zarr.Group:
+    """The root group of plain Zarr at a URL, to be read; raises a StoreError if there is none."""
+    address, flaw = parse_address(path), store_flaw(path, written=False)
+    if address is None or flaw:
+        raise StoreError(f"{as_given(path)}: {flaw or 'is not a URL'}")
+    try:
+        client = client_of(address.kind, address.bucket)
+    except ImportError:
+        raise StoreError(f"{address}: {NEEDED}") from None
+    except Exception as error:  # obstore has no common class of errors for invalid settings
+        raise StoreError(f"{address}: cannot be read: {reason_of(error)}") from error
+    try:
+        root = zarr.open_group(UrlStore(client, address), mode="r", zarr_format=3)
+    except FileNotFoundError:
+        raise StoreError(f"{address}: no store there (it has no {_METADATA}); check the address") from None
+    if root.metadata.consolidated_metadata is None:
+        raise StoreError(
+            f"{address}: its metadata are not consolidated, and folders on servers cannot be listed; download it"
+        )
+    return root
