@@ -13,11 +13,11 @@ from ..addresses import as_given, parse_address
 from ..errors import QueryError, UnknownNameError
 from ..kernels.ratios import divide
 from ..ragged import Bool, Float
-from ..store.cells import SCORED
 from ..store.format import IMPORTED, PRINTED_STEP
 from ..store.read import read_scores
+from .missing import has_score
 from .query_options import Names
-from .scores import arrays_of, as_scores, cell_texts, coords_of, names_of
+from .scores import as_scores, cell_texts, computed, coords_of, names_of, numbers_of, states_of
 from .selection import bare_name, find_labels, find_metrics, find_single
 
 if TYPE_CHECKING:
@@ -448,9 +448,9 @@ def _scores(side: ComparedScores, *names: Sequence[str]) -> Float:
     ds = side.ds
     known = ({name: index for index, name in enumerate(names_of(ds, dim))} for dim in ("system", "track", "metric"))
     systems, tracks, metrics = ([place[name] for name in own] for own, place in zip(names, known, strict=True))
-    score, _, status, _ = arrays_of(ds.isel(system=systems))
-    scored = np.isin(status, [int(one) for one in SCORED])
-    return np.where(scored[:, tracks, np.newaxis], score[:, tracks][..., metrics], np.nan)
+    part = computed(ds.isel(system=systems))
+    scored = has_score(states_of(part)[0])
+    return np.where(scored[:, tracks, np.newaxis], numbers_of(part, metrics)[0][:, tracks], np.nan)
 
 
 def _absent(side: ComparedScores, systems: Sequence[str], tracks: Sequence[str]) -> Bool:

@@ -135,12 +135,7 @@ class SelectedScores:
 
     @cached_property
     def _bare(self) -> Bool:
-        """Cells without a score whose references have neither a duration nor, by any metric, a weight."""
-        found = np.asarray(~has_score(self.status) & ~(self.duration > 0))
-        every = range(len(names_of(self.scores, "metric")))
-        for system in np.flatnonzero(found.any(axis=1)).tolist():
-            found[[system]] &= lacks_weights(numbers_of(self.scores, every, slice(system, system + 1))[1])
-        return found
+        return bare_cells(self.scores, self.status, self.duration)
 
     def shared_by_status(self) -> Bool:
         """Scores that all systems have, as far as statuses say: bool (tracks, metrics)."""
@@ -157,6 +152,18 @@ class SelectedScores:
             own = {dim: ds[dim].values, **coords_of(ds, dim)}
             coords |= {name: (dim, one[self.metrics] if dim == "metric" else one) for name, one in own.items()}
         return plain_dataset({}, coords, {**ds.attrs, **attrs})
+
+
+def bare_cells(scores: Scores, status: Status8, duration: Float) -> Bool:
+    """Mark the cells without a score whose references have neither a duration nor, by any metric, a weight.
+
+    Weights are read a system at a time, of the systems that lack scores.
+    """
+    found = np.asarray(~has_score(status) & ~(duration > 0))
+    every = range(len(names_of(scores, "metric")))
+    for system in np.flatnonzero(found.any(axis=1)).tolist():
+        found[[system]] &= lacks_weights(numbers_of(scores, every, slice(system, system + 1))[1])
+    return found
 
 
 def count_unscored(ds: Scores) -> int:

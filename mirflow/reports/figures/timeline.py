@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from ...analysis.aggregation import origin_of
-from ...analysis.scores import arrays_of, names_of
+from ...analysis.scores import computed, names_of, numbers_of
 from ...analysis.selection import find_labels, find_metrics
 from ...annotations.annotation import Annotation
 from ...annotations.schema import Kind, kind_of
@@ -94,7 +94,7 @@ def timeline(
     plan = _plan_of(ds, group, root)
     systems = find_labels(ds, "system", options.get("system"))
     place = find_metrics(ds, one_metric(ds, metric), exact=True)[0]
-    values = arrays_of(ds.isel(system=systems))[0][..., place]
+    values = numbers_of(computed(ds.isel(system=systems)), [place])[0][..., 0]
     track = _widest(ds, values) if track is None else names_of(ds, "track")[find_labels(ds, "track", track)[0]]
     if track not in plan.tracks:
         raise UnknownNameError("track", track, plan.tracks)

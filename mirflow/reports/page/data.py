@@ -14,22 +14,13 @@ import numpy as np
 
 from ...analysis.aggregation import reduce
 from ...analysis.inference import compare, intervals
-from ...analysis.missing import (
-    WITHHELD,
-    are_apart,
-    find_gaps,
-    find_problems,
-    has_score,
-    included_scores,
-    lacks_weights,
-    warn_withheld,
-)
+from ...analysis.missing import WITHHELD, Gaps, are_apart, find_gaps, find_problems, included_scores, warn_withheld
 from ...analysis.per_class import aggregate_table, select_table
 from ...analysis.policies import MISSING
 from ...analysis.queries import headline_metrics
 from ...analysis.query_options import Query
-from ...analysis.scores import Array, arrays_of, coords_of, names_of
-from ...analysis.selected import STORES
+from ...analysis.scores import Array, computed, coords_of, names_of, numbers_of, states_of
+from ...analysis.selected import STORES, bare_cells
 from ...analysis.selection import find_measures
 from ...errors import QueryError, shorten
 from ...metrics.aggregates import AGGREGATES, RATIOS, STATISTICS, allowed_aggregates
@@ -202,7 +193,7 @@ def order_tracks(scores: xr.Dataset, metric: int) -> list[int]:
     """
     if not names_of(scores, "metric"):
         return list(range(scores.sizes["track"]))
-    score = arrays_of(scores)[0][..., metric]
+    score = numbers_of(computed(scores), [metric])[0][..., 0]
     known, sign = ~np.isnan(score), -1 if names_of(scores, "orientation")[metric] == "lower" else 1
     count = known.sum(axis=0)
     total = np.where(known, sign * score, 0.0).sum(axis=0)
@@ -218,8 +209,19 @@ _MISSING, _UNDEFINED, _POLICIES = 1, 2, 2
 """Bits of a cell's flags; from the third one on it counts under the first, second, ... policy."""
 
 
+@dataclass(frozen=True)
+class _MetricNumbers:
+    """Scores of one metric, all of (systems, tracks, 1), and which of them count."""
+
+    score: Float
+    weight: Float
+    gaps: Gaps
+    counted: Mapping[str, tuple[Float, Bool]]
+    """All scores, and which of them count, by policy."""
+
+
 class EvaluationNumbers:
-    """Scores of an evaluation and the values derived from them, each computed on first use.
+    """Scores of an evaluation and the values derived from them, read and computed a metric at a time on first use.
 
     Parameters
     ----------
@@ -229,14 +231,28 @@ class EvaluationNumbers:
     """
 
     def __init__(self, scores: xr.Dataset, groups: Sequence[Sequence[int]]) -> None:
-        self.score, self.weight, self.status, self.duration = arrays_of(scores)
+        self._scores = computed(scores)
+        self.status, self.duration = states_of(self._scores)
         self.policies = _policies(scores, self.status)
         self._groups = len(groups) + 1
         self._alike: dict[int, list[tuple[int, Sequence[int]]]] = {}  # by size
         for number, tracks in enumerate([range(scores.sizes["track"]), *groups]):
             self._alike.setdefault(len(tracks), []).append((number, tracks))
-        bare = lacks_weights(self.weight) & ~has_score(self.status) & ~(self.duration > 0)
-        self._gaps = find_gaps(self.score, self.weight, self.status, bare)
+        self._newest: tuple[int, _MetricNumbers] | None = None
+
+    def _of(self, metric: int) -> _MetricNumbers:
+        """The numbers of a metric; those of the one before are kept, as its parts are asked for one after another."""
+        newest = self._newest
+        if newest is None or newest[0] != metric:
+            score, weight = map(np.ascontiguousarray, numbers_of(self._scores, [metric]))
+            gaps = find_gaps(score, weight, self.status, self._bare)
+            counted = {policy: included_scores(score, weight, gaps, policy, "keep") for policy in self.policies}
+            newest = self._newest = metric, _MetricNumbers(score, weight, gaps, counted)
+        return newest[1]
+
+    @cached_property
+    def _bare(self) -> Bool:
+        return bare_cells(self._scores, self.status, self.duration)
 
     def put_scores(self, parts: Parts, name: str, metric: int, kinds: Sequence[str]) -> dict[str, Any]:
         """Put the scores of a metric, its weights, flags, and the aggregates that are not ratios of sums.
@@ -253,18 +269,21 @@ class EvaluationNumbers:
             The aggregates that the metric has.
         """
         statistics = [kind for kind in kinds if kind in STATISTICS]
-        makers = {"score": self.score, "weight": self.weight}
-        put = {key: parts.put(f"{name}/{key}", partial(pack_floats, of[..., metric])) for key, of in makers.items()}
+        put = {
+            "score": parts.put(f"{name}/score", lambda: pack_floats(self._of(metric).score)),
+            "weight": parts.put(f"{name}/weight", lambda: pack_floats(self._of(metric).weight)),
+        }
         put["flags"] = parts.put(f"{name}/flags", lambda: pack_bytes(self.flags(metric)))
         own = {kind: parts.put(f"{name}/{kind}", partial(self._statistic, metric, kind)) for kind in statistics}
         return {**put, "statistics": own}
 
     def flags(self, metric: int) -> Array:
         """Flags of the cells (systems, tracks): missing, undefined, and under which policies they count."""
-        flags = _MISSING * self._gaps.missing[..., metric] + _UNDEFINED * self._gaps.undefined[..., metric]
-        for index, (_, included) in enumerate(self._counted.values()):
-            flags += included[..., metric].astype(int) << (_POLICIES + index)
-        return flags.astype(np.uint8)
+        numbers = self._of(metric)
+        flags = _MISSING * numbers.gaps.missing + _UNDEFINED * numbers.gaps.undefined
+        for index, (_, included) in enumerate(numbers.counted.values()):
+            flags += included.astype(int) << (_POLICIES + index)
+        return flags[..., 0].astype(np.uint8)
 
     def aggregates(self, metric: int, kinds: Sequence[str], policy: str) -> Float:
         """Aggregates over all tracks.
@@ -274,22 +293,16 @@ class EvaluationNumbers:
         float64 (3 + aggregates, systems)
             How many scores count, are missing, and are undefined; then each aggregate.
         """
-        own, (score, included) = [metric], self._counted[policy]
-        cells = score[..., own], self.weight[..., own], self.duration
-        counts = [part[..., metric].sum(axis=1) for part in (included, self._gaps.missing, self._gaps.undefined)]
-        values = [reduce(*cells, kind, included[..., own])[:, 0] for kind in kinds]
+        numbers = self._of(metric)
+        score, included = numbers.counted[policy]
+        counts = [part[..., 0].sum(axis=1) for part in (included, numbers.gaps.missing, numbers.gaps.undefined)]
+        values = [reduce(score, numbers.weight, self.duration, kind, included)[:, 0] for kind in kinds]
         return np.array([*counts, *values], dtype=np.float64)
-
-    @cached_property
-    def _counted(self) -> dict[str, tuple[Float, Bool]]:
-        """All scores, and which of them count, by policy."""
-        arrays = self.score, self.weight, self._gaps
-        return {policy: included_scores(*arrays, policy, "keep") for policy in self.policies}
 
     def _statistic(self, metric: int, kind: str) -> bytes:
         """Pack an aggregate of all groups by each policy that is not a ratio of sums, which the page cannot compute."""
-        counted = zip(*self._counted.values(), strict=True)
-        score, included = (np.concatenate([one[..., metric] for one in parts]) for parts in counted)
+        counted = zip(*self._of(metric).counted.values(), strict=True)
+        score, included = (np.concatenate([one[..., 0] for one in parts]) for parts in counted)
         found = np.empty((self._groups, len(score)))
         # The systems of all policies, and the groups of one size, at once: there may be many.
         for size, groups in self._alike.items():
