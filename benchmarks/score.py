@@ -1,8 +1,11 @@
-"""Scores of data in memory: microseconds a cell of `mirflow.score` for small annotations, and of a call with one cell.
+"""Scores of data in memory, task by task: `mirflow.score` and single pairs beside mir_eval's functions.
 
-    python benchmarks/score.py [--tracks 500] [--systems 100]
+    python benchmarks/score.py [--tracks 60] [--systems 30] [--beside CHECKOUT] [TASK ...]
 
-To compare two commits, run it in both by turns, with the other's folder in PYTHONPATH.
+Microseconds of CPU time a cell: of `mirflow.score` for all systems and tracks, of `mirflow.metrics.<task>.evaluate`
+and of mir_eval's `evaluate` for one pair after the other, all by turns in one process. With the checkout of another
+commit, its `mirflow.score` is timed by turns as well, in a process of its own for each turn. Annotations are made up:
+a small and a usual size of each task.
 """
 
 from __future__ import annotations
@@ -12,47 +15,160 @@ import os
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read when numpy is imported
 
 import argparse
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 import mirflow
 
+Rng = np.random.Generator
 KEYS = [f"{root} {mode}" for root in "CDEFGAB" for mode in ("major", "minor")]
-MAKERS: dict[str, Callable[[np.random.Generator], Any]] = {
-    "key": lambda rng: KEYS[rng.integers(len(KEYS))],
-    "onset": lambda rng: np.sort(rng.uniform(0, 10, 20)),
+CHORDS = [f"{root}:{quality}" for root in ("C", "D", "Eb", "F#", "G") for quality in ("maj", "min", "7", "maj7")]
+SECTIONS = list("ABCDE")
+
+
+def events(rng: Rng, size: int) -> Any:
+    return np.sort(rng.uniform(5, 5 + size / 2, size))
+
+
+def intervals(labels: list[str]) -> Callable[[Rng, int], Any]:
+    def make(rng: Rng, size: int) -> Any:
+        inner = np.sort(rng.choice(np.arange(1, size * 20), size - 1, replace=False)) / 10
+        edges = np.concatenate([[0.0], inner, [size * 2.0]])
+        return np.column_stack([edges[:-1], edges[1:]]), [labels[code] for code in rng.integers(len(labels), size=size)]
+
+    return make
+
+
+def notes(rng: Rng, size: int) -> Any:
+    start = np.sort(rng.integers(0, size, size) / 4)
+    times = np.column_stack([start, start + rng.uniform(0.1, 1, size)])
+    return times, 440 * 2 ** ((rng.integers(40, 80, size) - 69) / 12)
+
+
+def played(rng: Rng, size: int) -> Any:
+    return *notes(rng, size), rng.integers(20, 110, size).astype(float)
+
+
+def melody(rng: Rng, size: int) -> Any:
+    frequency = 220 * 2 ** (np.cumsum(rng.normal(0, 0.02, size)))
+    return np.arange(size) * 0.01, np.where(rng.random(size) < 0.2, 0.0, frequency)
+
+
+def frames(rng: Rng, size: int) -> Any:
+    return np.arange(size) * 0.01, [rng.uniform(100, 800, count) for count in rng.integers(0, 4, size)]
+
+
+def aligned(rng: Rng, size: int) -> Any:
+    return np.linspace(1, size, size) + rng.normal(0, 0.05, size)
+
+
+TASKS: dict[str, tuple[Callable[[Rng, int], Any], int, int]] = {
+    "key": (lambda rng, _: KEYS[rng.integers(len(KEYS))], 1, 1),
+    "tempo": (lambda rng, _: rng.uniform(60, 200, 2), 2, 2),
+    "onset": (events, 20, 200),
+    "beat": (events, 20, 200),
+    "alignment": (aligned, 4, 150),
+    "chord": (intervals(CHORDS), 8, 100),
+    "segment": (intervals(SECTIONS), 5, 20),
+    "transcription": (notes, 15, 150),
+    "transcription_velocity": (played, 15, 150),
+    "melody": (melody, 400, 3000),
+    "multipitch": (frames, 100, 1000),
 }
+"""How annotations of a task are made, and their sizes."""
+VELOCITIES = [f"velocity_{name}" for name in ("precision", "recall", "f_measure", "average_overlap_ratio")]
 
 
-def seconds(repeats: int, task: str, references: Any, estimates: Any) -> float:
-    """CPU time of the fastest of several calls."""
-    found = []
-    for _ in range(repeats):
-        began = time.process_time()
-        mirflow.score(references, estimates, task)
-        found.append(time.process_time() - began)
-    return min(found)
+def annotations(task: str, size: int, tracks: int, systems: int) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    make, *sizes = TASKS[task]
+    rng = np.random.default_rng(0)
+    references = {f"t{track}": make(rng, sizes[size]) for track in range(tracks)}
+    return references, {
+        f"s{system}": {track: make(rng, sizes[size]) for track in references} for system in range(systems)
+    }
 
 
-def main(tracks: int, systems: int) -> None:
-    """Time both tasks, print."""
-    print(mirflow.__file__)
-    for task, make in MAKERS.items():
-        rng = np.random.default_rng(0)
-        references = {f"t{track}": make(rng) for track in range(tracks)}
-        estimates = {f"s{system}": {track: make(rng) for track in references} for system in range(systems)}
-        one = {"t0": references["t0"]}
-        call = seconds(30, task, one, {"s0": one})
-        cell = seconds(3, task, references, estimates) / (tracks * systems)
-        print(f"{task}: {cell * 1e6:.1f} us a cell, a call with one cell {call * 1e3:.2f} ms")
+def batch(task: str, references: Any, estimates: Any) -> float:
+    """CPU time of scoring all cells at once."""
+    name, metrics = (task, None) if task != "transcription_velocity" else ("transcription", VELOCITIES)
+    began = time.process_time()
+    mirflow.score(references, estimates, name, metrics=metrics)
+    return time.process_time() - began
+
+
+def single(task: str, package: str, pairs: Iterable[tuple[Any, Any]]) -> float:
+    """CPU time of a function of one pair, pair by pair."""
+    evaluate = import_module(f"{package}.{task}").evaluate
+    began = time.process_time()
+    for reference, estimate in pairs:
+        if task == "key":
+            evaluate(reference, estimate)
+        elif task == "tempo":
+            evaluate(reference, 0.5, estimate)
+        elif task in ("onset", "beat", "alignment"):
+            evaluate(reference, estimate)
+        else:
+            evaluate(*reference, *estimate)
+    return time.process_time() - began
+
+
+def elsewhere(checkout: str, task: str, size: int, tracks: int, systems: int) -> float:
+    """Time a cell of the package of another checkout."""
+    shape = ["--tracks", str(tracks), "--systems", str(systems), "--only", str(size), task]
+    environment = {**os.environ, "PYTHONPATH": checkout}
+    done = subprocess.run(
+        [sys.executable, __file__, *shape], env=environment, check=True, capture_output=True, text=True
+    )
+    return float(done.stdout)
+
+
+def measure(task: str, size: int, tracks: int, systems: int, beside: str | None, turns: int) -> None:
+    """Print a line of the table: the fastest of some turns."""
+    references, estimates = annotations(task, size, tracks, systems)
+    count = tracks * systems
+    some = [(references[track], one[track]) for one in estimates.values() for track in references][
+        : 64 if size else 256
+    ]
+    batch(task, references, estimates)
+    found: dict[str, list[float]] = {name: [] for name in ("other", "batch", "pair", "mir_eval")}
+    for _ in range(turns):
+        if beside:
+            found["other"].append(elsewhere(beside, task, size, tracks, systems))
+        found["batch"].append(batch(task, references, estimates) / count)
+        found["pair"].append(single(task, "mirflow.metrics", some) / len(some))
+        found["mir_eval"].append(single(task, "mir_eval", some) / len(some))
+    other, ours, pair, theirs = (min(values) * 1e6 if values else np.nan for values in found.values())
+    name = f"{task} {'usual' if size else 'small'}"
+    before = f"{other:10.1f} {other / ours:6.1f}" if beside else ""
+    print(
+        f"{name:30}{before}{ours:10.1f}{pair:10.1f}{theirs:10.1f}{theirs / ours:9.1f}{theirs / pair:9.2f}", flush=True
+    )
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tracks", type=int, default=500)
-    parser.add_argument("--systems", type=int, default=100)
-    arguments = parser.parse_args()
-    main(arguments.tracks, arguments.systems)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tracks", type=int, default=60)
+    parser.add_argument("--systems", type=int, default=30)
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--beside", help="checkout of another commit")
+    parser.add_argument("--only", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("tasks", nargs="*", default=list(TASKS), metavar="TASK")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if given.only is not None:
+        sides = annotations(given.tasks[0], given.only, given.tracks, given.systems)
+        count = given.tracks * given.systems
+        print(min(batch(given.tasks[0], *sides) for _ in range(3)) / count)
+        sys.exit()
+    before = f"{'before':>10} {'ratio':>6}" if given.beside else ""
+    print(f"us a cell{'':21}{before}{'score':>10}{'pair':>10}{'mir_eval':>10}{'ratio':>9}{'of pair':>9}")
+    for task in given.tasks:
+        for size in range(1 if task in ("key", "tempo") else 2):
+            measure(task, size, given.tracks, given.systems, given.beside, given.turns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirflow.annotations.annotation import Annotation, to_ragged
+from mirflow.annotations.annotation import Annotation, empty_annotation, to_ragged
 from mirflow.annotations.audio import HeldSignal
 from mirflow.annotations.schema import TASK_KINDS
 from mirflow.ragged import Ragged
@@ -28,7 +28,6 @@ def sample_rows(task: str, count: int, seed: int) -> Ragged:
 def empty(task: str) -> Annotation:
     """One without any item."""
     from mirflow.annotations.schema import KINDS
-    from mirflow.engine.block import empty_annotation
 
     return empty_annotation(KINDS[TASK_KINDS[task]], [sample(task, np.random.default_rng(0))])
 

@@ -193,6 +193,21 @@ class Annotation:
         return self.files[min(item, len(self.files) - 1)]
 
 
+def empty_annotation(kind: Kind, like: Sequence[Annotation] = ()) -> Annotation:
+    """An annotation without any item, with the columns of the others.
+
+    Examples
+    --------
+    >>> list(empty_annotation(KINDS["events"]).columns)
+    ['time']
+    """
+    names = like[0].columns if like else [name for name in kind.required if kind.variable(name).dtype != "str"]
+    labels: list[str] | None = [] if (like and like[0].labels is not None) or "label" in kind.required else None
+    no_counts = tuple(np.zeros(0, dtype=np.int64) for _ in kind.dims[1:])
+    columns: dict[str, Column] = {name: np.zeros(0, DTYPES[kind.variable(name).dtype]) for name in names}
+    return Annotation(kind.name, columns, labels, no_counts)
+
+
 def to_ragged(annotations: Sequence[Annotation], vocabulary: dict[str, int] | None = None) -> Ragged:
     """Convert annotations of one kind to rows with one vocabulary.
 

@@ -7,14 +7,24 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from ..errors import AnnotationError, UnknownNameError, counted
 from ..notebook import html_table
-from ..ragged import Bool, Column, Int, Ragged
-from .annotation import DTYPES, Annotation, Attribute, absent, from_ragged, texts_at, to_ragged
+from ..ragged import Bool, Column, Float, Int, Ragged, concatenate, row_of_items
+from .annotation import (
+    DTYPES,
+    Annotation,
+    Attribute,
+    CodedLabels,
+    absent,
+    empty_annotation,
+    from_ragged,
+    texts_at,
+    to_ragged,
+)
 from .labelled import to_dataset
 from .schema import KINDS, Kind
 
@@ -263,6 +273,87 @@ def with_columns(kind: Kind, rows: Ragged, names: Iterable[str]) -> Ragged:
             size = int(rows.counts[kind.depths.get(name, len(kind.dims)) - 1].sum())
             columns[name] = absent(kind, name, size)
     return Ragged(columns, rows.counts, rows.labels, rows.depths)
+
+
+@dataclass(frozen=True, eq=False)
+class AnnotationRows(Sequence[Annotation]):
+    """Annotations of one kind, most of which are rows of common columns and become an `Annotation` on access.
+
+    Rows of `parts` come first. They have one dim, no attributes and no lines, and those of one part all have its
+    columns.
+
+    Examples
+    --------
+    >>> part = Ragged({"time": np.array([0.5, 1.0, 0.7])}, (np.array([2, 1]),))
+    >>> rows = AnnotationRows(KINDS["events"], (part,), (Annotation("events", {"time": np.zeros(1)}),))
+    >>> len(rows), rows[0].columns["time"].tolist(), rows.ragged.counts[0].tolist()
+    (3, [0.5, 1.0], [2, 1, 1])
+    """
+
+    kind: Kind
+    parts: tuple[Ragged, ...] = ()
+    others: tuple[Annotation, ...] = ()
+
+    @cached_property
+    def common(self) -> int:
+        """Number of the rows of `parts`."""
+        return sum(map(len, self.parts))
+
+    def __len__(self) -> int:
+        return self.common + len(self.others)
+
+    @overload
+    def __getitem__(self, row: int) -> Annotation: ...
+    @overload
+    def __getitem__(self, row: slice) -> Sequence[Annotation]: ...
+    def __getitem__(self, row: int | slice) -> Annotation | Sequence[Annotation]:
+        if isinstance(row, slice):
+            return [self[place] for place in range(len(self))[row]]
+        if row >= self.common or row < 0:
+            return self.others[row - self.common if row >= 0 else row]
+        for part, offsets in zip(self.parts, self._offsets, strict=True):
+            if row < len(part):
+                items = slice(offsets[row], offsets[row + 1])
+                columns = {name: column[items] for name, column in part.columns.items()}
+                codes = columns.pop("label", None)
+                labels = None if codes is None else list(CodedLabels(part.labels, codes))
+                return Annotation(self.kind.name, columns, labels)
+            row -= len(part)
+        raise IndexError(row)
+
+    @cached_property
+    def _offsets(self) -> list[list[int]]:
+        return [part.offsets.tolist() for part in self.parts]
+
+    def having(self, attribute: str) -> Bool:
+        """Mask of the annotations with an attribute."""
+        held = np.zeros(len(self), dtype=np.bool_)
+        held[self.common :] = [attribute in annotation.attrs for annotation in self.others]
+        return held
+
+    def holding(self, items: Bool) -> Bool:
+        """Mask of the annotations that hold any of some innermost items of `ragged`."""
+        found = np.zeros(len(self), dtype=np.bool_)
+        found[row_of_items(self.ragged)[items]] = True
+        return found
+
+    @property
+    def pitches(self) -> Float:
+        """Frequencies of the innermost items of `ragged`, in Hz."""
+        columns = self.ragged.columns
+        pitches: Float = columns["pitch"] if "pitch" in columns else columns["frequency"]
+        return pitches
+
+    @cached_property
+    def ragged(self) -> Ragged:
+        """All rows under one vocabulary; columns that only some have are filled as by `to_ragged`."""
+        if not len(self):
+            return to_ragged([empty_annotation(self.kind)]).take([])
+        parts = [*self.parts, *([to_ragged(self.others)] if self.others else [])]
+        if len(parts) == 1:
+            return parts[0]
+        names = dict.fromkeys(name for part in parts for name in part.columns)
+        return concatenate(with_columns(self.kind, part, names) for part in parts)
 
 
 def _order(tracks: Sequence[str], rows: Ragged) -> str:

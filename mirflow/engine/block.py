@@ -4,35 +4,33 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
+from itertools import chain, pairwise, repeat
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from ..annotations.annotation import DTYPES, Annotation, to_ragged
-from ..annotations.audio import seconds_of
+from ..annotations.annotation import Annotation
 from ..annotations.classes import Classes
-from ..annotations.schema import Kind, kind_of
+from ..annotations.schema import kind_of
 from ..annotations.source import Source
-from ..errors import AnnotationError, InvalidAnnotationError
 from ..interruption import recognized_interrupts
-from ..metrics.base import Convention, Grid, Pairs, Scores, Sparse, get_task
-from ..metrics.cleaning import Cleaned, emptied
+from ..metrics.base import Convention, Doubt, Grid, Pairs, Scores, Sparse, get_task
+from ..metrics.cleaning import Cleaned
 from ..metrics.measures import Measure
 from ..pipeline.plan import Combine, EvaluationPlan, Reference, Stale
 from ..plugins import import_module
-from ..ragged import Bool, Column, Float, Int
+from ..ragged import Bool, Float, Int, offsets_of, ranges
 from ..readers.content import join_digests
-from ..readers.file_blocks import read_files
-from ..readers.objects import read_objects
 from ..store.cells import SCORED, WARNING, Cells, Status, concatenate_cells, mark_failed_metrics, split_message
+from .block_sides import BlockSide
 from .pair_scores import BROKEN, LOST, score_pairs
-from .plausibility import doubts_of, extents, implausible, odd_sides
+from .plausibility import doubts_of, implausible, odd_sides, suspects
 
-_NO_SPAN = np.full((1, 3), np.nan)
 BLOCK = 64
 """Default number of tracks of a block."""
 
@@ -159,121 +157,67 @@ def one_thread() -> Iterator[None]:
                 _limit.restore_original_limits()
 
 
-@dataclass(slots=True)
-class ReadSource:
-    """Result of reading one source: its row (-1 if it could not be read), and why it cannot be scored."""
-
-    source: Source
-    row: int = -1
-    digest: str = ""
-    trouble: tuple[Status, str] | None = None
-    annotator: Any = None
-
-
-class BlockSide:
-    """One side of a block: one row per source that could be read, and the errors of the others."""
-
-    def __init__(self, sources: Iterable[Source | None]) -> None:
-        self.annotations: list[Annotation] = []
-        # Rows that became empty when they were cleaned.
-        self.emptied: Bool = np.zeros(0, dtype=np.bool_)
-        self.sizes: list[int] = []
-        # By identity, not by value: the sources of a block are its own objects, and hashing their options takes time.
-        self._read: dict[int, ReadSource] = {}
-        self._rows: list[ReadSource] = []
-        own = {id(source): source for source in sources if source is not None}
-        together = read_files(own.values()) | read_objects(own.values())
-        for key, source in own.items():
-            read = self._read[key] = ReadSource(source, annotator=getattr(source, "annotator", None))
-            try:
-                annotation, read.digest = together.pop(key) if key in together else source.read()
-            except InvalidAnnotationError as error:
-                read.trouble = Status.invalid, str(error)
-            except (AnnotationError, OSError) as error:
-                read.trouble = Status.unreadable, str(error)
-            except MemoryError:
-                read.trouble = Status.unreadable, f"{source.label}: too large: memory ran out while it was read"
-            else:
-                read.row = len(self._rows)
-                # As the annotation itself says, else as was asked for.
-                read.annotator = annotation.attrs.get("annotator", read.annotator)
-                self.annotations.append(annotation)
-                self._rows.append(read)
-
-    def __getitem__(self, source: Source) -> ReadSource:
-        return self._read[id(source)]
-
-    def label(self, row: int) -> str:
-        """Name of the source of a row in messages; empty for the empty row."""
-        return self._rows[row].source.label if row < len(self._rows) else ""
-
-    def clean(self, kind: Kind, convention: Convention) -> Cleaned:
-        """Clean all rows by the convention; the empty annotation is appended as the last row."""
-        rows = to_ragged([*self.annotations, empty_annotation(kind, self.annotations)])
-        cleaned = convention.clean(rows)
-        self.emptied = emptied(rows, cleaned.rows)
-        self.sizes = rows.counts[0].tolist()
-        for row, flaw in cleaned.flaws.items():
-            annotation = self.annotations[row]
-            path = annotation.file(flaw.item) or self.label(row)
-            error = AnnotationError(flaw.text(annotation), path=path, line=annotation.line(flaw.item))
-            self._rows[row].trouble = Status.invalid, str(error)
-        return cleaned
-
-
-def empty_annotation(kind: Kind, like: Sequence[Annotation] = ()) -> Annotation:
-    """An annotation without any item, with the columns of the others."""
-    names = like[0].columns if like else [name for name in kind.required if kind.variable(name).dtype != "str"]
-    labels: list[str] | None = [] if (like and like[0].labels is not None) or "label" in kind.required else None
-    no_counts = tuple(np.zeros(0, dtype=np.int64) for _ in kind.dims[1:])
-    columns: dict[str, Column] = {name: np.zeros(0, DTYPES[kind.variable(name).dtype]) for name in names}
-    return Annotation(kind.name, columns, labels, no_counts)
+PairTest = Callable[[Sequence[Measure], Annotation, Annotation], str | None]
 
 
 @dataclass
 class BlockPairs:
-    """The rows of reference and estimate of each pair, with its cell; status and message of each cell."""
+    """The pairs of a block that are scored, with their cells, and status and message of each cell."""
 
     cell: Int
     reference: Int
+    """Rows of the references."""
     estimate: Int
+    """Rows of the estimates; the empty one for cells without a usable estimate."""
+    reference_source: Int
+    estimate_source: Int
+    """Numbers of the sources; -1 for cells without a usable estimate."""
     annotator: tuple[str, ...]
-    status: list[Status]
+    status: npt.NDArray[np.int8]
     message: list[str]
 
 
 def pair_up(work: BlockWork, references: BlockSide, estimates: BlockSide) -> BlockPairs:
     """All pairs of a block that can be scored; cells without a usable estimate are paired with the empty one."""
-    table: list[tuple[int, int, int]] = []
-    annotators: list[str] = []
-    status: list[Status] = []
-    messages: list[str] = []
-    for track in work.tracks:
-        every = [(references[one.source], one.annotator) for one in track.references]
-        for system, estimate in zip(track.systems, track.estimates, strict=True):
-            read = None if estimate is None else estimates[estimate]
-            own = every
-            if work.by_annotator and read is not None:
-                own = [one for one in own if not _same(one[0], read)]
-            row = len(estimates.annotations) if read is None or read.trouble is not None else read.row
-            for reference, annotator in own:
-                if reference.trouble is None:
-                    table.append((len(status), reference.row, row))
-                    annotators.append(annotator)
-            state, message = _state(track, system, own, read, references, estimates)
-            status.append(state)
-            messages.append(message)
-    cells, left, right = np.array(table, dtype=np.int64).reshape(-1, 3).T.copy()
-    return BlockPairs(cells, left, right, tuple(annotators), status, messages)
+    widths = [len(track.systems) for track in work.tracks]
+    track, count = np.repeat(np.arange(len(widths)), widths), sum(widths)
+    several = np.array([len(track.references) for track in work.tracks], dtype=np.int64)
+    cell = np.repeat(np.arange(count), several[track])
+    given = ranges(offsets_of(several)[track], several[track])
+    left, right = references.given[given], estimates.given[cell]
+    if work.by_annotator:
+        other = [
+            estimate < 0 or not _same(references, reference, estimates, estimate)
+            for reference, estimate in zip(left.tolist(), right.tolist(), strict=True)
+        ]
+        cell, given, left, right = (values[np.array(other, dtype=np.bool_)] for values in (cell, given, left, right))
+    status, message = np.full(count, Status.ok, dtype=np.int8), [""] * count
+    lacking = np.bincount(cell[~references.filled[left]], minlength=count) > 0
+    lacking |= (np.bincount(cell, minlength=count) == 0) | ~estimates.filled[estimates.given]
+    own: dict[int, list[int]] = {one: [] for one in np.flatnonzero(lacking).tolist()}
+    for pair in np.flatnonzero(lacking[cell]).tolist():
+        own[int(cell[pair])].append(int(left[pair]))
+    for one, sources in own.items():
+        place = int(track[one])
+        system = work.tracks[place].systems[one - sum(widths[:place])]
+        estimate = int(estimates.given[one])
+        status[one], message[one] = _state(work.tracks[place], system, sources, estimate, references, estimates)
+    kept = references.usable[left]
+    cell, given, left, right = cell[kept], given[kept], left[kept], right[kept]
+    right = np.where(estimates.usable[right], right, -1)
+    names = [reference.annotator for track in work.tracks for reference in track.references]
+    annotators = tuple(names[one] for one in given.tolist()) if any(names) else ("",) * len(given)
+    rows = references.row[left], np.append(estimates.row, len(estimates.annotations))[right]
+    return BlockPairs(cell, *rows, left, right, annotators, status, message)
 
 
-def _same(reference: ReadSource, estimate: ReadSource) -> bool:
+def _same(references: BlockSide, reference: int, estimates: BlockSide, estimate: int) -> bool:
     """True if two sources are the same annotation: the same files, under any path, and the same annotator."""
     files, names = [], []
-    for one in (reference, estimate):
-        paths = one.source.paths
-        files.append((*map(_real, paths), getattr(one.source, "track", "")))
-        names.append("" if one.annotator is None else str(one.annotator))
+    for side, number in ((references, reference), (estimates, estimate)):
+        source, annotator = side.sources[number], side.annotator(number)
+        files.append((*map(_real, source.paths), getattr(source, "track", "")))
+        names.append("" if annotator is None else str(annotator))
     return files[0] == files[1] and names[0] == names[1]
 
 
@@ -283,32 +227,26 @@ def _real(path: str) -> str:
 
 
 def _state(
-    track: TrackWork,
-    system: str,
-    own: Sequence[tuple[ReadSource, str]],
-    estimate: ReadSource | None,
-    references: BlockSide,
-    estimates: BlockSide,
+    track: TrackWork, system: str, own: Sequence[int], estimate: int, references: BlockSide, estimates: BlockSide
 ) -> tuple[Status, str]:
-    """Status and message of a cell before it is scored; `own` are the references that it is scored against."""
+    """Status and message of a cell that lacks something; `own` are the references that it is scored against."""
     if not own and track.references:
         return Status.missing_reference, f"system {system!r} is the reference of track {track.track!r} itself"
     if not own:
         return Status.missing_reference, f"track {track.track!r} has no reference"
-    for reference, _ in own:
-        if reference.trouble is not None:
-            return reference.trouble
-    if estimate is None:
+    for reference in own:
+        if reference in references.troubles:
+            return references.troubles[reference]
+    if estimate < 0:
         return Status.missing_estimate, f"system {system!r} has no estimate of track {track.track!r}"
-    if estimate.trouble is not None:
-        return estimate.trouble
-    for reference, _ in own:
-        if not references.sizes[reference.row]:
-            return Status.empty_reference, f"{reference.source.label}: track {track.track!r} has an empty reference"
-    if not estimates.sizes[estimate.row]:
-        message = f"system {system!r} has an empty estimate of track {track.track!r}"
-        return Status.empty_estimate, f"{estimate.source.label}: {message}"
-    return Status.ok, ""
+    if estimate in estimates.troubles:
+        return estimates.troubles[estimate]
+    for reference in own:
+        if not references.filled[reference]:
+            label = references.label(reference)
+            return Status.empty_reference, f"{label}: track {track.track!r} has an empty reference"
+    message = f"system {system!r} has an empty estimate of track {track.track!r}"
+    return Status.empty_estimate, f"{estimates.label(estimate)}: {message}"
 
 
 EACH = EACH_SCORE, EACH_WEIGHT = "score_by_annotator", "weight_by_annotator"
@@ -478,9 +416,9 @@ def _score_block(work: BlockWork) -> Cells:
     kind = kind_of(work.task)
     with one_thread() if kind.name == "audio" else nullcontext():
         convention = get_task(work.task).convention(work.convention, work.classes)
-        references = BlockSide(reference.source for track in work.tracks for reference in track.references)
-        estimates = BlockSide(estimate for track in work.tracks for estimate in track.estimates)
-        cleaned = references.clean(kind, convention), estimates.clean(kind, convention)
+        references = BlockSide((reference.source for track in work.tracks for reference in track.references), kind)
+        estimates = BlockSide(chain.from_iterable(track.estimates for track in work.tracks), kind)
+        cleaned = references.clean(convention), estimates.clean(convention)
         pairs = pair_up(work, references, estimates)
         rows = Pairs(cleaned[0].rows, cleaned[1].rows, pairs.reference, pairs.estimate)
         scores = score_pairs(convention, rows, work.measures, work.grid)
@@ -499,8 +437,7 @@ def _to_cells(
     pairs: BlockPairs,
     scores: Scores,
 ) -> Cells:
-    status = np.array(pairs.status, dtype=np.int8)
-    count = len(status)
+    status, count = pairs.status, len(pairs.status)
     scored = np.isin(status, list(SCORED))
     # Scores without a value weigh nothing: they are undefined, and the same in all tasks. What could not be compared,
     # which its message says, keeps its weight, as does what was not scored: both are missing.
@@ -528,8 +465,8 @@ def _to_cells(
     np.add.at(repairs, pairs.cell, per_pair + scores.repairs if len(scores.repairs) else per_pair)
     digests, durations = _digests_and_durations(work, references, estimates)
     return Cells(
-        tuple(system for track in work.tracks for system in track.systems),
-        tuple(track.track for track in work.tracks for _ in track.systems),
+        tuple(chain.from_iterable(track.systems for track in work.tracks)),
+        tuple(chain.from_iterable(repeat(track.track, len(track.systems)) for track in work.tracks)),
         tuple(str(measure) for measure in scalars),
         score,
         weight,
@@ -537,7 +474,7 @@ def _to_cells(
         repairs.astype(np.int32),
         tuple(pairs.message),
         digests,
-        np.array([stamp for track in work.tracks for stamp in track.stamps], dtype=np.int64),
+        np.array(list(chain.from_iterable(track.stamps for track in work.tracks)), dtype=np.int64),
         durations,
         extras,
     )
@@ -552,8 +489,9 @@ def _note_refusals(
         if pairs.status[cell] != Status.ok:
             continue
         one_sided = ""
-        for name, side, rows in (("reference", references, pairs.reference), ("estimate", estimates, pairs.estimate)):
-            label = side.label(int(rows[pair]))
+        sides = ("reference", references, pairs.reference_source), ("estimate", estimates, pairs.estimate_source)
+        for name, side, sources in sides:
+            label = side.label(int(sources[pair]))
             if label and message.startswith(f"{name}: ") and not one_sided:
                 one_sided = f"{label}: {message.removeprefix(f'{name}: ')}"
         if pair in scores.refused:
@@ -572,11 +510,11 @@ def _note_emptied(work: BlockWork, pairs: BlockPairs, references: BlockSide, est
         if pairs.status[cell] != Status.ok:
             continue
         track, system = work.cells[cell]
-        label = estimates.label(int(pairs.estimate[pair]))
+        label = estimates.label(int(pairs.estimate_source[pair]))
         what = f"system {system!r} has an empty estimate of track {track!r}"
         pairs.status[cell] = Status.empty_estimate
         if gone[0][pair]:
-            label, what = references.label(int(pairs.reference[pair])), f"track {track!r} has an empty reference"
+            label, what = references.label(int(pairs.reference_source[pair])), f"track {track!r} has an empty reference"
             pairs.status[cell] = Status.empty_reference
         pairs.message[cell] = f"{label}: {what}: nothing is left of its rows after repairs"
 
@@ -595,22 +533,30 @@ def _note_implausible(
     """Note doubts about scored cells; with several references, only doubts about all of them."""
     doubts, kind = doubts_of(convention, work.measures), kind_of(work.task)
     sides = (references, pairs.reference), (estimates, pairs.estimate)
-    spans = [extents(side.annotations) for side, _ in sides]
-    odd_pairs = implausible(
-        kind.name, *(np.vstack([span, _NO_SPAN])[rows] for span, (_, rows) in zip(spans, sides, strict=True))
-    )
-    odd = [odd_sides(doubts, work.task, side.annotations, span) for (side, _), span in zip(sides, spans, strict=True)]
-    tests = [partial(doubt.of_pair, work.measures) for doubt in doubts if doubt.of_pair is not None]
-    own, other = references.annotations, estimates.annotations
-    rows = zip(pairs.reference.tolist(), pairs.estimate.tolist(), strict=True)
-    for pair, (row, column) in enumerate(rows) if tests or any(odd) else ():
-        if pair in odd_pairs or not (0 <= row < len(own) and 0 <= column < len(other)):
+    odd_pairs = implausible(kind.name, *(side.spans[rows] for side, rows in sides))
+    odd = [odd_sides(doubts, work.measures, work.task, side.annotations, side.spans) for side, _ in sides]
+    asked = np.zeros(len(pairs.cell), dtype=np.bool_)
+    for (_, rows), texts in zip(sides, odd, strict=True):
+        if texts:
+            asked |= np.isin(rows, list(texts))
+    compared = np.flatnonzero(pairs.estimate_source >= 0)
+    tests: list[tuple[PairTest, Bool]] = []
+    for doubt in doubts:
+        if doubt.of_pair is not None:
+            tests.append((doubt.of_pair, _suspected(doubt, work.measures, references, estimates, pairs, compared)))
+            asked |= tests[-1][1]
+    for pair in compared[asked[compared]].tolist():
+        if pair in odd_pairs:
             continue
+        row, column = int(pairs.reference[pair]), int(pairs.estimate[pair])
         if row in odd[0] or column in odd[1]:
-            side, text = ("reference", odd[0][row]) if row in odd[0] else ("estimate", odd[1][column])
-            odd_pairs[pair] = f"the {side}: {text}"
-        elif tests and (found := next(filter(None, (test(own[row], other[column]) for test in tests)), None)):
-            odd_pairs[pair] = found
+            name, text = ("reference", odd[0][row]) if row in odd[0] else ("estimate", odd[1][column])
+            odd_pairs[pair] = f"the {name}: {text}"
+            continue
+        annotations = references.annotations[row], estimates.annotations[column]
+        found = (test(work.measures, *annotations) for test, suspected in tests if suspected[pair])
+        if doubtful := next(filter(None, found), None):
+            odd_pairs[pair] = doubtful
     if not odd_pairs:
         return
     doubted = np.bincount(pairs.cell[list(odd_pairs)], minlength=len(pairs.status))
@@ -619,36 +565,45 @@ def _note_implausible(
         cell = int(pairs.cell[pair])
         reason, known = split_message(pairs.message[cell])
         if pairs.status[cell] == Status.ok and not known and doubted[cell] == every[cell]:
-            doubt = f"{WARNING}{estimates.label(int(pairs.estimate[pair]))}: {message}"
-            pairs.message[cell] = f"{reason}; {doubt}" if reason else doubt
+            note = f"{WARNING}{estimates.label(int(pairs.estimate_source[pair]))}: {message}"
+            pairs.message[cell] = f"{reason}; {note}" if reason else note
+
+
+def _suspected(
+    doubt: Doubt,
+    measures: Sequence[Measure],
+    references: BlockSide,
+    estimates: BlockSide,
+    pairs: BlockPairs,
+    compared: Int,
+) -> Bool:
+    """The pairs, among the compared ones, about which there may be a doubt."""
+    found = np.zeros(len(pairs.cell), dtype=np.bool_)
+    found[compared] = suspects(doubt, measures, references.annotations)[pairs.reference[compared]]
+    found[compared] |= suspects(doubt, measures, estimates.annotations)[pairs.estimate[compared]]
+    if doubt.suspect_pairs is not None and found.any():
+        left = np.flatnonzero(found)
+        sides = references.annotations, estimates.annotations
+        found[left] = doubt.suspect_pairs(*sides, pairs.reference[left], pairs.estimate[left])
+    return found
 
 
 def _digests_and_durations(
     work: BlockWork, references: BlockSide, estimates: BlockSide
 ) -> tuple[tuple[str, ...], Float]:
     """For each cell ``reference:estimate`` digests, and the mean duration of its usable references; 0 without any."""
-    spans = [_span(annotation) for annotation in references.annotations]
-    digests: list[str] = []
+    widths, several = [len(track.systems) for track in work.tracks], [len(track.references) for track in work.tracks]
+    usable = references.usable[references.given]
+    seconds = references.seconds(references.given)
     durations: list[float] = []
-    for track in work.tracks:
-        own = [references[one.source] for one in track.references]
-        usable = [spans[one.row] for one in own if one.trouble is None]
-        reference = join_digests([one.digest for one in own])
-        for estimate in track.estimates:
-            digests.append(f"{reference}:{'' if estimate is None else estimates[estimate].digest}")
-            # Of one, as nearly always, without numpy's mean, which takes longer than scoring a pair of keys.
-            durations.append(usable[0] if len(usable) == 1 else float(np.mean(usable)) if usable else 0.0)
-    return tuple(digests), np.array(durations)
-
-
-def _span(annotation: Annotation) -> float:
-    """Seconds from the first to the last time, or the length of audio."""
-    if annotation.kind == "audio":
-        return seconds_of(annotation.columns["signal"].tolist())
-    if not annotation.schema.times:
-        return 0.0
-    first = annotation.columns.get("start", annotation.columns.get("time"))
-    last = annotation.columns.get("end", annotation.columns.get("time"))
-    if first is None or last is None or not len(first) or not (np.isfinite(first).all() and np.isfinite(last).all()):
-        return 0.0
-    return float(last.max() - first.min())
+    ends = offsets_of(np.array(several, dtype=np.int64)).tolist()
+    for first, end in pairwise(ends):
+        own = seconds[first:end][usable[first:end]]
+        # Of one, as nearly always, without numpy's mean, which takes longer than scoring a pair of keys.
+        durations.append(float(own[0]) if len(own) == 1 else float(np.mean(own)) if len(own) else 0.0)
+    if not references.digests and not estimates.digests:
+        return (":",) * sum(widths), np.repeat(durations, widths)
+    known = [references.digests.get(source, "") for source in references.given.tolist()]
+    joined = np.repeat([join_digests(known[first:end]) for first, end in pairwise(ends)], widths).tolist()
+    others = [estimates.digests.get(source, "") for source in estimates.given.tolist()]
+    return tuple(f"{own}:{other}" for own, other in zip(joined, others, strict=True)), np.repeat(durations, widths)

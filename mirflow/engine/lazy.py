@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..annotations.annotation import Annotation, to_ragged
+from ..annotations.annotation import Annotation, empty_annotation, to_ragged
 from ..annotations.collection import Collection, TrackMapping, collect, with_columns
 from ..annotations.schema import kind_of
 from ..annotations.source import Source
@@ -19,7 +19,7 @@ from ..pipeline.plan import EvaluationPlan, Stale
 from ..ragged import Bool, Column, Int, concatenate
 from ..store.cells import Cells, GroupContent, cell_places, concatenate_cells, relabel
 from ..store.format import FINGERPRINTS, dense_cells, usable_text
-from .block import BLOCK, EACH_SCORE, EACH_WEIGHT, BlockWork, empty_annotation, name_extras, score_block, works_of
+from .block import BLOCK, EACH_SCORE, EACH_WEIGHT, BlockWork, name_extras, score_block, works_of
 
 if TYPE_CHECKING:
     import xarray as xr

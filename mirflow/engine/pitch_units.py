@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..annotations.annotation import Annotation
+from ..annotations.collection import AnnotationRows
 from ..metrics.base import Doubt
 from ..metrics.measures import Measure
-from ..ragged import Float
+from ..ragged import Bool, Float
 from ..theory.pitch import HIGHEST_MIDI, hz_to_midi, midi_to_hz
 
 NUMBERED = 3
@@ -161,16 +162,26 @@ def _sounding(annotation: Annotation) -> Float:
     return pitch[np.isfinite(pitch) & (pitch > 0)]
 
 
+def _are_low(measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
+    return ~annotations.holding(annotations.pitches > HIGHEST_MIDI)
+
+
+def _are_high(measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
+    return annotations.holding(~(annotations.pitches < _PIANO))
+
+
 PITCH_UNITS = (
     Doubt(
         "pitch_unit",
         "the pitches of a side, or of both, are MIDI numbers where Hz is expected: whole numbers up to 127, or numbers "
         "with fractions that are near the other side's pitches or lie in steps of a semitone only as MIDI numbers",
         of_pair=numbered_pitches,
+        suspects=_are_low,
     ),
     Doubt(
         "pitch_unit",
         f"half of the pitches of a side are above {_CENTS:.0f} Hz, and some above {_PIANO:.0f} Hz: cents",
         of_side=pitches_in_cents,
+        suspects=_are_high,
     ),
 )

@@ -13,11 +13,12 @@ from types import MappingProxyType
 import numpy as np
 
 from ..annotations.annotation import Annotation
+from ..annotations.collection import AnnotationRows
 from ..annotations.schema import Kind, kind_of
 from ..kernels.ratios import divide
 from ..metrics.base import Convention, Doubt, get_task, tasks
 from ..metrics.measures import FUNCTIONS, LABELS, Measure
-from ..ragged import Bool, Float, offsets_of
+from ..ragged import Bool, Float, Ragged, offsets_of
 from ..readers.label_maps import UNMAPPED
 from ..readers.layouts import ODD_COLUMNS
 from .pitch_units import PITCH_UNITS
@@ -63,30 +64,31 @@ _SINGLE = ("events", "hits", "notes", "following")
 """Kinds of single events; items of others cover the time up to their end."""
 
 
-def extents(annotations: Sequence[Annotation]) -> Float:
-    """First time, last time [s] and number of items: float64 (annotations, 3); NaN without items or finite times.
+def extents(kind: Kind, rows: Ragged) -> Float:
+    """First time, last time [s] and number of times of each row: float64 (rows, 3); NaN without any or if not finite.
 
     Examples
     --------
-    >>> extents([Annotation("events", {"time": np.array([0.5, 2.0])}), Annotation("key", {}, ["C major"])]).tolist()
+    >>> from mirflow.annotations.schema import KINDS
+    >>> events = Ragged({"time": np.array([0.5, 2.0])}, (np.array([2, 0]),))
+    >>> extents(KINDS["events"], events).tolist()
     [[0.5, 2.0, 2.0], [nan, nan, nan]]
     """
-    found = np.full((len(annotations), 3), np.nan)
-    if annotations and not annotations[0].schema.times:
+    found = np.full((len(rows), 3), np.nan)
+    name = "start" if "start" in rows.columns else "time"
+    if not kind.times or name not in rows.columns:
         return found
-    held, first, last = [], [], []
-    for row, annotation in enumerate(annotations):
-        starts = annotation.columns.get("start", annotation.columns.get("time"))
-        if starts is not None and len(starts):
-            held.append(row)
-            first.append(starts)
-            last.append(annotation.columns.get("end", starts))
-    if held:
-        counts = np.array(list(map(len, first)))
-        begins = offsets_of(counts)[:-1]
-        found[held, 0] = np.minimum.reduceat(np.concatenate(first), begins)
-        found[held, 1] = np.maximum.reduceat(np.concatenate(last), begins)
-        found[held, 2] = counts
+    first = rows.columns[name]
+    last = rows.columns.get("end", first)
+    offsets = rows.offsets
+    for counts in rows.counts[1 : rows.depth(name)]:
+        offsets = offsets_of(counts)[offsets]
+    held = np.flatnonzero(np.diff(offsets))
+    if len(held):
+        begins = offsets[held]
+        found[held, 0] = np.minimum.reduceat(first, begins)
+        found[held, 1] = np.maximum.reduceat(last, begins)
+        found[held, 2] = np.diff(offsets)[held]
     found[~np.isfinite(found).all(axis=1)] = np.nan
     return found
 
@@ -149,6 +151,10 @@ def lone_pedal(measures: Sequence[Measure], reference: Annotation, estimate: Ann
         "the reference's sustain pedal is ignored, and the estimate has none: are its notes as long as they sound? "
         "Then read the reference's so, too (pedal: extend, as convention maestro)"
     )
+
+
+def _having_pedals(measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
+    return annotations.having("pedal")
 
 
 def far_apart(task: str, spans: Float) -> dict[int, str]:
@@ -250,31 +256,45 @@ _PEDAL = Doubt(
     "pedal",
     "the sustain pedal of the reference's MIDI file is ignored, and the estimate has none",
     of_pair=lone_pedal,
+    suspects=_having_pedals,
 )
 
 
-def odd_sides(doubts: Sequence[Doubt], task: str, annotations: Sequence[Annotation], spans: Float) -> dict[int, str]:
+def suspects(doubt: Doubt, measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
+    """The annotations that a doubt may be about, by themselves or in a pair; False at the end, for the empty row."""
+    found = np.ones(len(annotations) + 1, dtype=np.bool_)
+    if doubt.suspects is not None:
+        found[:-1] = doubt.suspects(measures, annotations)
+    found[-1] = False
+    return found
+
+
+def odd_sides(
+    doubts: Sequence[Doubt], measures: Sequence[Measure], task: str, annotations: AnnotationRows, spans: Float
+) -> dict[int, str]:
     """The annotations of one side that are implausible by themselves, by row, with the doubt about each.
 
     Parameters
     ----------
     doubts : sequence of Doubt
+    measures : sequence of Measure
     task : str
-    annotations : sequence of Annotation
-    spans : float64 (annotations, 3)
+    annotations : AnnotationRows
+    spans : float64 (rows, 3)
         Rows of `extents`.
     """
     found = far_apart(task, spans)
     for name in {doubt.attribute for doubt in doubts if doubt.attribute}:
-        for row, annotation in enumerate(annotations):
+        for row, annotation in enumerate(annotations.others, annotations.common):
             if name in annotation.attrs:
                 found.setdefault(row, str(annotation.attrs[name]))
-    tests = [doubt.of_side for doubt in doubts if doubt.of_side is not None]
-    for row, annotation in enumerate(annotations) if tests else ():
-        text = next(filter(None, (test(annotation) for test in tests)), None)
-        if text:
-            found.setdefault(row, text)
-    return found
+    texts: dict[int, str] = {}
+    for doubt in doubts:
+        if doubt.of_side is not None:
+            for row in np.flatnonzero(suspects(doubt, measures, annotations)).tolist():
+                if row not in texts and (text := doubt.of_side(annotations[row])):
+                    texts[row] = text
+    return {**texts, **found}
 
 
 def general_doubts(kind: Kind) -> list[Doubt]:

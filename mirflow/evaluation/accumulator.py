@@ -280,8 +280,8 @@ class Accumulator:
             return
         else:
             left, right = references, estimates
-        left, right = sources_of(left, self._rules.task, "reference"), sources_of(right, self._rules.task, ESTIMATE)
-        self._add({name: (left.get(name), right.get(name)) for name in {**left, **right}}, named=True)
+        own, other = sources_of(left, self._rules.task, "reference"), sources_of(right, self._rules.task, ESTIMATE)
+        self._add({name: (own.get(name), other.get(name)) for name in dict.fromkeys([*own, *other])}, named=True)
 
     def _are_many(self, references: Any, estimates: Any) -> bool:
         """True for lists whose items are annotations by their types."""

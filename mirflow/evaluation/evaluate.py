@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -126,7 +127,7 @@ class EvaluationRules:
         """Apply the convention's options of reading to a source, if it is an object in memory."""
         if not isinstance(source, ObjectSource):
             return source
-        return replace(source, options={**self.convention.reading, **source.options})
+        return replace(source, options={**self.convention.reading, **(source.options or {})})
 
     def dataset(
         self,
@@ -223,7 +224,9 @@ def evaluate(
         sources = (ObjectSource(one, task, side) for one, side in ((left, "reference"), (right, "estimate")))
         works = [work_of("", next(sources), {ESTIMATE: next(sources)})]
     else:
-        works = _pair_up(sources_of(left, task, "reference"), {ESTIMATE: sources_of(right, task, "estimate")}, task)
+        own = sources_of(left, task, "reference")
+        systems, tracks = _tracks_of(own, {ESTIMATE: sources_of(right, task, "estimate")}, task)
+        works = list(_pair_up(own, systems, tracks))
     parts, cautions = _score_at_once(rules, works, single=single)
     # Digests belong to files, which collections in memory no longer have.
     result = rules.dataset(parts, cautions=cautions).drop_vars("digest")
@@ -237,20 +240,25 @@ def evaluate(
 
 
 def _pair_up(
+    references: Mapping[str, Source], systems: Mapping[str, Mapping[str, Source]], tracks: Iterable[str]
+) -> Iterator[TrackWork]:
+    """The work of each track, whose sources are only asked for when it is needed."""
+    names, sides = tuple(systems), tuple(systems.values())
+    for track in tracks:
+        yield work_of(track, references.get(track), dict(zip(names, (side.get(track) for side in sides), strict=True)))
+
+
+def _tracks_of(
     references: Mapping[str, Source], systems: Mapping[str, Mapping[str, Source]], task: str
-) -> list[TrackWork]:
-    """The work of the tracks of both sides."""
+) -> tuple[Mapping[str, Mapping[str, Source]], list[str]]:
+    """The systems, with the tracks that they call otherwise under the names of the references, and all tracks."""
     if kind_of(task).name in NAMED:
         named = {system: call_tracks(estimates, references) for system, estimates in systems.items()}
         systems = {
             system: {named[system][track]: source for track, source in estimates.items()}
             for system, estimates in systems.items()
         }
-    tracks = dict.fromkeys([*references, *(track for estimates in systems.values() for track in estimates)])
-    return [
-        work_of(track, references.get(track), {system: found.get(track) for system, found in systems.items()})
-        for track in tracks
-    ]
+    return systems, list(dict.fromkeys(chain(references, *systems.values())))
 
 
 def _plain_pair(
@@ -476,13 +484,18 @@ def score(
         return _score_blocks(rules, map(read_by, stream(pairs, task)), size, on_error, progress_of(progress), total)
     own = sources_of(references, task, "reference")
     systems = systems_of(estimates, task, own)
-    works = list(map(read_by, _pair_up(own, systems, task)))
-    if not works:
+    matched, tracks = _tracks_of(own, systems, task)
+    if not tracks:
         raise AnnotationError("nothing to score: neither references nor estimates have a track")
-    matched, cautions = _with_matched_names(rules, works, single=False)
+    works: Iterable[TrackWork] = _pair_up(own, matched, tracks)
+    if options:  # which are refused before anything is scored
+        works = list(map(read_by, works))
+    cautions: list[Caution] = []
+    if kind.name in NAMED:
+        works, cautions = _with_matched_names(rules, list(works), single=False)
     cautions += _apart(own, systems)
-    order = tuple(systems), tuple(work.track for work in works)
-    return _score_blocks(rules, matched, size, on_error, progress_of(progress), len(works), *order, cautions)
+    order = tuple(systems), tuple(tracks)
+    return _score_blocks(rules, works, size, on_error, progress_of(progress), len(tracks), *order, cautions)
 
 
 def _read_by_options(
@@ -550,15 +563,17 @@ def _score_blocks(
             raise ScoringInterrupted(counted(count, "cell"), rules.dataset(done, systems, tracks, cautions)) from None
     if not done:
         raise AnnotationError("nothing to score: no pair was given")
-    warn_of_results(concatenate_cells(done))
-    return rules.dataset(done, systems, tracks, cautions)
+    cells = concatenate_cells(done)
+    warn_of_results(cells)
+    return rules.dataset([cells], systems, tracks, cautions)
 
 
 def warn_of_results(cells: Cells) -> None:
     """Warn once about annotations that could not be scored, and once about doubtful scores."""
     if failures := describe_failures(cells, "cell", FAILED - MISSING):
         warn_caller(f"{failures}; status and message list them all")
-    if gaps := describe_gaps(cells.take(np.flatnonzero(cells.status == Status.ok)), "scored cell"):
+    ok = cells.status == Status.ok
+    if gaps := describe_gaps(cells if ok.all() else cells.take(np.flatnonzero(ok)), "scored cell"):
         warn_caller(f"{gaps}; message has all reasons")
     for text in describe_doubts(cells).values():
         warn_caller(text)
@@ -581,25 +596,23 @@ def describe_failures(cells: Cells, noun: str, statuses: AbstractSet[Status] = F
 
 def describe_gaps(cells: Cells, noun: str) -> str:
     """Count the cells that lack a score of some metrics, with the reason of the first; empty if none does."""
-    why = [split_message(text)[0] for text in cells.message]
-    known = np.array([bool(text) for text in why], dtype=np.bool_)
-    gaps = np.isnan(cells.score) & (cells.weight != 0) & known[:, np.newaxis]
-    rows = np.flatnonzero(gaps.any(axis=1))
-    if not len(rows):
+    gaps = np.isnan(cells.score) & (cells.weight != 0)
+    why = {row: split_message(cells.message[row])[0] for row in np.flatnonzero(gaps.any(axis=1)).tolist()}
+    rows = [row for row, text in why.items() if text]
+    if not rows:
         return ""
-    names = [name for name, gap in zip(cells.measures, gaps.any(axis=0).tolist(), strict=True) if gap]
+    names = [name for name, gap in zip(cells.measures, gaps[rows].any(axis=0).tolist(), strict=True) if gap]
     shown = f"{', '.join(names[:3])}{', ...' if len(names) > 3 else ''}"
-    first = int(rows[0])
-    where = f"track {cells.track[first]!r}: " if cells.track[first] else ""
-    return f"some metrics ({shown}) have no score of {len(rows)} of {counted(len(cells), noun)}: {where}{why[first]}"
+    where = f"track {cells.track[rows[0]]!r}: " if cells.track[rows[0]] else ""
+    return f"some metrics ({shown}) have no score of {len(rows)} of {counted(len(cells), noun)}: {where}{why[rows[0]]}"
 
 
 def describe_doubts(cells: Cells) -> dict[str, str]:
     """Describe doubtful scores, and metrics that had nothing to measure in any cell, by the kind of doubt."""
     odd = [
         index
-        for index, (status, message) in enumerate(zip(cells.status.tolist(), cells.message, strict=True))
-        if status == Status.ok and split_message(message)[1]
+        for index, message in enumerate(cells.message)
+        if message and cells.status[index] == Status.ok and split_message(message)[1]
     ]
     if odd:
         more = f" (and {len(odd) - 1} more, see message)" if len(odd) > 1 else ""

@@ -346,7 +346,7 @@ def _check_annotation(annotation: Annotation, task: str | None, convention: str 
 
 def _doubts(annotation: Annotation, task: str, rules: Convention, annotator: str) -> Iterator[FileProblem]:
     """Doubts of a run about the annotation that do not depend on the other side."""
-    spaced = far_apart(task, extents([annotation]))
+    spaced = far_apart(task, extents(annotation.schema, to_ragged([annotation])))
     yield from (FileProblem("warning", SPACING.rule, text, annotator=annotator) for text in spaced.values())
     for doubt in doubts_of(rules, rules.select()):
         text = doubt.of_side(annotation) if doubt.of_side is not None else annotation.attrs.get(doubt.attribute)

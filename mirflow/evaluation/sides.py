@@ -39,7 +39,7 @@ TracksLike: TypeAlias = "Mapping[Any, AnnotationLike | None] | Collection | Lazy
 EstimatesLike: TypeAlias = "TracksLike | Mapping[Any, TracksLike]"
 """Estimates of one system, or of several: a mapping by system, or a data frame with a column ``system``."""
 Plain = Annotation | Collection | LazyCollection
-Sources = dict[str, Source]
+Sources = Mapping[str, Source]
 _ONE = (str, os.PathLike, tuple, list, Annotation)
 """Types of one annotation."""
 ESTIMATE = "estimate"
@@ -107,6 +107,34 @@ class RowSource(MemorySource):
         return self.collection.annotation(self.track), ""
 
 
+class ObjectSources(Mapping[str, Source]):
+    """Sources of the objects in memory of one side, by track.
+
+    Each is made when it is asked for, so that of many cells only those of one block have sources at a time.
+    """
+
+    def __init__(self, objects: Mapping[str, Any], task: str, side: str) -> None:
+        self._objects = objects
+        self._task = task
+        self._side = side
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._objects)
+
+    def __contains__(self, track: object) -> bool:
+        return track in self._objects
+
+    def __getitem__(self, track: str) -> Source:
+        return ObjectSource(self._objects[track], self._task, f"{self._side} {track}")
+
+    def get(self, track: str, default: Any = None) -> Any:
+        """The source of a track, or the default without one."""
+        return self[track] if track in self._objects else default
+
+
 def sources_of(value: Any, task: str, side: str) -> Sources:
     """Find the source of each track of one side (``reference`` or ``estimate``, for messages).
 
@@ -138,11 +166,8 @@ def sources_of(value: Any, task: str, side: str) -> Sources:
             f"collection, or a table with a column 'track'{hint}"
         )
     names = name_keys(list(value), TRACK)
-    return {
-        name: ObjectSource(one, task, f"{side} {name}")
-        for name, one in zip(names, value.values(), strict=True)
-        if one is not None
-    }
+    objects = {name: one for name, one in zip(names, value.values(), strict=True) if one is not None}
+    return ObjectSources(objects, task, side)
 
 
 def _name(collection: Collection, side: str, track: str) -> str:
@@ -150,7 +175,7 @@ def _name(collection: Collection, side: str, track: str) -> str:
 
 
 def _of_table(table: LongTable, system: str, task: str, side: str) -> Sources:
-    return {track: ObjectSource(columns, task, f"{side} {track}") for track, columns in table.tracks(system)}
+    return ObjectSources(dict(table.tracks(system)), task, side)
 
 
 def systems_of(value: Any, task: str, tracks: Iterable[str]) -> dict[str, Sources]:

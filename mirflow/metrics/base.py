@@ -13,10 +13,11 @@ import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..annotations.classes import Classes
+from ..annotations.collection import AnnotationRows
 from ..annotations.schema import KINDS, TASK_KINDS
 from ..errors import MetricError, MirflowError, PluginError, UnknownNameError
 from ..plugins import TASKS, declare, declared, find
-from ..ragged import Column, Float, Int, Ragged
+from ..ragged import Bool, Column, Float, Int, Ragged
 from .cleaning import Cleaned
 from .measures import Measure, Metric, expand, parse, select
 from .user_metrics import installed_metrics, is_reference, load_metrics, metrics_from
@@ -151,6 +152,11 @@ class Doubt:
     """Annotation -> description of the oddity, None or empty."""
     of_pair: Callable[[Sequence[Measure], Annotation, Annotation], str | None] | None = None
     """(measures, reference, estimate) -> description of an oddity of the pair, None or empty."""
+    suspects: Callable[[Sequence[Measure], AnnotationRows], Bool] | None = None
+    """(measures, annotations) -> mask of those about which there may be a doubt; a pair is looked at for either side.
+    None: all. It is about many at once, so that the usual ones take no time."""
+    suspect_pairs: Callable[[AnnotationRows, AnnotationRows, Int, Int], Bool] | None = None
+    """(references, estimates, rows of both) -> mask of the pairs, among those, about which there may be a doubt."""
 
 
 @dataclass(frozen=True, slots=True)

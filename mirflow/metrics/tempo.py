@@ -37,6 +37,7 @@ from typing import Any
 import numpy as np
 
 from ..annotations.annotation import Annotation
+from ..annotations.collection import AnnotationRows
 from ..errors import MetricError, refuse_unknown, warn_caller
 from ..kernels.ratios import divide
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
@@ -538,6 +539,11 @@ _SLOWEST, _FASTEST = 15.0, 400.0
 """Bounds of plausible tempi in beats per minute."""
 
 
+def _are_unusual(measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
+    tempo = annotations.ragged.columns["tempo"]
+    return annotations.holding(((tempo > 0) & (tempo < _SLOWEST)) | (tempo > _FASTEST))
+
+
 def doubt_unit(annotation: Annotation) -> str:
     """Report a tempo that is probably not in beats per minute, but a confidence, a period or a frequency.
 
@@ -576,6 +582,7 @@ TASK = Task(
             f"a tempo is below {_SLOWEST:.0f} or above {_FASTEST:.0f} beats per minute: a period, a frequency in Hz, "
             "or a confidence next to a tempo",
             of_side=doubt_unit,
+            suspects=_are_unusual,
         ),
     ),
 )

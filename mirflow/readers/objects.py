@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from ..errors import (
     suggest,
     warn_caller,
 )
-from ..ragged import Column, Float, Int, offsets_of
+from ..ragged import Column, Int
 from ..theory.general_midi import PROGRAMS, SUSTAIN
 from ..theory.pitch import to_hertz
 from .formats import SUFFIXES
@@ -432,6 +431,8 @@ def name_keys(keys: Sequence[Any], what: str) -> list[str]:
     >>> name_keys([3, 4], "track")
     ['3', '4']
     """
+    if set(map(type, keys)) == {str}:
+        return list(keys)
     whole = [isinstance(key, Integral) and not isinstance(key, bool) for key in keys]
     if all(whole):
         return [str(int(key)) for key in keys]
@@ -459,7 +460,7 @@ class ObjectSource(MemorySource):
     task: str
     name: str
     """Name in messages, if the object does not know its file."""
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] | None = None
     """Options of reading, for paths and objects of jams."""
 
     @property
@@ -473,52 +474,9 @@ class ObjectSource(MemorySource):
         try:
             if isinstance(self.thing, Source):
                 return self.thing.read()
-            return to_annotation(self.thing, self.task, **self.options), ""
+            return to_annotation(self.thing, self.task, **(self.options or {})), ""
         except AnnotationError as error:
             if error.path is not None:
                 raise
             known = type(error) if isinstance(error, UnreadableError) else InvalidAnnotationError
             raise known(error.message, path=self.label, line=error.line) from None
-
-
-def read_objects(sources: Iterable[Source]) -> dict[int, tuple[Annotation, str]]:
-    """Convert plain objects among sources at once: by the id of a source, what its ``read`` would return.
-
-    Arrays of times are copied together, and equal texts are the same annotation.
-
-    Examples
-    --------
-    >>> sources = [ObjectSource("C major", "key", "a"), ObjectSource("C major", "key", "b")]
-    >>> one, other = (annotation for annotation, _ in read_objects(sources).values())
-    >>> one.labels, one is other
-    (['C major'], True)
-    """
-    read: dict[int, tuple[Annotation, str]] = {}
-    known: dict[tuple[str, str], tuple[Annotation, str]] = {}
-    times: list[tuple[int, Float]] = []
-    for source in sources:
-        if type(source) is not ObjectSource:
-            continue
-        thing = source.thing
-        if type(thing) is str:
-            kind, key = kind_named(source.task), (source.task, thing)
-            if key not in known and kind.written and not is_path(thing, kind):
-                try:
-                    known[key] = source.read()
-                except AnnotationError:
-                    continue
-            if key in known:
-                read[id(source)] = known[key]
-        elif (
-            type(thing) is np.ndarray
-            and thing.ndim == 1
-            and thing.dtype == np.float64
-            and kind_named(source.task).name == "events"
-        ):
-            times.append((id(source), thing))
-    if times:
-        joined = np.concatenate([time for _, time in times])
-        ends = offsets_of(np.array([len(time) for _, time in times])).tolist()
-        for (place, _), (low, high) in zip(times, pairwise(ends), strict=True):
-            read[place] = Annotation("events", {"time": joined[low:high]}), ""
-    return read

@@ -15,12 +15,17 @@ import pytest
 import xarray as xr
 
 import mirflow
-from mirflow.engine.plausibility import every_doubt
+from mirflow.annotations.annotation import Annotation
+from mirflow.annotations.collection import AnnotationRows
+from mirflow.annotations.schema import kind_of
+from mirflow.engine.plausibility import doubts_of, every_doubt, suspects
 from mirflow.errors import AnnotationError, MirflowWarning
 from mirflow.evaluation.linter import check_paths
-from mirflow.theory.pitch import midi_to_hz
+from mirflow.metrics.base import get_task
+from mirflow.theory.pitch import hz_to_midi, midi_to_hz
 
 from ..commands import invoke
+from ..samples import sample
 
 
 def lines(rows: Sequence[Sequence[object]]) -> str:
@@ -373,3 +378,45 @@ class TestErrors:
         with pytest.raises(AnnotationError, match="write distances, such as 1 - similarity"):
             mirflow.load_collection(tmp_path / "similar.matrix", task="retrieval")
         assert len(mirflow.load_collection(tmp_path / "distant.matrix", task="retrieval")) == 3
+
+
+class TestScreens:
+    """Annotations about which there is no doubt are not looked at one by one."""
+
+    @staticmethod
+    def spoilt(annotation: Annotation, rng: np.random.Generator) -> Annotation:
+        """Columns with another unit, or with columns exchanged, or with values that are none."""
+        columns = {name: column * rng.choice([1, 1, 1e-2, 60, 1000]) for name, column in annotation.columns.items()}
+        if rng.random() < 0.4 and {"velocity", "pitch"} <= columns.keys():
+            numbers = np.round(hz_to_midi(annotation.columns["pitch"]))
+            columns |= {"velocity": numbers, "pitch": midi_to_hz(annotation.columns["velocity"])}
+        if rng.random() < 0.3:
+            name = str(rng.choice(list(columns)))
+            columns[name] = np.where(
+                rng.random(len(columns[name])) < 0.3, rng.choice([np.nan, np.inf, -1]), columns[name]
+            )
+        return replace(annotation, columns=columns)
+
+    @pytest.mark.parametrize("task", ["beat", "tempo", "transcription", "melody", "multipitch"])
+    def test_pass_over_no_annotation_that_is_doubtful(self, task: str) -> None:
+        rng = np.random.default_rng(0)
+        rules = get_task(task).convention()
+        measures = rules.select()
+        rows = AnnotationRows(kind_of(task), (), tuple(self.spoilt(sample(task, rng), rng) for _ in range(40)))
+        pairs = np.repeat(np.arange(40), 40), np.tile(np.arange(40), 40)
+        told = 0
+        for doubt in [one for one in doubts_of(rules, measures) if one.suspects]:
+            suspected = suspects(doubt, measures, rows)
+            assert not suspected[-1]
+            if doubt.of_side is not None:
+                odd = [bool(doubt.of_side(one)) for one in rows]
+                assert suspected[:-1][odd].all()
+                told += sum(odd)
+            elif doubt.of_pair is not None:
+                odd = [bool(doubt.of_pair(measures, rows[i], rows[j])) for i, j in zip(*pairs, strict=True)]
+                found = suspected[pairs[0]] | suspected[pairs[1]]
+                if doubt.suspect_pairs is not None:
+                    found &= doubt.suspect_pairs(rows, rows, *pairs)
+                assert found[odd].all()
+                told += sum(odd)
+        assert told

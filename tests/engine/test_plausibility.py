@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,8 @@ import pytest
 import xarray as xr
 
 import mirflow
-from mirflow.annotations.annotation import Annotation
+from mirflow.annotations.annotation import Annotation, to_ragged
+from mirflow.annotations.schema import KINDS
 from mirflow.engine.plausibility import extents, implausible
 from mirflow.evaluation.linter import check_paths
 from mirflow.reports.page import write_page
@@ -128,15 +130,22 @@ class TestPoorSystemsAreNotTold:
         ],
     )
     def test_with_events(self, times: np.ndarray) -> None:
-        sides = (extents([Annotation("events", {"time": side})]) for side in (BEATS, times))
+        sides = (extents(KINDS["events"], to_ragged([Annotation("events", {"time": side})])) for side in (BEATS, times))
         assert implausible("events", *sides) == {}
 
     def test_with_an_excerpt_of_a_second_and_chords_of_a_few(self) -> None:
         assert implausible("intervals", np.array([[0.0, 1.0, 1.0]]), np.array([[0.0, 25.0, 3.0]])) == {}
 
     def test_without_times(self) -> None:
-        nothing = extents([Annotation("key", {}, ["C major"]), Annotation("events", {"time": np.zeros(0)})])
+        nothing = extents(KINDS["key"], to_ragged([Annotation("key", {}, ["C major"])]))
         assert implausible("key", nothing, nothing) == {}
+
+    def test_of_levels_are_those_of_all_their_items(self) -> None:
+        columns = {"start": np.array([0.0, 1.0, 0.5]), "end": np.array([2.0, 5.0, 1.0])}
+        levels = Annotation("hierarchy", columns, ["a", "b", "c"], (np.array([1, 2]),))
+        rows = to_ragged([levels, replace(levels, columns={**columns, "end": np.array([2.0, np.inf, 1.0])})])
+        assert extents(KINDS["hierarchy"], rows)[0].tolist() == [0.0, 5.0, 3.0]
+        assert np.isnan(extents(KINDS["hierarchy"], rows)[1]).all()
 
 
 class TestKinds:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ...annotations.annotation import Annotation
+from ...annotations.collection import AnnotationRows
 from ...kernels.intervals import batches
 from ...kernels.ratios import Scored
 from ...ragged import Bool, Float, Int, Ragged
@@ -348,6 +349,16 @@ def _as_in_mirex(metric: Metric) -> Metric:
     return changed
 
 
+def _trims(measures: Sequence[Measure]) -> dict[str, float]:
+    return {measure.metric.name: float(measure["trim"]) for measure in measures if "trim" in measure.parameters}
+
+
+def _are_early(measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
+    trim = min(_trims(measures).values(), default=-np.inf)
+    time = annotations.ragged.columns["time"]
+    return ~annotations.holding(time >= trim) | annotations.holding(np.isnan(time))
+
+
 def doubt_trim(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
     """Report a reference, or both sides, with only beats that are so early that they are left out.
 
@@ -357,7 +368,7 @@ def doubt_trim(measures: Sequence[Measure], reference: Annotation, estimate: Ann
     >>> doubt_trim([METRICS[0].measure()], excerpt, excerpt)  # doctest: +ELLIPSIS
     'all beats of both sides are before 5 s and left out, so nothing is measured: trim=0 counts them, as in ...'
     """
-    trims = {measure.metric.name: float(measure["trim"]) for measure in measures if "trim" in measure.parameters}
+    trims = _trims(measures)
     trim = min(trims.values(), default=-np.inf)
     last = [float(side.columns["time"].max(initial=-np.inf)) for side in (reference, estimate)]
     if last[0] >= trim:
@@ -372,6 +383,7 @@ _EARLY = Doubt(
     "early_beats",
     "all beats of the reference, or of both sides, are so early that they are left out (`trim`)",
     of_pair=doubt_trim,
+    suspects=_are_early,
 )
 _evidence = partial(evidence, "beats", METRICS)
 MIR_EVAL = Convention(

@@ -10,7 +10,8 @@ from types import MappingProxyType
 import numpy as np
 
 from ...annotations.annotation import Annotation
-from ...ragged import Float, Ragged
+from ...annotations.collection import AnnotationRows
+from ...ragged import Bool, Float, Int, Ragged, rows_of
 from ...theory.pitch import HIGHEST_MIDI, hz_to_midi
 from ..base import Convention, Doubt, Grid, Pairs, Scores, Task
 from ..cleaning import Cleaned, set_aside
@@ -156,6 +157,34 @@ def doubt_columns(measures: Sequence[Measure], reference: Annotation, estimate: 
     return ""
 
 
+def _having_velocities(measures: Sequence[Measure], annotations: AnnotationRows, above: float = -np.inf) -> Bool:
+    velocity = annotations.ragged.columns.get("velocity")
+    return np.zeros(len(annotations), np.bool_) if velocity is None else annotations.holding(velocity > above)
+
+
+def _may_be_swapped(references: AnnotationRows, estimates: AnnotationRows, reference: Int, estimate: Int) -> Bool:
+    """The pairs in which most velocities of a side are pitches of the other, by tables of both."""
+    sides = (estimates, estimate, references, reference), (references, reference, estimates, estimate)
+    found = np.zeros(len(reference), dtype=np.bool_)
+    for side, row, other, against in sides:
+        velocity = side.ragged.columns.get("velocity")
+        if velocity is None:
+            continue
+        owner = rows_of(side.ragged.counts[0])
+        whole = (velocity >= 0) & (velocity <= HIGHEST_MIDI) & (velocity == np.round(velocity))
+        held = np.zeros((len(side), HIGHEST_MIDI + 1), dtype=np.float32)
+        np.add.at(held, (owner[whole], velocity[whole].astype(np.int64)), 1)
+        heights = other.ragged.columns["pitch"]
+        number = np.round(hz_to_midi(np.where(heights > 0, heights, 1.0)))
+        inside = (heights > 0) & (number >= 0) & (number <= HIGHEST_MIDI)
+        wanted = np.zeros((len(other), HIGHEST_MIDI + 1), dtype=np.float32)
+        wanted[rows_of(other.ragged.counts[0])[inside], number[inside].astype(np.int64)] = 1
+        matched = np.einsum("pk,pk->p", held[row], wanted[against])
+        outside = other.holding((heights > 0) & ~inside)  # the tables lack these
+        found |= (matched + 0.5 >= 0.9 * side.ragged.counts[0][row]) | outside[against]
+    return found
+
+
 def _numbers(annotation: Annotation) -> Float:
     pitch = annotation.columns["pitch"]
     return np.asarray(np.round(hz_to_midi(pitch[pitch > 0])))
@@ -170,12 +199,19 @@ TASK = Task(
     ("f_measure_no_offset", "f_measure", "velocity_f_measure"),
     {"mt3": ("program_f_measure",), MADMOM.name: ("f_measure",)},
     doubts=(
-        Doubt("velocity", f"velocities of notes are above {HIGHEST_MIDI}", of_side=doubt_velocities),
+        Doubt(
+            "velocity",
+            f"velocities of notes are above {HIGHEST_MIDI}",
+            of_side=doubt_velocities,
+            suspects=partial(_having_velocities, above=HIGHEST_MIDI),
+        ),
         Doubt(
             "velocity",
             "the velocities of a side are the other side's pitches as MIDI numbers, and its pitches are not: the "
             "columns of velocities and pitches are swapped",
             of_pair=doubt_columns,
+            suspects=_having_velocities,
+            suspect_pairs=_may_be_swapped,
         ),
     ),
 )

@@ -1,0 +1,237 @@
+"""Plain objects of a block converted at once: arrays and lists are joined, and checked as one array of many tracks.
+
+Only regular objects are converted here: arrays of numbers, lists of float and int, and lists of str, by themselves, in
+a tuple or in a dict, of kinds with one row per item. All others, such as those with an error, are left to
+`to_annotation`, which returns the same annotation for regular objects and describes the error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from ..annotations.annotation import Annotation, encode
+from ..annotations.schema import TASK_KINDS, Kind
+from ..annotations.source import Source
+from ..errors import AnnotationError
+from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
+from .objects import ObjectSource, is_path, kind_named
+
+_FLAT = frozenset({"events", "intervals", "notes", "hits", "pedals", "series", "tempo"})
+"""Kinds with one row per item."""
+_NUMBERS = frozenset({float, int, np.float64, np.float32, np.int64, np.int32})
+"""Types of items of lists that are converted at once."""
+
+Regular = tuple[Bool, Column, Int]
+"""Which values are regular, the items of those, joined, and their counts."""
+
+
+def read_objects(sources: Sequence[Source]) -> tuple[list[tuple[Int, Ragged]], dict[int, Annotation]]:
+    """Convert plain objects among the sources of a task at once, as their ``read`` would.
+
+    Returns
+    -------
+    rows : list of (int64 (rows,), Ragged)
+        Places of sources, and their annotations as rows of common columns.
+    single : dict of int to Annotation
+        Other annotations by the place of their source. Equal texts are the same annotation.
+
+    Examples
+    --------
+    >>> sources = [ObjectSource(thing, "beat", "a") for thing in (np.array([0.5, 1.0]), [0.7], ["x"])]
+    >>> ((places, rows), (more, others)), single = read_objects(sources)
+    >>> places.tolist(), rows.counts[0].tolist(), more.tolist(), others.columns["time"].tolist(), single
+    ([0], [2], [1], [0.7], {})
+    >>> keys = [ObjectSource("C major", "key", "a"), ObjectSource("C major", "key", "b")]
+    >>> rows, single = read_objects(keys)
+    >>> single[0].labels, single[0] is single[1]
+    (['C major'], True)
+    """
+    objects = [(place, source) for place, source in enumerate(sources) if type(source) is ObjectSource]
+    if not objects or objects[0][1].task not in TASK_KINDS:
+        return [], {}
+    kind = kind_named(objects[0][1].task)
+    single: dict[int, Annotation] = {}
+    texts: dict[str, Annotation | None] = {}
+    forms: dict[tuple[Any, ...], list[int]] = {}
+    for place, source in objects:
+        thing = source.thing
+        form = type(thing)
+        if form is np.ndarray or form is list:
+            forms.setdefault((form,), []).append(place)
+        elif form is tuple:
+            forms.setdefault((form, *map(type, thing)), []).append(place)
+        elif form is dict:
+            forms.setdefault((form, *thing, *map(type, thing.values())), []).append(place)
+        elif form is str:
+            if thing not in texts:
+                texts[thing] = _of_text(source, kind)
+            if (annotation := texts[thing]) is not None:
+                single[place] = annotation
+        elif form is Annotation and thing.kind == kind.name:
+            single[place] = thing
+    rows: list[tuple[Int, Ragged]] = []
+    for places in forms.values() if kind.name in _FLAT else ():
+        converted = _rows_of(kind, _columns(kind, [sources[place].thing for place in places]))  # type: ignore[attr-defined]
+        if converted is not None:
+            regular, joined = converted
+            rows.append((np.array(places, dtype=np.int64)[regular], joined))
+    return rows, single
+
+
+def _of_text(source: ObjectSource, kind: Kind) -> Annotation | None:
+    """The annotation that a text is; None if it is a path or has an error."""
+    if not kind.written or is_path(source.thing, kind):
+        return None
+    try:
+        return source.read()[0]
+    except AnnotationError:
+        return None
+
+
+def _columns(kind: Kind, things: Sequence[Any]) -> dict[str, Sequence[Any]]:
+    """The values of each argument or column of objects of one form; nothing if it is not regular."""
+    first = things[0]
+    if not isinstance(first, tuple | dict):
+        return {kind.arguments[0]: things}
+    if isinstance(first, dict):
+        given = dict(zip(first, zip(*(thing.values() for thing in things), strict=True), strict=True))
+    elif first and type(first[0]) in (np.ndarray, list) and len(first) <= len(kind.arguments):
+        given = dict(zip(kind.arguments, zip(*things, strict=True), strict=False))
+    else:  # One of numbers is itself the first argument.
+        return {}
+    return {name: values for name, values in given.items() if values[0] is not None}
+
+
+def _rows_of(kind: Kind, given: dict[str, Sequence[Any]]) -> tuple[Bool, Ragged] | None:
+    """Which objects are regular, and rows of those; None if none is."""
+    weight = given.pop("weight", None) if kind.name == "tempo" else None
+    numbers = {one.name for one in kind.variables} - kind.texts - kind.flags
+    columns: dict[str, Regular] = {}
+    for name, held in given.items():
+        if name == "label":
+            found = _texts(held)
+        elif name == "intervals" and "intervals" in kind.arguments:
+            found = _pairs(held)
+        else:
+            found = _numbers(held) if name in numbers else None
+        if found is None:
+            return None
+        columns[name] = found
+    if not columns:
+        return None
+    first = next(iter(columns.values()))
+    regular, size = first[0].copy(), _sizes(first)
+    for one in columns.values():
+        regular &= one[0] & (_sizes(one) == size)
+    if weight is not None:
+        # The share of the first of two tempi in their salience.
+        regular &= [type(share) is float and 0 <= share <= 1 for share in weight]
+        regular &= size == 2
+    if not regular.any():
+        return None
+    parts: dict[str, Column] = {}
+    for name, (known, items, counts) in columns.items():
+        kept = items if regular[known].all() else items[np.repeat(regular[known], counts)]
+        parts |= {"start": kept[:, 0].copy(), "end": kept[:, 1].copy()} if name == "intervals" else {name: kept}
+    if set(kind.required) - parts.keys() or len(parts) != len(columns) + ("intervals" in columns):
+        return None
+    if weight is not None:
+        share = np.array([share for share, kept in zip(weight, regular.tolist(), strict=True) if kept])
+        parts["salience"] = np.column_stack([share, 1 - share]).ravel()
+    labels: dict[str, int] = {}
+    if "label" in parts:
+        parts["label"] = encode([parts["label"].tolist()], labels)
+    rows = Ragged(parts, (size[regular],), tuple(labels))
+    if kind.arguments[:2] == ("time", "frequency"):
+        ordered = _in_order(rows)
+        if not ordered.all():
+            regular[np.flatnonzero(regular)[~ordered]] = False
+            rows = rows.take(np.flatnonzero(ordered))
+    return regular, rows
+
+
+def _in_order(rows: Ragged) -> Bool:
+    """Rows whose times do not decrease; others may be frequencies and times in the wrong order."""
+    time, owner = rows.columns["time"], rows_of(rows.counts[0])
+    back = (time[1:] < time[:-1]) & (owner[1:] == owner[:-1])
+    ordered = np.ones(len(rows), dtype=np.bool_)
+    ordered[owner[1:][back]] = False
+    return ordered
+
+
+def _sizes(values: Regular) -> Int:
+    """Number of items of each value; -1 for irregular ones."""
+    regular, _, counts = values
+    if len(counts) == len(regular):
+        return counts
+    sizes = np.full(len(regular), -1, dtype=np.int64)
+    sizes[regular] = counts
+    return sizes
+
+
+def _mask(values: Sequence[bool]) -> Bool:
+    return np.array(values, dtype=np.bool_)
+
+
+def _numbers(values: Sequence[Any]) -> Regular | None:
+    """Arrays with one dim, or lists of numbers, as one array of float64."""
+    if type(values[0]) is np.ndarray:
+        regular = _mask([value.ndim == 1 and value.dtype.kind in "iuf" for value in values])
+        return _joined_arrays(values, regular, (0,))
+    if type(values[0]) is list:
+        regular = np.ones(len(values), dtype=np.bool_)
+        if not set(map(type, chain.from_iterable(values))) <= _NUMBERS:
+            regular = _mask([set(map(type, value)) <= _NUMBERS for value in values])
+        return _joined_lists(values, regular)
+    return None
+
+
+def _pairs(values: Sequence[Any]) -> Regular | None:
+    """Arrays (n, 2), or lists of lists or tuples of two numbers, as one array of float64."""
+    if type(values[0]) is np.ndarray:
+        regular = _mask([value.ndim == 2 and value.shape[1] == 2 and value.dtype.kind in "iuf" for value in values])
+        return _joined_arrays(values, regular, (0, 2))
+    if type(values[0]) is list:
+        regular = _mask([_are_pairs(value) for value in values])
+        kept = [value for value, held in zip(values, regular.tolist(), strict=True) if held]
+        found = _joined_lists([list(chain.from_iterable(value)) for value in kept], np.ones(len(kept), dtype=np.bool_))
+        return None if found is None else (regular, found[1].reshape(-1, 2), found[2] // 2)
+    return None
+
+
+def _are_pairs(value: list[Any]) -> bool:
+    pairs = set(map(type, value)) <= {list, tuple} and set(map(len, value)) <= {2}
+    return pairs and set(map(type, chain.from_iterable(value))) <= _NUMBERS
+
+
+def _joined_arrays(values: Sequence[Column], regular: Bool, empty: tuple[int, ...]) -> Regular:
+    kept = values if regular.all() else [value for value, held in zip(values, regular.tolist(), strict=True) if held]
+    joined: Float = np.concatenate(kept, dtype=np.float64, casting="unsafe") if kept else np.zeros(empty)
+    return regular, joined, np.fromiter(map(len, kept), dtype=np.int64, count=len(kept))
+
+
+def _joined_lists(values: Sequence[list[Any]], regular: Bool) -> Regular | None:
+    kept = values if regular.all() else [value for value, held in zip(values, regular.tolist(), strict=True) if held]
+    try:
+        joined = np.array(list(chain.from_iterable(kept)), dtype=np.float64)
+    except OverflowError:
+        return None
+    return regular, joined, np.fromiter(map(len, kept), dtype=np.int64, count=len(kept))
+
+
+def _texts(values: Sequence[Any]) -> Regular | None:
+    """Lists of text, as one array of objects."""
+    if type(values[0]) is not list:
+        return None
+    regular = np.ones(len(values), dtype=np.bool_)
+    if not set(map(type, chain.from_iterable(values))) <= {str}:
+        regular = _mask([set(map(type, value)) <= {str} for value in values])
+    kept = values if regular.all() else [value for value, held in zip(values, regular.tolist(), strict=True) if held]
+    counts = np.fromiter(map(len, kept), dtype=np.int64, count=len(kept))
+    joined = np.empty(int(counts.sum()), dtype=object)
+    joined[:] = list(chain.from_iterable(kept))
+    return regular, joined, counts
