@@ -10,6 +10,7 @@ import re
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -17,12 +18,14 @@ from types import MappingProxyType
 from ..annotations.schema import KINDS
 from ..annotations.source import Source
 from ..errors import AnnotationError, MirflowError, MirflowWarning, UnknownNameError, suggest
+from ..readers.downloads import download, parse_url
 from ..readers.formats import WHOLE
 from ..readers.jams import annotators_of
 from ..readers.names import NAMED, Apart, ReferenceNames, call_alike, call_tracks, nearest_names
 from ..readers.options import Reading
 from ..readers.patterns import Match, Pattern, fill, is_folder
 from ..readers.readings import open_readings
+from ..readers.remote_files import Candidates, find_remote
 from ..readers.sources import FileSource, gather, has_parts, matched_file, select_from
 from ..readers.tables.table import RowKey, TableSource, holds_tracks, open_table, spread_table
 from ..store.cells import Caution, Entry
@@ -85,12 +88,19 @@ def is_lone(evaluation: Evaluation, tabular: Iterable[bool]) -> bool:
 
 
 def find_matches(
-    side: Estimates, key: str, root: str, trackless: bool, troubles: list[Trouble], confined: bool = False
+    side: Estimates,
+    key: str,
+    root: str,
+    trackless: bool,
+    troubles: list[Trouble],
+    confined: bool = False,
+    candidates: Candidates | None = None,
 ) -> list[Match]:
     """Find the files of one side's pattern, or add the reason to `troubles` if there are none.
 
     A pattern without ``{track}`` is one that finds nothing, unless it may be `trackless`. What leads out of the root is
-    refused where files are `confined` to it.
+    refused where files are `confined` to it. Files of servers, which cannot be listed, are looked for by the names of
+    the `candidates`; without any, URLs are not looked at.
     """
     pattern = Pattern(side.path)
     if confined and leads_out(side.path, root):
@@ -99,6 +109,8 @@ def find_matches(
     if not (trackless or pattern.is_pack or pattern.is_readings or "track" in pattern.names):
         troubles.append(((key, "path"), f"has no {{track}}: {side.path!r}"))
         return []
+    if parse_url(side.path) is not None:
+        return [] if candidates is None else _find_remote(pattern, key, candidates, troubles)
     try:
         matches = pattern.find(root)
     except AnnotationError as error:
@@ -119,11 +131,26 @@ def find_matches(
     return matches
 
 
+def _find_remote(pattern: Pattern, key: str, candidates: Candidates, troubles: list[Trouble]) -> list[Match]:
+    try:
+        matches = find_remote(pattern, candidates)
+    except AnnotationError as error:
+        troubles.append(((key, "path"), str(error)))
+        return []
+    if not matches:
+        names = [(name, own[0]) for name, own in candidates.values.items() if own and name in pattern.names]
+        tried = " and ".join(f"{name} {first!r}" for name, first in names)
+        on_server = pattern.text.lower().startswith("http") and tried
+        hint = f"among others for {tried}" if on_server else "check the address and the names before the placeholders"
+        troubles.append(((key, "path"), f"matches nothing: {pattern.text!r}; {hint}"))
+    return matches
+
+
 OUTSIDE = "leads out of the root, where files are not read for a store from elsewhere"
 
 
 def leads_out(path: str, root: str) -> bool:
-    """True if a path leads out of a folder: as written, or through a link in the part without placeholders.
+    """True if a path is a URL or leads out of a folder: as written, or through a link in the part without placeholders.
 
     Examples
     --------
@@ -131,7 +158,7 @@ def leads_out(path: str, root: str) -> bool:
     (False, True, True)
     """
     steps = path.replace("\\", "/").split("/")
-    if ".." in steps or Path(path).is_absolute() or path.startswith("~"):
+    if parse_url(path) is not None or ".." in steps or Path(path).is_absolute() or path.startswith("~"):
         return True
     fixed = itertools.takewhile(lambda step: not _PLACEHOLDER.search(step), steps)
     return not _is_inside(Path(root, *fixed), root)
@@ -166,6 +193,8 @@ class Discovery:
     """Whether files outside of the root are refused."""
     scored: bool = False
     """Whether the files were scored before, so that what a plan checks and warns of is known."""
+    listed: Sequence[str] = ()
+    """Tracks in the table of the evaluation, for files on servers."""
     systems: list[str] = field(default_factory=list)
     tracks: list[str] = field(default_factory=list)
     references: dict[str, list[Reference]] = field(default_factory=dict)
@@ -213,9 +242,13 @@ def discover(
     troubles: list[Trouble],
     confined: bool = False,
     scored: bool = False,
+    listed: Sequence[str] = (),
 ) -> Discovery:
-    """Find the tracks, systems, references and estimates of an evaluation; add problems to `troubles`."""
-    found = Discovery(evaluation, resolved, root, open_pack, troubles, confined, scored)
+    """Find the tracks, systems, references and estimates of an evaluation; add problems to `troubles`.
+
+    The tracks `listed` in the table of the evaluation are looked for on servers.
+    """
+    found = Discovery(evaluation, resolved, root, open_pack, troubles, confined, scored, listed)
     by_system = evaluation.estimates.annotator == "{system}"
     each, left_out = evaluation.reference.annotator in ("all", "{annotator}"), frozenset[str]()
     if evaluation.reference.mirdata is None:
@@ -260,6 +293,8 @@ def find_references(
     Add problems to `troubles`, and the folders of the references, with links followed, to `folders`.
     """
     found = Discovery(evaluation, resolved, root, open_pack, troubles)
+    if _demand_folders(found):
+        return []
     if evaluation.reference.mirdata is None:
         references = _find_side(found, "reference", False)
     else:
@@ -285,6 +320,8 @@ def find_estimates(
     name of the column in braces.
     """
     found = Discovery(evaluation, resolved, root, None, troubles)
+    if _demand_folders(found):
+        return []
     tracks = list(dict.fromkeys(place["track"] for place in places if "track" in place))
     estimates = _find_side(found, "estimates", evaluation.estimates.annotator == "{system}", tracks)
     column = language_column(resolved.estimates)
@@ -296,6 +333,15 @@ def find_estimates(
         (in_language(source, values.get(column) or spoken.get(tuple(values[name] for name in sorted(own)))), values)
         for source, values in estimates
     ]
+
+
+def _demand_folders(found: Discovery) -> bool:
+    """Refuse URLs where campaigns look for files: what they read is confined to a machine without a network."""
+    before = len(found.troubles)
+    for key in ("reference", "estimates"):
+        if parse_url(getattr(found.evaluation, key).path) is not None:
+            found.trouble((key, "path"), "is a URL, and campaigns read files from disk; download them")
+    return len(found.troubles) > before
 
 
 def language_column(reading: Reading) -> str:
@@ -335,7 +381,8 @@ def _find_side(found: Discovery, key: str, each_annotator: bool, tracks: Sequenc
         found.trouble((key, "path"), slip)
         return []
     lone, tabular = found.lone, found.tabular[key]
-    everything = find_matches(side, key, found.root, lone or tabular, found.troubles, found.confined)
+    known = None if parse_url(side.path) is None else _candidates(found, key, reading, tracks)
+    everything = find_matches(side, key, found.root, lone or tabular, found.troubles, found.confined, known)
     matches = _choose_files(found, key, pattern, everything)
     if pattern.is_readings:
         return _kept(found, pattern, matches, key, reading)
@@ -353,6 +400,26 @@ def _find_side(found: Discovery, key: str, each_annotator: bool, tracks: Sequenc
         except AnnotationError as error:
             found.trouble((key, f"{KINDS[reading.kind].part}s"), str(error))
     return [(source, {**values, "track": LONE_TRACK}) for source, values in sources] if lone else sources
+
+
+def _candidates(found: Discovery, key: str, reading: Reading, tracks: Sequence[str] | None) -> Candidates:
+    """The names by which files of one side are looked for on a server: `tracks` are those of the other side."""
+    evaluation = found.evaluation
+    named = found.listed or tracks or ()
+    other = evaluation.estimates.path
+    if not named and key == "reference" and parse_url(other) is None and not found.tabular["estimates"]:
+        pattern = Pattern(other)
+        place = pattern.names.index("track") if "track" in pattern.names and not pattern.is_pack else None
+        with suppress(AnnotationError):  # reported where the other side is looked for
+            named = [] if place is None else [match.values[place] for match in pattern.find(found.root)]
+    part = KINDS[reading.kind].part
+    values = {"track": named, SYSTEM: [*(evaluation.systems or ())], part: reading.levels or reading.sources}
+    remedies = {
+        "track": "list them in a csv file with a column track, under tracks",
+        SYSTEM: "list them under systems",
+        part: f"list them under {part}s of the side",
+    }
+    return Candidates(values, remedies)
 
 
 def _tracks_of_mirdata(found: Discovery, each_annotator: bool) -> tuple[list[Found], frozenset[str]]:
@@ -528,6 +595,7 @@ def _kept(found: Discovery, pattern: Pattern, matches: Sequence[Match], key: str
 
 def _annotated(matches: Sequence[Match], names: Sequence[str], reading: Reading) -> list[Found]:
     """Make a source for each annotator of each file; an unreadable file remains one, and fails when it is scored."""
+    download(match.path for match in matches)
     listed: dict[Match, Sequence[str]] = {}
     unread: list[Match] = []
     for match in matches:
@@ -667,7 +735,7 @@ def _empty_folders(found: Discovery, present: Sequence[str]) -> list[str]:
 def _places(found: Discovery, system: str) -> Iterator[Path]:
     """Yield the paths in the place of a system in the pattern of the estimates; ``*``: of any."""
     steps, last = _steps_to_system(found)
-    if last is None:
+    if last is None or parse_url(found.evaluation.estimates.path) is not None:
         return iter(())
     text = ""
     for part in _PLACEHOLDER.split("/".join(steps[: last + 1])):

@@ -20,6 +20,7 @@ from ..metrics.measures import describe
 from ..plugins import READERS, TASKS, declared, digest_of, import_module
 from ..readers.content import decode, read_bytes, read_within
 from ..readers.delimited import find_separator
+from ..readers.downloads import parse_url
 from ..readers.label_maps import shipped_maps
 from ..readers.options import MAX_BYTES, DelimitedOptions
 from ..readers.patterns import Pattern
@@ -85,8 +86,8 @@ def typed(texts: Sequence[str]) -> tuple[Entry, ...]:
     return tuple(text or None for text in texts)
 
 
-def read_tracks(path: str | Path, tracks: Sequence[str], key: str = "track") -> Metadata:
-    """Read the columns of a csv file about the given tracks, which are named in its column `key`."""
+def _read_table(path: str | Path, key: str) -> tuple[list[str], int, dict[str, list[str]], str]:
+    """The header of a csv file, the place of the column `key`, the rows by their value of it, and the separator."""
     try:
         data, size = read_within(path, MAX_BYTES)
         text = data.decode("utf-8-sig")
@@ -112,6 +113,21 @@ def read_tracks(path: str | Path, tracks: Sequence[str], key: str = "track") -> 
         if name in table:
             raise MetadataError(f"{str(path)!r} has the track {name!r} twice")
         table[name] = row
+    return header, named, table, separator
+
+
+def tracks_on_servers(evaluation: Evaluation, root: str) -> list[str]:
+    """Names in the table of tracks of an evaluation some of whose files are on servers, which cannot be listed."""
+    urls = [parse_url(side.path) for side in (evaluation.reference, evaluation.estimates)]
+    table = evaluation.tracks
+    if table is None or table.path is None or not any(url and url.kind.startswith("http") for url in urls):
+        return []
+    return [name for name in _read_table(Path(root, table.path), table.key)[2] if name]
+
+
+def read_tracks(path: str | Path, tracks: Sequence[str], key: str = "track") -> Metadata:
+    """Read the columns of a csv file about the given tracks, which are named in its column `key`."""
+    header, named, table, separator = _read_table(path, key)
     if tracks and not any(track in table for track in tracks):
         example = next(iter(table), "")
         raise MetadataError(f"{str(path)!r} has none of the tracks: it has {example!r}, the files {tracks[0]!r}")
@@ -423,7 +439,11 @@ def _discover(
     resolved = resolve(evaluation, root, folder)
     troubles: list[Trouble] = []
     if isinstance(resolved, Resolved):
-        found = discover(evaluation, resolved, root, open_pack, troubles, confined, scored)
+        try:
+            listed = [] if confined else tracks_on_servers(evaluation, root)
+        except MetadataError as error:
+            return [(("tracks",), str(error))]
+        found = discover(evaluation, resolved, root, open_pack, troubles, confined, scored, listed)
         if not troubles and (resolved.reference.language or resolved.estimates.language):
             _set_languages(found, troubles)
         return troubles or found

@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from ..ragged import Float
 from .content import file_stat, is_listed_file, open_file, unreadable
+from .downloads import local_path
 
 # libsndfile's log entry for a header that promises more than the file holds: `data : 200000 (should be 119982)`.
 _PROMISE = re.compile(r"^\s*(?P<chunk>[\w ]+?)\s*:\s*(?P<promised>\d+) \(should be (?P<held>\d+)\)", re.MULTILINE)
@@ -124,7 +125,7 @@ class FileSignal:
 
         open_file(self.path, self.name).close()  # libsndfile would wait for the writer of a pipe
         try:
-            return SoundFile(self.path)
+            return SoundFile(local_path(self.path, self.name))
         except (SoundFileError, TypeError) as error:  # TypeError: the encoding of a .raw file is unknown
             raise UnreadableError(f"cannot be read as audio: {_reason(error)}", path=self.name) from None
 

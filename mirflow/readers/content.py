@@ -14,6 +14,7 @@ from pathlib import Path
 from time import sleep, time_ns
 
 from ..errors import UnreadableError
+from .downloads import local_path
 
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
 _MATLAB, _HDF5 = b"MATLAB 5.0 MAT-file", b"\x89HDF\r\n\x1a\n"
@@ -34,9 +35,10 @@ def open_file(path: str | Path, name: str | None = None) -> FileIO:
 
 def _open(path: str | Path, name: str | None) -> tuple[int, int]:
     """The descriptor of a regular file, and its size."""
+    local = local_path(path, name)
     try:
         # Opening a pipe without a writer would block.
-        number = os.open(path, _FLAGS)
+        number = os.open(local, _FLAGS)
         status = os.fstat(number)
         mode = status.st_mode
         if stat.S_ISREG(mode):
@@ -122,8 +124,9 @@ def demand_no_json(data: bytes, name: str | Path) -> None:
 
 def file_stat(path: str | Path, name: str | None = None) -> tuple[int, int]:
     """Current size in bytes and time of modification in ns of a file."""
+    local = local_path(path, name)
     try:
-        status = Path(path).stat()
+        status = Path(local).stat()
     except (OSError, ValueError) as error:
         raise unreadable(path, error, name) from None
     return status.st_size, status.st_mtime_ns

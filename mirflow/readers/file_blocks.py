@@ -21,6 +21,7 @@ from ..errors import AnnotationError, InvalidAnnotationError
 from ..ragged import Bool, Column, Float, Int, offsets_of, ranges
 from .content import digest_of, read_bytes
 from .delimited import Layout, annotation_of, doubts_of_table, find_layout, finish, row_kind
+from .downloads import download
 from .formats import FORMATS, LAYOUTS
 from .layouts import are_numbers_of, are_plain
 from .options import DelimitedOptions, Reading
@@ -40,7 +41,12 @@ _POWERS = np.array([float(f"1e{power}") for power in range(_WIDTH)])
 
 
 def read_files(sources: Iterable[Source]) -> dict[int, tuple[Annotation, str]]:
-    """Read the regular text files among sources: by the id of a source, what its ``read`` would return."""
+    """Read the regular text files among sources: by the id of a source, what its ``read`` would return.
+
+    Files at URLs are downloaded, whatever their format.
+    """
+    sources = list(sources)
+    download(path for source in sources for path in source.paths)
     groups: dict[tuple[int, str], list[FileSource]] = {}
     for source in sources:
         if type(source) is FileSource:

@@ -172,6 +172,11 @@ def test_a_whole_campaign_is_checked(tmp_path: Path) -> None:
         ("root: test", "root: tset", r"splits\.test\.root: folder '.*tset' does not exist"),
         ("reference/{track}", "refs/{track}", r"evaluations\[0\]\.reference.*matches nothing.*\(split dev\)"),
         (
+            "reference/{track}",
+            "s3://bucket/{track}",
+            r"\.reference.*is a URL, and campaigns read files from disk; down",
+        ),
+        (
             "root: test",
             "root: dev",
             "has 2 tracks in common with the split dev: 'dev0', 'dev1'; use each track in one split",

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +23,7 @@ from mirflow.store.cells import concatenate_cells
 from mirflow.store.repositories import RepositoryWriter, join_systems
 
 from ..commands import invoke, printed
-from ..waiting import until
+from ..object_store import use_s3
 from .example import MEASURES, SYSTEMS, TRACKS, all_pairs, assert_same_cells, make_cells, make_content, value_of
 
 pytest.importorskip("icechunk", reason="the extra 'cloud' is not installed")
@@ -364,47 +362,9 @@ class TestRuns:
             assert mine == theirs
 
 
-@pytest.fixture(scope="module")
-def service() -> Iterator[dict[str, str]]:
-    """An S3 service in a process of its own, as the environment names it."""
-    pytest.importorskip("moto", reason="moto, an S3 service for tests, is not installed")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    log = subprocess.DEVNULL
-    process = subprocess.Popen([sys.executable, "-m", "moto.server", "-p", str(port)], stdout=log, stderr=log)
-    environment = {
-        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
-        "AWS_ACCESS_KEY_ID": "key",
-        "AWS_SECRET_ACCESS_KEY": "secret",
-        "AWS_REGION": "us-east-1",
-    }
-
-    def answers() -> bool:
-        with socket.socket() as client:
-            return client.connect_ex(("127.0.0.1", port)) == 0
-
-    try:
-        until(answers)
-        import boto3
-
-        client = boto3.client(
-            "s3", endpoint_url=environment["AWS_ENDPOINT_URL"], region_name="us-east-1", aws_access_key_id="key",
-            aws_secret_access_key="secret",
-        )  # fmt: skip
-        client.create_bucket(Bucket="bucket")
-        yield environment
-    finally:
-        process.kill()
-        process.wait()
-
-
 @pytest.fixture
-def _at_service(service, monkeypatch):
-    for name, value in service.items():
-        monkeypatch.setenv(name, value)
-    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
+def _at_service(monkeypatch):
+    use_s3(monkeypatch)
 
 
 @pytest.mark.usefixtures("_at_service")

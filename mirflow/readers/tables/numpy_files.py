@@ -20,6 +20,7 @@ from ...annotations.schema import KINDS
 from ...errors import InvalidAnnotationError, UnreadableError
 from ..content import decode, open_file, read_bytes
 from ..delimited import number_lines, split_line
+from ..downloads import local_path
 from ..layouts import find_columns
 from ..options import Reading
 from .table import RowKey, TrackTable
@@ -86,10 +87,11 @@ def load_array(path: str, reading: Reading, name: str, kinds: str = "fiu") -> Na
     Its dtype is of one of the `kinds`. Archives larger than ``max_bytes`` when decompressed are unreadable.
     """
     open_file(path, name).close()
+    local = str(local_path(path, name))
     try:
         if path.lower().endswith(".npz"):
-            return _from_archive(path, reading, name, kinds)
-        values = np.load(path, mmap_mode="r", allow_pickle=False)
+            return _from_archive(local, reading, name, kinds)
+        values = np.load(local, mmap_mode="r", allow_pickle=False)
     except _FAULTS as error:
         if isinstance(error, UnreadableError):
             raise
