@@ -60,24 +60,51 @@ def client_of(kind: str, host: str) -> ObjectStore:
     ImportError
         If obstore is not installed.
     """
-    services = tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith(_SERVICES)))
-    return _client(kind, host, services)
+    return _client(kind, host, _environment())
+
+
+def silence_of(kind: str, bucket: str) -> str:
+    """Why a service gives no answer at all, within a few seconds; empty if it gives one, even that access is denied.
+
+    Examples
+    --------
+    >>> silence_of("http", "127.0.0.1:1")
+    'no server answers there; check the address, and whether the server runs'
+    """
+    try:
+        import obstore
+
+        obstore.head(_client(kind, bucket, _environment(), brief=True), "mirflow")
+    except (ImportError, FileNotFoundError):
+        return ""
+    except Exception as error:
+        reason = reason_of(error)
+        return "" if status_of(error) or reason not in _SIGNS.values() else reason
+    return ""
+
+
+def _environment() -> tuple[tuple[str, str], ...]:
+    """The settings of services that clients find."""
+    return tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith(_SERVICES)))
 
 
 @lru_cache(maxsize=16)
-def _client(kind: str, host: str, environment: tuple[tuple[str, str], ...]) -> ObjectStore:
+def _client(kind: str, host: str, environment: tuple[tuple[str, str], ...], brief: bool = False) -> ObjectStore:
+    """A client; a `brief` one only finds out whether anybody answers, and needs no credentials."""
     from obstore import store
 
     settings = dict(environment)
     options: Any = {
         "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
-        "read_timeout": timedelta(seconds=SILENT_SECONDS),
+        "read_timeout": timedelta(seconds=3 * SILENT_SECONDS / 8 if brief else SILENT_SECONDS),
         "timeout": timedelta(seconds=_MOST_SECONDS),
         "allow_http": kind != "https",
     }
     backoff = {"init_backoff": timedelta(milliseconds=200), "max_backoff": timedelta(seconds=2), "base": 2}
-    retries: Any = {"max_retries": 5, "retry_timeout": timedelta(seconds=RETRY_SECONDS), "backoff": backoff}
-    how: Any = {"client_options": options, "retry_config": retries}
+    retries: Any = {"max_retries": 1 if brief else 5, "retry_timeout": timedelta(seconds=RETRY_SECONDS)}
+    how: Any = {"client_options": options, "retry_config": {**retries, "backoff": backoff}}
+    if brief and not kind.startswith("http"):
+        how["skip_signature"] = True
     if kind == "gs":
         return store.GCSStore(host, **how)
     if kind == "az":
@@ -86,7 +113,7 @@ def _client(kind: str, host: str, environment: tuple[tuple[str, str], ...]) -> O
         return store.HTTPStore.from_url(f"{kind}://{host}", **how)
     if settings.get("AWS_NO_SIGN_REQUEST", "").lower() in ("1", "true", "yes"):
         how["skip_signature"] = True
-    elif "AWS_ACCESS_KEY_ID" not in settings:
+    elif not brief and "AWS_ACCESS_KEY_ID" not in settings:
         how |= _profile()
     if endpoint := settings.get("AWS_ENDPOINT_URL_S3"):
         how["endpoint"] = endpoint

@@ -129,6 +129,7 @@ def import_command(table: Path | None, mapping: Path, store: Path, root: Path | 
 
     TABLE replaces the path in the mapping.
     """
+    from ..addresses import as_given
     from ..errors import counted
     from ..published.score_tables import import_scores
 
@@ -140,4 +141,4 @@ def import_command(table: Path | None, mapping: Path, store: Path, root: Path | 
         without = f", {counted(lost, 'cell')} without a score" if lost else ""
         shape = f"{counted(systems, 'system')} x {counted(tracks, 'track')} x {counted(metrics, 'metric')}"
         echo(f"{name}: {shape}{without}", err=True)
-    echo(f"{store} written", err=True)
+    echo(f"{as_given(store)} written", err=True)

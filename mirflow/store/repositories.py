@@ -9,18 +9,22 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from threading import Thread
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ..addresses import Address, as_given, parse_address, store_flaw
 from ..errors import StoreError, StoreLockedError
+from ..remote import silence_of
 from .cells import Entry, GroupContent, concatenate_cells
 from .chunks import extend_group, write_group
 from .format import FINGERPRINTS, SIGNATURES, TYPES, WARNINGS, check, dense_cells
@@ -32,10 +36,14 @@ if TYPE_CHECKING:
     import icechunk
     import zarr
 
+T = TypeVar("T")
+
 _BRANCH = "main"
 _ATTEMPTS = 100
 _PATIENCE = 10.0
 """Seconds to wait for another process that makes the repository."""
+_LOOK_AFTER = 4.0
+"""Seconds after which a request without an answer leads to a look at whether the service is there."""
 _TURN = 600.0
 """Seconds to wait for another process that commits to the same folder."""
 _OCCUPIED = "repositories can only be created in clean prefixes"
@@ -61,6 +69,35 @@ _REFUSALS = {
     "client error (Connect)": "cannot be reached; check the network",
 }
 """What errors of Icechunk and of the services contain, with a reason and a remedy; the first that fits counts."""
+
+
+def _ask(address: Address, request: Callable[[], T]) -> T:
+    """The result of a request, whose errors have the form of `_asking`.
+
+    Icechunk repeats requests for minutes, as services that throttle need it, and waits without end for one that does
+    not answer any more. So whoever waits looks from time to time whether the service answers anything.
+    """
+    if address.kind == "icechunk":
+        with _asking(address):
+            return request()
+    outcome: Future[T] = Future()
+
+    def work() -> None:
+        try:
+            outcome.set_result(request())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    Thread(target=work, daemon=True).start()
+    while not wait([outcome], _LOOK_AFTER).done:
+        _demand_answer(address)
+    with _asking(address):
+        return outcome.result()
+
+
+def _demand_answer(address: Address) -> None:
+    if reason := silence_of(address.kind, address.bucket):
+        raise StoreError(f"{address}: {reason}")
 
 
 @contextmanager
@@ -131,7 +168,9 @@ def _open(address: Address, *, create: bool = False) -> icechunk.Repository:
         raise StoreError(f"{address}: needs the package icechunk: pip install 'mirflow[cloud]'") from None
     with _asking(address):
         storage = _storage(address)
-        end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + _PATIENCE
+
+    def request() -> icechunk.Repository:
         while create:
             try:
                 return icechunk.Repository.open_or_create(storage)
@@ -141,6 +180,8 @@ def _open(address: Address, *, create: bool = False) -> icechunk.Repository:
                     raise
                 time.sleep(0.1)
         return icechunk.Repository.open(storage)
+
+    return _ask(address, request)
 
 
 def _session(repository: icechunk.Repository, address: Address) -> icechunk.Session:
@@ -163,8 +204,7 @@ def open_version(path: str | Path) -> zarr.Group:
     """The root group of the version of a repository that an address names, to be read."""
     address = demand_address(path)
     repository = _open(address)
-    with _asking(address):
-        root = _root(_session(repository, address), address)
+    root = _ask(address, lambda: _root(_session(repository, address), address))
     if root is None:
         raise StoreError(f"{address}: has no results yet; `mirflow run` writes them")
     return root
@@ -174,7 +214,8 @@ def _root(session: icechunk.Session, address: Address) -> zarr.Group | None:
     """The root group of a version; None if nothing was committed yet."""
     from .zarr_io import open_session
 
-    return open_session(session.store, str(address), lambda: _asking(address))
+    demand = None if address.kind == "icechunk" else partial(_demand_answer, address)
+    return open_session(session.store, str(address), lambda: _asking(address), demand, _LOOK_AFTER)
 
 
 @dataclass(frozen=True)
@@ -201,19 +242,22 @@ def history(path: str | Path) -> list[Commit]:
     """
     address = _demand_history(path)
     repository = _open(address)
-    with _asking(address):
-        tags: dict[str, list[str]] = {}
-        for tag in sorted(repository.list_tags()):
-            tags.setdefault(repository.lookup_tag(tag), []).append(tag)
-        at = _session(repository, address).snapshot_id
-        found = []
-        for one in repository.ancestry(snapshot_id=at):
-            about = one.metadata.get("mirflow")
-            if isinstance(about, dict):
-                versions = {str(name): str(version) for name, version in about.get("versions", {}).items()}
-                named = tuple(tags.get(one.id, ()))
-                found.append(Commit(one.id, one.written_at, one.message, named, versions, str(about.get("name", ""))))
-        return found
+    return _ask(address, lambda: _commits(repository, address))
+
+
+def _commits(repository: icechunk.Repository, address: Address) -> list[Commit]:
+    tags: dict[str, list[str]] = {}
+    for tag in sorted(repository.list_tags()):
+        tags.setdefault(repository.lookup_tag(tag), []).append(tag)
+    at = _session(repository, address).snapshot_id
+    found = []
+    for one in repository.ancestry(snapshot_id=at):
+        about = one.metadata.get("mirflow")
+        if isinstance(about, dict):
+            versions = {str(name): str(version) for name, version in about.get("versions", {}).items()}
+            named = tuple(tags.get(one.id, ()))
+            found.append(Commit(one.id, one.written_at, one.message, named, versions, str(about.get("name", ""))))
+    return found
 
 
 def tag_version(path: str | Path, tag: str) -> Address:
@@ -222,8 +266,7 @@ def tag_version(path: str | Path, tag: str) -> Address:
         raise StoreError(f"invalid tag {tag!r}: expected letters, digits and . _ + -")
     address = _demand_history(path)
     repository = _open(address)
-    with _asking(address):
-        repository.create_tag(tag, _session(repository, address).snapshot_id)
+    _ask(address, lambda: repository.create_tag(tag, _session(repository, address).snapshot_id))
     return address._replace(version=tag)
 
 
@@ -278,8 +321,7 @@ class RepositoryWriter:
             self.journal = Journal(self.folder / "journal")
             with self._alone():
                 self._repository = _open(self._address, create=True)
-            with _asking(self._address):
-                self._read_tip()
+            _ask(self._address, self._read_tip)
             self._stack = stack.pop_all()
         return self
 
@@ -354,11 +396,10 @@ class RepositoryWriter:
         stamp = {CREATED: created or datetime.now(UTC).isoformat(timespec="seconds")}
         about = {**(attrs or {}), FORMAT_KEY: FORMAT, **stamp}
         for _ in range(_ATTEMPTS):
-            with self._alone(), _asking(self._address):
-                commit = self._commit(contents, about, stamp)
+            with self._alone():
+                commit = _ask(self._address, partial(self._commit, contents, about, stamp))
             before = dict(self._groups)
-            with _asking(self._address):
-                self._read_tip()
+            _ask(self._address, self._read_tip)
             if commit:
                 self.journal.clear()
                 return commit

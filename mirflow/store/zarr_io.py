@@ -5,6 +5,7 @@ Imported only when a store is opened, as `import zarr` takes longer than everyth
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import os
@@ -93,8 +94,17 @@ class GenerationStore(LocalStore):
 class SessionStore(WrapperStore[Any]):
     """A version of a repository, read only, whose errors name the address."""
 
-    def __init__(self, store: Any, address: str, asking: Callable[[], AbstractContextManager[None]]) -> None:
+    def __init__(
+        self,
+        store: Any,
+        address: str,
+        asking: Callable[[], AbstractContextManager[None]],
+        demand_answer: Callable[[], None] | None,
+        seconds: float,
+    ) -> None:
         super().__init__(store)
+        self._demand_answer = demand_answer
+        self._seconds = seconds
         self.address = address
         self.remedy = "go back to an earlier version, which `mirflow history` lists"
         self._asking = asking
@@ -102,14 +112,37 @@ class SessionStore(WrapperStore[Any]):
     async def get(self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None) -> Buffer | None:
         """One value; None where it was never written."""
         with self._asking():
-            found: Buffer | None = await self._store.get(key, prototype, byte_range)
+            reading = asyncio.ensure_future(self._store.get(key, prototype, byte_range))
+            while self._demand_answer is not None and not (await asyncio.wait({reading}, timeout=self._seconds))[0]:
+                try:
+                    await asyncio.to_thread(self._demand_answer)
+                except BaseException:
+                    reading.cancel()
+                    raise
+            found: Buffer | None = await reading
             return found
 
 
-def open_session(store: Any, address: str, asking: Callable[[], AbstractContextManager[None]]) -> zarr.Group | None:
-    """The root group of a version of a repository, to be read, if it has one; `asking` gives its errors a form."""
+def open_session(
+    store: Any,
+    address: str,
+    asking: Callable[[], AbstractContextManager[None]],
+    demand_answer: Callable[[], None] | None = None,
+    seconds: float = 0.0,
+) -> zarr.Group | None:
+    """The root group of a version of a repository, to be read, if it has one.
+
+    Parameters
+    ----------
+    store, address
+        Of a session, and where its repository is.
+    asking : callable
+        Makes a context that gives errors a form.
+    demand_answer : callable or None
+        Raises an error if the service is silent; it is called when a value does not come within so many `seconds`.
+    """
     try:
-        return zarr.open_group(SessionStore(store, address, asking), mode="r")
+        return zarr.open_group(SessionStore(store, address, asking, demand_answer, seconds), mode="r")
     except FileNotFoundError:
         return None
 

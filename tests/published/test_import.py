@@ -9,6 +9,7 @@ import pytest
 
 import mirflow
 from mirflow.errors import StoreError
+from mirflow.store import history
 
 from ..commands import invoke
 from ..groups import CODES, make_group, write_store
@@ -59,8 +60,17 @@ def test_scores_without_weights_cannot_be_pooled(mapping: Path, tmp_path: Path) 
     assert "aggregate 'pooled' is not defined for metric 'runtime'; it has: mean, median" in found.stderr
 
 
-def test_importing_again_replaces_and_others_stay(mapping: Path, tmp_path: Path) -> None:
-    store = tmp_path / "x.zarr"
+@pytest.fixture(params=["folder", "address"])
+def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path | str:
+    """Where stores are written: a folder, and a repository of Icechunk."""
+    if request.param == "folder":
+        return tmp_path / "x.zarr"
+    pytest.importorskip("icechunk", reason="the extra 'cloud' is not installed")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return f"icechunk:{tmp_path / 'repository'}"
+
+
+def test_importing_again_replaces_and_others_stay(mapping: Path, store: Path | str, tmp_path: Path) -> None:
     mirflow.import_scores(mapping, store)
     other = tmp_path / "other.yaml"
     other.write_text(MAPPING.replace("published", "others").replace("- task: chord", "- task: chord\n  name: more"))
@@ -72,8 +82,7 @@ def test_importing_again_replaces_and_others_stay(mapping: Path, tmp_path: Path)
     assert tree["chord"]["score"].sel(system="KO1", track="a", metric="majmin").item() == 0.25
 
 
-def test_nothing_is_replaced_that_another_mapping_brought(mapping: Path, tmp_path: Path) -> None:
-    store = tmp_path / "x.zarr"
+def test_nothing_is_replaced_that_another_mapping_brought(mapping: Path, store: Path | str, tmp_path: Path) -> None:
     mirflow.import_scores(mapping, store)
     other = tmp_path / "other.yaml"
     other.write_text(MAPPING.replace("published", "others"))
@@ -89,6 +98,25 @@ def test_the_store_of_a_pipeline_is_left_alone(mapping: Path, tmp_path: Path, ov
     with pytest.raises(StoreError, match=r"holds the scores of a pipeline.*name another store"):
         mirflow.import_scores(mapping, store, overwrite=overwrite)
     assert mirflow.open_store(store)["chord"]["score"].item() == 0.5
+
+
+def test_imports_into_a_repository_are_commits(mapping: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("icechunk", reason="the extra 'cloud' is not installed")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    address = f"icechunk:{tmp_path / 'repository'}"
+    assert f"{address} written" in invoke("import", "--mapping", mapping, "--store", address, code=0).output
+    (tmp_path / "scores.csv").write_text(TABLE.replace("0.500", "0.250"))
+    mirflow.import_scores(mapping, address)
+    first, second = (commit.id for commit in reversed(history(address)))
+    scores = [
+        mirflow.open_store(f"{address}@{one}")["chord"]["score"].sel(system="KO1", track="a", metric="majmin").item()
+        for one in (first, second)
+    ]
+    assert scores == [0.5, 0.25]
+    with pytest.raises(StoreError, match="names a version, which cannot be written"):
+        mirflow.import_scores(mapping, f"{address}@{first}")
+    with pytest.raises(StoreError, match="holds imported scores, which a run would remove; name another store"):
+        mirflow.run(Path(__file__).parents[2] / "pipelines" / "demo.yaml", store=address, progress=False)
 
 
 def test_a_run_does_not_remove_what_was_imported(mapping: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -18,11 +19,13 @@ import xarray as xr
 
 import mirflow
 from mirflow.errors import QueryError, StoreError
+from mirflow.progress import Progress
 from mirflow.store import StoreWriter, history, read_group, read_pack, read_tree, repositories, tag_version
-from mirflow.store.cells import concatenate_cells
+from mirflow.store.cells import Status, concatenate_cells
 from mirflow.store.repositories import RepositoryWriter, join_systems
 
 from ..commands import invoke, printed
+from ..network import network_to
 from ..object_store import use_s3
 from .example import MEASURES, SYSTEMS, TRACKS, all_pairs, assert_same_cells, make_cells, make_content, value_of
 
@@ -397,6 +400,49 @@ class TestObjectStore:
         monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
         with pytest.raises(StoreError, match="there are no credentials; set AWS_ACCESS_KEY_ID"):
             read_tree("s3://bucket/x")
+
+    @pytest.mark.parametrize("what", ["a run", "a reader"])
+    def test_a_network_that_is_unplugged_in_the_middle(self, pipelines, monkeypatch, what):
+        monkeypatch.setattr(repositories, "_LOOK_AFTER", 0.3)
+        monkeypatch.setattr("mirflow.remote.SILENT_SECONDS", 0.8)
+        monkeypatch.setattr("mirflow.remote.RETRY_SECONDS", 0)
+        one, two, _ = pipelines
+        store = f"s3://bucket/stores/{what[2:]}"
+        with network_to(int(os.environ["AWS_ENDPOINT_URL"].rpartition(":")[2])) as network:
+            monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{network.port}")
+            mirflow.run(one, store=store, progress=False)
+            silent = f"{store}: the server does not answer; check the network, and try again"
+            if what == "a reader":
+                tree = read_tree(store)
+                network.unplug()
+                with pytest.raises(StoreError, match=silent):
+                    tree["onset"].score.load()
+                return
+
+            class Unplugging(Progress):
+                def stage(self, name: str) -> None:
+                    if name == "writing the store":
+                        network.unplug()
+
+            with pytest.raises(StoreError, match=silent):
+                mirflow.run(two, store=store, progress=Unplugging())
+            network.plug_in()
+            (report,) = mirflow.run(two, store=store, progress=False).evaluations
+            assert (report.counts["resumed"], report.counts["new"]) == (10, 10)
+            assert read_group(store, "onset").systems == ("A", "B", "C", "D")
+            assert read_group(store, "onset").cells.status.tolist() == [Status.ok] * 20
+
+    @pytest.mark.slow
+    def test_where_nothing_answers_a_message_comes_within_some_seconds(self, monkeypatch):
+        with socket.create_server(("127.0.0.1", 0), backlog=64) as silent, socket.socket() as refusing:
+            refusing.bind(("127.0.0.1", 0))
+            ports = {silent: "the server does not answer", refusing: "no server answers there"}
+            for service, message in ports.items():
+                monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{service.getsockname()[1]}")
+                began = time.monotonic()
+                with pytest.raises(StoreError, match=f"s3://bucket/x: {message}; check"):
+                    read_tree("s3://bucket/x")
+                assert time.monotonic() - began < 20
 
     @pytest.mark.slow
     def test_two_runs_at_once_one_of_which_is_killed(self, pipelines):
