@@ -95,6 +95,7 @@ _HOMES = {
     "problems": "api",
     "publish": "engine.publishing",
     "query": "api",
+    "ranks": "api",
     "read_label_map": "readers.label_maps",
     "report": "api",
     "run": "engine.runs",

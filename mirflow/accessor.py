@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 import numpy as np
 
-from .analysis.inference import agreement, compare, friedman, intervals
+from .analysis.inference import agreement, compare, friedman, intervals, ranks
 from .analysis.inference.resampling import Seed
 from .analysis.queries import aggregate as aggregate_group
 from .analysis.queries import boards_of, choose_one, coverage, evaluate_query, headline_metrics, query
@@ -143,6 +143,22 @@ class Inference:
         asked, how = _apart(options)
         query = make_query("compare", metric, aggregate, **asked)
         return compare(ds, query, test=test, correction=correction, **how, group=name)
+
+    def ranks(
+        self,
+        metric: Names = None,
+        aggregate: str | None = None,
+        *,
+        group: str | None = None,
+        level: float = 0.95,
+        correction: str = "auto",
+        cluster: str | None = None,
+        **options: Unpack[QueryOptions],
+    ) -> xr.Dataset:
+        """Ranks of systems and how sure they are; see :func:`mirflow.analysis.inference.rank_intervals.ranks`."""
+        name, ds = self._choose(metric, group)
+        query = make_query("ranks", metric, aggregate, **options)
+        return ranks(ds, query, level=level, correction=correction, cluster=cluster, group=name)
 
     def friedman(
         self,

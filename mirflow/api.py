@@ -48,6 +48,7 @@ def query(
     group: str | None = None,
     ci: float | None = None,
     significance: float | None = None,
+    ranks: float | None = None,
     cluster: str | None = None,
     primary: bool = False,
     worst: int | None = None,
@@ -74,6 +75,8 @@ def query(
         Level of confidence intervals by bootstrap over the tracks, such as 0.95; None: no intervals.
     significance : float or None
         Level of the tests that mark the systems that are not told apart from the best; None: no marks.
+    ranks : float or None
+        Level of intervals of ranks: the result is that of :func:`mirflow.ranks`. None: no ranks.
     cluster : str or None
         For intervals and tests: a coordinate of the tracks (artist) whose tracks are drawn together.
     primary : bool
@@ -115,18 +118,27 @@ def query(
     task,convention,...
     """
     flags = {"by": by, "ci": ci, "significance": significance, "cluster": cluster, "primary": primary, "worst": worst}
-    flags |= {"best": best, "overall": overall, "agreement": agreement, "pivot": pivot, "percent": percent}
+    flags |= {
+        "ranks": ranks,
+        "best": best,
+        "overall": overall,
+        "agreement": agreement,
+        "pivot": pivot,
+        "percent": percent,
+    }
     _check_query({"metric": metric, "aggregate": aggregate, **flags, **options})
     listed = worst is not None or best is not None
     if listed:
         options = {"undefined": "skip", **options}
     # The best system comes first, unless systems were named in another order.
-    if options.get("sort") is None and not (listed or agreement or options.get("system")):
+    if options.get("sort") is None and not (listed or agreement or ranks or options.get("system")):
         options = {**options, "sort": BEST}
     asked = make_query("query", metric, aggregate, by, **options)
     boards = choose(evaluations_of(scores), asked.metric, group)
     if agreement is not None:
         return _agreement(boards, asked, agreement)
+    if ranks is not None:
+        return _rank_systems(boards, asked, percent, level=ranks, cluster=cluster)
     if listed:
         return _extremes(boards, asked, worst, best, overall, percent)
     ask: Callable[..., Sequence[xr.Dataset]] = evaluate_query
@@ -185,18 +197,21 @@ def _check_query(options: Mapping[str, Any]) -> None:
         raise QueryError("'worst' or 'best', not both")
     if "overall" in given and not listed:
         raise QueryError("'overall' is about listed tracks; add 'worst' or 'best'")
-    for name in ("ci", "significance", "pivot"):
+    for name in ("ci", "significance", "ranks", "pivot"):
         if listed and name in given:
             raise QueryError(f"{listed[0]!r} lists single tracks and takes no {name!r}")
-    alone = ("by", "across", "sort", "ci", "significance", "cluster", "pivot", "percent", "primary", *listed)
+    for name in ("by", "across", "ci", "significance", "pivot", "primary") if "ranks" in given else ():
+        if name in given:
+            raise QueryError(f"'ranks' ranks the systems over all tracks and takes no {name!r}")
+    alone = ("by", "across", "sort", "ci", "significance", "ranks", "cluster", "pivot", "percent", "primary", *listed)
     for name in alone if "agreement" in given else ():
         if name in given:
             raise QueryError(f"'agreement' compares rankings and takes no {name!r}")
     for name in ("metric", "param", "over", "sort", "pivot", *listed):
         if "primary" in given and name in given:
             raise QueryError(f"'primary' shows the headline metric of each evaluation and takes no {name!r}")
-    if "cluster" in given and not {"ci", "significance"} & set(given):
-        raise QueryError("'cluster' is about intervals; add 'ci' or 'significance'")
+    if "cluster" in given and not {"ci", "significance", "ranks"} & set(given):
+        raise QueryError("'cluster' is about intervals; add 'ci', 'significance' or 'ranks'")
 
 
 def _infer(
@@ -390,6 +405,90 @@ def _comparison_rows(ds: xr.Dataset) -> Table:
     if "verdict" in ds:
         return comparisons.noninferiority_long_table(ds)
     return comparisons.friedman_long_table(ds) if "mean_rank" in ds else comparisons.comparison_long_table(ds)
+
+
+def ranks(
+    scores: ScoresLike,
+    metric: Names = None,
+    aggregate: str | None = None,
+    *,
+    group: str | None = None,
+    correction: str = "auto",
+    unit: str = "track",
+    cluster: str | None = None,
+    level: float = 0.95,
+    replicates: int = 10_000,
+    rng: Seed = 0,
+    percent: bool = False,
+    **options: Unpack[QueryOptions],
+) -> Tabulation[xr.Dataset]:
+    """Rank the systems and say how sure the ranks are, as ``mirflow query --ranks`` does.
+
+    Parameters
+    ----------
+    scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset
+        As for :func:`mirflow.query`.
+    metric : str or sequence of str
+        None: the headline metric of each evaluation.
+    aggregate, **options
+        See :class:`mirflow.analysis.query_options.Query`.
+    group : str or None
+        The evaluation; None: every one that has the metrics.
+    correction, unit, cluster, level, replicates, rng
+        See :func:`mirflow.analysis.inference.rank_intervals.ranks`.
+    percent : bool
+        Ratios as percentages in tables for people.
+
+    Returns
+    -------
+    Tabulation of xr.Dataset
+        A dataset for each evaluation, with intervals of ranks, chances of being first, and of being better than each
+        other system.
+
+    Raises
+    ------
+    QueryError
+        If there are fewer than two systems, or the metric cannot rank them.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+    StoreError
+        If a path is not a result store.
+
+    Examples
+    --------
+    >>> import numpy as np, mirflow
+    >>> times = np.arange(1.0, 9.0)
+    >>> references = {str(track): times + track for track in range(8)}
+    >>> estimates = {name: {track: own[:count] for track, own in references.items()} for name, count in
+    ...              {"few": 3, "most": 7, "some": 5}.items()}
+    >>> result = ranks(mirflow.score(references, estimates, "onset"), "f_measure")
+    >>> result["rank_low"].values.ravel().tolist(), result["first"].values.ravel().tolist()
+    ([3.0, 1.0, 2.0], [0.0, 1.0, 0.0])
+    """
+    asked = make_query("ranks", metric, aggregate, **options)
+    how = {"correction": correction, "unit": unit, "cluster": cluster, "level": level}
+    boards = choose(evaluations_of(scores), asked.metric, group)
+    return _rank_systems(boards, asked, percent, **how, replicates=replicates, rng=rng)
+
+
+def _rank_systems(boards: Boards, asked: Query, percent: bool, **how: Any) -> Tabulation[xr.Dataset]:
+    """Ranks of the systems of each evaluation, by default by its headline metric."""
+    from .analysis.inference import ranks
+    from .reports.comparisons_tables import rank_tables, ranks_long_table
+
+    found, notes = [], []
+    for name, ds in boards.items():
+        if asked.metric is None and not ds.sizes["metric"]:
+            notes.append(f"{name}: left out, without {NO_NUMBER}")
+            continue
+        own = asked if asked.metric is not None else replace(asked, metric=headline_metric(ds), exact=True)
+        found.append(ranks(ds, own, **how, group=name))
+    return Tabulation(
+        found,
+        lambda width: [table for ds in found for table in rank_tables(ds, percent=percent)],
+        lambda: list(map(ranks_long_table, found)),
+        notes,
+    )
 
 
 def show(scores: ScoresLike, group: str | None = None) -> Tabulation[xr.Dataset]:

@@ -158,6 +158,9 @@ BESIDE: Mapping[str, QueryOption] = {
     "significance": QueryOption(
         "Mark the systems that do not differ significantly from the best, by tests of this level."
     ),
+    "ranks": QueryOption(
+        "Ranks of the systems that tests of this level do not exclude, and the chance of each to be first."
+    ),
     "cluster": QueryOption("Resample and permute tracks together by this coordinate (artist, album)."),
 }
 """Options beside those of the query itself, by the name of the argument in Python."""

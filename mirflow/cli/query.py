@@ -83,6 +83,7 @@ def _optional_level(name: str) -> Callable[[Decorated], Decorated]:
 @_optional_level("ci")
 @option("cluster")
 @_optional_level("significance")
+@_optional_level("ranks")
 @click.option(
     "--pivot", type=click.Choice(("metric", "system", "group")), help="Columns of the table; in csv, one column each."
 )

@@ -132,6 +132,16 @@ def letters_note(ds: xr.Dataset, metric: int) -> str:
     return f"systems that share a letter are not told apart at {alpha:.3g} ({tested})"
 
 
+def ranks_note(ds: xr.Dataset, metric: int) -> str:
+    """Meaning of intervals of ranks, as the end of a sentence; and why they exclude none where they do not."""
+    level, correction = float(ds.attrs["level"]), ds.attrs["correction"]
+    tested = f"{say_test(str(ds['test'].values[metric]), correction)}, n = {pairs_span(ds, metric)}"
+    if not ds["least_p_corrected"].values[metric] < alpha_of(ds.attrs):
+        return f"every rank is possible: so few units tell no systems apart ({tested})"
+    together = "" if correction in ("bh", "none") else f"; {100 * level:g} % sure to hold all true ranks together"
+    return f"ranks that are not excluded at {1 - level:.3g} ({tested}){together}"
+
+
 def pairs_span(ds: xr.Dataset, metric: int) -> str:
     """Number of units that two systems have in common: a number, or the fewest and the most of all pairs."""
     return show_span(ds["n"].values[..., metric][np.triu_indices(ds.sizes["system"], 1)])

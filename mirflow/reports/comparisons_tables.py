@@ -23,6 +23,7 @@ from .captions import (
     few_notes,
     letters_note,
     pairs_span,
+    ranks_note,
     title_in,
 )
 from .layout import origin_names, resampled, show_interval, show_value, title_of, together
@@ -268,6 +269,86 @@ def friedman_long_table(ds: xr.Dataset) -> Table:
     )
     ds = ds.assign(other_mean_rank=ds["mean_rank"].rename(system="other"))
     return table_of(_each_pair(ds, columns), columns, {**ds.attrs, "level": float(ds.attrs["level"])})
+
+
+_MATRIX = 12
+"""Systems up to which a table lists the chances of each being better than each other one."""
+
+
+def rank_tables(ds: xr.Dataset, *, percent: bool = False) -> list[Table]:
+    """For people: for each metric the systems by rank, and how sure it is that each is better than each other one."""
+    tables = []
+    for metric, unit in enumerate(ds["unit"].values.tolist()):
+        order = np.argsort(ds["rank"].values[:, metric], kind="stable").tolist()
+        tables.append(_ranks(ds, metric, order, percent and not unit))
+        if len(order) <= _MATRIX and not np.isnan(ds["first"].values[:, metric]).all():
+            tables.append(_better(ds, metric, order))
+    return tables
+
+
+def show_ranks(low: float, high: float) -> str:
+    """Format an interval of ranks for people.
+
+    Examples
+    --------
+    >>> show_ranks(1.0, 3.0), show_ranks(2.0, 2.0), show_ranks(float("nan"), float("nan"))
+    ('1-3', '2', '-')
+    """
+    if np.isnan(low):
+        return "-"
+    return f"{low:.0f}" if low == high else f"{low:.0f}-{high:.0f}"
+
+
+def _show_share(share: float) -> str:
+    """Format a share of replicates for people, with the digits that thousands of them settle."""
+    return "-" if np.isnan(share) else f"{share:.2f}"
+
+
+def _ranks(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -> Table:
+    names = ds["system"].values.tolist()
+    value, low, high, first = (ds[name].values[:, metric] for name in ("value", "rank_low", "rank_high", "first"))
+    rows = tuple(
+        (names[at], show_value(value[at], percent), show_ranks(low[at], high[at]), _show_share(first[at]))
+        for at in order
+    )
+    kind, name = (str(ds[one].values[metric]) for one in ("aggregate", "metric"))
+    clustered = f", {together(ds.attrs['cluster'])}" if ds.attrs["cluster"] else ""
+    unit = "tracks" if ds.attrs["unit_of_comparison"] == "track" else f"values of {ds.attrs['unit_of_comparison']}"
+    drawn = f"{ds.attrs['replicates']} bootstrap replicates over {unit}{clustered}"
+    notes = (
+        f"{kind}: {DECLARED[kind].words}",
+        *(("ratios in percent",) if percent else ()),
+        f"rank: {ranks_note(ds, metric)}",
+        f"first: share of {drawn} in which the system is the best",
+        f"missing ({ds.attrs['missing']}): {MISSING[ds.attrs['missing']]}; {_undefined(ds.attrs)}",
+        *caution_notes(ds.attrs),
+    )
+
+    def titles() -> dict[str, str]:
+        return {name: title_in(ds, metric)}
+
+    return Table(("system", name, "rank", "first"), rows, _title(ds, metric), notes, titles=titles)
+
+
+def _better(ds: xr.Dataset, metric: int, order: Sequence[int]) -> Table:
+    names, better = ds["system"].values.tolist(), ds["better"].values[..., metric]
+    rows = tuple((names[at], *(_show_share(better[at, other]) for other in order)) for at in order)
+    note = "share of the replicates in which the system of the row is better than that of the column"
+    return Table(("better", *(names[at] for at in order)), rows, notes=(note,), keys=1)
+
+
+def ranks_long_table(ds: xr.Dataset) -> Table:
+    """For programs: a row for each system, each other one, and each metric."""
+    columns = (
+        *(*origin_names(ds.attrs), "metric", "aggregate", "system", "value", "unit", "rank", "rank_low", "rank_high"),
+        *("first", "other", "better", "n", "test", "level", "correction", "missing", "undefined", "resampled"),
+    )
+    fixed: dict[str, Entry] = {**ds.attrs, "resampled": resampled(ds.attrs), "level": float(ds.attrs["level"])}
+    dims = ["metric", "system", "other"]
+    about = ["aggregate", "test", "unit"]
+    frame = ds.reset_coords(about).reset_coords(drop=True)
+    frame = frame[[name for name in columns if name in frame.data_vars]].to_dataframe(dims).reset_index()
+    return table_of(frame[frame["system"] != frame["other"]], columns, fixed)
 
 
 def agreement_table(ds: xr.Dataset) -> Table:

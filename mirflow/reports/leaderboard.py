@@ -14,7 +14,8 @@ import numpy as np
 
 from ..analysis.aggregation import COUNTS, aggregate_query
 from ..analysis.inference import intervals
-from ..analysis.inference.comparisons import compare, like_best
+from ..analysis.inference.comparisons import compare, like_best, tells_apart
+from ..analysis.inference.rank_intervals import first_shares, rank_bounds
 from ..analysis.query_options import Query
 from ..analysis.scores import Array, coords_of, names_of
 from ..analysis.selection import headline_metric
@@ -68,6 +69,12 @@ class RankedSystem(msgspec.Struct, frozen=True):
     name: str
     rank: int | None
     """1 for the best by the headline metric; equal values have the same rank. Null without a value."""
+    rank_low: int | None
+    rank_high: int | None
+    """The best and the worst rank by the headline metric that the comparison of all systems does not exclude; null
+    where they were not compared, or too few tracks tell any apart."""
+    first: float | None
+    """The share of bootstrap replicates in which it is the best; null where none were drawn."""
     like_best: bool | None
     """Whether it does not differ significantly from the best by the headline metric; null where that was not tested."""
     letters: str
@@ -160,12 +167,18 @@ def _ranked(name: str, ds: xr.Dataset, query: Query, level: float | None) -> Ran
     headline = headline_metric(ds) if query.metric is None else metrics[0]
     place = metrics.index(str(headline))
     like_the_best, letters, comparison = None, [""] * len(systems), ""
+    low, high = [list[int | None]([None] * len(systems)) for _ in range(2)]
+    first: list[float | None] = [None] * len(systems)
     if level is not None and len(systems) > 1:
         own = replace(query, metric=[str(headline)], exact=True, system=systems, sort=None)
         compared = compare(ds, own, level=level, sizes=False)
         marks, comparison = like_best(compared)[:, 0], letters_note(compared, 0)
         like_the_best = marks if marks.any() else None
         letters = compared["letters"].values[:, 0].tolist()
+        if tells_apart(compared)[0]:
+            low, high = ([None if np.isnan(one) else int(one) for one in end[:, 0]] for end in rank_bounds(compared))
+        if columns["orientation"][place] != "none":
+            first = [_finite(share) for share in first_shares(ds, own, level=level)[:, 0].tolist()]
     scores = {name: values_of(found, name)[:, 0] for name in _SCORE if name in found}
     ranks = _ranks(scores["value"][:, place], columns["orientation"][place])
     metadata = coords_of(found, "system")
@@ -173,6 +186,9 @@ def _ranked(name: str, ds: xr.Dataset, query: Query, level: float | None) -> Ran
         RankedSystem(
             system,
             rank,
+            low[row],
+            high[row],
+            first[row],
             None if like_the_best is None else bool(like_the_best[row]),
             letters[row],
             {key: _plain(found[key].values[row]) for key in metadata},
@@ -217,6 +233,10 @@ def _number(value: float) -> Value:
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"
     return float(value)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _plain(value: Any) -> Any:

@@ -171,7 +171,7 @@ class TestWorst:
             (["--worst", 1, "--by", "genre"], "'worst' lists single tracks and takes no 'by'"),
             (["--worst", 1, "--ci"], "'worst' lists single tracks and takes no 'ci'"),
             (["--overall"], "'overall' is about listed tracks; add 'worst' or 'best'"),
-            (["--cluster", "genre"], "'cluster' is about intervals; add 'ci' or 'significance'"),
+            (["--cluster", "genre"], "'cluster' is about intervals; add 'ci', 'significance' or 'ranks'"),
             (["--stacked"], "--stacked needs --format latex"),
             (["--stacked", "--format", "latex", "--worst", 1], "--stacked puts intervals below their values; add --ci"),
             (

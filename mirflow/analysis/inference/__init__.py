@@ -6,6 +6,7 @@ from .friedman import friedman
 from .groups import letters, significance_groups
 from .metric_agreement import agreement
 from .paired import CORRECTIONS, TESTS, correct
+from .rank_intervals import ranks
 from .resampling import METHODS
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "friedman",
     "intervals",
     "letters",
+    "ranks",
     "significance_groups",
 ]

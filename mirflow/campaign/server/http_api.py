@@ -205,7 +205,9 @@ def _query_parameters(*names: str) -> tuple[QueryParameter, ...]:
 
 
 _EVALUATION, _CLUSTER = _query_parameters("group", "cluster")
-_LEVELS = tuple(replace(one, kind="number", low=0.5, high=0.999) for one in _query_parameters("ci", "significance"))
+_LEVELS = tuple(
+    replace(one, kind="number", low=0.5, high=0.999) for one in _query_parameters("ci", "significance", "ranks")
+)
 
 
 class ChangedError(MirflowError):
@@ -340,13 +342,14 @@ def _plain(value: Any) -> Any:
 
 def _query(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Tabulation[Any]:
     words = _words(asked)
-    heavy = {name: words.pop(name) for name in ("ci", "significance", "cluster") if name in words}
+    heavy = {name: words.pop(name) for name in ("ci", "significance", "ranks", "cluster") if name in words}
     metric, group = words.pop("metric", None), words.pop("evaluation", None)
-    if ("ci" in heavy or "significance" in heavy) and {"track", "annotator"} & set(words.get("by", ())):
+    if heavy.keys() & {"ci", "significance"} and {"track", "annotator"} & set(words.get("by", ())):
         raise ApiError(400, "ci and significance need several tracks: leave out by=track")
     chosen = choose(snapshot.boards, metric, group)
     cost = sum(_size(ds, words, metric)[0] for ds in chosen.values())
-    _check_cost(cost * (1e-6 * ("ci" in heavy) + 1.5e-5 * ("significance" in heavy)))
+    tested = "significance" in heavy or "ranks" in heavy
+    _check_cost(cost * (1e-6 * ("ci" in heavy) + 1.5e-5 * tested))
     return query(snapshot.tree, metric, group=group, **{"sort": "stored", **words}, **heavy)
 
 

@@ -18,6 +18,7 @@ from ...analysis.scores import arrays_of, coords_of, names_of
 from ...errors import QueryError, UnknownNameError
 from ...metrics.base import get_task, has_task
 from ...ragged import Float
+from ...reports.comparisons_tables import show_ranks
 from ...reports.leaderboard import (
     AggregatedScore,
     Leaderboard,
@@ -229,6 +230,13 @@ class SystemRow:
     """By the headline metric."""
     chart: Chart | None
     """None without a finite value."""
+
+    @property
+    def ranks(self) -> str:
+        """The ranks that the comparison of the systems does not exclude, or the rank by the value alone."""
+        if self.system.rank_low is None or self.system.rank_high is None:
+            return str(self.system.rank or "-")
+        return show_ranks(self.system.rank_low, self.system.rank_high)
 
 
 def _finite(value: Any) -> float | None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...analysis.aggregation import reduce
 from ...analysis.inference import compare, intervals
+from ...analysis.inference.rank_intervals import rank_bounds
 from ...analysis.missing import WITHHELD, Gaps, are_apart, find_gaps, find_problems, included_scores, warn_withheld
 from ...analysis.per_class import aggregate_table, select_table
 from ...analysis.policies import MISSING
@@ -29,6 +30,7 @@ from ...ragged import Bool, Float
 from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import REFERENCES_DIFFER, WARNINGS, list_cautions
 from ..captions import NO_INTERVAL, few_notes, letters_note
+from ..comparisons_tables import show_ranks
 from ..drawing import BAD, BLUE, GOOD, GREEN, HALF, ORANGE, PURPLE, RED, SKY, YELLOW
 from ..origins import Origin
 from .embed import Parts, pack_bytes, pack_floats, pack_json
@@ -133,8 +135,8 @@ def describe_inference(
     -------
     list of (int, dict)
         Position of a metric; ``aggregate``, ``low`` and ``high``, one a system (ends of the 95 % intervals; None where
-        there are too few tracks, words where they are infinite), ``letters`` (none where nothing was compared, or too
-        few units were) and ``how``, the methods for people.
+        there are too few tracks, words where they are infinite), ``letters`` and ``ranks`` (none where nothing was
+        compared, or too few units were) and ``how``, the methods for people.
     """
     names = names_of(scores, "metric", metrics)
     if not names:
@@ -149,7 +151,7 @@ def describe_inference(
     described = []
     for at, metric in enumerate(metrics):
         value, low, high = (values[:, at] for values in ends)
-        letters, tested = groups.get(names[at], ([], ""))
+        letters, ranks, tested = groups.get(names[at], ([], [], ""))
         if np.isnan(value).all():
             continue
         few = [f"{one.removeprefix(f'{NO_INTERVAL}: ').capitalize()}." for one in few_notes(value, low, found.attrs)]
@@ -158,7 +160,9 @@ def describe_inference(
         how = [] if np.isnan(low).all() else [f"{level} intervals: bootstrap over tracks ({drawn})."]
         both = {name: list(map(_end, end.tolist())) for name, end in (("low", low), ("high", high))}
         words = " ".join(filter(None, [*how, *few, tested]))
-        described.append((metric, {**both, "aggregate": aggregates[at], "letters": letters, "how": words}))
+        described.append(
+            (metric, {**both, "aggregate": aggregates[at], "letters": letters, "ranks": ranks, "how": words})
+        )
     return described
 
 
@@ -169,16 +173,22 @@ def _end(value: float) -> float | str | None:
     return None if math.isnan(value) else value
 
 
-def _significance_groups(scores: xr.Dataset, names: Sequence[str]) -> dict[str, tuple[list[str], str]]:
-    """For each metric the letters of the systems, none where no two can be told apart, and what they mean."""
+def _significance_groups(scores: xr.Dataset, names: Sequence[str]) -> dict[str, tuple[list[str], list[str], str]]:
+    """For each metric letters and ranks of the systems, none where no two can be told apart, and what they mean."""
     try:
         ds = compare(scores, Query(list(names), exact=True), sizes=False)
     except QueryError:  # of one system
         return {}
-    found = {}
+    found: dict[str, tuple[list[str], list[str], str]] = {}
+    bounds = np.stack(rank_bounds(ds))
     for metric, (name, letters) in enumerate(zip(ds["metric"].values, ds["letters"].values.T.tolist(), strict=True)):
         note = letters_note(ds, metric)
-        found[str(name)] = letters if any(letters) else [], f"{note[0].upper()}{note[1:]}."
+        told = f"{note[0].upper()}{note[1:]}."
+        if any(letters):
+            ranks = [show_ranks(*both) for both in zip(*bounds[..., metric], strict=True)]
+            found[str(name)] = letters, ranks, f"{told} Ranks: those that the test does not exclude."
+        else:
+            found[str(name)] = [], [], told
     return found
 
 

@@ -45,7 +45,8 @@ export async function drawLeaderboard(state, again) {
   const columns = await Promise.all(others.map((metric) => valuesOf(state, metric, now.metrics[metric].standard_aggregate)));
   const entries = now.systems.map((name, system) => ({ name, system, ...rows[system],
     low: inference ? endOf(inference.low[system]) : null, high: inference ? endOf(inference.high[system]) : null,
-    letters: inference && inference.letters.length ? inference.letters[system] : "", others: columns.map((one) => one[system].value) }));
+    letters: inference && inference.letters.length ? inference.letters[system] : "",
+    ranks: inference && inference.letters.length ? inference.ranks[system] : "", others: columns.map((one) => one[system].value) }));
   rank(entries, about.sign);
   const { column, turned } = state.ranking;
   const turn = turned ? -1 : 1;
@@ -100,6 +101,7 @@ function tableOf(state, entries, others, inference) {
     sorter(state, "value", state.aggregate, "number"), bounded(inference) ? th("95% interval") : null,
     el("th", { scope: "col", class: "chart", "aria-label": "chart" }, el("span", { class: "axis" }, scale.map((end) => el("span", {}, write(end))))),
     inference && inference.letters.length ? el("th", { scope: "col", title: inference.how }, "Groups") : null,
+    inference && inference.letters.length ? el("th", { scope: "col", title: inference.how }, "Ranks") : null,
     el("th", { scope: "col", class: "number", title: "Scores that count" }, "n"),
     el("th", { scope: "col", class: "number", title: "Cells without a score" }, "missing"), ...metrics];
   const body = entries.map((entry) => el("tr", {}, el("td", { class: "number quiet rank" }, entry.rank ?? ""),
@@ -108,6 +110,7 @@ function tableOf(state, entries, others, inference) {
     bounded(inference) ? el("td", { class: "number interval" }, entry.low === null ? "" : `${write(entry.low)} – ${write(entry.high)}`) : null,
     el("td", { class: "chart" }, bar(entry, scale)),
     inference && inference.letters.length ? el("td", { class: "letters" }, entry.letters) : null,
+    inference && inference.letters.length ? el("td", {}, entry.ranks) : null,
     el("td", { class: "number quiet count" }, entry.n), el("td", { class: "number quiet" }, entry.missing || ""),
     ...others.map((metric, place) => el("td", { class: "number" },
       formatter(now.metrics[metric], state.percent)(entry.others[place])))));
