@@ -24,7 +24,7 @@ from .delimited import Layout, annotation_of, doubts_of_table, find_layout, fini
 from .downloads import download
 from .formats import FORMATS, LAYOUTS
 from .layouts import are_numbers_of, are_plain
-from .options import DelimitedOptions, Reading
+from .options import HARTE, DelimitedOptions, Reading
 from .sources import FileSource
 
 _FEWEST = 4
@@ -37,6 +37,11 @@ _WIDTH = 18
 """Most characters of a number whose digits fit into an integer of 64 bits."""
 _EXACT = 1 << 53
 """Smaller integers are exact as float64, and so are these powers of ten: one division rounds as `float` does."""
+_LONGEST = 64
+"""Most characters of labels that are compared as numbers, eight characters each."""
+_FACTORS = np.array(
+    [1, *(pow(0x9E3779B97F4A7C15, power, 1 << 64) for power in range(1, _LONGEST // 8))], dtype=np.uint64
+)
 _POWERS = np.array([float(f"1e{power}") for power in range(_WIDTH)])
 
 
@@ -203,11 +208,32 @@ class _Words:
     def labels(self, lines: Int, place: int, *, whole: bool) -> CodedLabels:
         """The words at a place of lines; if `whole`, with the rest of the line."""
         word = self.first[lines] + place
-        end = self.line_end[lines] if whole else self.end[word]
-        texts = [self.joined[low:high] for low, high in zip(self.start[word].tolist(), end.tolist(), strict=True)]
-        known = {text: code for code, text in enumerate(dict.fromkeys(texts))}
-        codes = np.fromiter(map(known.__getitem__, texts), dtype=np.int64, count=len(texts))
-        return CodedLabels(tuple(text.decode() for text in known), codes)
+        start, end = self.start[word], self.line_end[lines] if whole else self.end[word]
+        first, codes = self._distinct(start, end)
+        bounds = zip(start[first].tolist(), end[first].tolist(), strict=True)
+        known: dict[bytes, int] = {}
+        place_of = [known.setdefault(self.joined[low:high], len(known)) for low, high in bounds]
+        return CodedLabels(tuple(text.decode() for text in known), np.array(place_of, dtype=np.int64)[codes])
+
+    def _distinct(self, start: Int, end: Int) -> tuple[Int, Int]:
+        """Places of texts among which are all distinct ones, in order, and which of those equals each text."""
+        length = end - start
+        width = -(-int(length.max(initial=1)) // 8) * 8
+        if width > _LONGEST:
+            return np.arange(len(start)), np.arange(len(start))
+        column = np.arange(width)
+        characters = self.codes[np.minimum(start[:, np.newaxis] + column, len(self.codes) - 1)]
+        characters[column >= length[:, np.newaxis]] = 0
+        words = characters.view(np.uint64)
+        # Texts of one number are mostly equal, which is checked, as two of a part may get the same.
+        number = (words * _FACTORS[: words.shape[1]]).sum(axis=1)
+        _, first, codes = np.unique(number, return_index=True, return_inverse=True)
+        if not np.array_equal(words, words[first[codes]]):
+            return np.arange(len(start)), np.arange(len(start))
+        order = np.argsort(first)
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        return first[order], place[codes]
 
     def without_tabs(self, place: int) -> Bool:
         """Mask of lines without a tab after the start of the word at a place, which they have."""
@@ -223,7 +249,7 @@ def _annotations(
     place = layout.places.get("label", width)
     labelled = place < layout.held
     whole = labelled and place == layout.splits  # the label is the rest of the line
-    columns = [where for name, where in layout.places.items() if name != "label"]
+    columns = [*_number_columns(layout).values()]
     if not columns or max(columns) >= width or (labelled and not whole and place != width - 1):
         return
     fits = (words.count > place) & words.without_tabs(place) if whole else words.count == width
@@ -238,22 +264,50 @@ def _annotations(
     files, table = files[kept], table[np.repeat(kept, counts)]
     lines, counts = words.lines(files)
     labels = words.labels(lines, place, whole=whole) if labelled else None
+    # Where any text is a label, but for numbers, all labels are looked at once.
+    kind, task = layout.kind, layout.reading.task
+    plain_labels = labels is not None and kind.followed_by == "label" and are_plain(labels.vocabulary, kind, task)
+    if labels is not None and plain_labels and _are_as_read(layout):
+        named = {name: np.ascontiguousarray(table[:, at]) for at, name in enumerate(_number_columns(layout))}
+        every = annotation_of(layout, named, labels, range(1, len(table) + 1), {})
+        for file, (low, high) in zip(files.tolist(), pairwise(offsets_of(counts).tolist()), strict=True):
+            own = {name: column[low:high] for name, column in every.columns.items()}
+            lined, attrs = range(1, high - low + 1), {"source": names[file]}
+            yield file, Annotation(every.kind, own, labels[low:high], lines=lined, attrs=attrs)
+        return
     for file, (low, high) in zip(files.tolist(), pairwise(offsets_of(counts).tolist()), strict=True):
         own, first = replace(layout, name=names[file]), words.text(int(words.line[file])).split()
-        annotation = _annotation(own, table[low:high], None if labels is None else labels[low:high], first)
+        annotation = _annotation(
+            own, table[low:high], None if labels is None else labels[low:high], first, plain_labels
+        )
         if annotation is not None:
             yield file, annotation
 
 
-def _annotation(layout: Layout, table: Float, labels: CodedLabels | None, first: Sequence[str]) -> Annotation | None:
+def _number_columns(layout: Layout) -> dict[str, int]:
+    """The places of the columns of numbers."""
+    return {name: place for name, place in layout.places.items() if name != "label"}
+
+
+def _are_as_read(layout: Layout) -> bool:
+    """True if the rows of a file are the items of its annotation."""
+    reading, kind = layout.reading, layout.kind
+    changed = kind.level or kind.listed or kind.pitched or "bar" in kind.columns or reading.kind != kind.name
+    changed = changed or reading.labels is not None or reading.notation != HARTE
+    return not changed and ("end" in layout.places or not kind.adjacent)
+
+
+def _annotation(
+    layout: Layout, table: Float, labels: CodedLabels | None, first: Sequence[str], are_labels: bool
+) -> Annotation | None:
     """The annotation in the numbers and labels of a file; None unless they clearly belong to the task.
 
     Without labels, the table has all columns of the file, otherwise those that are read.
     """
     reading, kind, attrs = layout.reading, layout.kind, {"source": layout.name}
-    names = {name: place for name, place in layout.places.items() if name != "label"}
+    names = _number_columns(layout)
     if labels is not None:
-        if not are_plain(set(labels), kind, reading.task):
+        if not are_labels and not are_plain(set(labels), kind, reading.task):
             return None
         names = {name: place for place, name in enumerate(names)}
     elif table.shape[1] > 1 and not are_numbers_of(table, kind, first):
