@@ -73,7 +73,7 @@ from ..store.repositories import RepositoryWriter, join_systems
 from ..store.write import StoreWriter, open_writer, software_versions
 from .block import EACH, works_of
 from .parts import Part, PartFolder
-from .schedule import choose_scheduler, execute
+from .schedule import choose_scheduler, execute, start_forkserver
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -454,6 +454,8 @@ def run(
     chosen_part = None if part is None else Part.parse(part)
     if chosen_part is not None and (force or prune):
         raise RunError("a part computes what the store lacks and removes nothing: force and prune do not apply to it")
+    if scheduler == "processes":
+        start_forkserver()
     with progress_of(progress) as shown:
         shown.stage("looking for files")
         planned = plan(pipeline, root=root, code=code, on_error=on_error)

@@ -30,8 +30,8 @@ from .block import BlockWork, failed_cells, score_block
 Done = Callable[[int, Cells], None]
 """Called in the process of the run with the number of a block and its results, as they arrive."""
 
-FILE_SECONDS = 6e-5
-BYTE_SECONDS = 6e-8
+FILE_SECONDS = 3e-5
+BYTE_SECONDS = 3e-8
 """About what reading and scoring a file and one of its bytes takes on one core, within a factor of 2.5 for the tasks
 that were measured; it only decides whether starting workers pays."""
 
@@ -191,8 +191,7 @@ def _worker_pool(workers: int) -> Iterator[_Pool]:
 
 def _execute_in_processes(works: Sequence[BlockWork], done: Done, workers: int) -> None:
     """In a pool of workers; blocks that were being scored when a worker died are then scored alone, one by one."""
-    multiprocessing.get_context("forkserver").set_forkserver_preload(list(_PRELOAD))
-    _start_forkserver()
+    start_forkserver()
     left = set(range(len(works)))
 
     def note(number: int, cells: Cells) -> None:
@@ -263,8 +262,10 @@ def _work_as_long_as(theirs: Connection) -> None:
     threading.Thread(target=end, daemon=True).start()
 
 
-def _start_forkserver() -> None:
+def start_forkserver() -> None:
     """Start the server of workers so that no signal that reaches every process of the terminal hits it.
+
+    It imports what workers need meanwhile; a run that knows that it needs workers starts it before it looks for files.
 
     They are blocked, which processes inherit, and not ignored: this process answers to them afterwards. Starting the
     tracker of resources unblocks Ctrl-C, to which the tracker itself does not answer.
@@ -272,6 +273,7 @@ def _start_forkserver() -> None:
     Workers do linear algebra in one thread, unless the user has said how many: there is a worker for each core, and
     separate threads would wait for each other ten times as long as they work.
     """
+    multiprocessing.get_context("forkserver").set_forkserver_preload(list(_PRELOAD))
     added = [name for name in _THREADS if name not in os.environ]
     os.environ.update(dict.fromkeys(added, "1"))
     try:

@@ -199,7 +199,7 @@ def test_workers_do_linear_algebra_in_one_thread_by_default(monkeypatch: pytest.
     monkeypatch.setattr(
         forkserver, "ensure_running", lambda: noted.update({name: os.environ.get(name) for name in names})
     )
-    execution._start_forkserver()
+    execution.start_forkserver()
     assert noted == {"OMP_NUM_THREADS": "3", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     assert [os.environ.get(name) for name in names] == ["3", None, None]
 
