@@ -271,9 +271,9 @@ def _annotations(
         named = {name: np.ascontiguousarray(table[:, at]) for at, name in enumerate(_number_columns(layout))}
         every = annotation_of(layout, named, labels, range(1, len(table) + 1), {})
         for file, (low, high) in zip(files.tolist(), pairwise(offsets_of(counts).tolist()), strict=True):
-            own = {name: column[low:high] for name, column in every.columns.items()}
+            cut = {name: column[low:high] for name, column in every.columns.items()}
             lined, attrs = range(1, high - low + 1), {"source": names[file]}
-            yield file, Annotation(every.kind, own, labels[low:high], lines=lined, attrs=attrs)
+            yield file, Annotation(every.kind, cut, labels[low:high], lines=lined, attrs=attrs)
         return
     for file, (low, high) in zip(files.tolist(), pairwise(offsets_of(counts).tolist()), strict=True):
         own, first = replace(layout, name=names[file]), words.text(int(words.line[file])).split()
