@@ -136,13 +136,14 @@ class Inference:
         group: str | None = None,
         test: str = "auto",
         correction: str = "auto",
+        all_pairs: bool = False,
         **options: Unpack[_AllOptions],
     ) -> xr.Dataset:
         """Compare all pairs of systems; see :func:`mirflow.analysis.inference.comparisons.compare`."""
         name, ds = self._choose(metric, group)
         asked, how = _apart(options)
         query = make_query("compare", metric, aggregate, **asked)
-        return compare(ds, query, test=test, correction=correction, **how, group=name)
+        return compare(ds, query, test=test, correction=correction, all_pairs=all_pairs, **how, group=name)
 
     def ranks(
         self,

@@ -50,6 +50,7 @@ def query(
     significance: float | None = None,
     ranks: float | None = None,
     cluster: str | None = None,
+    method: str | None = None,
     primary: bool = False,
     worst: int | None = None,
     best: int | None = None,
@@ -72,13 +73,15 @@ def query(
     group : str or None
         The evaluation; None: every one that has the metrics.
     ci : float or None
-        Level of confidence intervals by bootstrap over the tracks, such as 0.95; None: no intervals.
+        Level of confidence intervals, such as 0.95; None: no intervals.
     significance : float or None
         Level of the tests that mark the systems that are not told apart from the best; None: no marks.
     ranks : float or None
         Level of intervals of ranks: the result is that of :func:`mirflow.ranks`. None: no ranks.
     cluster : str or None
         For intervals and tests: a coordinate of the tracks (artist) whose tracks are drawn together.
+    method : str or None
+        Of intervals: see :func:`mirflow.analysis.inference.confidence_intervals.intervals`; None: ``auto``.
     primary : bool
         The headline metric of each evaluation, in one table with the systems across.
     worst, best : int or None
@@ -120,6 +123,7 @@ def query(
     flags = {"by": by, "ci": ci, "significance": significance, "cluster": cluster, "primary": primary, "worst": worst}
     flags |= {
         "ranks": ranks,
+        "method": method,
         "best": best,
         "overall": overall,
         "agreement": agreement,
@@ -143,7 +147,8 @@ def query(
         return _extremes(boards, asked, worst, best, overall, percent)
     ask: Callable[..., Sequence[xr.Dataset]] = evaluate_query
     if ci is not None or significance is not None:
-        ask = partial(_infer, ci=ci, significance=significance, cluster=cluster, rated=not primary)
+        how = {"cluster": cluster, "method": method}
+        ask = partial(_infer, ci=ci, significance=significance, how=how, rated=not primary)
     if primary:
         return _primary(*primary_results(boards, asked, ask), percent)
     found = [result for name, ds in boards.items() for result in ask(ds, asked, name)]
@@ -203,7 +208,20 @@ def _check_query(options: Mapping[str, Any]) -> None:
     for name in ("by", "across", "ci", "significance", "pivot", "primary") if "ranks" in given else ():
         if name in given:
             raise QueryError(f"'ranks' ranks the systems over all tracks and takes no {name!r}")
-    alone = ("by", "across", "sort", "ci", "significance", "ranks", "cluster", "pivot", "percent", "primary", *listed)
+    alone = (
+        "by",
+        "across",
+        "sort",
+        "ci",
+        "significance",
+        "ranks",
+        "cluster",
+        "method",
+        "pivot",
+        "percent",
+        "primary",
+        *listed,
+    )
     for name in alone if "agreement" in given else ():
         if name in given:
             raise QueryError(f"'agreement' compares rankings and takes no {name!r}")
@@ -212,6 +230,8 @@ def _check_query(options: Mapping[str, Any]) -> None:
             raise QueryError(f"'primary' shows the headline metric of each evaluation and takes no {name!r}")
     if "cluster" in given and not {"ci", "significance", "ranks"} & set(given):
         raise QueryError("'cluster' is about intervals; add 'ci', 'significance' or 'ranks'")
+    if "method" in given and "ci" not in given:
+        raise QueryError("'method' is about intervals; add 'ci'")
 
 
 def _infer(
@@ -221,7 +241,7 @@ def _infer(
     *,
     ci: float | None,
     significance: float | None,
-    cluster: str | None,
+    how: Mapping[str, str | None],
     rated: bool,
 ) -> Sequence[xr.Dataset]:
     """Aggregate the scores of one evaluation with intervals or marks, perhaps of classes and tags."""
@@ -237,14 +257,15 @@ def _infer(
         named = [str(find_measures(ds)[one]) for one in rated_variables(ds, asked)] if rated else []
         # Where there is none, or another metric beside it, the query raises the error.
         each = [replace(asked, metric=one, exact=True) for one in named] or [asked]
-        found = [intervals(ds, one, level=ci, cluster=cluster, group=name) for one in each]
+        words: dict[str, Any] = {key: value for key, value in how.items() if value is not None}
+        found = [intervals(ds, one, level=ci, group=name, **words) for one in each]
     elif rated or asked.across:
         found = evaluate_query(ds, asked, name)
     else:
         found = [aggregate_query(ds, asked, name)]
     if significance is None:
         return found
-    return [mark_best(ds, asked, one, level=significance, cluster=cluster) for one in found]
+    return [mark_best(ds, asked, one, level=significance, cluster=how["cluster"]) for one in found]
 
 
 def _agreement(boards: Boards, asked: Query, between: str) -> Tabulation[xr.Dataset]:
@@ -275,6 +296,7 @@ def compare(
     friedman: bool = False,
     unit: str = "track",
     cluster: str | None = None,
+    method: str | None = None,
     baseline: str | None = None,
     margin: float = 0.0,
     level: float = 0.95,
@@ -298,7 +320,7 @@ def compare(
         The evaluation; None: every one that has the metrics.
     primary : bool
         Compare by the headline metric of each evaluation.
-    test, correction, unit, cluster, level, replicates, rng
+    test, correction, unit, cluster, method, level, replicates, rng
         See :func:`mirflow.analysis.inference.comparisons.compare`; None: its default.
     friedman : bool
         Friedman's test on ranks with Tukey-Kramer HSD instead.
@@ -310,7 +332,7 @@ def compare(
         Ratios as percentages in tables for people.
     all_pairs : bool
         Every two systems in tables for people, not only the best one beside each other one. Datasets and the rows for
-        programs always have all.
+        programs have all of up to 100 systems; of more, all are compared only if this is set.
 
     Returns
     -------
@@ -328,6 +350,7 @@ def compare(
         If a path is not a result store.
     """
     how = {"test": test, "correction": correction, "cluster": cluster, "replicates": replicates, "rng": rng}
+    how["method"] = method
     how = {name: value for name, value in how.items() if value is not None}
     _check_comparison(metric, options, how, primary=primary, friedman=friedman, baseline=baseline)
     asked = make_query("compare", metric, aggregate, **options)
@@ -338,7 +361,7 @@ def compare(
             continue
         own = replace(asked, metric=headline_metric(ds), exact=True) if primary else asked
         words: dict[str, Any] = {**how, "unit": unit, "level": level, "group": name}
-        found.append(_compare(ds, own, words, friedman, baseline, margin))
+        found.append(_compare(ds, own, words, friedman, baseline, margin, all_pairs))
     return Tabulation(
         found,
         lambda width: [table for ds in found for table in _comparison_tables(ds, percent, all_pairs)],
@@ -373,7 +396,13 @@ def _check_comparison(
 
 
 def _compare(
-    ds: xr.Dataset, asked: Query, how: Mapping[str, Any], by_ranks: bool, baseline: str | None, margin: float
+    ds: xr.Dataset,
+    asked: Query,
+    how: Mapping[str, Any],
+    by_ranks: bool,
+    baseline: str | None,
+    margin: float,
+    all_pairs: bool,
 ) -> xr.Dataset:
     """Compare the systems of one evaluation."""
     from .analysis.inference import compare, friedman
@@ -384,7 +413,7 @@ def _compare(
         return noninferiority(ds, asked, baseline, margin, **how)
     if asked.across and rated_kind(ds, asked) is None and not is_about_runs(ds, asked):
         raise QueryError(f"'across' is about runs, or classes and tags; add 'aggregate' {'|'.join(CLASS_AGGREGATES)}")
-    return friedman(ds, asked, **how) if by_ranks else compare(ds, asked, **how)
+    return friedman(ds, asked, **how) if by_ranks else compare(ds, asked, **how, all_pairs=all_pairs)
 
 
 def _comparison_tables(ds: xr.Dataset, percent: bool, all_pairs: bool) -> list[Table]:

@@ -243,6 +243,7 @@ class Aggregates(NamedTuple):
     policies: dict[str, str]
     gaps: dict[str, str]
     """Attributes: the policies for missing and undefined scores, and the numbers of cells with such."""
+    totals: SelectionTotals
 
 
 def aggregate_selected(selected: SelectedScores, codes: Int, groups: int = 1) -> Aggregates:
@@ -266,7 +267,8 @@ def aggregate_selected(selected: SelectedScores, codes: Int, groups: int = 1) ->
     order = list(range(len(arrays["value"])))
     if selected.first is not None:
         order = ranked(np.concatenate(deciding), selected.names("orientation")[selected.first])
-    return Aggregates({name: own[order] for name, own in arrays.items()}, order, totals.policies(), totals.gaps())
+    arrays = {name: own[order] for name, own in arrays.items()}
+    return Aggregates(arrays, order, totals.policies(), totals.gaps(), totals)
 
 
 def _aggregate_blocks(
@@ -426,12 +428,33 @@ def aggregate_scores(part: xr.Dataset, by: Names = None, group: str = "") -> xr.
 
 def aggregate_query(ds: xr.Dataset, query: Query, group: str = "") -> xr.Dataset:
     """Aggregate the scores that a query selects, in memory for few systems at a time; as :func:`aggregate_scores`."""
-    selected = select_scores(ds, query)
+    return aggregate_in_blocks(select_scores(ds, query), query.by, group)[0]
+
+
+def aggregate_in_blocks(
+    selected: SelectedScores, by: Names = None, group: str = ""
+) -> tuple[xr.Dataset, xr.Dataset, Aggregates]:
+    """Aggregate selected scores, in memory for few systems at a time.
+
+    Parameters
+    ----------
+    selected : SelectedScores
+    by, group
+        As for :func:`aggregate_scores`.
+
+    Returns
+    -------
+    result : xr.Dataset
+        As that of :func:`aggregate_scores`.
+    frame : xr.Dataset
+        The coordinates of the selection, with systems in the order of the result, and its policies as attributes.
+    found : Aggregates
+    """
     frame = selected.frame({})
-    groupings, codes = _groups(frame, query.by)
+    groupings, codes = _groups(frame, by)
     found = aggregate_selected(selected, codes, math.prod(map(len, groupings.values())))
     frame = frame.isel(system=found.order).assign_attrs(found.policies)
-    return _result(frame, found.arrays, groupings, codes, group, found.gaps)
+    return _result(frame, found.arrays, groupings, codes, group, found.gaps), frame, found
 
 
 def _groups(frame: xr.Dataset, by: Names) -> tuple[dict[str, Array], Int]:

@@ -15,6 +15,41 @@ UNDEFINED = {
     "skip": "scores with nothing to measure are left out",
 }
 
+AUTO, NORMAL = "auto", "normal"
+NORMAL_UNITS = 20_000
+"""Units (clusters) from which on the intervals of means and weighted ratios are normal by default."""
+METHODS = {
+    "bca": "bias-corrected and accelerated (Efron 1987)",
+    "percentile": "quantiles of the replicates",
+    NORMAL: "by the delta method",
+}
+"""Methods of intervals; the first two are of bootstraps."""
+
+
+def say_intervals(attrs: Mapping[str, str], over: str = "") -> str:
+    """Describe how intervals were computed.
+
+    Parameters
+    ----------
+    attrs : mapping
+        Of a result with intervals: `method` and `replicates`.
+    over : str
+        What is drawn, if it is to be named.
+
+    Examples
+    --------
+    >>> say_intervals({"method": "bca", "replicates": "10000"}, "tracks")
+    'bootstrap over tracks (bca, 10000 replicates)'
+    >>> say_intervals({"method": "normal, bca", "replicates": "10000"})
+    'normal (delta method) from 20000 units on, else bootstrap, bca, 10000 replicates'
+    """
+    normal, drawn = f"{NORMAL} (delta method)", attrs["method"].removeprefix(f"{NORMAL}, ")
+    if drawn == NORMAL:
+        return f"{normal} over {over}" if over else normal
+    how = f"{drawn}, {attrs['replicates']} replicates"
+    text = f"bootstrap over {over} ({how})" if over else f"bootstrap, {how}"
+    return text if drawn == attrs["method"] else f"{normal} from {NORMAL_UNITS} units on, else {text}"
+
 
 def say_undefined(policy: str, valueless: str = "") -> str:
     """Describe the treatment of undefined scores, of which some or all may be NaN.
@@ -35,6 +70,10 @@ def say_undefined(policy: str, valueless: str = "") -> str:
     return UNDEFINED[policy] + (", without a value not at all" if policy == "keep" and valueless else "")
 
 
+MOST_SYSTEMS = 100
+"""Systems up to which all pairs are compared by default."""
+COMPARED_WITH = "compared_with"
+"""The coordinate of metrics that names the system with which alone all others were compared; empty: all pairs were."""
 MAX_T = "max-t"
 """Simultaneous p-values by the largest statistic of all pairs."""
 _SPOKEN = {

@@ -458,7 +458,7 @@ def query_content(content: GroupContent, metrics: Sequence[str]) -> ResultInMemo
     kinds, tracks = [standard[place] for place in places], len(content.tracks)
     by_place = dict(zip(places, kinds, strict=True))
     selected = SelectedScores.of(content, by_place, Query(), ranking_place(own["orientation"]))
-    found, order, policies, gaps = aggregate_selected(selected, np.zeros(tracks, dtype=np.int64))
+    found, order, policies, gaps, _ = aggregate_selected(selected, np.zeros(tracks, dtype=np.int64))
     kept: dict[str, Sequence[object]] = {"aggregate": kinds, **own}
     kept = {
         name: [metric_coord[place] for place in places] for name, metric_coord in content.metric_coords.items()

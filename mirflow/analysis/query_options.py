@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, TypedDict, Unpack
 
 from ..errors import refuse_unknown
-from .policies import MISSING, UNDEFINED
+from .policies import AUTO, METHODS, MISSING, NORMAL_UNITS, UNDEFINED
 
 Names = str | Sequence[str] | None
 Parameters = Mapping[str, object] | None
@@ -154,7 +154,7 @@ OPTIONS: Mapping[str, QueryOption] = {
 
 BESIDE: Mapping[str, QueryOption] = {
     "group": QueryOption("The evaluation. Default: all that have the metrics.", ("-g",), parameter="evaluation"),
-    "ci": QueryOption("Confidence intervals of this level, by bootstrap over the tracks."),
+    "ci": QueryOption("Confidence intervals of this level."),
     "significance": QueryOption(
         "Mark the systems that do not differ significantly from the best, by tests of this level."
     ),
@@ -162,6 +162,11 @@ BESIDE: Mapping[str, QueryOption] = {
         "Ranks of the systems that tests of this level do not exclude, and the chance of each to be first."
     ),
     "cluster": QueryOption("Resample and permute tracks together by this coordinate (artist, album)."),
+    "method": QueryOption(
+        f"How intervals are computed. Default: auto, normal for means and weighted ratios of {NORMAL_UNITS} tracks or "
+        "more, else bca, a bootstrap.",
+        choices=lambda: (AUTO, *METHODS),
+    ),
 }
 """Options beside those of the query itself, by the name of the argument in Python."""
 

@@ -114,12 +114,13 @@ class SelectedScores:
         starts = [*range(0, systems - 1, step)] or [0]
         return [slice(*ends) for ends in zip(starts, [*starts[1:], systems], strict=True)]
 
-    def cells(self, systems: slice = slice(None), shared: Bool | None = None) -> dict[str, Array]:
+    def cells(self, systems: slice | Sequence[int] = slice(None), shared: Bool | None = None) -> dict[str, Array]:
         """Read the scores of some systems.
 
         Parameters
         ----------
-        systems : slice
+        systems : slice or sequence of int
+            Neighbours, or the places of some.
         shared : bool (tracks, metrics) or None
             The scores that count under ``common``; None: those that all of these systems have.
 
@@ -128,6 +129,11 @@ class SelectedScores:
         dict of str to array (systems, tracks, metrics)
             Those of `CELLS`.
         """
+        if not isinstance(systems, slice):
+            parts = [self.cells(run, shared) for run in _runs(systems)]
+            if len(parts) == 1:
+                return parts[0]
+            return {name: np.concatenate([part[name] for part in parts]) for name in CELLS}
         # Contiguous, as sums depend on the memory layout in their last bits; xarray's own come from such arrays.
         score, weight = map(np.ascontiguousarray, numbers_of(self.scores, self.metrics, systems))
         bare = self._bare[systems] if self.missing == "zero" else None
@@ -166,6 +172,13 @@ def bare_cells(scores: Scores, status: Status8, duration: Float) -> Bool:
     return found
 
 
+def _runs(places: Sequence[int]) -> list[slice]:
+    """Places in order as slices of neighbours."""
+    own = np.asarray(places, dtype=np.int64)
+    starts = np.flatnonzero(np.diff(own, prepend=-2) != 1)
+    return [slice(int(part[0]), int(part[-1]) + 1) for part in np.split(own, starts[1:])]
+
+
 def count_unscored(ds: Scores) -> int:
     """Number of cells without a score by any metric."""
     every = dict.fromkeys(range(len(names_of(ds, "metric"))), "")
@@ -181,7 +194,10 @@ class SelectionTotals:
         self._selected = selected
         self.shared: Bool = np.ones((tracks, metrics), dtype=np.bool_)
         """Scores that all systems have: bool (tracks, metrics)."""
-        self._counting: Bool = np.zeros(tracks, dtype=np.bool_)
+        self.counting_everywhere: Bool = np.ones((tracks, metrics), dtype=np.bool_)
+        """Scores that count for all systems: bool (tracks, metrics)."""
+        self.counting: Bool = np.zeros((tracks, metrics), dtype=np.bool_)
+        """Scores that count for any system: bool (tracks, metrics)."""
         self._lacking: Bool = np.zeros(metrics, dtype=np.bool_)
         self._incomplete: list[Bool] = []
         self._gaps = {"missing_cells": 0, "undefined_cells": 0}
@@ -191,7 +207,8 @@ class SelectionTotals:
         """Add the scores of the next systems."""
         missing, undefined = cells["_missing"], cells["_undefined"]
         self.shared &= ~missing.any(axis=0)
-        self._counting |= cells["_included"].any(axis=(0, 2))
+        self.counting_everywhere &= cells["_included"].all(axis=0)
+        self.counting |= cells["_included"].any(axis=0)
         self._lacking |= missing.any(axis=(0, 1))
         incomplete = np.asarray(missing.any(axis=2))
         if self._selected.missing == "raise":
@@ -221,7 +238,7 @@ class SelectionTotals:
             self._check_zero()
         unknown = np.isnan(selected.duration)
         if unknown.any():
-            check_durations(selected.aggregates, self._counting & unknown, selected.names("track"))
+            check_durations(selected.aggregates, self.counting.any(axis=1) & unknown, selected.names("track"))
 
     def _check_zero(self) -> None:
         if STORES in self._selected.scores.attrs and (self._selected.status == Status.not_computed).any():

@@ -87,7 +87,13 @@ def _kinds_of_names() -> tuple[str, ...]:
 
 
 _SHARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
-    **{name: ((f"--{name}", *declared.flags), {"help": declared.help}) for name, declared in BESIDE.items()},
+    **{
+        name: (
+            (f"--{name}", *declared.flags),
+            {"help": declared.help} | ({"type": Declared(declared.choices)} if declared.choices else {}),
+        )
+        for name, declared in BESIDE.items()
+    },
     "percent": (("--percent",), {"is_flag": True, "help": "Show ratios as percentages, in printed tables."}),
     "label": (
         ("--label", "labels"),

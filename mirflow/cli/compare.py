@@ -42,12 +42,17 @@ from .output import FAILED, choose_format, echo, emit, given_options, output_opt
     help="Exit with 3 unless every other system is shown to be no worse than the baseline by more than this.",
 )
 @click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Level of intervals; tests use 1 - level.")
+@option("method")
 @click.option("--replicates", type=click.IntRange(1), help="Replicates of bootstrap and permutation. Default: 10000.")
 @click.option("--rng", type=click.IntRange(0), help="The seed. Default: 0.")
 @query_options("missing", "undefined", missing="Treatment of cells without a score. Default: common.")
 @option("group")
 @option("percent")
-@click.option("--all-pairs", is_flag=True, help="List all pairs of systems, not only those with the best system.")
+@click.option(
+    "--all-pairs",
+    is_flag=True,
+    help="List all pairs of systems, not only those with the best system; of more than 100, compare all.",
+)
 @option("label")
 @option("names")
 @output_options
@@ -65,9 +70,9 @@ def compare_command(
 ) -> None:
     """Compare all pairs of systems in STORE; several stores are queried as one.
 
-    Differences come with bootstrap intervals and corrected p-values over the tracks that the systems have in
-    common. Systems that share a letter do not differ significantly. Tables show the best system with each other
-    one, csv and json all pairs.
+    Differences come with intervals and corrected p-values over the tracks that the systems have in common. Systems
+    that share a letter do not differ significantly. Tables show the best system with each other one, csv and json
+    all pairs. Of more than 100 systems only the best one is compared with each other one, unless you ask for all.
     """
     style = choose_format(style, output)
     if names is not None and style != "latex":

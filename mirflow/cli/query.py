@@ -82,6 +82,7 @@ def _optional_level(name: str) -> Callable[[Decorated], Decorated]:
 @click.option("--overall", is_flag=True, help="With --worst and --best: by the mean over the systems.")
 @_optional_level("ci")
 @option("cluster")
+@option("method")
 @_optional_level("significance")
 @_optional_level("ranks")
 @click.option(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..analysis.aggregation import show_span
-from ..analysis.policies import alpha_of, say_test
+from ..analysis.policies import COMPARED_WITH, MOST_SYSTEMS, alpha_of, say_test
 from ..analysis.queries import across_of, repeats
 from ..analysis.scores import Results, names_of
 from ..errors import counted
@@ -129,6 +129,12 @@ def letters_note(ds: xr.Dataset, metric: int) -> str:
         separable = bool(ds["least_p_corrected"].values[metric] < alpha_of(ds.attrs))
     if not separable:
         return f"no letters: so few units cannot give a corrected p-value below {alpha:.3g} ({tested})"
+    leader = str(ds[COMPARED_WITH].values[metric]) if COMPARED_WITH in ds.coords else ""
+    if leader:
+        return (
+            f"no letters: of more than {MOST_SYSTEMS} systems, {leader}, which leads, is compared with each other one "
+            f"({tested})"
+        )
     return f"systems that share a letter are not told apart at {alpha:.3g} ({tested})"
 
 
@@ -143,8 +149,10 @@ def ranks_note(ds: xr.Dataset, metric: int) -> str:
 
 
 def pairs_span(ds: xr.Dataset, metric: int) -> str:
-    """Number of units that two systems have in common: a number, or the fewest and the most of all pairs."""
-    return show_span(ds["n"].values[..., metric][np.triu_indices(ds.sizes["system"], 1)])
+    """Number of units that two compared systems have in common: a number, or the fewest and the most of all pairs."""
+    from ..analysis.inference.paired import compared_pairs
+
+    return show_span(ds["n"].values[..., metric][tuple(compared_pairs(ds, metric).T)])
 
 
 def caution_notes(attrs: Mapping[str, Any]) -> tuple[str, ...]:

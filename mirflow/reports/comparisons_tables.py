@@ -11,7 +11,8 @@ import numpy as np
 from ..analysis.inference import CORRECTIONS, TESTS
 from ..analysis.inference.metric_agreement import BETWEEN
 from ..analysis.inference.noninferiority import PASSED
-from ..analysis.policies import MAX_T, MISSING, say_undefined
+from ..analysis.inference.paired import compared_pairs
+from ..analysis.policies import COMPARED_WITH, MAX_T, MISSING, MOST_SYSTEMS, say_intervals, say_undefined
 from ..analysis.selected import VALUELESS
 from ..errors import counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
@@ -87,14 +88,15 @@ def _listed_pairs(order: Sequence[int], all_pairs: bool) -> list[tuple[int, int]
     return [(first, second) for index, first in enumerate(firsts) for second in order[index + 1 :]]
 
 
-def _pairs_note(names: Sequence[str], order: Sequence[int], all_pairs: bool) -> tuple[str, ...]:
-    """Name the system whose pairs are listed where others are not."""
+def _pairs_note(names: Sequence[str], order: Sequence[int], all_pairs: bool, chosen: bool = False) -> tuple[str, ...]:
+    """Name the system whose pairs are listed where others are not, or not even compared (`chosen`)."""
     size = len(order)
     if all_pairs or size < 3:
         return ()
-    return (
-        f"pairs with {names[order[0]]}, which leads; --all-pairs (all_pairs=True) lists all {size * (size - 1) // 2}",
-    )
+    leads = f"pairs with {names[order[0]]}, which leads; --all-pairs (all_pairs=True)"
+    if chosen:
+        return (f"{leads} compares all {size * (size - 1) // 2} of more than {MOST_SYSTEMS} systems",)
+    return (f"{leads} lists all {size * (size - 1) // 2}",)
 
 
 def _title(ds: xr.Dataset, metric: int) -> str:
@@ -146,7 +148,8 @@ def _pairs(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool, all
         rows.append((names[first], names[second], difference, *shown, *won))
     columns = ("system", "other", "difference", "p", "p_corrected", *((_WON,) if unitwise else ()))
     caption = partial(comparison_caption, ds, metric, EVERY_TWO if all_pairs or len(order) < 3 else WITH_THE_BEST)
-    notes = (*_pairs_note(names, order, all_pairs), *_pair_notes(ds, metric))
+    chosen = COMPARED_WITH in ds.coords and bool(ds[COMPARED_WITH].values[metric])
+    notes = (*_pairs_note(names, order, all_pairs, chosen), *_pair_notes(ds, metric))
     return Table(columns, tuple(rows), notes=notes, caption=caption, keys=2)
 
 
@@ -163,12 +166,11 @@ def _show_ps(ds: xr.Dataset, metric: int, p: float, corrected: float) -> tuple[s
 
 def _pair_notes(ds: xr.Dataset, metric: int) -> tuple[str, ...]:
     attrs, test, unitwise = ds.attrs, str(ds["test"].values[metric]), _has_wins(ds)
-    upper = np.triu_indices(ds.sizes["system"], 1)
-    difference, low, counts = (ds[name].values[..., metric][upper] for name in ("difference", "low", "n"))
+    pairs = tuple(compared_pairs(ds, metric).T)
+    difference, low, counts = (ds[name].values[..., metric][pairs] for name in ("difference", "low", "n"))
     unit, neither = attrs["unit_of_comparison"], ds["orientation"].values[metric] == "none"
     clustered = f", {together(attrs['cluster'])}" if attrs["cluster"] else ""
     level = f"{100 * float(attrs['level']):g} %"
-    drawn = f"bootstrap, {attrs['method']}, {attrs['replicates']} replicates"
     policies = f"missing ({attrs['missing']}): {MISSING[attrs['missing']]}"
     policies += f"; {_undefined(attrs)}" if unitwise else ""
     better = "has the larger value, equal, the smaller one" if neither else "is better than other, equal, worse"
@@ -176,7 +178,7 @@ def _pair_notes(ds: xr.Dataset, metric: int) -> tuple[str, ...]:
     return (
         *(() if counts.any() else (nothing,)),
         f"n: {pairs_span(ds, metric)} units ({unit}{clustered}); {policies}",
-        f"difference: system minus other, with its {level} confidence interval ({drawn})",
+        f"difference: system minus other, with its {level} confidence interval ({say_intervals(attrs)})",
         *few_notes(difference, low, attrs),
         f"p: {test}: {TESTS[test]}; corrected: {attrs['correction']}: {CORRECTIONS[attrs['correction']]}",
         *((f"{_WON}: units on which system {better}",) if unitwise else ()),
@@ -211,7 +213,12 @@ def _each_pair(ds: xr.Dataset, columns: Sequence[str]) -> pd.DataFrame:
     frame = frame[[name for name in columns if name in frame.data_vars]]
     places = [np.arange(ds.sizes[dim]) for dim in alike]
     grid = np.meshgrid(*places, indexing="ij")
-    return frame.to_dataframe(alike)[(grid[-2] < grid[-1]).ravel()].reset_index()
+    listed = grid[-2] < grid[-1]
+    if COMPARED_WITH in ds.coords:
+        chosen = ds[COMPARED_WITH].values
+        leads = (ds["system"].values[:, np.newaxis] == chosen) | (chosen == "")
+        listed &= leads[grid[-2], grid[0]] | leads[grid[-1], grid[0]]
+    return frame.to_dataframe(alike)[listed.ravel()].reset_index()
 
 
 def friedman_tables(ds: xr.Dataset, *, all_pairs: bool = False) -> list[Table]:
@@ -395,6 +402,7 @@ def noninferiority_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
     )
     notes = (
         f"gain: system minus baseline on their common tracks, towards better values; [ ]: its {level} interval",
+        f"interval: {say_intervals(ds.attrs)}",
         f"not worse: the interval does not reach below {0 - ds.attrs['margin']:g}; better, worse: it excludes 0",
     )
     columns = ("system", "baseline", "metric", "aggregate", "gain", level, "n", "lacking", "verdict")

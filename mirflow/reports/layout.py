@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..analysis.aggregation import COUNTS, EVERY, UNTESTED, show_span
-from ..analysis.policies import MISSING, say_test, say_undefined
+from ..analysis.policies import MISSING, say_intervals, say_test, say_undefined
 from ..analysis.queries import UNGROUPED, across_of, repeats
 from ..analysis.scores import ResultInMemory, Results, coordinate_columns, names_of
 from ..analysis.selected import VALUELESS
@@ -439,9 +439,9 @@ def interval_notes(value: Float, low: Float, attrs: Mapping[str, Any]) -> tuple[
     unit, cluster = attrs.get("unit", "track"), attrs.get("cluster", "")
     drawn = f"tracks, {together(cluster)}" if cluster else f"values of {unit}"
     once = f"; each {unit} counts once" if unit != "track" else ""
-    level, method, number = float(attrs["level"]), attrs["method"], attrs["replicates"]
+    level = float(attrs["level"])
     over = "tracks" if unit == "track" and not cluster else drawn
-    note = f"[ ]: {100 * level:g} % confidence interval, bootstrap over {over} ({method}, {number} replicates){once}"
+    note = f"[ ]: {100 * level:g} % confidence interval, {say_intervals(attrs, over)}{once}"
     return (note, *few)
 
 

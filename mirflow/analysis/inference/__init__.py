@@ -1,5 +1,6 @@
 """Inference about systems: intervals, comparisons, rank tests, agreement of metrics, groups that do not differ."""
 
+from ..policies import METHODS
 from .comparisons import compare
 from .confidence_intervals import intervals
 from .friedman import friedman
@@ -7,7 +8,6 @@ from .groups import letters, significance_groups
 from .metric_agreement import agreement
 from .paired import CORRECTIONS, TESTS, correct
 from .rank_intervals import ranks
-from .resampling import METHODS
 
 __all__ = [
     "CORRECTIONS",

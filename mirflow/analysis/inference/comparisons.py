@@ -2,42 +2,55 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import QueryError, counted
+from ...metrics.aggregates import RATIOS
 from ...ragged import Bool, Float, Int
-from ..aggregation import EVERY, POLICIES, UNTESTED, add_variables, origin_of, reduce, show_span
+from ..aggregation import (
+    EVERY,
+    POLICIES,
+    UNTESTED,
+    add_variables,
+    aggregate_in_blocks,
+    origin_of,
+    select_scores,
+    show_span,
+)
 from ..per_class import TableSelection, rated_kind
-from ..policies import alpha_of
+from ..policies import AUTO, COMPARED_WITH, MOST_SYSTEMS, alpha_of
 from ..queries import is_deviation, names_across
 from ..query_options import Query
 from ..scores import Array, names_of
 from ..system_groups import RUN
-from .confidence_intervals import clusters_of, difference_bounds, select_rates
+from .blocks import SampleBlocks, tiles
+from .confidence_intervals import clusters_of, difference_bounds, pair_intervals, select_rates
 from .paired import (
     DEFAULT_TEST,
     Compared,
     choose_correction,
     choose_tests,
+    compared_pairs,
     comparison_dataset,
     correct_pairs,
     effects,
     empty_arrays,
+    every_pair,
     fill_pairs,
     least_of,
     p_values,
     pairs_by_units,
+    swap_leading,
     swap_pairs,
-    swap_rates,
-    swap_scores,
 )
+from .permutation import SwappedBlocks, swap_rates, swap_ratios, swap_scores
 from .repeated_runs import compare_runs, is_about_runs
-from .resampling import Rates, Resampling, Seed, add_up, draw, ratio_of, statistics_of
-from .sample import TRACK, Sample, recount, sample_of, select_numbers
+from .resampling import Rates, Resampling, Seed, add_up, draw, ratio_of
+from .sample import TRACK, Sample, check_numbers, recount, select_numbers
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -50,15 +63,16 @@ def compare(
     test: str = "auto",
     correction: str = "auto",
     level: float = 0.95,
-    method: str = "bca",
+    method: str = AUTO,
     replicates: int = 10_000,
     unit: str = TRACK,
     cluster: str | None = None,
     rng: Seed = 0,
     group: str = "",
     sizes: bool = True,
+    all_pairs: bool = False,
 ) -> xr.Dataset:
-    """Compare every two systems by their aggregates.
+    """Compare every two systems by their aggregates; of more than 100, the best one with each other one.
 
     Parameters
     ----------
@@ -82,6 +96,12 @@ def compare(
         of paired units.
     sizes : bool
         Whether intervals and effect sizes are wanted; who differs from whom is known without them, in half the time.
+    all_pairs : bool
+        Compare all pairs, however many systems there are. By default, of more than 100 systems, the best one by each
+        metric is compared with each other one. As it is known from the scores which one that is, p-values are
+        corrected for all pairs all the same (``max-t`` in a single step). Permutation tests of medians and other
+        statistics that are no ratios of sums are of all pairs, and so are those of systems that lack different scores
+        (``skip``).
 
     Returns
     -------
@@ -90,8 +110,9 @@ def compare(
         ``superiority``, ``dz``, ``rank_biserial``, ``cliffs_delta``, ``n``, ``wins`` and ``ties``; over (system,
         metric) ``value`` and ``letters``; over (metric) ``least_p_corrected``. Values of classes and tags (``recall``,
         ...) and those along dims, which the attribute ``along`` names, are separate metrics, and have neither wins
-        nor effect sizes. Without sizes, intervals and effect sizes
-        are NaN and all counts but ``n`` 0.
+        nor effect sizes. Without sizes, intervals and effect sizes are NaN and all counts but ``n`` 0. Where not all
+        pairs are compared, the coordinate ``compared_with`` along metric names the best system, what is about other
+        pairs is NaN or 0, and there are no letters.
 
     Raises
     ------
@@ -105,54 +126,118 @@ def compare(
     attrs = {**how.attrs(), "test": test, "unit_of_comparison": unit}
     if is_about_runs(ds, query):
         return compare_runs(ds, query, how, attrs, correction, cluster, group, sizes=sizes)
-    if rated_kind(ds, query) is not None:
+    kind = rated_kind(ds, query)
+    if kind is not None:
+        how.check_normal([kind], [str(query.metric)])
         return _compare_rates(ds, query, how, attrs, correction, cluster, group, sizes=sizes)
-    part = comparable(ds, query)
-    sample = sample_of(part, unit, cluster)
-    if cluster is None and sample.repeats:
+    _check_groups(query)
+    check_numbers(ds, query)
+    selected = select_scores(ds, query, single=True)
+    names = selected.names("metric")
+    how.check_normal(selected.aggregates, names)
+    result, frame, found = aggregate_in_blocks(selected, group=group)
+    _check_systems(frame)
+    blocks = SampleBlocks.of(selected, frame, found, unit, cluster)
+    if cluster is None and blocks.repeats:
         cluster = TRACK
-    metrics = names_of(part, "metric")
-    tests = choose_tests(test, sample.kinds, metrics, cluster)
+    tests = choose_tests(test, blocks.kinds, names, cluster)
     correction = choose_correction(correction, tests)
-    arrays, least = empty_arrays(part.sizes["system"], len(metrics)), np.ones(len(metrics))
-    for metric, orientation in enumerate(names_of(part, "orientation")):
-        words = (sample, metric, tests[metric], correction, how, arrays)
-        least[metric] = _compare_scores(*words, sizes=sizes, lower=orientation == "lower")
-    attrs |= {"correction": correction, "cluster": cluster or "", **origin_of(part, group)}
-    attrs |= {name: part.attrs[name] for name in POLICIES if name in part.attrs}
-    along = {"aggregate": names_of(part, "_aggregate"), "test": tests}
-    return comparison_dataset(part, sample.values(), arrays, least, along, attrs)
+    value = result["value"].values
+    if unit != TRACK:
+        value = blocks.sample(blocks.cells(np.arange(len(value)))).values()
+    arrays, least = empty_arrays(len(value), len(names)), np.ones(len(names))
+    leaders, normal = [""] * len(names), []
+    for metric, orientation in enumerate(names_of(frame, "orientation")):
+        compared = _Comparison(blocks, metric, tests[metric], correction, how, lower=orientation == "lower")
+        leader = None if all_pairs else compared.leader(value[:, metric])
+        if leader is not None:
+            leaders[metric] = names_of(frame, "system")[leader]
+        least[metric] = compared.fill(arrays, leader, sizes=sizes)
+        normal += compared.normal
+    attrs |= {**how.attrs(np.concatenate(normal) if normal else None), "correction": correction}
+    attrs |= {"cluster": cluster or "", **origin_of(frame, group)}
+    attrs |= {name: frame.attrs[name] for name in POLICIES if name in frame.attrs}
+    along = {"aggregate": names_of(frame, "_aggregate"), "test": tests}
+    along |= {COMPARED_WITH: leaders} if any(leaders) else {}
+    return comparison_dataset(frame, value, arrays, least, along, attrs)
 
 
-def _compare_scores(
-    sample: Sample,
-    metric: int,
-    test: str,
-    correction: str,
-    how: Resampling,
-    arrays: dict[str, Array],
-    *,
-    sizes: bool,
-    lower: bool,
-) -> float:
-    """Compare every two systems by one metric; the smallest corrected p-value that is possible."""
-    patterns = [(pairs, units, sample.take(units)) for pairs, units in pairs_by_units(sample.included[..., metric])]
-    for pairs, units, own in patterns:
-        found: dict[str, Array] = {"n": np.full(len(pairs), len(units), dtype=np.int64)}
+@dataclass
+class _Comparison:
+    """The comparison of systems by one metric, a block of systems at a time."""
+
+    blocks: SampleBlocks
+    metric: int
+    test: str
+    correction: str
+    how: Resampling
+    lower: bool
+    """Whether low values are better."""
+    normal: list[Bool] = field(default_factory=list)
+    """Whether the intervals of the pairs are normal."""
+
+    @property
+    def shares(self) -> bool:
+        """True if a permutation test of all pairs takes no more of systems than their sums under swaps."""
+        return bool(self.blocks.alike[self.metric]) and self.blocks.kinds[self.metric] in RATIOS
+
+    def leader(self, value: Float) -> int | None:
+        """The best system by its value, where the others are compared with it alone."""
+        if len(value) <= MOST_SYSTEMS or np.isnan(value).all() or (self.test == DEFAULT_TEST and not self.shares):
+            return None
+        return int(np.nanargmin(value) if self.lower else np.nanargmax(value))
+
+    def fill(self, arrays: dict[str, Array], leader: int | None, *, sizes: bool) -> float:
+        """Compare all pairs, or those with the leader; return the smallest corrected p-value that is possible."""
+        pairs = every_pair(len(self.blocks.order))
+        every = len(pairs)
+        if leader is not None:
+            pairs = pairs[(pairs == leader).any(axis=1)]
+        # Pairs that have other units than others are tested together, and so are statistics that are no ratios of sums.
+        most = self.blocks.most(1) if self.shares else len(self.blocks.order)
+        blocks = list(tiles(pairs, most))
+        self.how = self.how.sharing(len(blocks))
+        parts: list[Compared] = []
+        samples: list[tuple[Sample, Int]] = []
+        gathered: SwappedBlocks | None = None
+        for systems, rows in blocks:
+            sample = self.blocks.sample(self.blocks.cells(systems, self.metric), self.metric)
+            local = np.searchsorted(systems, pairs[rows])
+            for some, units in pairs_by_units(sample.included[..., 0], local):
+                own, two = sample.take(units), local[some]
+                self._fill_pairs(arrays, own, two, pairs[rows[some]], sizes=sizes)
+                parts.append(Compared(pairs[rows[some]], np.unique(sample.cluster[units])))
+                if self.test == DEFAULT_TEST and len(units):
+                    if len(blocks) > 1:
+                        gathered = gathered or SwappedBlocks(own.clusters, self.how)
+                        gathered.add(own, 0, systems)
+                    else:
+                        samples.append((own, two))
+        if gathered is not None:
+            parts = [Compared(pairs, parts[0].clusters)]
+        if self.test != DEFAULT_TEST:
+            correct_pairs(arrays, self.metric, self.correction, pairs)
+        elif leader is not None and parts[0].clusters.size:
+            ratios = swap_ratios(samples[0][0], 0) if gathered is None else gathered.finish()
+            swap_leading(arrays, self.metric, ratios, pairs, self.correction, self.how)
+        else:
+            swaps = [swap_scores(own, 0, two) for own, two in samples]
+            if gathered is not None:
+                swaps = [gathered.finish().swaps(pairs)]
+            tested = [part for part in parts if len(part.clusters)]
+            swap_pairs(arrays, [self.metric], tested, swaps, self.correction, self.how)
+        return least_of(self.test, self.correction, parts, every, self.how)
+
+    def _fill_pairs(self, arrays: dict[str, Array], sample: Sample, two: Int, pairs: Int, *, sizes: bool) -> None:
+        """Write what is about pairs alone, which are rows `two` of a sample with all units that they have."""
+        found: dict[str, Array] = {"n": np.full(len(pairs), len(sample.duration), dtype=np.int64)}
         if sizes:
-            found |= _compare_pairs(own, metric, pairs, how)
-            found |= effects(own.score[..., metric], pairs, lower_is_better=lower)
-        fill_pairs(arrays, metric, pairs, found)
-    parts = [Compared(pairs, np.unique(sample.cluster[units])) for pairs, units, _ in patterns]
-    if test == "permutation":
-        some = [index for index, (_, units, _) in enumerate(patterns) if len(units)]
-        swaps = [swap_scores(patterns[place][2], metric, patterns[place][0]) for place in some]
-        swap_pairs(arrays, [metric], [parts[place] for place in some], swaps, correction, how)
-    else:
-        for pairs, _, own in patterns:
-            fill_pairs(arrays, metric, pairs, {"p": p_values(test, own, metric, pairs, how)})
-        correct_pairs(arrays, metric, correction)
-    return least_of(test, correction, parts, how)
+            bounds = pair_intervals(sample, 0, two, self.how)
+            self.normal.append(bounds.pop("normal")[~np.isnan(bounds["low"])])
+            found |= bounds | effects(sample.score[..., 0], two, lower_is_better=self.lower)
+        if self.test != DEFAULT_TEST:
+            found["p"] = p_values(self.test, sample, 0, two, self.how)
+        fill_pairs(arrays, self.metric, pairs, found)
 
 
 def comparable(ds: xr.Dataset, query: Query) -> xr.Dataset:
@@ -171,21 +256,6 @@ def _check_groups(query: Query) -> None:
 def _check_systems(part: xr.Dataset) -> None:
     if part.sizes["system"] < 2:
         raise QueryError(f"{counted(part.sizes['system'], 'system')} to compare; at least two are needed")
-
-
-def _compare_pairs(sample: Sample, metric: int, pairs: Int, how: Resampling) -> dict[str, Array]:
-    """Differences of the values of pairs that have all units of a sample, with intervals."""
-    every = np.ones((*sample.score.shape[:2], 1), dtype=bool)
-    score, weight = sample.score[..., [metric]], sample.weight[..., metric : metric + 1]
-    value = reduce(np.where(np.isnan(score), 0.0, score), weight, sample.duration, sample.kinds[metric], every)[:, 0]
-    systems = np.unique(pairs)
-    place = np.searchsorted(systems, pairs)
-    if len(sample.duration):
-        statistics = statistics_of(sample, [(system, metric) for system in systems.tolist()])
-        if statistics.clusters >= how.least:
-            drawn = draw(statistics, len(systems), how)
-            return difference_bounds(value[systems], drawn, statistics.left_out(), place, how)
-    return difference_bounds(value[systems], None, None, place, how)
 
 
 def _compare_rates(
@@ -215,7 +285,9 @@ def _compare_rates(
     ratio, codes = ratio_of(selection, names_across(query.across)), clusters_of(selection, cluster)
     entries = np.stack([selection.read_all(row) for row in range(len(value))])
     parts, swaps = [], []
-    for pairs, tracks in pairs_by_units(part["_included"].values):
+    every = every_pair(len(value))
+    for rows, tracks in pairs_by_units(part["_included"].values, every):
+        pairs = every[rows]
         systems = np.unique(pairs)
         counts = np.stack([add_up(entries[row, tracks], recount(codes[tracks])) for row in systems.tolist()])
         rates, places = Rates(counts, ratio), np.searchsorted(systems, pairs)
@@ -229,7 +301,7 @@ def _compare_rates(
             fill_pairs(arrays, column, pairs, {**own, "n": number})
     tested = [one for one in parts if len(one.clusters)]
     swap_pairs(arrays, range(columns), tested, swaps, correction, how)
-    least = np.full(columns, least_of(tests[0], correction, parts, how))
+    least = np.full(columns, least_of(tests[0], correction, parts, len(every), how))
     attrs |= {"correction": correction, "cluster": cluster or "", **origin_of(part, group)}
     attrs |= {name: result.attrs[name] for name in ("missing", "over", "across") if name in result.attrs}
     attrs |= {"undefined": query.undefined, "left_out": "", "along": ", ".join(map(str, result["value"].dims[1:]))}
@@ -349,7 +421,7 @@ def mark_best(
     same = replace(query, metric=names, exact=True, system=systems, sort=None)
     found = compare(ds, same, level=level, correction=correction, cluster=cluster, sizes=False)
     tells, marks = tells_apart(found), like_best(found)
-    counts = found["n"].values[np.triu_indices(len(marks), 1)]
+    counts = np.concatenate([found["n"].values[*compared_pairs(found, at).T, at] for at in range(len(tells))])
     attrs = {"test": ", ".join(dict.fromkeys(names_of(found, "test"))), "correction": found.attrs["correction"]}
     attrs |= {"test_level": f"{level:g}", "tested_units": show_span(counts)}
     few = names_of(found, "metric", np.flatnonzero(~tells))

@@ -1,4 +1,4 @@
-"""Bootstrap confidence intervals of every aggregate, by resampling the contributions of units."""
+"""Confidence intervals of every aggregate, by resampling the contributions of units; of many units, normal ones."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ import numpy as np
 
 from ...errors import QueryError
 from ...metrics.aggregates import CLASS_AGGREGATES, STATISTICS
-from ...ragged import Float, Int
-from ..aggregation import add_variables, aggregate_scores
+from ...ragged import Bool, Float, Int
+from ..aggregation import add_variables, aggregate_in_blocks, reduce, select_scores
 from ..per_class import MEAN, TableSelection, aggregate_table, rated_kind, rated_variable, select_table
+from ..policies import AUTO, NORMAL
 from ..queries import across, names_across
 from ..query_options import Query, as_names
-from ..scores import coords_of, group_tracks, members_of
+from ..scores import Array, coords_of, group_tracks, members_of
 from ..selection import show_parameters
+from .blocks import SampleBlocks
+from .normal import influence, normal_bounds, standard_error
 from .repeated_runs import intervals_of_runs, is_about_runs
 from .resampling import (
     Orders,
@@ -32,7 +35,7 @@ from .resampling import (
     ratio_of,
     statistics_of,
 )
-from .sample import TRACK, Sample, clusters, columns_by_pattern, recount, sample_of, select_numbers
+from .sample import TRACK, Sample, check_numbers, clusters, columns_by_pattern, recount
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -43,7 +46,7 @@ def intervals(
     query: Query | None = None,
     *,
     level: float = 0.95,
-    method: str = "bca",
+    method: str = AUTO,
     replicates: int = 10_000,
     unit: str = TRACK,
     cluster: str | None = None,
@@ -59,8 +62,10 @@ def intervals(
         As for :func:`mirflow.analysis.queries.aggregate`.
     level : float
         The share of such intervals that hold the true value.
-    method : {"bca", "percentile"}
-        Bias-corrected and accelerated (Efron 1987), or plain quantiles of the replicates.
+    method : {"auto", "bca", "percentile", "normal"}
+        Bias-corrected and accelerated (Efron 1987), or plain quantiles of the replicates; or normal, with standard
+        errors by the delta method, for means and weighted ratios only. ``auto``: normal where such a value has 20,000
+        units (clusters) or more, otherwise ``bca``.
     replicates : int
         How often the collection is drawn again.
     unit : str
@@ -101,25 +106,46 @@ def intervals(
         return intervals_of_runs(ds, query, how, unit, cluster, group)
     if rated_kind(ds, query) is not None:
         selection, result = select_rates(ds, query, unit, group)
+        how.check_normal([selection.kind], [result.attrs["metric"]])
         low, high = _of_rates(selection, result, query, cluster, how)
-    else:
-        part = select_numbers(ds, query)
-        result = aggregate_scores(part, query.by, group)
-        value = result["value"].values.copy()
-        flat = value.reshape(*value.shape[:2], -1)
-        low, high = np.full_like(flat, np.nan), np.full_like(flat, np.nan)
-        for place, members in members_of(group_tracks(part, as_names(query.by) or [])[1]).items():
-            whole = len(members) == part.sizes["track"]
-            sample = sample_of(part, unit, cluster, None if whole else members)
+        shape = result["value"].shape
+        found = add_variables(result, low=low.reshape(shape), high=high.reshape(shape))
+        return found.assign_attrs({**how.attrs(), "unit": unit, "cluster": cluster or ""})
+    return _of_numbers(ds, query, how, unit, cluster, group)
+
+
+def _of_numbers(
+    ds: xr.Dataset, query: Query, how: Resampling, unit: str, cluster: str | None, group: str
+) -> xr.Dataset:
+    """Aggregates of metrics that are one number, with intervals, a block of systems at a time."""
+    check_numbers(ds, query)
+    selected = select_scores(ds, query)
+    how.check_normal(selected.aggregates, selected.names("metric"))
+    result, frame, totals = aggregate_in_blocks(selected, query.by, group)
+    blocks = SampleBlocks.of(selected, frame, totals, unit, cluster)
+    value = result["value"].values.copy()
+    flat = value.reshape(*value.shape[:2], -1)
+    low, high, normal = np.full_like(flat, np.nan), np.full_like(flat, np.nan), np.zeros(flat.shape, dtype=np.bool_)
+    groups = members_of(group_tracks(frame, as_names(query.by) or [])[1])
+    parts = blocks.parts()
+    how = how.sharing(len(parts))
+    for systems in parts:
+        cells = blocks.cells(systems)
+        for place, members in groups.items():
+            sample = blocks.sample(cells, tracks=None if len(members) == frame.sizes["track"] else members)
             if cluster is None and sample.repeats:
                 cluster = TRACK
             if unit != TRACK:
-                flat[..., place] = sample.values()
-            low[..., place], high[..., place] = interval_of(sample, flat[..., place], how)
-        result["value"].values = value
-    shape = result["value"].shape
-    found = add_variables(result, low=low.reshape(shape), high=high.reshape(shape))
-    return found.assign_attrs({**how.attrs(), "unit": unit, "cluster": cluster or ""})
+                flat[systems, :, place] = sample.values()
+            ends = interval_of(sample, flat[systems, :, place], how)
+            low[systems, :, place], high[systems, :, place], normal[systems, :, place] = ends
+    result["value"].values = value
+    found = add_variables(result, low=low.reshape(value.shape), high=high.reshape(value.shape))
+    known = ~np.isnan(low)
+    attrs = how.attrs(normal[known] if known.any() else normal)
+    if attrs["method"] == NORMAL:
+        attrs["replicates"] = "0"
+    return found.assign_attrs({**attrs, "unit": unit, "cluster": cluster or ""})
 
 
 def select_rates(ds: xr.Dataset, query: Query, unit: str, group: str) -> tuple[TableSelection, xr.Dataset]:
@@ -179,7 +205,7 @@ def _of_rates(
     return low, high
 
 
-def interval_of(sample: Sample, value: Float, how: Resampling) -> tuple[Float, Float]:
+def interval_of(sample: Sample, value: Float, how: Resampling) -> tuple[Float, Float, Bool]:
     """The intervals of all values of a sample.
 
     Parameters
@@ -191,10 +217,13 @@ def interval_of(sample: Sample, value: Float, how: Resampling) -> tuple[Float, F
     Returns
     -------
     low, high : float64 (systems, metrics)
+    normal : bool (systems, metrics)
+        Whether they are normal.
     """
-    low, high = np.full_like(value, np.nan), np.full_like(value, np.nan)
+    low, high, normal = np.full_like(value, np.nan), np.full_like(value, np.nan), np.zeros(value.shape, dtype=np.bool_)
     systems, metrics = value.shape
     forms = [kind if kind in STATISTICS else "" for kind in sample.kinds]
+    repeats = sample.repeats
     for form in sorted(set(forms)):
         chosen = [metric for metric in range(metrics) if forms[metric] == form]
         columns = [(system, metric) for metric in chosen for system in range(systems)]
@@ -202,15 +231,60 @@ def interval_of(sample: Sample, value: Float, how: Resampling) -> tuple[Float, F
             continue
         included = np.array([sample.included[system, :, metric] for system, metric in columns])
         for units, places in columns_by_pattern(included):
-            own = sample.take(np.flatnonzero(units))
+            own = np.flatnonzero(units)
             inside = [columns[place] for place in places]
-            statistics = statistics_of(own, inside)
-            if statistics.clusters >= how.least:
-                at = tuple(np.array(inside).T)
-                low[at], high[at] = bounds(
-                    draw(statistics, len(inside), how), value[at], accelerations(statistics.left_out()), how
-                )
-    return low, high
+            clusters = len(np.unique(sample.cluster[own])) if repeats else len(own)
+            if clusters < how.least:
+                continue
+            at = tuple(np.array(inside).T)
+            kind = sample.kinds[inside[0][1]]
+            if how.is_normal(kind, clusters):
+                errors = np.array([standard_error(influence(sample, *column)) for column in inside])
+                low[at], high[at] = normal_bounds(value[at], errors, how.level)
+                normal[at] = True
+            else:
+                rows, renumbered = np.unique(at[0], return_inverse=True)
+                drawn_from = sample.take(own, None if len(rows) == systems else rows)
+                statistics = statistics_of(drawn_from, list(zip(renumbered.tolist(), at[1].tolist(), strict=True)))
+                drawn = draw(statistics, len(inside), how)
+                low[at], high[at] = bounds(drawn, value[at], accelerations(statistics.left_out()), how)
+    return low, high, normal
+
+
+def pair_intervals(sample: Sample, metric: int, pairs: Int, how: Resampling) -> dict[str, Array]:
+    """Differences of the values of pairs of systems, with their intervals, over all units of a sample.
+
+    Parameters
+    ----------
+    sample : Sample
+        Units that all of its systems have.
+    metric : int
+    pairs : int64 (pairs, 2)
+    how : Resampling
+
+    Returns
+    -------
+    dict of str to array (pairs,)
+        ``difference``, ``low`` and ``high`` float64; ``normal`` bool.
+    """
+    every = np.ones((*sample.score.shape[:2], 1), dtype=bool)
+    score, weight = sample.score[..., [metric]], sample.weight[..., metric : metric + 1]
+    kind = sample.kinds[metric]
+    value = reduce(np.where(np.isnan(score), 0.0, score), weight, sample.duration, kind, every)[:, 0]
+    normal = {"normal": np.zeros(len(pairs), dtype=np.bool_)}
+    if sample.clusters < how.least:
+        return {**difference_bounds(value, None, None, pairs, how), **normal}
+    systems = np.unique(pairs)
+    place = np.searchsorted(systems, pairs)
+    if how.is_normal(kind, sample.clusters):
+        influences = np.stack([influence(sample, system, metric) for system in systems.tolist()])
+        errors = np.array([standard_error(influences[left] - influences[right]) for left, right in place.tolist()])
+        found = difference_bounds(value, None, None, pairs, how)
+        low, high = normal_bounds(found["difference"], errors, how.level)
+        return {"difference": found["difference"], "low": low, "high": high, "normal": ~normal["normal"]}
+    statistics = statistics_of(sample, [(system, metric) for system in systems.tolist()])
+    drawn = draw(statistics, len(systems), how)
+    return {**difference_bounds(value[systems], drawn, statistics.left_out(), place, how), **normal}
 
 
 def difference_bounds(

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import QueryError, UnknownNameError
-from ..query_options import Query
-from ..scores import names_of
+from ...ragged import Bool, Float, Int
+from ..aggregation import POLICIES, aggregate_query, aggregate_selected, origin_of, select_scores
+from ..per_class import rated_kind
+from ..policies import AUTO
+from ..query_options import BEST, Query
+from ..scores import Array, names_of
+from ..selected import SelectionTotals
 from ..system_groups import MODEL, group_systems, has_runs
+from .blocks import SampleBlocks, tiles
 from .comparisons import compare
+from .confidence_intervals import pair_intervals
+from .paired import pairs_by_units
 from .repeated_runs import is_about_runs
-from .sample import select_numbers
+from .resampling import Resampling
+from .sample import TRACK, Sample, codes_of, differences, select_numbers, settle
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -71,6 +80,8 @@ def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 
             raise QueryError(f"no model to compare with the baseline {baseline!r}")
     else:
         pairs = _pairs(ds, query, baseline)
+        if options.get("unit", TRACK) == TRACK and rated_kind(ds, query) is None:
+            return _judge_in_blocks(ds, query, pairs, margin, options)
         members = {name: [name] for name in (*pairs, *pairs.values())}
     found = [_judge(ds, query, members[name], members[other], margin, options) for name, other in pairs.items()]
     first = found[0]
@@ -85,7 +96,8 @@ def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 
 def _pairs(ds: xr.Dataset, query: Query, baseline: str) -> Mapping[str, str]:
     """The baseline of each system that is judged."""
     every = names_of(ds, "system")
-    asked = names_of(select_numbers(ds, query), "system")
+    ranked = query.sort == BEST
+    asked = names_of(aggregate_query(ds, query), "system") if ranked else select_scores(ds, query).names("system")
     if baseline in every:
         pairs = {name: baseline for name in asked if name != baseline}
     elif has_runs(ds) and baseline in group_systems(ds, MODEL)[0]:
@@ -113,24 +125,135 @@ def _judge(
     ds: xr.Dataset, query: Query, own: list[str], base: list[str], margin: float, options: Mapping[str, Any]
 ) -> xr.Dataset:
     """Compare a system, or the runs of a model, with its baseline: variables over (metric)."""
-    query = replace(query, system=[*own, *base])
+    query = replace(query, system=[*own, *base], sort=None)
     found = compare(ds, query, **options)
+    _check_orientations(names_of(found, "metric"), names_of(found, "orientation"))
     lower = found["orientation"].values == "lower"
-    if "none" in names_of(found, "orientation"):
-        metric = names_of(found, "metric")[names_of(found, "orientation").index("none")]
-        raise QueryError(f"neither high nor low values of {metric!r} are better, and no system is worse by it")
     difference, low, high = (found[name].values[0, 1] for name in ("difference", "low", "high"))
-    gain, low, high = (np.where(lower, -a, b) for a, b in ((difference, difference), (high, low), (low, high)))
     included = select_numbers(ds, replace(query, missing="skip", across=None))["_included"].values
     lacking = (included[len(own) :].any(axis=0) & ~included[: len(own)].all(axis=0)).sum(axis=0)
+    equal = found["ties"].values[0, 1] == found["n"].values[0, 1]
+    columns = _verdicts(difference, low, high, lacking, equal, lower, margin, query.missing)
+    kept = found.drop_vars(list(found.data_vars))
+    columns |= {"n": found["n"].values[0, 1], "n_lacking": lacking}
+    return kept.assign({name: ("metric", values) for name, values in columns.items()})
+
+
+def _verdicts(
+    difference: Float,
+    low: Float,
+    high: Float,
+    lacking: Int,
+    equal: Bool,
+    lower: Bool,
+    margin: float,
+    missing: str | None,
+) -> dict[str, Array]:
+    """Gains of systems over their baselines with intervals and verdicts: arrays (..., metrics).
+
+    Parameters
+    ----------
+    difference, low, high : float64 (..., metrics)
+    lacking : int64 (..., metrics)
+        Tracks that only the baseline has a score of.
+    equal : bool (..., metrics)
+        Whether a system and its baseline are equal on every track.
+    lower : bool (metrics,)
+        Whether low values are better.
+    margin : float
+    missing : str or None
+        Policy for missing scores.
+    """
+    gain, low, high = (np.where(lower, -a, b) for a, b in ((difference, difference), (high, low), (low, high)))
     verdict = np.full(gain.shape, "perhaps worse", dtype=f"U{max(map(len, VERDICTS))}")
     verdict[high < 0] = "worse"
     verdict[low >= -margin] = "not worse"
     verdict[low > 0] = "better"
     verdict[np.isnan(low) | np.isnan(high)] = "too few tracks"
-    verdict[(gain == 0) & (found["ties"].values[0, 1] == found["n"].values[0, 1])] = "not worse"  # equal on every track
-    if query.missing != "zero":
+    verdict[(gain == 0) & equal] = "not worse"
+    if missing != "zero":
         verdict[lacking > 0] = "lacks tracks"
-    kept = found.drop_vars(list(found.data_vars))
-    columns = {"gain": gain, "low": low, "high": high, "n": found["n"].values[0, 1], "n_lacking": lacking}
-    return kept.assign({name: ("metric", values) for name, values in {**columns, "verdict": verdict}.items()})
+    return {"gain": gain, "low": low, "high": high, "verdict": verdict}
+
+
+def _judge_in_blocks(
+    ds: xr.Dataset, query: Query, names: Mapping[str, str], margin: float, options: Mapping[str, Any]
+) -> xr.Dataset:
+    """Compare systems with their baselines, a block of systems at a time, each pair on the tracks that both have.
+
+    Pairs that have the same tracks share their replicates, and those that have as many share the draws.
+    """
+    import xarray as xr
+
+    words = {"level": 0.95, "method": AUTO, "replicates": 10_000, "rng": 0, **options}
+    how = Resampling.of(*(words[name] for name in ("level", "method", "replicates", "rng")))
+    systems = list(dict.fromkeys([*names, *names.values()]))
+    # The tracks that two systems have in common are found pair by pair.
+    policy = "skip" if query.missing in (None, "common") else query.missing
+    selected = select_scores(ds, replace(query, system=systems, missing=policy, sort=None), single=True)
+    _check_orientations(selected.names("metric"), selected.names("orientation"))
+    how.check_normal(selected.aggregates, selected.names("metric"))
+    cluster, totals = words.get("cluster"), SelectionTotals(selected)
+    frame = selected.frame({})
+    nothing = np.zeros(len(selected.kinds), dtype=np.bool_)
+    blocks = SampleBlocks(selected, frame, range(len(systems)), None, nothing, TRACK, codes_of(frame, TRACK, cluster))
+    if policy == "raise":  # before anything is computed
+        aggregate_selected(selected, np.zeros(len(selected.duration), dtype=np.int64))
+    pairs = np.array([[systems.index(name), systems.index(base)] for name, base in names.items()], dtype=np.int64)
+    shape = (len(pairs), len(selected.kinds))
+    found: dict[str, Array] = {name: np.full(shape, np.nan) for name in ("difference", "low", "high")}
+    found |= {name: np.zeros(shape, dtype=np.int64) for name in ("n", "n_lacking")}
+    found |= {name: np.zeros(shape, dtype=np.bool_) for name in ("normal", "equal")}
+    parts = list(tiles(pairs, blocks.most(shape[1])))
+    how = how.sharing(2)
+    for chosen, rows in parts:
+        cells = blocks.cells(chosen)
+        totals.add(cells)
+        sample, local = blocks.sample(cells), np.searchsorted(chosen, pairs[rows])
+        scored = cells["_included"] & ~cells["_missing"]
+        found["n_lacking"][rows] = [(scored[base] & ~scored[own]).sum(axis=0) for own, base in local.tolist()]
+        for metric in range(shape[1]):
+            patterns = sorted(pairs_by_units(sample.included[..., metric], local), key=lambda one: len(one[1]))
+            for some, units in patterns:
+                _fill(found, sample, metric, local[some], rows[some], units, how)
+    totals.check()
+    lower = np.array([way == "lower" for way in selected.names("orientation")])
+    difference, low, high = (found[name] for name in ("difference", "low", "high"))
+    columns = _verdicts(difference, low, high, found["n_lacking"], found["equal"], lower, margin, query.missing)
+    columns |= {"n": found["n"], "n_lacking": found["n_lacking"]}
+    if cluster is None and blocks.repeats:
+        cluster = TRACK
+    first, base = next(iter(names.items()))
+    missing = select_scores(ds, replace(query, system=[first, base], sort=None), single=True).missing
+    attrs = {**how.attrs(found["normal"][~np.isnan(found["low"])]), "unit_of_comparison": TRACK}
+    attrs |= {"cluster": cluster or "", **origin_of(frame, words.get("group", ""))}
+    policies = {**frame.attrs, **totals.policies(), "missing": missing}
+    attrs |= {name: policies[name] for name in POLICIES if name in policies}
+    coords: dict[str, Any] = {"system": list(names), "baseline": ("system", list(names.values()))}
+    coords |= {"metric": frame["metric"].variable, "aggregate": frame["_aggregate"].variable}
+    coords |= {name: frame[name].variable for name in ("unit", "orientation")}
+    order = ("gain", "low", "high", "n", "n_lacking", "verdict")
+    return xr.Dataset(
+        {name: (("system", "metric"), columns[name]) for name in order}, coords, {**attrs, "margin": margin}
+    )
+
+
+def _fill(
+    found: Mapping[str, Array], sample: Sample, metric: int, pairs: Int, rows: Int, units: Int, how: Resampling
+) -> None:
+    """Write the differences of pairs of systems that have the same units into their rows."""
+    systems = np.unique(pairs)
+    own, local = sample.take(units, systems), np.searchsorted(systems, pairs)
+    for name, values in pair_intervals(own, metric, local, how).items():
+        found[name][rows, metric] = values
+    found["n"][rows, metric] = len(units)
+    for row in rows[found["difference"][rows, metric] == 0].tolist():
+        one, other = own.score[local[rows == row][0], :, metric]
+        found["equal"][row, metric] = not settle(differences(one, other)).any()
+
+
+def _check_orientations(metrics: Sequence[str], orientations: Sequence[str]) -> None:
+    """Raise a QueryError for a metric by which no system is better than another."""
+    if "none" in orientations:
+        metric = metrics[orientations.index("none")]
+        raise QueryError(f"neither high nor low values of {metric!r} are better, and no system is worse by it")

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import QueryError, UnknownNameError
 from ...kernels.ratios import divide
-from ...metrics.aggregates import STATISTICS
 from ...ragged import Bool, Float, Int
 from ..aggregation import ranked
-from ..policies import MAX_T, alpha_of
+from ..policies import COMPARED_WITH, MAX_T, alpha_of
 from ..scores import Array, names_of
 from .groups import letter_table, significance_groups
-from .resampling import Rates, Ratios, Resampling, without_rounding
+from .permutation import KEPT, SwappedRatios, Swaps, count_extremes, single_step, step_down, swap_scores
+from .resampling import Resampling
 from .sample import Sample, columns_by_pattern, dataset_of, differences, settle
 
 if TYPE_CHECKING:
@@ -132,6 +131,15 @@ def effects(score: Float, pairs: Int, *, lower_is_better: bool = False) -> dict[
     >>> [found[name].item() for name in ("wins", "losses", "ties", "superiority")]
     [2, 1, 1, 0.625]
     """
+    step = max(1, _NUMBERS // max(score.shape[1], 1))
+    parts = [_effects(score, pairs[start : start + step], lower_is_better) for start in range(0, len(pairs), step)]
+    parts = parts or [_effects(score, pairs, lower_is_better)]
+    sizes = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return sizes | {"cliffs_delta": _dominance(settle(score), pairs)}
+
+
+def _effects(score: Float, pairs: Int, lower_is_better: bool) -> dict[str, Array]:
+    """Effect sizes by the differences on the units, of so many pairs that these fit in the memory."""
     raw = differences(score[pairs[:, 0]], score[pairs[:, 1]]).T
     difference = settle(raw)
     larger, smaller = (flag.sum(axis=0) for flag in (difference > 0, difference < 0))
@@ -139,7 +147,11 @@ def effects(score: Float, pairs: Int, *, lower_is_better: bool = False) -> dict[
     wins, losses = (smaller, larger) if lower_is_better else (larger, smaller)
     superiority = (wins + equal / 2) / np.where(len(difference), len(difference), np.nan)
     sizes = {"wins": wins, "losses": losses, "ties": equal, "superiority": superiority, "dz": _standardised(raw)}
-    return sizes | {"rank_biserial": _signed_ranks(difference), "cliffs_delta": _dominance(settle(score), pairs)}
+    return sizes | {"rank_biserial": _signed_ranks(difference)}
+
+
+_NUMBERS = 1 << 22
+"""Differences of scores in a block of pairs."""
 
 
 def _standardised(difference: Float) -> Float:
@@ -203,11 +215,6 @@ TESTS = {
 DEFAULT_TEST = "permutation"
 """The only one that is about the value itself for every aggregate."""
 _DEFINED = {"t": ("mean",), "wilcoxon": ("mean", "median")}
-_NEAR = 1e-11
-_KEPT = 1 << 27
-"""Bytes of differences that are kept instead of computed again."""
-_CACHED = 1 << 15
-"""Numbers that are in a processor's cache while something is done with them."""
 
 
 def choose_tests(test: str, kinds: list[str], metrics: list[str], cluster: str | None) -> list[str]:
@@ -231,21 +238,6 @@ def choose_tests(test: str, kinds: list[str], metrics: list[str], cluster: str |
         if cluster is not None:
             raise QueryError(f"test {name!r} takes all tracks as independent; with cluster, choose test permutation")
     return [name] * len(kinds)
-
-
-@dataclass(frozen=True)
-class Swaps:
-    """Differences of pairs of statistics when the results of the two systems are swapped, cluster by cluster."""
-
-    difference: Callable[[Float], Float]
-    """Signs float64 (replicates, clusters), -1 for swapped, to float64 (replicates, pairs, values)."""
-    clusters: int
-    near: Float
-    """Differences up to this one are rounding: float64 (pairs, values)."""
-
-    def observed(self) -> Float:
-        """Observed absolute differences: float64 (pairs, statistics)."""
-        return np.asarray(np.abs(self.difference(np.ones((1, self.clusters))))[0])
 
 
 def p_values(test: str, sample: Sample, metric: int, pairs: Int, how: Resampling) -> Float:
@@ -322,207 +314,6 @@ def _student(difference: Float) -> Float:
     return np.asarray(2 * stdtr(count - 1, -np.abs(ratio)))
 
 
-def swap_scores(sample: Sample, metric: int, pairs: Int) -> Swaps:
-    """Swaps of the scores of pairs of systems, for any aggregate of one metric."""
-    return (_swap_ordered if sample.kinds[metric] in STATISTICS else _swap_ratios)(sample, metric, pairs)
-
-
-def _swap_ratios(sample: Sample, metric: int, pairs: Int) -> Swaps:
-    """Swap what two systems add above and below the fraction line, unit by unit; for means, flip differences.
-
-    A swap is a sign: the sums of all pairs and all replicates are two matrix products, of signs with the terms of
-    the systems. The replicates of a pair lie side by side, and few pairs are looked at together, so that what is done
-    with them stays in the processor's cache.
-    """
-    systems = np.unique(pairs)
-    ratios = Ratios.of(sample, [(system, metric) for system in systems.tolist()])
-    left, right = np.searchsorted(systems, pairs.T)
-    above = ratios.above
-    totals = above.sum(axis=0), ratios.below.sum(axis=0)[ratios.denominator]
-    size = divide(np.abs(above).sum(axis=0), totals[1])
-    near = _NEAR * (size[left] + size[right])
-    least = _NEAR * (totals[1][left] + totals[1][right])
-
-    both = [(sums[left] + sums[right])[:, np.newaxis] / 2 for sums in totals]
-    # With one denominator swaps change nothing below the fraction line.
-    constant = ratios.below.shape[1] == 1 and bool((both[1][:, 0] > least).all())
-    denominators = ratios.denominator[left], ratios.denominator[right]
-
-    def difference(signs: Float) -> Float:
-        tops, bottoms = ((signs @ terms).T.copy() for terms in (above, ratios.below))
-        found = np.empty((len(pairs), len(signs)))
-        step = max(1, _CACHED // max(len(signs), 1))
-        for part in (slice(start, start + step) for start in range(0, len(pairs), step)):
-            change = _half_difference(tops, left[part], right[part])
-            if constant:
-                first, second = (both[0][part] + change) / both[1][part], (both[0][part] - change) / both[1][part]
-            else:
-                below = _half_difference(bottoms, denominators[0][part], denominators[1][part])
-                first, second = (
-                    _ratios(both[0][part] + way * change, both[1][part] + way * below, least[part, np.newaxis])
-                    for way in (1, -1)
-                )
-            np.subtract(first, second, out=found[part])
-        return found.T[..., np.newaxis]
-
-    return Swaps(difference, ratios.clusters, near[:, np.newaxis])
-
-
-def _swap_ordered(sample: Sample, metric: int, pairs: Int) -> Swaps:
-    """Swap two systems' scores unit by unit, and compare their medians or another statistic."""
-    score, cluster, aggregate = sample.score[:, :, metric], sample.cluster, STATISTICS[sample.kinds[metric]]
-    number = np.int64(score.shape[1])
-    size = np.where(np.isfinite(score), np.abs(score), 0.0)
-    near = _NEAR * size.max(axis=1)
-
-    def difference(signs: Float) -> Float:
-        stays = signs[:, cluster] > 0
-        found = np.empty((len(signs), len(pairs), 1))
-        for index, (left, right) in enumerate(pairs.tolist()):
-            sides = ((score[left], score[right]), (score[right], score[left]))
-            first, second = (
-                aggregate.of_ordered(np.sort(np.where(stays, *side), axis=1), np.full(len(signs), number))
-                for side in sides
-            )
-            found[:, index, 0] = differences(first, second)
-        return found
-
-    return Swaps(difference, int(cluster.max()) + 1, near[pairs].sum(axis=1)[:, np.newaxis])
-
-
-def swap_rates(rates: Rates, pairs: Int) -> Swaps:
-    """Swap the contributions of two systems, cluster by cluster, and compare the values computed from their sums."""
-    total, scale = rates.counts.sum(axis=1), np.abs(rates.counts).sum(axis=1)
-    observed = rates.values()
-    near = _NEAR * (np.abs(observed[pairs[:, 0]]) + np.abs(observed[pairs[:, 1]]))
-
-    def difference(signs: Float) -> Float:
-        found = np.empty((len(signs), *near.shape))
-        for part in rates.parts(len(signs), len(rates.counts)):
-            signed = [signs[part] @ own for own in rates.counts]
-            for index, (left, right) in enumerate(pairs.tolist()):
-                both, change = (total[left] + total[right]) / 2, (signed[left] - signed[right]) / 2
-                sides = (without_rounding(both + way * change, scale[left] + scale[right]) for way in (1, -1))
-                first, second = map(rates.ratio, sides)
-                found[part, index] = first - second
-        return found
-
-    return Swaps(difference, rates.clusters, near)
-
-
-def count_extremes(swaps: Swaps, how: Resampling, kept: list[Float] | None = None) -> tuple[Float, Float]:
-    """Count the replicates with a difference at least as far from 0 as the observed one, among those that are defined.
-
-    Parameters
-    ----------
-    swaps : Swaps
-    how : Resampling
-    kept : list of float64 (replicates, pairs, values) or None
-        The absolute differences are added to it, for :func:`step_down`.
-
-    Returns
-    -------
-    p : float64 (pairs, values)
-    spread : float64 (pairs, values)
-        The standard deviation of the differences under swaps; 1 where none is known or all are 0.
-    """
-    observed = swaps.observed()
-    chunks, exact = how.signs(swaps.clusters, swaps.near.size)
-    extreme, number, square, finite = (np.zeros(swaps.near.shape) for _ in range(4))
-    for signs in chunks:
-        found = swaps.difference(signs)
-        np.abs(found, out=found)
-        if kept is not None:
-            kept.append(found)
-        extreme += np.count_nonzero(found >= observed - swaps.near, axis=0)
-        bounded = np.isfinite(found)
-        number += len(found) - np.count_nonzero(np.isnan(found), axis=0)
-        finite += np.count_nonzero(bounded, axis=0)
-        square += (np.where(bounded, found, 0.0) ** 2).sum(axis=0)
-    # What was observed is one of the replicates, listed or not (Phipson and Smyth 2010).
-    drawn = 0 if exact else 1
-    p = divide(extreme + drawn, number + drawn, np.nan)
-    spread = np.sqrt(divide(square, finite))
-    return np.where(np.isnan(observed), np.nan, p), np.where(spread > swaps.near, spread, 1.0)
-
-
-def step_down(
-    parts: Sequence[tuple[Swaps, Int]],
-    spreads: Sequence[Float],
-    clusters: int,
-    how: Resampling,
-    kept: Sequence[Float] = (),
-) -> Float:
-    """Simultaneous p-values of all pairs: step-down by the largest difference in standard deviations (max-T).
-
-    In each replicate the same clusters are swapped in every pair, so that the distribution of the largest difference
-    holds their dependence. A swap does not change the sum of a pair's squared differences: of means, the difference in
-    such deviations orders the replicates as Student's t does.
-
-    Parameters
-    ----------
-    parts : sequence of (Swaps, int64 (own clusters,))
-        Pairs of systems that have the same units, and the clusters of these units among all of them.
-    spreads : sequence of float64 (pairs, values)
-        As :func:`count_extremes` gives them.
-    clusters : int
-        Of all parts together.
-    how : Resampling
-    kept : sequence of float64 (replicates, pairs, values)
-        Of a single part, as :func:`count_extremes` gives them; empty: they are computed.
-
-    Returns
-    -------
-    float64 (pairs, values)
-        Of all parts, one after the other; the values are families of their own. NaN where nothing is compared.
-
-    References
-    ----------
-    Westfall and Young, *Resampling-based multiple testing*, 1993, algorithm 4.1; Romano and Wolf, JASA 2005.
-    """
-    spread, near = np.concatenate(spreads), np.concatenate([swaps.near for swaps, _ in parts])
-    observed = np.concatenate([swaps.observed() for swaps, _ in parts]) / spread
-    known = ~np.isnan(observed)
-    near = near / spread
-    # From the smallest to the largest: in each place the largest so far is that of all pairs that are left.
-    order = np.argsort(np.where(known, observed, -np.inf), axis=0, kind="stable")
-    limits = np.take_along_axis(observed - near, order, axis=0)
-    chunks, exact = how.signs(clusters, near.size)
-    computed = ([swaps.difference(signs[:, own]) for swaps, own in parts] for signs in chunks)
-    extreme, number = np.zeros(near.shape), 0
-    for every in ([one] for one in kept) if kept else computed:
-        # By pair: the replicates of each value.
-        found = [column for one in every for column in one.transpose(1, 2, 0)]
-        number += len(every[0])
-        for value in range(near.shape[1]):
-            largest = np.zeros(len(every[0]))
-            for index, pair in enumerate(order[:, value].tolist()):
-                if known[pair, value]:
-                    # What is undefined is not the largest.
-                    np.fmax(largest, np.abs(found[pair][value]) / spread[pair, value], out=largest)
-                    extreme[index, value] += np.count_nonzero(largest >= limits[index, value])
-    drawn = 0 if exact else 1
-    ordered = (extreme + drawn) / (number + drawn)
-    # A pair is told apart only if all that differ more are.
-    ordered = np.maximum.accumulate(ordered[::-1], axis=0)[::-1]
-    found_p = np.empty_like(ordered)
-    np.put_along_axis(found_p, order, ordered, axis=0)
-    return np.where(known, found_p, np.nan)
-
-
-def _half_difference(sums: Float, left: Int, right: Int) -> Float:
-    """Half the differences of pairs of rows."""
-    found: Float = sums[left]
-    found -= sums[right]
-    found /= 2
-    return found
-
-
-def _ratios(above: Float, below: Float, least: Float) -> Float:
-    """The ratio; NaN where nothing weighs, of which the matrix products leave rounding behind."""
-    return divide(above, below, np.nan, where=below > least)
-
-
 _SIGNED = ("difference", "dz", "rank_biserial", "cliffs_delta")
 _FLOATS = ("difference", "low", "high", "p", "p_corrected", "superiority", *_SIGNED[1:])
 _COUNTS = ("n", "wins", "ties")
@@ -566,7 +357,7 @@ def comparison_dataset(
     least : float64 (metrics,)
         The smallest corrected p-value that the units could give.
     along : mapping of str to sequence of str
-        ``aggregate`` and ``test`` of each metric.
+        ``aggregate`` and ``test`` of each metric, and perhaps `COMPARED_WITH`.
     attrs : mapping of str to str
 
     Returns
@@ -574,13 +365,14 @@ def comparison_dataset(
     xr.Dataset
         All arrays and ``significant`` over (system, other, metric), ``value`` and ``letters`` over (system, metric),
         ``least_p_corrected`` over (metric). A system without a value has no letter, and none has where there are too
-        few units for any two systems to differ.
+        few units for any two systems to differ, or where not all pairs were compared.
     """
     alpha = alpha_of(attrs)
     significant = np.asarray(arrays["p_corrected"] < alpha)
     groups = []
     for metric, orientation in enumerate(names_of(frame, "orientation")):
-        order = ranked(value[:, metric], orientation) if least[metric] < alpha else []
+        lettered = least[metric] < alpha and not (COMPARED_WITH in along and along[COMPARED_WITH][metric])
+        order = ranked(value[:, metric], orientation) if lettered else []
         known = [place for place in order if not np.isnan(value[place, metric])]
         groups.append(significance_groups(significant[..., metric], known) if known else [])
     pairs = {**arrays, "significant": significant}
@@ -613,10 +405,27 @@ def fill_pairs(arrays: Mapping[str, Array], metric: int, pairs: Int, found: Mapp
         arrays[name][second, first, metric] = values
 
 
-def correct_pairs(arrays: Mapping[str, Array], metric: int, correction: str) -> None:
-    """Write the corrected p-values of one metric, given the p-values of its pairs."""
-    upper = np.triu_indices(len(arrays["p"]), 1)
-    write_corrected(arrays, metric, np.stack(upper, axis=1), correct(arrays["p"][..., metric][upper], correction))
+def correct_pairs(arrays: Mapping[str, Array], metric: int, correction: str, pairs: Int) -> None:
+    """Write the corrected p-values of one metric, given the p-values of some pairs.
+
+    They are corrected for all pairs, as if those left out did not differ at all: the pairs with the best system are
+    chosen by the values themselves.
+    """
+    p, systems = arrays["p"][pairs[:, 0], pairs[:, 1], metric], len(arrays["p"])
+    others = np.ones(systems * (systems - 1) // 2 - len(pairs))
+    write_corrected(arrays, metric, pairs, correct(np.append(p, others), correction)[: len(pairs)])
+
+
+def compared_pairs(ds: xr.Dataset, metric: int) -> Int:
+    """The pairs of systems that a comparison holds by one metric: int64 (pairs, 2)."""
+    pairs = every_pair(ds.sizes["system"])
+    name = str(ds[COMPARED_WITH].values[metric]) if COMPARED_WITH in ds.coords else ""
+    return pairs[(pairs == names_of(ds, "system").index(name)).any(axis=1)] if name else pairs
+
+
+def every_pair(systems: int) -> Int:
+    """All pairs of systems: int64 (pairs, 2)."""
+    return np.stack(np.triu_indices(systems, 1), axis=1).astype(np.int64)
 
 
 def write_corrected(arrays: Mapping[str, Array], metric: int, pairs: Int, corrected: Float) -> None:
@@ -659,7 +468,7 @@ def swap_pairs(
     """
     spreads = []
     kept: list[Float] = []
-    keeps = correction == MAX_T and len(swaps) == 1 and 8 * how.replicates * swaps[0].near.size <= _KEPT
+    keeps = correction == MAX_T and len(swaps) == 1 and 8 * how.replicates * swaps[0].near.size <= KEPT
     for part, one in zip(parts, swaps, strict=True):
         p, spread = count_extremes(one, how, kept if keeps else None)
         spreads.append(spread)
@@ -667,7 +476,7 @@ def swap_pairs(
             fill_pairs(arrays, metric, part.pairs, {"p": p[:, index]})
     if correction != MAX_T:
         for metric in metrics:
-            correct_pairs(arrays, metric, correction)
+            correct_pairs(arrays, metric, correction, every_pair(len(arrays["p"])))
     elif parts:
         every = np.unique(np.concatenate([part.clusters for part in parts]))
         own = [np.searchsorted(every, part.clusters) for part in parts]
@@ -677,20 +486,36 @@ def swap_pairs(
             write_corrected(arrays, metric, pairs, corrected[:, index])
 
 
-def least_of(test: str, correction: str, parts: Sequence[Compared], how: Resampling) -> float:
-    """The smallest corrected p-value that a test can give of some pairs."""
+def swap_leading(
+    arrays: Mapping[str, Array], metric: int, ratios: SwappedRatios, pairs: Int, correction: str, how: Resampling
+) -> None:
+    """Write the p-values of permutation tests of the pairs with the best system, corrected for all pairs of systems."""
+    fill_pairs(arrays, metric, pairs, {"p": count_extremes(ratios.swaps(pairs), how)[0][:, 0]})
+    if correction == MAX_T:
+        write_corrected(arrays, metric, pairs, single_step(ratios, pairs, how))
+    else:
+        correct_pairs(arrays, metric, correction, pairs)
+
+
+def least_of(test: str, correction: str, parts: Sequence[Compared], pairs: int, how: Resampling) -> float:
+    """The smallest corrected p-value that a test can give of some of so many pairs."""
     least = min(least_p(test, len(part.clusters), how) for part in parts)
     if correction == MAX_T:
         every = np.unique(np.concatenate([part.clusters for part in parts]))
         return max(least, least_p(test, len(every), how))
-    return least_corrected(least, sum(len(part.pairs) for part in parts), correction)
+    return least_corrected(least, pairs, correction)
 
 
-def pairs_by_units(included: Bool) -> Iterator[tuple[Int, Int]]:
-    """Pairs of systems, (pairs, 2), with the units that both have, for each different set of units."""
-    every = np.array(list(combinations(range(len(included)), 2)), dtype=np.int64)
+def pairs_by_units(included: Bool, pairs: Int) -> Iterator[tuple[Int, Int]]:
+    """The rows of pairs of systems with the units that both have, for each different set of units.
+
+    Parameters
+    ----------
+    included : bool (systems, units)
+    pairs : int64 (pairs, 2)
+    """
     if (included == included[0]).all():
-        yield every, np.flatnonzero(included[0])
+        yield np.arange(len(pairs), dtype=np.int64), np.flatnonzero(included[0])
         return
-    for units, places in columns_by_pattern(included[every[:, 0]] & included[every[:, 1]]):
-        yield every[places], np.flatnonzero(units)
+    for units, rows in columns_by_pattern(included[pairs[:, 0]] & included[pairs[:, 1]]):
+        yield np.array(rows, dtype=np.int64), np.flatnonzero(units)

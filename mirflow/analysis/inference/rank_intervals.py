@@ -85,7 +85,8 @@ def ranks(
     signs = signs_of(names_of(part, "metric"), names_of(part, "orientation"))
     how = Resampling.of(level, "percentile", replicates, rng)
     drawn: dict[str, Any] = {"replicates": replicates, "unit": unit, "cluster": cluster, "rng": how.seed}
-    compared = compare(ds, query, correction=correction, level=level, group=group, sizes=False, **drawn)
+    words: dict[str, Any] = {"correction": correction, "level": level, "group": group, **drawn}
+    compared = compare(ds, query, **words, sizes=False, all_pairs=True)
     value = signs * compared["value"].values
     low, high = rank_bounds(compared)
     first, better = _chances(sample_of(part, unit, cluster), signs, how)
@@ -111,7 +112,7 @@ def rank_bounds(compared: xr.Dataset) -> tuple[Float, Float]:
     Parameters
     ----------
     compared : xr.Dataset
-        Of :func:`mirflow.analysis.inference.comparisons.compare`, of all pairs.
+        Of :func:`mirflow.analysis.inference.comparisons.compare`. Pairs that were not compared exclude no ranks.
 
     Returns
     -------

@@ -210,7 +210,7 @@ def compare_runs(
             score = np.stack([sample.score[rows][:, units, metric].mean(axis=0) for rows in runs.values()])
             found |= effects(score, pairs, lower_is_better=names_of(part, "orientation")[metric] == "lower")
         fill_pairs(arrays, metric, pairs, found)
-        correct_pairs(arrays, metric, correction)
+        correct_pairs(arrays, metric, correction, pairs)
     frame = _frame_of_models(part, runs)
     attrs = {**attrs, "method": METHOD, "correction": correction, "cluster": cluster or "", **origin_of(part, group)}
     attrs |= {name: part.attrs[name] for name in ("missing", "undefined", "left_out") if name in part.attrs}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -13,21 +13,21 @@ import numpy.typing as npt
 
 from ...errors import QueryError, UnknownNameError
 from ...kernels.ratios import divide
-from ...metrics.aggregates import ORDER_AGGREGATES, STATISTICS, Statistic
+from ...metrics.aggregates import ORDER_AGGREGATES, RATIOS, STATISTICS, Statistic
 from ...ragged import Bool, Float, Int
 from ..dims import name_dim
 from ..per_class import TableSelection, rate
+from ..policies import AUTO, METHODS, NORMAL, NORMAL_UNITS
 from ..queries import values_across
 from .sample import Sample
 
-METHODS = {
-    "bca": "bias-corrected and accelerated (Efron 1987)",
-    "percentile": "quantiles of the replicates",
-}
 Seed = int | np.random.Generator
+Counts = npt.NDArray[np.unsignedinteger]
 _CHUNK = 1 << 22
 _KEPT = 32
 """Sample sizes of which the counts are kept: a few megabytes each at most."""
+_KEPT_COUNTS = 10_000 * NORMAL_UNITS
+"""Counts that are kept at most while the blocks of systems of one query are resampled, of a byte each."""
 _NEAR = 1e-12
 
 
@@ -38,17 +38,20 @@ class Resampling:
     level: float
     """The share of intervals that are to hold the true value."""
     method: str
-    """{"bca", "percentile"}."""
+    """{"auto", "bca", "percentile", "normal"}."""
     replicates: int
     seed: int
     """Every bootstrap starts from it, so that the same query gives the same answer."""
+    kept: dict[int, Counts] | None = field(default=None, compare=False, repr=False)
+    """The counts of the last number of units, where several blocks of systems are to have the same; None: they are
+    drawn for each block."""
 
     @classmethod
     def of(cls, level: float, method: str, replicates: int, rng: Seed) -> Resampling:
         """Check the options."""
         check_level(level)
-        if method not in METHODS:
-            raise UnknownNameError("interval method", method, METHODS)
+        if method not in (AUTO, *METHODS):
+            raise UnknownNameError("interval method", method, [AUTO, *METHODS])
         if replicates < 1:
             raise QueryError(f"invalid replicates {replicates}: expected at least one (thousands for an interval)")
         seed = int(rng.integers(1 << 62)) if isinstance(rng, np.random.Generator) else int(rng)
@@ -61,17 +64,52 @@ class Resampling:
         """The fewest units (clusters) that have an interval; see :func:`least_units`."""
         return least_units(self.level)
 
-    def attrs(self) -> dict[str, str]:
-        """Attributes of a result about its intervals."""
-        told = {"level": f"{self.level:.15g}", "method": self.method, "replicates": str(self.replicates)}
+    def attrs(self, normal: Bool | None = None) -> dict[str, str]:
+        """Attributes of a result about its intervals.
+
+        Parameters
+        ----------
+        normal : bool array or None
+            Whether each interval is normal; None: all are drawn.
+        """
+        drawn = "bca" if self.method in (AUTO, NORMAL) else self.method
+        method = drawn
+        if normal is not None and normal.any():
+            method = NORMAL if normal.all() else f"{NORMAL}, {drawn}"
+        told = {"level": f"{self.level:.15g}", "method": method, "replicates": str(self.replicates)}
         return {**told, "least_units": str(self.least)}
+
+    def is_normal(self, kind: str, units: int) -> bool:
+        """True if the interval of an aggregate over so many units (clusters) is normal.
+
+        This depends on its own units alone, so that what else is asked does not change an interval.
+        """
+        return self.method == NORMAL or (self.method == AUTO and units >= NORMAL_UNITS and kind in RATIOS)
+
+    def check_normal(self, kinds: Sequence[str], names: Sequence[str]) -> None:
+        """Raise a QueryError if normal intervals are asked for of what is no ratio of sums."""
+        for kind, name in zip(kinds, names, strict=True):
+            if self.method == NORMAL and kind not in RATIOS:
+                raise QueryError(
+                    f"method {NORMAL!r} is for means and weighted ratios, not for the {kind} of {name!r}; choose bca"
+                )
+
+    def sharing(self, blocks: int) -> Resampling:
+        """The same, with counts that are kept where several blocks of systems need them."""
+        return replace(self, kept={} if blocks > 1 else None)
 
     def counts(self, units: int) -> Iterator[Float]:
         """Number of draws of each unit, in chunks of replicates: float64 (some replicates, units)."""
         if self.replicates * max(units, 1) <= _CHUNK:
             yield _counts_at_once(self.seed, self.replicates, units).astype(np.float64)
-        else:
+        elif self.kept is None or self.replicates * units > _KEPT_COUNTS:
             yield from _draw_counts(self.seed, self.replicates, units)
+        else:
+            if units not in self.kept:
+                self.kept.clear()
+                self.kept[units] = _compact_counts(self.seed, self.replicates, units)
+            for part in chunks(self.replicates, units):
+                yield self.kept[units][part].astype(np.float64)
 
     def signs(self, units: int, pairs: int = 1) -> tuple[Iterator[Float], bool]:
         """Swaps: chunks of +1 and -1 float64 (some replicates, units), and whether these are all possible ones.
@@ -115,10 +153,20 @@ def _draw_counts(seed: int, replicates: int, units: int) -> Iterator[Float]:
 
 
 @lru_cache(maxsize=_KEPT)
-def _counts_at_once(seed: int, replicates: int, units: int) -> npt.NDArray[np.unsignedinteger]:
+def _counts_at_once(seed: int, replicates: int, units: int) -> Counts:
     """The same in one chunk. Many evaluations, and pairs of systems that lack different tracks, draw as many units."""
     counts = next(_draw_counts(seed, replicates, units), np.empty((0, units)))
     return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
+
+
+def _compact_counts(seed: int, replicates: int, units: int) -> Counts:
+    """The counts in a byte each: of n draws no unit has more than n, and 256 of one unit do not happen by chance."""
+    kept = np.empty((replicates, units), dtype=np.uint8)
+    start = 0
+    for counts in _draw_counts(seed, replicates, units):
+        kept[start : start + len(counts)] = counts
+        start += len(counts)
+    return kept
 
 
 def _sign(bits: npt.NDArray[Any]) -> Float:
@@ -177,7 +225,7 @@ def bounds(replicates: Float, value: Float, acceleration: Float, how: Resampling
     replicates.sort(axis=1)
     tail = (1 - how.level) / 2
     low, high = np.full(len(value), tail), np.full(len(value), 1 - tail)
-    if how.method == "bca":
+    if how.method != "percentile":
         low, high = _bca(replicates, value, acceleration, tail)
     ends = _quantile(replicates, low), _quantile(replicates, high)
     # By the replicates, not by leaving units out: no single track moves a median that several tracks share.
@@ -280,15 +328,13 @@ class Ratios:
     @classmethod
     def of(cls, sample: Sample, columns: list[tuple[int, int]]) -> Ratios:
         """The values of some (system, metric) of a sample."""
-        count = int(sample.cluster.max(initial=-1)) + 1
+        count = sample.clusters
         above = np.empty((count, len(columns)))
         different: dict[bytes, int] = {}
         denominators: list[Float] = []
         denominator = np.empty(len(columns), dtype=np.int64)
         for index, column in enumerate(columns):
-            top, bottom = (_add_up(each, sample.cluster, count) for each in sample.terms(*column))
-            # An infinite score makes the sum NaN, so that the value has neither interval nor test.
-            above[:, index] = top if np.isfinite(top).all() else np.nan
+            above[:, index], bottom = sample.sums(*column)
             denominator[index] = different.setdefault(bottom.tobytes(), len(denominators))
             if denominator[index] == len(denominators):
                 denominators.append(bottom)
@@ -328,7 +374,7 @@ class OrderedScores:
         """The statistic of some (system, metric) of a sample, whose units all count and whose aggregate is the same."""
         score = np.array([sample.score[system, :, metric] for system, metric in columns])
         order = np.argsort(score, axis=1, kind="stable")
-        count = int(sample.cluster.max(initial=-1)) + 1
+        count = sample.clusters
         aggregate = STATISTICS[sample.kinds[columns[0][1]]]
         return cls(aggregate, np.take_along_axis(score, order, axis=1), sample.cluster[order], count)
 
@@ -361,10 +407,6 @@ class OrderedScores:
             for column, values in enumerate(self.ordered):
                 found[self.order[column], column] = without_each(values)
         return found
-
-
-def _add_up(values: Float, cluster: Int, clusters: int) -> Float:
-    return np.asarray(np.bincount(cluster, values, clusters), dtype=np.float64)
 
 
 def _ratios(above: Float, below: Float) -> Float:

@@ -76,10 +76,27 @@ class Sample:
         """True if several units are drawn together."""
         return len(np.unique(self.cluster)) < len(self.cluster)
 
-    def take(self, units: Int) -> Sample:
-        """Some of the units."""
-        three = (self.score[:, units], self.weight[:, units], self.included[:, units])
-        return Sample(self.kinds, *three, self.duration[units], recount(self.cluster[units]))
+    @property
+    def clusters(self) -> int:
+        """Number of clusters."""
+        return int(self.cluster.max(initial=-1)) + 1
+
+    def take(self, units: Int, systems: Int | None = None) -> Sample:
+        """Some of the units, in order, of some or all systems."""
+        rows = slice(None) if systems is None else systems
+        columns = slice(None) if len(units) == len(self.duration) else units
+        score, weight = (each[rows][:, columns] for each in (self.score, self.weight))
+        included = self.included[rows][:, columns]
+        return Sample(self.kinds, score, weight, included, self.duration[units], recount(self.cluster[units]))
+
+    def sums(self, system: int, metric: int) -> tuple[Float, Float]:
+        """The terms of a ratio added up by cluster: float64 (clusters,) each."""
+        count = self.clusters
+        above, below = (
+            np.bincount(self.cluster, each, count).astype(np.float64, copy=False) for each in self.terms(system, metric)
+        )
+        # An infinite score makes the sum NaN, so that the value has neither interval nor test.
+        return above if np.isfinite(above).all() else np.full(count, np.nan), below
 
     def terms(self, system: int, metric: int) -> tuple[Float, Float]:
         """Terms of a ratio over the units, of the numerator and the denominator: float64 (units,) each."""
@@ -93,9 +110,34 @@ class Sample:
 
 def select_numbers(ds: xr.Dataset, query: Query, *, single: bool = False) -> xr.Dataset:
     """Selection of a query of metrics that are one number; `single` as for ``select``."""
+    check_numbers(ds, query)
+    return select(ds, query, single=single)
+
+
+def check_numbers(ds: xr.Dataset, query: Query) -> None:
+    """Raise a QueryError for a query of an evaluation without a metric that is one number."""
     if not ds.sizes["metric"] and query.metric is None:
         raise QueryError("inference needs a metric with one number per track")
-    return select(ds, query, single=single)
+
+
+def codes_of(frame: xr.Dataset, unit: str = TRACK, cluster: str | None = None) -> Int:
+    """The cluster of each track, counted from 0.
+
+    Parameters
+    ----------
+    frame : xr.Dataset
+        The tracks with their coordinates.
+    unit : str
+    cluster : str or None
+        A coordinate along the tracks, whose values are drawn as a whole. A track without a value is drawn alone. What
+        several annotators have of a track is always drawn together.
+    """
+    if unit != TRACK and cluster is not None:
+        raise QueryError(f"clusters are made of tracks: choose cluster {cluster!r} or unit {unit!r}, not both")
+    # The track of each row, counted in order: rows are tracks, or what several annotators have of them.
+    seen: dict[str, int] = {}
+    codes = np.array([seen.setdefault(name, len(seen)) for name in names_of(frame, "track")], dtype=np.int64)
+    return codes if cluster in (None, TRACK) else clusters(frame, str(cluster), codes)
 
 
 def sample_of(part: xr.Dataset, unit: str = TRACK, cluster: str | None = None, tracks: Int | None = None) -> Sample:
@@ -109,18 +151,11 @@ def sample_of(part: xr.Dataset, unit: str = TRACK, cluster: str | None = None, t
         ``track``, or a coordinate along the tracks: the scores of its tracks are aggregated to one for each value, and
         the value is the plain mean over them, or the median (another statistic) where that is the aggregate.
     cluster : str or None
-        A coordinate along the tracks, whose values are drawn as a whole. A track without a value is drawn alone. What
-        several annotators have of a track is always drawn together.
+        As for :func:`codes_of`.
     tracks : int64 (n,) or None
         Positions in `part`; None: all.
     """
-    if unit != TRACK and cluster is not None:
-        raise QueryError(f"clusters are made of tracks: choose cluster {cluster!r} or unit {unit!r}, not both")
-    # The track of each row, counted in order: rows are tracks, or what several annotators have of them.
-    seen: dict[str, int] = {}
-    codes = np.array([seen.setdefault(name, len(seen)) for name in names_of(part, "track")], dtype=np.int64)
-    if cluster not in (None, TRACK):
-        codes = clusters(part, str(cluster), codes)
+    codes = codes_of(part, unit, cluster)
     score, weight, included = (part[name].values for name in ("score", "weight", "_included"))
     whole = Sample(names_of(part, "_aggregate"), score, weight, included, part["duration"].values, codes)
     sample = whole if tracks is None else whole.take(tracks)
@@ -142,12 +177,17 @@ def by_unit(part: xr.Dataset, sample: Sample, unit: str = TRACK) -> Sample:
     score: Float = np.empty(shape)
     for index, group in enumerate(members.values()):
         score[:, index] = sample.take(group).values()
-    kinds = [kind if kind in STATISTICS else "mean" for kind in sample.kinds]
+    kinds = kinds_over_units(sample.kinds)
     included = ~np.isnan(score)
     if part.attrs["missing"] == "common":
         included &= included.all(axis=0, keepdims=True)
     ones = np.ones(shape)
     return Sample(kinds, score, ones, included, ones[0, :, 0], np.arange(len(members), dtype=np.int64))
+
+
+def kinds_over_units(kinds: Sequence[str]) -> list[str]:
+    """The aggregate of the values of units, of each metric: their mean, or the same statistic of them."""
+    return [kind if kind in STATISTICS else "mean" for kind in kinds]
 
 
 def clusters(ds: xr.Dataset, name: str, alone: Int) -> Int:

@@ -204,7 +204,7 @@ def _query_parameters(*names: str) -> tuple[QueryParameter, ...]:
     )
 
 
-_EVALUATION, _CLUSTER = _query_parameters("group", "cluster")
+_EVALUATION, _CLUSTER, _METHOD = _query_parameters("group", "cluster", "method")
 _LEVELS = tuple(
     replace(one, kind="number", low=0.5, high=0.999) for one in _query_parameters("ci", "significance", "ranks")
 )
@@ -342,7 +342,7 @@ def _plain(value: Any) -> Any:
 
 def _query(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Tabulation[Any]:
     words = _words(asked)
-    heavy = {name: words.pop(name) for name in ("ci", "significance", "ranks", "cluster") if name in words}
+    heavy = {name: words.pop(name) for name in ("ci", "significance", "ranks", "cluster", "method") if name in words}
     metric, group = words.pop("metric", None), words.pop("evaluation", None)
     if heavy.keys() & {"ci", "significance"} and {"track", "annotator"} & set(words.get("by", ())):
         raise ApiError(400, "ci and significance need several tracks: leave out by=track")
@@ -461,6 +461,7 @@ OPERATIONS = (
             _EVALUATION,
             *_LEVELS,
             _CLUSTER,
+            _METHOD,
             _FORMAT,
         ),
         _TABLES,
@@ -469,7 +470,7 @@ OPERATIONS = (
         f"{_OF_STORE}/compare",
         _compare,
         "Pairwise comparisons of systems, as in `mirflow compare`; default: by the headline metric.",
-        (*_query_parameters("metric", "system", "tracks", "where", "missing"), _CLUSTER, _EVALUATION, _FORMAT),
+        (*_query_parameters("metric", "system", "tracks", "where", "missing"), _CLUSTER, _METHOD, _EVALUATION, _FORMAT),
         _TABLES,
     ),
     Operation(

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...analysis.aggregation import aggregate_query, select
 from ...analysis.inference import intervals
+from ...analysis.policies import say_intervals
 from ...analysis.query_options import Names, Query
 from ...analysis.scores import ANNOTATOR, names_of
 from ...errors import FigureError
@@ -64,7 +65,7 @@ def groups(
     by : str or sequence of str
         Coordinates of the tracks that make the groups; None: one group of all tracks.
     level : float or None
-        Of the intervals, by bootstrap over the tracks of a group; None: no intervals.
+        Of the intervals over the tracks of a group; None: no intervals.
     cluster, replicates, rng
         As for :func:`mirflow.analysis.inference.intervals`.
     **options
@@ -98,7 +99,7 @@ def groups(
     legend = -(-systems // _columns(result, frame.inches)) if systems > 1 else 0
     with sheet(frame, 0.55 + groups * (systems * _BAR + 0.08) + 0.14 * legend) as page:
         _draw(page, result)
-        drawn = [] if level is None else [f"{100 * level:g}\u00a0% intervals by bootstrap over {_drawn(cluster)}"]
+        drawn = [] if level is None else [f"{100 * level:g}\u00a0% intervals, {_drawn(result, cluster)}"]
         named_by = " and ".join(groupings_of(first)) or "system"
         whose = f": {label(names_of(result, 'system')[0])}" if systems == 1 else ""
         page.head(
@@ -120,11 +121,12 @@ def _with_intervals(result: xr.Dataset, ds: xr.Dataset, query: Query, how: dict[
     asked = replace(query, system=names_of(result, "system"), tracks=tracks, missing=result.attrs["missing"])
     found = intervals(ds, asked, **how)
     like = {dim: result[dim] for dim in result["value"].dims}
-    return result.assign({name: found[name].reindex(like) for name in ("low", "high") if name in found})
+    ends = {name: found[name].reindex(like) for name in ("low", "high") if name in found}
+    return result.assign(ends).assign_attrs({name: found.attrs[name] for name in ("method", "replicates")})
 
 
-def _drawn(cluster: str | None) -> str:
-    return "tracks" if cluster in (None, "track") else f"tracks, {together(str(cluster))}"
+def _drawn(result: xr.Dataset, cluster: str | None) -> str:
+    return say_intervals(result.attrs, "tracks" if cluster in (None, "track") else f"tracks, {together(str(cluster))}")
 
 
 def _columns(result: xr.Dataset, inches: float) -> int:

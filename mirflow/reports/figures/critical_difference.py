@@ -128,7 +128,7 @@ def _ranked(ds: xr.Dataset, query: Query, unit: str, level: float, group: str) -
 
 
 def _compared(ds: xr.Dataset, query: Query, unit: str, level: float, group: str) -> _Shown:
-    ds = compare(ds, query, unit=unit, level=level, group=group, sizes=False)
+    ds = compare(ds, query, unit=unit, level=level, group=group, sizes=False, all_pairs=True)
     if ds.sizes["metric"] > 1:
         dims = ds.attrs.get("along", "")
         raise FigureError(

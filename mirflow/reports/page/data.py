@@ -17,7 +17,7 @@ from ...analysis.inference import compare, intervals
 from ...analysis.inference.rank_intervals import rank_bounds
 from ...analysis.missing import WITHHELD, Gaps, are_apart, find_gaps, find_problems, included_scores, warn_withheld
 from ...analysis.per_class import aggregate_table, select_table
-from ...analysis.policies import MISSING
+from ...analysis.policies import MISSING, say_intervals
 from ...analysis.queries import headline_metrics
 from ...analysis.query_options import Query
 from ...analysis.scores import Array, computed, coords_of, names_of, numbers_of, states_of
@@ -109,7 +109,6 @@ def _too_many(sizes: Sequence[int]) -> str:
 
 INTERVALS = 20
 """Metrics of an evaluation that have intervals, the main ones first."""
-_METHODS = {"bca": "BCa", "percentile": "percentiles"}
 
 
 def inferred_metrics(scores: xr.Dataset, main: Sequence[int]) -> list[int]:
@@ -156,8 +155,7 @@ def describe_inference(
             continue
         few = [f"{one.removeprefix(f'{NO_INTERVAL}: ').capitalize()}." for one in few_notes(value, low, found.attrs)]
         level = f"{float(found.attrs['level']):.0%}".replace("%", " %")
-        drawn = f"{_METHODS[found.attrs['method']]}, {found.attrs['replicates']} replicates"
-        how = [] if np.isnan(low).all() else [f"{level} intervals: bootstrap over tracks ({drawn})."]
+        how = [] if np.isnan(low).all() else [f"{level} intervals: {say_intervals(found.attrs, 'tracks')}."]
         both = {name: list(map(_end, end.tolist())) for name, end in (("low", low), ("high", high))}
         words = " ".join(filter(None, [*how, *few, tested]))
         described.append(

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from mirflow.analysis.inference import correct, paired, resampling
+from mirflow.analysis.inference import compare, comparisons, correct, paired, permutation, resampling
 from mirflow.analysis.inference.paired import effects, p_values
 from mirflow.analysis.inference.resampling import Resampling
 from mirflow.analysis.inference.sample import Sample
@@ -337,8 +337,8 @@ class TestMaxT:
     def test_the_same_where_differences_are_kept_and_where_few_are_in_the_cache(self, kind, monkeypatch):
         board = random_world(5, 40)
         whole = arrays_of(board.mirflow.compare(aggregate=kind, replicates=300))
-        monkeypatch.setattr(paired, "_KEPT", 0)
-        monkeypatch.setattr(paired, "_CACHED", 1)
+        monkeypatch.setattr(paired, "KEPT", 0)
+        monkeypatch.setattr(permutation, "_CACHED", 1)
         for name, values in arrays_of(board.mirflow.compare(aggregate=kind, replicates=300)).items():
             np.testing.assert_array_equal(values, whole[name])
 
@@ -536,3 +536,72 @@ class TestSize:
             rejected[cluster] = float((found < 0.05).mean())
         assert abs(rejected["artist"] - 0.05) < 3 * np.sqrt(0.05 * 0.95 / pairs)
         assert rejected[None] > 0.15
+
+
+class TestManySystems:
+    """Many systems are more than three here."""
+
+    @pytest.fixture(autouse=True)
+    def three(self, monkeypatch):
+        monkeypatch.setattr(comparisons, "MOST_SYSTEMS", 3)
+
+    @pytest.mark.parametrize("orientation", ["higher", "lower"])
+    @pytest.mark.parametrize("kind", ["mean", "wcsr"])
+    def test_the_best_one_is_compared_with_each_other_one(self, kind, orientation):
+        board = random_world(6, 40, orientation=[orientation])
+        found, every = (
+            board.mirflow.compare(aggregate=kind, replicates=300, all_pairs=every) for every in (False, True)
+        )
+        value = found["value"].values[:, 0]
+        best = int(value.argmax() if orientation == "higher" else value.argmin())
+        assert found["compared_with"].values.tolist() == [f"S{best}"]
+        assert set(found["letters"].values.ravel()) == {""}
+        assert "compared_with" not in every.coords
+        others = np.arange(6) != best
+        for name in ("difference", "low", "high", "p", "n", "wins", "dz"):
+            np.testing.assert_allclose(found[name].values[best, others], every[name].values[best, others], rtol=1e-12)
+            unknown = found[name].values[others][:, others]
+            assert not np.nan_to_num(unknown).any()
+
+    def test_p_values_are_corrected_for_the_largest_difference_of_all_pairs(self):
+        score = random_scores(5, 10, seed=1)[0] + np.linspace(0, 0.2, 5)[:, np.newaxis, np.newaxis]
+        found = group_of(score, standard=["mean"]).mirflow.compare()
+        signs = np.array(list(product([1, -1], repeat=10)))
+        pairs = list(combinations(range(5), 2))
+        drawn = np.stack([signs @ (score[a, :, 0] - score[b, :, 0]) for a, b in pairs], axis=1)
+        spread = np.sqrt((drawn**2).mean(axis=0))
+        largest = (np.abs(drawn) / spread).max(axis=1)
+        best = found["system"].values.tolist().index(found["compared_with"].item())
+        for place, pair in enumerate(pairs):
+            if best in pair:
+                expected = (largest >= abs(drawn[0, place]) / spread[place] - 1e-9).mean()
+                assert found["p_corrected"].values[*pair, 0] == pytest.approx(expected, abs=1e-12)
+
+    @pytest.mark.parametrize(("test", "correction"), [("permutation", "holm"), ("t", "holm"), ("t", "bh")])
+    def test_other_corrections_are_for_all_pairs_too(self, test, correction):
+        board = random_world(6, 40)
+        words = {"aggregate": "mean", "test": test, "correction": correction, "replicates": 300}
+        found, every = (
+            board.mirflow.compare(**words, all_pairs=every)["p_corrected"].values for every in (False, True)
+        )
+        known = ~np.isnan(found)
+        assert known.sum() == 10
+        assert (found[known] >= every[known] - 1e-12).all()
+
+    def test_medians_and_other_units_are_compared_in_all_pairs(self):
+        score, weight = random_scores(4, 20)
+        score[1, 3] = np.nan
+        gaps = group_of(score, weight)
+        for words in ({"aggregate": "median"}, {"missing": "skip"}):
+            assert "compared_with" not in gaps.mirflow.compare(**words, replicates=50).coords
+        assert "compared_with" in gaps.mirflow.compare(replicates=50).coords
+
+    @pytest.mark.slow
+    def test_the_best_of_equal_systems_is_seldom_told_apart(self):
+        """The leader of twelve equal systems: corrected for its own eleven pairs alone, in a fifth of the cases."""
+        told = []
+        for seed in range(300):
+            score = np.random.default_rng(seed).normal(0.5, 0.1, (12, 40, 1))
+            found = compare(group_of(score, standard=["mean"]), replicates=199, sizes=False)
+            told.append(bool(found["significant"].any()))
+        assert np.mean(told) < 0.08

@@ -1,0 +1,107 @@
+"""Samples of some systems at a time, so that the memory of inference follows a block and not the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...ragged import Bool, Int
+from ..aggregation import Aggregates
+from ..scores import Array
+from ..selected import CELLS, SelectedScores
+from .sample import TRACK, Sample, by_unit, codes_of, kinds_over_units
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_BLOCK = 1 << 22
+"""Scores in a block: many more than in one that is only added up, as each block multiplies all replicates."""
+
+
+@dataclass(frozen=True)
+class SampleBlocks:
+    """The scores of a query on drawn units, of which those of some systems are read when they are needed."""
+
+    selected: SelectedScores
+    frame: xr.Dataset
+    """Systems in the order of the result, tracks and metrics with their coordinates, and the policies."""
+    order: Sequence[int]
+    """The place of each system in the selection."""
+    shared: Bool | None
+    """Scores that count under the policy ``common``: bool (tracks, metrics)."""
+    alike: Bool
+    """Whether the same scores of a metric count for all systems: bool (metrics,)."""
+    unit: str
+    cluster: Int
+    """The cluster of each track, counted from 0: int64 (tracks,)."""
+
+    @classmethod
+    def of(
+        cls, selected: SelectedScores, frame: xr.Dataset, found: Aggregates, unit: str, cluster: str | None
+    ) -> SampleBlocks:
+        """The samples of a selection that has been aggregated."""
+        totals = found.totals
+        common = selected.missing == "common"
+        alike = (totals.counting_everywhere == totals.counting).all(axis=0)
+        if unit != TRACK:
+            alike = np.full(len(alike), common)
+        shared = totals.shared if common else None
+        return cls(selected, frame, found.order, shared, alike, unit, codes_of(frame, unit, cluster))
+
+    @property
+    def kinds(self) -> list[str]:
+        """The aggregate over the units, of each metric."""
+        return self.selected.aggregates if self.unit == TRACK else kinds_over_units(self.selected.aggregates)
+
+    @property
+    def repeats(self) -> bool:
+        """True if several tracks are drawn together."""
+        return self.unit == TRACK and int(self.cluster.max(initial=-1)) + 1 < len(self.cluster)
+
+    def most(self, metrics: int) -> int:
+        """Systems of which the scores by so many metrics are a block; at least two."""
+        # Which values of other units than tracks count depends on what all systems have, so that these are one block.
+        systems, tracks = len(self.order), len(self.cluster)
+        return max(systems, 2) if self.unit != TRACK else max(2, _BLOCK // max(1, tracks * metrics))
+
+    def parts(self) -> list[Int]:
+        """All systems in blocks."""
+        every = np.arange(len(self.order), dtype=np.int64)
+        step = self.most(len(self.selected.kinds))
+        return [every[start : start + step] for start in range(0, len(every), step)]
+
+    def cells(self, systems: Int, metric: int | None = None) -> dict[str, Array]:
+        """Read the scores of some systems by all metrics or one, as :meth:`SelectedScores.cells`."""
+        places = [self.order[system] for system in systems.tolist()]
+        if metric is None:
+            return self.selected.cells(places, self.shared)
+        shared = None if self.shared is None else self.shared[:, [metric]]
+        return self._single[metric].cells(places, shared)
+
+    @cached_property
+    def _single(self) -> list[SelectedScores]:
+        """The selection of each metric alone."""
+        return [replace(self.selected, kinds={place: kind}) for place, kind in self.selected.kinds.items()]
+
+    def sample(self, cells: Mapping[str, Array], metric: int | None = None, tracks: Int | None = None) -> Sample:
+        """The sample of scores that were read, on all tracks or some."""
+        kinds = self.selected.aggregates if metric is None else [self.selected.aggregates[metric]]
+        score, weight, included = (cells[name] for name in CELLS[:3])
+        whole = Sample(kinds, score, weight, included, self.selected.duration, self.cluster)
+        sample = whole if tracks is None else whole.take(tracks)
+        if self.unit == TRACK:
+            return sample
+        return by_unit(self.frame if tracks is None else self.frame.isel(track=tracks), sample, self.unit)
+
+
+def tiles(pairs: Int, most: int) -> Iterator[tuple[Int, Int]]:
+    """Pairs of systems (pairs, 2) in blocks of at most so many systems: the systems and the rows of each block."""
+    part = np.zeros_like(pairs) if len(np.unique(pairs)) <= most else pairs // (most // 2)
+    keys, inverse = np.unique(part, axis=0, return_inverse=True)
+    for key in range(len(keys)):
+        rows = np.flatnonzero(inverse.ravel() == key)
+        yield np.unique(pairs[rows]), rows
