@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +16,10 @@ from ..errors import RunError, StoreError, counted, warn_caller
 from ..pipeline.plan import EvaluationPlan, Stale
 from ..progress import Progress, progress_of
 from ..ragged import Int
-from ..store.cells import Cells, cell_places, concatenate_cells, no_cells
+from ..store.cells import Cells, cell_places
+from ..store.generations import remove, storing
 from ..store.write import StoreWriter
+from .part_results import PartResults
 from .parts import PartFolder, numbers_of_parts, parts_of
 from .runs import (
     Job,
@@ -87,89 +91,95 @@ def publish(
             flaws = [flaw for one in parts if (flaw := one.flaw(planned.text))]
             if flaws:
                 raise StoreError(f"{writer.path}: not published: {name_some(flaws, '; ')}")
-            jobs = [_join(start_job(one, before.get(one.name), writer.journal), parts) for one in planned.plans]
-            _demand_whole(jobs, parts, writer.path, incomplete)
-            demand_leave(jobs, before, writer.path, prune, shown)
-            raise_failures(jobs)
-            shown.stage("writing the store")
-            joined = [replace(job, done=[*job.done, _not_computed(job)]) for job in jobs]
-            reports, published = publish_jobs(joined, before, writer, planned)
+            with _sorting_place(writer) as folder:
+                started = [start_job(one, before.get(one.name), writer.journal) for one in planned.plans]
+                jobs = [_join(job, parts, folder) for job in started]
+                _demand_whole(jobs, parts, writer.path, incomplete)
+                demand_leave(jobs, before, writer.path, prune, shown)
+                raise_failures(jobs)
+                shown.stage("writing the store")
+                reports, published = publish_jobs(jobs, before, writer, planned)
             for one in parts:
                 if not any((job.stale.cells & one.part.share(job.plan.shape)).any() for job in jobs):
                     one.remove()
     return RunReport(writer.path, reports, time.perf_counter() - began, f"{len(parts)} parts", published)
 
 
-def _join(job: Job, parts: Iterable[PartFolder]) -> Job:
+@contextmanager
+def _sorting_place(writer: StoreWriter) -> Iterator[Path]:
+    """A folder for results that are sorted, beside the generations; a publish that was killed left one."""
+    folder = writer.folder / "sorting"
+    with storing(writer.path):
+        remove(folder)
+    try:
+        yield folder
+    finally:
+        with suppress(OSError):
+            remove(folder)
+
+
+def _join(job: Job, parts: Sequence[PartFolder], folder: Path) -> Job:
     """The job with what parts have of its stale cells; those of which none has a result stay stale.
 
-    Raises a StoreError where two parts have different results of a cell.
+    The results are sorted by system into files of the folder. Raises a StoreError where two parts have different
+    results of a cell.
     """
-    plan = job.plan
+    plan, stored = job.plan, job.stored()
+    before = None
+    if job.before is not None and job.counts["reused"]:
+        before = replace(job.before, cells=of_measures(plan, job.before.cells), stored=stored)
+    results = PartResults(plan, job.stale.cells, before, folder)
     owner = np.full(plan.shape[0] * plan.shape[1], -1, dtype=np.int32)
-    row = owner.copy()
-    held: list[tuple[PartFolder, Cells]] = []
-    done = [*job.done]
-    for part in parts:
-        cells, place = _written(plan, part)
-        for other in np.unique(owner[place]).tolist():
-            if other >= 0:
-                own = np.flatnonzero(owner[place] == other)
-                _demand_agreement((part, held[other][0]), (cells.take(own), held[other][1].take(row[place[own]])))
-        first = np.flatnonzero(owner[place] < 0)
-        owner[place[first]], row[place[first]] = len(held), first
-        held.append((part, cells))
-        done.append(cells.take(first[job.stale.cells.ravel()[place[first]]]))
-    missing = job.stale.cells & (owner < 0).reshape(plan.shape)
-    return replace(job, stale=Stale(missing, job.stale.counts), done=done)
+    contested: set[str] = set()
+    for number, part in enumerate(parts):
+        for cells, place in _written(plan, part):
+            stale = np.flatnonzero(job.stale.cells.ravel()[place])
+            cells, place = cells.take(stale), place[stale]
+            twice = place[(owner[place] >= 0) & (owner[place] != number)]
+            contested |= {plan.systems[row] for row in np.unique(twice // max(1, len(plan.tracks))).tolist()}
+            owner[place] = number
+            results.add(number, cells, place)
+    results.write()
+    for by_part in results.by_part(contested):
+        _demand_agreement(plan, parts, by_part)
+    done = [*job.done, results.names]
+    return replace(job, stale=Stale(results.missing, job.stale.counts), done=done, parts=results.stored())
 
 
-def _written(plan: EvaluationPlan, part: PartFolder) -> tuple[Cells, Int]:
-    """The results of a part that belong to the plan's files and measures, with their flat places."""
-    written = part.journal.read(plan.name, plan.signature)
+def _written(plan: EvaluationPlan, part: PartFolder) -> Iterator[tuple[Cells, Int]]:
+    """The results of a part that belong to the plan's files and measures, with their flat places, block by block."""
+    for block in part.journal.blocks(plan.name, plan.signature):
+        cells = of_measures(plan, block)
+        place = cell_places(cells, plan.systems, plan.tracks)
+        valid = np.flatnonzero((place >= 0) & (cells.stamp == plan.stamps.ravel()[place]))
+        yield cells.take(valid), place[valid]
     if part.journal.torn:
         warn_caller(f"{part.name}: {counted(part.journal.torn, 'damaged block')} left out")
-    scalars = tuple(str(measure) for measure in plan.measures if not measure.metric.dims)
-    cells = concatenate_cells([no_cells(scalars), *(of_measures(plan, one) for one in written)])
-    place = cell_places(cells, plan.systems, plan.tracks)
-    valid = np.flatnonzero((place >= 0) & (cells.stamp == plan.stamps.ravel()[place]))
-    return cells.take(valid), place[valid]
 
 
-def _demand_agreement(parts: tuple[PartFolder, PartFolder], sides: tuple[Cells, Cells]) -> None:
+def _demand_agreement(plan: EvaluationPlan, parts: Sequence[PartFolder], by_part: Mapping[int, Cells]) -> None:
     """Raise a StoreError where two parts have different results of the same cells."""
-    if same_cells(*map(_filled, sides)):
-        return
-    for cell in range(len(sides[0])):
-        alone = [_filled(side.take(np.array([cell]))) for side in sides]
-        if not same_cells(*alone):
-            break
-    where = f"system {alone[0].system[0]!r}, track {alone[0].track[0]!r}"
-    first, second = sorted(parts, key=lambda part: part.part)
-    raise StoreError(
-        f"{first.store}: not published: {first.name} and {second.name} have different results of {where}: "
-        f"remove one of them ({first.path} or {second.path})"
-    )
+    places = {number: cell_places(cells, plan.systems, plan.tracks) for number, cells in by_part.items()}
+    for one, other in combinations(by_part, 2):
+        _, first, second = np.intersect1d(places[one], places[other], return_indices=True)
+        sides = by_part[one].take(first), by_part[other].take(second)
+        if same_cells(*map(_filled, sides)):
+            continue
+        for cell in range(len(sides[0])):
+            alone = [_filled(side.take(np.array([cell]))) for side in sides]
+            if not same_cells(*alone):
+                break
+        where = f"system {alone[0].system[0]!r}, track {alone[0].track[0]!r}"
+        mine, theirs = sorted((parts[one], parts[other]), key=lambda part: part.part)
+        raise StoreError(
+            f"{mine.store}: not published: {mine.name} and {theirs.name} have different results of {where}: "
+            f"remove one of them ({mine.path} or {theirs.path})"
+        )
 
 
 def _filled(cells: Cells) -> Cells:
     """The cells without results with extra dims of which none has an entry."""
     return replace(cells, extras={name: sparse for name, sparse in cells.extras.items() if entries_of(sparse)})
-
-
-def _not_computed(job: Job) -> Cells:
-    """Cells without results in place of those that are out of date in the store."""
-    scalars = tuple(str(measure) for measure in job.plan.measures if not measure.metric.dims)
-    cells = np.argwhere(job.stale.cells) if job.before is not None else np.empty((0, 2), dtype=np.int64)
-    rows, columns = cells.T.tolist()
-    nothing, none = np.full((len(cells), len(scalars)), np.nan), np.zeros(len(cells), dtype=np.int64)
-    texts = ("",) * len(cells)
-    return Cells(
-        tuple(job.plan.systems[row] for row in rows),
-        tuple(job.plan.tracks[column] for column in columns),
-        *(scalars, nothing, np.zeros_like(nothing), none.astype(np.int8), none.astype(np.int32)),
-        *(texts, texts, none, np.full(len(cells), np.nan)),
-    )
 
 
 def _demand_whole(jobs: Sequence[Job], parts: Sequence[PartFolder], path: Path, incomplete: bool) -> None:

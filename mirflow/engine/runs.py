@@ -97,6 +97,8 @@ class Job:
     counts: Mapping[str, int]
     before: GroupContent | None
     done: list[Cells] = field(default_factory=list)
+    parts: Mapping[str, StoredResults] | None = None
+    """Where the results of each system are, if parts have computed some."""
 
     def cells(self) -> Cells:
         """The computed cells of the plan, and the names of its results with extra dims."""
@@ -106,7 +108,9 @@ class Job:
         return concatenate_cells([no_cells(columns), *parts])
 
     def stored(self) -> Mapping[str, StoredResults]:
-        """Where the store has results that stay, by system."""
+        """Where the store, or parts, have results, by system."""
+        if self.parts is not None:
+            return self.parts
         before = self.before.stored if self.before is not None and self.counts["reused"] else {}
         return {system: before[system] for system in self.plan.systems if system in before}
 
@@ -178,6 +182,7 @@ def _unchanged(job: Job, content: GroupContent, ignored: Collection[str] = ()) -
     if before is None or _heading(before, ignored) != _heading(content, ignored):
         return False
     computed = set(content.cells.system)
+    computed |= {system for system, place in content.stored.items() if place is not before.stored.get(system)}
     return all(same_results(before, content, system) for system in content.systems if system in computed)
 
 
@@ -638,9 +643,10 @@ def publish_jobs(
     published = not same or set(before) != {content.name for content in contents}
     if published:
         writer.publish(contents, {"name": planned.pipeline.name, **attrs})
-        contents = _as_published(contents, writer)
     else:
         writer.journal.clear()
+    if published or any(job.parts for job in jobs):
+        contents = _as_published(contents, writer)
     if not writer.shared:
         sign_run(writer.folder, planned.text, planned.root)
     own = [content.part(job.plan.systems) for job, content in zip(jobs, contents, strict=False)] if keep else contents

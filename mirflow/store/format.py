@@ -384,7 +384,7 @@ def dense_cells(content: GroupContent, names: Iterable[str] = CELL_ATTRS) -> dic
 
     def dense(name: str) -> Array:
         if name == "duration":
-            duration = _stored_durations(content, at)
+            duration = stored_durations(content, at)
             np.fmax.at(duration, at % max(shape[1], 1), cells.duration[known])
             return duration
         values = getattr(cells, name)
@@ -414,7 +414,7 @@ def _enter_stored(content: GroupContent, name: str, full: Array) -> None:
             full[np.ix_(own, new)] = source.read(name, systems)[:, old]
 
 
-def _stored_durations(content: GroupContent, replaced: Int) -> Float:
+def stored_durations(content: GroupContent, replaced: Int) -> Float:
     """The durations of tracks of which any system's result stays; `replaced` are places over (system, track)."""
     duration = np.full(len(content.tracks), np.nan)
     rows, columns = np.divmod(replaced, max(1, len(content.tracks)))

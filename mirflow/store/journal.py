@@ -6,6 +6,7 @@ A whole evaluation can be kept in such a file, too, until it is joined to a stor
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -114,8 +115,11 @@ class Journal:
         Damaged files and those of another signature are passed over and counted: their cells are computed again. So
         is whatever cannot be read, such as a folder that bears the name of a block.
         """
+        return list(self.blocks(evaluation, signature))
+
+    def blocks(self, evaluation: str, signature: str) -> Iterator[Cells]:
+        """Yield what `read` returns, one block after the other."""
         self.torn = self.foreign = 0
-        blocks: list[Cells] = []
         for path in sorted(self.folder.glob(f"*-{evaluation}.cells")):
             decoded = _decode(path)
             if decoded is None:
@@ -123,14 +127,48 @@ class Journal:
             elif decoded[:2] != (evaluation, signature):
                 self.foreign += 1
             else:
-                blocks.append(decoded[2])
-        return blocks
+                yield decoded[2]
 
     def clear(self) -> None:
         """Forget everything."""
         with storing(self.folder):
             for path in [*self.folder.glob("*.cells"), *self.folder.glob(".*.tmp")]:
                 remove(path)
+
+
+class CellFile:
+    """Cells in a file that the process which writes it reads again; the disk need not have them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from mirflow.store.cells import no_cells
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = CellFile(Path(folder) / "some.cells")
+    ...     file.append(3, no_cells(("root",)))
+    ...     [(number, cells.measures) for number, cells in file.read()]
+    [(3, ('root',))]
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def append(self, number: int, cells: Cells) -> None:
+        """Keep cells, with a number."""
+        data = msgspec.msgpack.encode(_block(str(number), "", cells))
+        with storing(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("ab") as file:
+                file.write(len(data).to_bytes(8, "little") + data)
+
+    def read(self) -> Iterator[tuple[int, Cells]]:
+        """Yield the numbers and the cells, in order; nothing if none were kept."""
+        if not self.path.exists():
+            return
+        with self.path.open("rb") as file:
+            while size := int.from_bytes(file.read(8), "little"):
+                block = msgspec.msgpack.decode(file.read(size), type=_Block)
+                yield int(block.evaluation), _cells(block)
 
 
 def _number(path: Path) -> int:

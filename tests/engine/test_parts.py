@@ -19,10 +19,12 @@ from hypothesis import strategies as st
 
 import mirflow
 from mirflow.cli import cli
+from mirflow.engine import part_results
 from mirflow.engine.parts import Part, numbers_of_parts
 from mirflow.engine.runs import plan
 from mirflow.errors import MirflowWarning, RunError, StoreError, StoreLockedError
 from mirflow.store import Journal
+from mirflow.store.cells import Status
 from tests.datasets import write_dataset
 from tests.engine.test_kill import contents
 from tests.waiting import until
@@ -46,6 +48,13 @@ def pipeline(tmp_path: Path) -> Path:
     return write_dataset(tmp_path)
 
 
+@pytest.fixture(autouse=True)
+def _small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results are sorted into a file a system, and written after a few cells."""
+    monkeypatch.setattr(part_results, "_PER_FILE", 6)
+    monkeypatch.setattr(part_results, "_MOST_WAITING", 3)
+
+
 def folder_of(pipeline: Path, part: str) -> Path:
     number, of = part.split("/")
     return pipeline.parent / f".store.zarr.d/parts/{number}-of-{of}"
@@ -66,6 +75,7 @@ def assert_as_one_run(pipeline: Path, store: Path | None = None) -> None:
     whole = mirflow.run(pipeline, store=pipeline.parent / "whole.zarr").store
     assert contents(store) == contents(whole)
     assert not [*(store.parent / f".{store.name}.d/parts").glob("*")]
+    assert not (store.parent / f".{store.name}.d/sorting").exists()
 
 
 class TestShares:
@@ -171,6 +181,25 @@ class TestPublish:
         (pipeline.parent / "est/ada/t00.lab").write_text("0 1 H:moll\n")
         codes = [invoke("run", pipeline, "--part", part)[0] for part in ("1/2", "2/2")]
         assert (codes, invoke("publish", pipeline)[0]) == ([3, 0], 3)
+        assert_as_one_run(pipeline)
+
+    def test_results_that_stay_the_same_are_not_published_again(self, pipeline: Path) -> None:
+        (pipeline.parent / "est/bob/t03.lab").write_text("0 1 H:moll\n")
+        mirflow.run(pipeline, progress=False)
+        (pipeline.parent / "est/bob/t03.lab").rename(pipeline.parent / "t03.lab")
+        (pipeline.parent / "est/bob/t03.lab").symlink_to("nowhere")
+        compute(pipeline, "1/1")
+        assert mirflow.publish(pipeline).published
+        left = pipeline.parent / ".store.zarr.d/sorting/left by a killed process"
+        left.parent.mkdir()
+        left.write_text("")
+        compute(pipeline, "1/1")  # tries again what cannot be read
+        report = mirflow.publish(pipeline)
+        assert not report.published
+        assert report.evaluations[0].counts["retried"] == 1
+        assert report.evaluations[0].content.part(["bob"]).stored["bob"].read("status", ["bob"]).tolist() == [
+            [Status.ok] * 3 + [Status.unreadable] + [Status.ok] * 2
+        ]
         assert_as_one_run(pipeline)
 
     def test_a_failed_cell_is_not_published_if_failures_are_errors(self, pipeline: Path) -> None:
