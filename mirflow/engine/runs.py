@@ -69,8 +69,8 @@ from ..store.journal import Journal
 from ..store.own_runs import sign_run
 from ..store.packs import open_pack
 from ..store.read import open_groups
-from ..store.repositories import RepositoryWriter, join_systems
-from ..store.write import StoreWriter, open_writer, software_versions
+from ..store.repositories import join_systems
+from ..store.write import StoreWriter, Writer, open_writer, software_versions
 from .block import EACH, works_of
 from .parts import Part, PartFolder
 from .schedule import choose_scheduler, execute, start_forkserver
@@ -487,7 +487,7 @@ def run(
     return RunReport(writer.path, reports, time.perf_counter() - began, str(chosen), published)
 
 
-def contents_of_runs(writer: StoreWriter | RepositoryWriter) -> dict[str, GroupContent]:
+def contents_of_runs(writer: Writer) -> dict[str, GroupContent]:
     """The contents of a store, which runs may replace; raises a StoreError if imports made it."""
     if IMPORTED in writer.attrs():
         raise StoreError(f"{writer.path}: holds imported scores, which a run would remove; name another store")
@@ -623,7 +623,7 @@ def raise_failure(cells: Cells) -> None:
 def publish_jobs(
     jobs: Sequence[Job],
     before: Mapping[str, GroupContent],
-    writer: StoreWriter | RepositoryWriter,
+    writer: Writer,
     planned: PlannedPipeline,
     keep: bool = False,
 ) -> tuple[tuple[EvaluationReport, ...], bool]:
@@ -653,7 +653,7 @@ def publish_jobs(
     return tuple(map(_report, jobs, own)), published
 
 
-def _as_published(contents: Sequence[GroupContent], writer: StoreWriter | RepositoryWriter) -> list[GroupContent]:
+def _as_published(contents: Sequence[GroupContent], writer: Writer) -> list[GroupContent]:
     """The contents, of which stored results are those of the generation that holds them now."""
     now = writer.contents() if any(content.stored for content in contents) else {}
     return [

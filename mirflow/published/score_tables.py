@@ -418,12 +418,13 @@ def import_scores(
     published = read_published(mapping, root=root, table=table)
     brought = {group.name: group for group in published.groups}
     with open_writer(store) as writer:
-        if writer.groups() and IMPORTED not in writer.attrs():
+        contents = writer.contents()
+        if contents and IMPORTED not in writer.attrs():
             raise StoreError(
                 f"{writer.path}: holds the scores of a pipeline, whose next run would remove what is imported; "
                 "name another store"
             )
-        before = list(writer.contents().values())
+        before = list(contents.values())
         _refuse(before, brought, published.name, writer.path, overwrite)
         kept = [content for content in before if content.name not in brought]
         mappings = sorted({str(content.attrs[IMPORTED]) for content in (*kept, *brought.values())})

@@ -69,11 +69,6 @@ def open_groups(path: str | Path) -> dict[str, GroupContent]:
     return _read(path, lambda root: {name: StoredGroup(root, name, path).content for name in sorted(root.group_keys())})
 
 
-def group_names(path: str | Path) -> tuple[str, ...]:
-    """Names of the evaluations of a store; errors as in :func:`read_group`."""
-    return _read(path, lambda root: tuple(sorted(root.group_keys())))
-
-
 def read_attrs(path: str | Path) -> Mapping[str, Any]:
     """Attributes of a store; errors as in :func:`read_group`."""
     return _read(path, lambda root: dict(root.attrs))

@@ -359,10 +359,6 @@ class RepositoryWriter:
         names = () if root is None else sorted(root.group_keys())
         self._groups = {name: StoredGroup(root, name, self.path).content for name in names if root is not None}
 
-    def groups(self) -> tuple[str, ...]:
-        """Names of the groups that the store has now."""
-        return tuple(self._groups)
-
     def attrs(self) -> Mapping[str, Any]:
         """Attributes of the current store; empty if nothing was published yet."""
         return self._attrs

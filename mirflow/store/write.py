@@ -17,7 +17,7 @@ from .chunks import write_group
 from .format import check
 from .generations import demand_path, generation_number, locked, remove, storing, sync_folder, sync_tree
 from .journal import Journal
-from .read import content_of, group_names, open_groups, read_attrs
+from .read import content_of, open_groups, read_attrs
 from .repositories import RepositoryWriter
 from .stored import CREATED, FORMAT, FORMAT_KEY
 
@@ -110,10 +110,6 @@ class StoreWriter:
             if other != mine:
                 remove(other)
         return Journal(mine)
-
-    def groups(self) -> tuple[str, ...]:
-        """Names of the groups that the store has now."""
-        return group_names(self.path) if self.path.is_symlink() else ()
 
     def attrs(self) -> Mapping[str, Any]:
         """Attributes of the current store; empty if it does not exist yet."""
@@ -248,7 +244,10 @@ class StoreWriter:
         remove(away)
 
 
-def open_writer(path: str | Path, patience: float = 0.0) -> StoreWriter | RepositoryWriter:
+Writer = StoreWriter | RepositoryWriter
+
+
+def open_writer(path: str | Path, patience: float = 0.0) -> Writer:
     """The writer of a store in a folder, or of one at an address such as ``s3://bucket/stores/x``."""
     return StoreWriter(path, patience) if parse_address(path) is None else RepositoryWriter(path, patience)
 
@@ -300,11 +299,11 @@ def save(
                 f"{writer.path}: holds the scores of a pipeline, whose next run would remove what is saved; "
                 "name another store"
             )
-        names, groups = [content.name for content in contents], writer.groups()
-        twice = next((name for name in names if name in groups), None)
+        names, before = [content.name for content in contents], writer.contents()
+        twice = next((name for name in names if name in before), None)
         if twice is not None and not overwrite:
             raise StoreError(f"{writer.path}: holds group {twice!r} already; overwrite=True replaces it")
-        kept = [content for name, content in writer.contents().items() if name not in names]
+        kept = [content for name, content in before.items() if name not in names]
         about = {name: value for name, value in attrs.items() if name not in (FORMAT_KEY, CREATED)}
         about = {"name": Path(writer.path).name.removesuffix(".zarr"), **about, "versions": software_versions()}
         writer.publish([*kept, *contents], about)

@@ -18,7 +18,7 @@ from mirflow.reports import origins
 from mirflow.reports.origins import FOREIGN, StoredPipeline
 from mirflow.reports.page import write_page
 from mirflow.reports.page.contents import read_subject
-from mirflow.store.read import group_names, read_group, read_tree
+from mirflow.store.read import open_groups, read_group, read_tree
 from mirflow.store.write import StoreWriter
 from tests.commands import invoke
 from tests.datasets import write_dataset
@@ -51,7 +51,7 @@ def foreign(own: Path, path: Path, reference: str, root: str = "/", text: str = 
     """A store whose pipeline and root its maker chose."""
     attrs = {"pipeline": text.format(reference=reference), "root": root}
     with StoreWriter(path) as writer:
-        groups = filter(None, (read_group(own, name) for name in group_names(own)))
+        groups = filter(None, (read_group(own, name) for name in open_groups(own)))
         writer.publish([replace(one, name="segment", attrs={**one.attrs, **attrs}) for one in groups], attrs)
     return path
 

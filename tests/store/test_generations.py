@@ -149,7 +149,7 @@ def test_a_removed_link_starts_a_new_store_without_old_results(tmp_path):
     publish(path)
     path.unlink()
     with StoreWriter(path) as writer:
-        assert writer.groups() == ()
+        assert writer.contents() == {}
         assert writer.contents() == {}
         assert writer.journal.read("chord", "v1") == []
         writer.publish([])

@@ -26,7 +26,7 @@ import zarr
 
 from mirflow.campaign.server.accounts import add_user, issue
 from mirflow.campaign.server.service import open_service
-from mirflow.store.read import group_names, read_group
+from mirflow.store.read import open_groups, read_group
 
 from ...waiting import PATIENCE, until
 from .campaigns import CAMPAIGN, TRACKS, estimates, write_campaign
@@ -200,7 +200,7 @@ def assert_in_no_file(folder: Path) -> None:
     assert {one.name for one in stores} == {"dev.zarr", "test.zarr"}
     times = np.array([one for own in TIMES.values() for one in own])
     for store in stores:
-        for group in group_names(store):
+        for group in open_groups(store):
             messages = read_group(store, group).cells.message
             assert not any(secret in message for secret in secrets_of_references() for message in messages)
         for name, array in zarr.open_group(store, mode="r").members(max_depth=None):

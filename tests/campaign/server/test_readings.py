@@ -24,7 +24,7 @@ from mirflow.pipeline.document import dump_document
 from mirflow.readers.readings import open_readings, write_readings
 from mirflow.store.cells import GroupContent
 from mirflow.store.packs import open_pack
-from mirflow.store.read import group_names, read_group
+from mirflow.store.read import open_groups, read_group
 
 from ...samples import empty, sample
 
@@ -200,7 +200,7 @@ def keep(path: Path) -> Path:
 
 
 def contents(store: Path) -> list[GroupContent]:
-    return [read_group(store, name) for name in group_names(store)]
+    return [read_group(store, name) for name in open_groups(store)]
 
 
 def scored(path: Path, text: str) -> list[GroupContent] | str:
