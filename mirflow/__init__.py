@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .api import check as check
     from .api import compare as compare
     from .api import diff as diff
+    from .api import plan as plan
     from .api import plot as plot
     from .api import problems as problems
     from .api import query as query
@@ -91,6 +92,7 @@ _HOMES = {
     "pack": "loading",
     "pair_metric": "metrics.pair_metrics",
     "pair_task": "metrics.user_tasks",
+    "plan": "api",
     "plot": "api",
     "problems": "api",
     "publish": "engine.publishing",

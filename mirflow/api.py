@@ -500,23 +500,99 @@ def ranks(
     return _rank_systems(boards, asked, percent, **how, replicates=replicates, rng=rng)
 
 
+def plan(
+    scores: ScoresLike,
+    metric: Names = None,
+    aggregate: str | None = None,
+    *,
+    difference: float | None = None,
+    power: float = 0.8,
+    group: str | None = None,
+    correction: str = "auto",
+    unit: str = "track",
+    cluster: str | None = None,
+    level: float = 0.95,
+    replicates: int = 10_000,
+    rng: Seed = 0,
+    percent: bool = False,
+    all_pairs: bool = False,
+    **options: Unpack[QueryOptions],
+) -> Tabulation[xr.Dataset]:
+    """Plan a collection: the smallest differences that these tracks show, and the tracks that show another one.
+
+    Parameters
+    ----------
+    scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset
+        Systems and tracks like those of the collection that is planned, as for :func:`mirflow.query`.
+    metric : str or sequence of str
+        None: the headline metric of each evaluation.
+    aggregate, **options
+        See :class:`mirflow.analysis.query_options.Query`.
+    difference, power, correction, unit, cluster, level, replicates, rng
+        See :func:`mirflow.analysis.inference.resolution.resolution`.
+    group : str or None
+        The evaluation; None: every one that has the metrics.
+    percent : bool
+        Ratios as percentages in tables for people.
+    all_pairs : bool
+        Every two systems in tables for people, not only the best one beside each other one.
+
+    Returns
+    -------
+    Tabulation of xr.Dataset
+        A dataset for each evaluation.
+
+    Raises
+    ------
+    QueryError
+        If there are fewer than two systems, or too few tracks to say how much scores differ.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+    StoreError
+        If a path is not a result store.
+    """
+    from .analysis.inference.resolution import resolution
+    from .reports.comparisons_tables import plan_long_table, plan_table
+
+    asked = make_query("plan", metric, aggregate, **options)
+    how: dict[str, Any] = {"correction": correction, "unit": unit, "cluster": cluster, "level": level, "rng": rng}
+    how |= {"difference": difference, "power": power, "replicates": replicates}
+
+    def tables(ds: xr.Dataset) -> list[Table]:
+        places = range(ds.sizes["metric"])
+        return [plan_table(ds, place, percent=percent, all_pairs=all_pairs) for place in places]
+
+    boards = choose(evaluations_of(scores), asked.metric, group)
+    return _each_evaluation(boards, asked, partial(resolution, **how), tables, plan_long_table)
+
+
 def _rank_systems(boards: Boards, asked: Query, percent: bool, **how: Any) -> Tabulation[xr.Dataset]:
-    """Ranks of the systems of each evaluation, by default by its headline metric."""
+    """Ranks of the systems of each evaluation."""
     from .analysis.inference import ranks
     from .reports.comparisons_tables import rank_tables, ranks_long_table
 
+    return _each_evaluation(
+        boards, asked, partial(ranks, **how), partial(rank_tables, percent=percent), ranks_long_table
+    )
+
+
+def _each_evaluation(
+    boards: Boards,
+    asked: Query,
+    infer: Callable[..., xr.Dataset],
+    readable: Callable[[xr.Dataset], list[Table]],
+    rows: Callable[[xr.Dataset], Table],
+) -> Tabulation[xr.Dataset]:
+    """Infer something about each evaluation, by default about its headline metric."""
     found, notes = [], []
     for name, ds in boards.items():
         if asked.metric is None and not ds.sizes["metric"]:
             notes.append(f"{name}: left out, without {NO_NUMBER}")
             continue
         own = asked if asked.metric is not None else replace(asked, metric=headline_metric(ds), exact=True)
-        found.append(ranks(ds, own, **how, group=name))
+        found.append(infer(ds, own, group=name))
     return Tabulation(
-        found,
-        lambda width: [table for ds in found for table in rank_tables(ds, percent=percent)],
-        lambda: list(map(ranks_long_table, found)),
-        notes,
+        found, lambda width: [table for ds in found for table in readable(ds)], lambda: list(map(rows, found)), notes
     )
 
 

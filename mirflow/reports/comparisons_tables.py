@@ -12,7 +12,7 @@ from ..analysis.inference import CORRECTIONS, TESTS
 from ..analysis.inference.metric_agreement import BETWEEN
 from ..analysis.inference.noninferiority import PASSED
 from ..analysis.inference.paired import compared_pairs
-from ..analysis.policies import COMPARED_WITH, MAX_T, MISSING, MOST_SYSTEMS, say_intervals, say_undefined
+from ..analysis.policies import COMPARED_WITH, MAX_T, MISSING, MOST_SYSTEMS, say_intervals, say_test, say_undefined
 from ..analysis.selected import VALUELESS
 from ..errors import counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
@@ -356,6 +356,71 @@ def ranks_long_table(ds: xr.Dataset) -> Table:
     frame = ds.reset_coords(about).reset_coords(drop=True)
     frame = frame[[name for name in columns if name in frame.data_vars]].to_dataframe(dims).reset_index()
     return table_of(frame[frame["system"] != frame["other"]], columns, fixed)
+
+
+def plan_table(ds: xr.Dataset, metric: int, *, percent: bool = False, all_pairs: bool = False) -> Table:
+    """For people: what the tracks of a collection can show about every two systems, or the best and each other one.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Of :func:`mirflow.analysis.inference.resolution.resolution`.
+    metric : int
+        Position of the metric.
+    percent : bool
+        Ratios as percentages.
+    all_pairs : bool
+        Every two systems.
+    """
+    attrs, names = ds.attrs, ds["system"].values.tolist()
+    sign, in_percent = (
+        1.0 if ds["orientation"].values[metric] == "lower" else -1.0,
+        percent and not ds["unit"].values[metric],
+    )
+    order = np.argsort(sign * ds["value"].values[:, metric], kind="stable").tolist()
+    gap, error, least, needed = (
+        ds[name].values[..., metric] for name in ("difference", "error", "resolution", "needed")
+    )
+    rows = tuple(
+        (
+            *(names[first], names[second]),
+            *(show_value(float(one[first, second]), in_percent) for one in (gap, error, least)),
+            _show_count(float(needed[first, second])),
+        )
+        for first, second in _listed_pairs(order, all_pairs)
+    )
+    unit = "tracks" if attrs["unit_of_comparison"] == "track" else attrs["unit_of_comparison"]
+    test = say_test(attrs["test"], attrs["correction"])
+    chance, wanted = f"with a probability of {float(attrs['power']):g}", attrs["wanted"]
+    show = (
+        f"a difference of {show_value(float(wanted), in_percent)}"
+        if wanted
+        else "this difference, if it is the true one,"
+    )
+    notes = (
+        f"error: standard error of the difference, by {attrs['replicates']} bootstrap replicates",
+        f"resolution: smallest true difference that these {ds['n'].values[metric]} {unit} show at "
+        f"{1 - float(attrs['level']):.3g} {chance} ({test}, {counted(len(names), 'system')})",
+        f"{unit}: so many show {show} {chance}",
+        *(("ratios in percent",) if in_percent else ()),
+        *_pairs_note(names, order, all_pairs),
+        *caution_notes(attrs),
+    )
+    columns = ("system", "other", "difference", "error", "resolution", unit)
+    return Table(columns, rows, _title(ds, metric), notes, keys=2)
+
+
+def _show_count(number: float) -> str:
+    return "-" if np.isnan(number) else "inf" if np.isinf(number) else f"{number:,.0f}"
+
+
+def plan_long_table(ds: xr.Dataset) -> Table:
+    """For programs: a row for every two systems and each metric."""
+    columns = (
+        *(*origin_names(ds.attrs), "metric", "aggregate", "system", "other", "difference", "error", "resolution"),
+        *("needed", "wanted", "power", "level", "correction", "critical", "n", "missing", "unit_of_comparison"),
+    )
+    return table_of(_each_pair(ds, columns), columns, {**ds.attrs, "level": float(ds.attrs["level"])})
 
 
 def agreement_table(ds: xr.Dataset) -> Table:

@@ -1,0 +1,207 @@
+"""How small a difference of systems can be shown with so many tracks, and how many tracks show one of a given size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import QueryError
+from ...ragged import Float
+from ..per_class import rated_kind
+from ..policies import MAX_T
+from ..query_options import Query
+from ..scores import Array, names_of
+from .comparisons import comparable
+from .paired import DEFAULT_TEST, choose_correction
+from .repeated_runs import is_about_runs
+from .resampling import Resampling, Seed, draw, statistics_of
+from .sample import TRACK, Sample, dataset_of, sample_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+POWER = 0.8
+"""The probability with which a difference is to be shown, by convention (Cohen 1988, section 2.4)."""
+
+_LONG_NAMES = {
+    "value": "aggregate over the units",
+    "difference": "difference of the values",
+    "error": "standard error of the difference",
+    "resolution": "smallest difference that a test shows with the power",
+    "needed": "units that show the difference with the power",
+    "critical": "number of standard errors that no difference exceeds by chance",
+    "n": "units of which the error was estimated",
+}
+
+
+def resolution(
+    ds: xr.Dataset,
+    query: Query | None = None,
+    *,
+    difference: float | None = None,
+    power: float = POWER,
+    level: float = 0.95,
+    correction: str = "auto",
+    replicates: int = 10_000,
+    unit: str = TRACK,
+    cluster: str | None = None,
+    rng: Seed = 0,
+    group: str = "",
+) -> xr.Dataset:
+    """The smallest difference of every two systems that their tracks can show, and the tracks that show another one.
+
+    A true difference of ``(s + z) * error`` is significant with the probability `power`, where ``z`` is the normal
+    quantile of the power, ``error`` the standard error of the difference, and ``s`` the number of standard errors from
+    which on the permutation test of these units calls a difference significant (:func:`significant_from`). The error
+    falls with the root of the number of units.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+    query : Query or None
+        As for :func:`mirflow.analysis.inference.comparisons.compare`.
+    difference : float or None
+        The difference that is to be shown, in the unit of the metric; None: that of the two systems in these scores.
+    power : float
+        The probability with which it is to be significant.
+    level, correction
+        Of the comparison that is planned: of all these systems. ``max-t`` (``auto``) takes ``critical`` from the
+        largest of all standardised differences in the replicates.
+    replicates, unit, cluster, rng, group
+        As for ``compare``. Standard errors are those of a bootstrap over the units that all systems have.
+
+    Returns
+    -------
+    xr.Dataset
+        Over (system, other, metric): ``difference``, ``error``, ``resolution``, and ``needed``, the number of units
+        (clusters), infinite for equal systems. Over (system, metric): ``value``; over (metric): ``critical`` and ``n``.
+
+    Raises
+    ------
+    QueryError
+        For a power outside of (0, 1), a difference that is not positive, too few units for an interval, a metric with
+        extra dims, and as for ``compare``.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+
+    References
+    ----------
+    Cohen, *Statistical Power Analysis for the Behavioral Sciences*, 1988, chapter 2; Card et al., "With little power
+    comes great responsibility", EMNLP 2020.
+    """
+    query = query or Query()
+    if not 0 < power < 1:
+        raise QueryError(f"power {power:g}: a probability lies between 0 and 1, as 0.8")
+    if difference is not None and not 0 < difference < np.inf:
+        raise QueryError(f"difference {difference:g}: a difference to be shown is larger than 0")
+    if is_about_runs(ds, query) or rated_kind(ds, query) is not None:
+        raise QueryError("only metrics with one number per track have a resolution; leave out across, or reduce dims")
+    how = Resampling.of(level, "percentile", replicates, rng)
+    part = comparable(ds, query)
+    sample, metrics = sample_of(part, unit, cluster), names_of(part, "metric")
+    correction = choose_correction(correction, [DEFAULT_TEST] * len(metrics))
+    shape = (part.sizes["system"], part.sizes["system"], len(metrics))
+    error, critical, number = np.full(shape, np.nan), np.full(len(metrics), np.nan), np.zeros(len(metrics), np.int64)
+    for metric in range(len(metrics)):
+        there = np.flatnonzero(sample.included[..., metric].any(axis=1))
+        units = np.flatnonzero(sample.included[there, :, metric].all(axis=0)) if len(there) else there
+        own = sample.take(units)
+        number[metric] = len(np.unique(own.cluster))
+        if number[metric] < how.least:
+            raise QueryError(
+                f"{metrics[metric]}: {number[metric]} {'tracks' if unit == TRACK else f'values of {unit}'} that all "
+                f"systems have do not say how much scores differ; it takes {how.least} or more"
+            )
+        columns = np.ix_(there, there)
+        error[..., metric][columns], critical[metric] = _errors(own, metric, there.tolist(), correction, how)
+    return _dataset(
+        part, sample.values(), error, critical, number, difference, power, how, correction, cluster or unit, group
+    )
+
+
+def significant_from(critical: Float, units: Array) -> Float:
+    """Standard errors from which on a permutation test of so many units calls a difference significant.
+
+    The test compares a difference with its swaps, whose spread has the difference itself in it: of n units that differ
+    by d with a variance of v it is (v + d²) / n instead of v / n.
+
+    Examples
+    --------
+    >>> significant_from(np.array([1.96, 1.96]), np.array([20, 2000])).round(3).tolist()
+    [2.181, 1.962]
+    """
+    share = critical**2 / units
+    return np.asarray(np.where(share < 1, critical / np.sqrt(np.where(share < 1, 1 - share, 1.0)), np.inf))
+
+
+def _needed(spread: Float, wanted: Float, critical: Float, strength: float) -> Float:
+    """Units (systems, systems, metrics) that show a difference, of the spread of the difference of a single unit."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = (spread / wanted) ** 2
+        found = ratio * (critical + strength) ** 2
+        # More units make the test a little stronger, by which a few fewer are needed: this settles at once.
+        for _ in range(20):
+            units = np.maximum(found, critical**2 + 1)
+            found = ratio * (significant_from(critical, units) + strength) ** 2
+    return np.asarray(np.where(np.isnan(spread), np.nan, np.ceil(np.maximum(found, np.ceil(critical**2)))))
+
+
+def _errors(sample: Sample, metric: int, systems: list[int], correction: str, how: Resampling) -> tuple[Float, float]:
+    """Standard errors of the differences (systems, systems), and how many of them are a significant difference."""
+    from scipy.special import ndtri
+
+    drawn = draw(statistics_of(sample, [(system, metric) for system in systems]), len(systems), how)
+    size, alpha, clusters = len(systems), 1 - how.level, len(np.unique(sample.cluster))
+    error, largest = np.full((size, size), np.nan), np.zeros(drawn.shape[1])
+    for one in range(size - 1):
+        away = drawn[one] - drawn[one + 1 :]
+        away -= away.mean(axis=1, keepdims=True)
+        spread = away.std(axis=1, ddof=1)
+        # A bootstrap spreads by what the units have, not by what the collection that they are drawn from has.
+        error[one, one + 1 :] = error[one + 1 :, one] = spread * np.sqrt(clusters / (clusters - 1))
+        np.abs(away, out=away)
+        np.divide(away, spread[:, np.newaxis], out=away, where=(spread > 0)[:, np.newaxis])
+        if (spread > 0).any():
+            np.maximum(largest, away[spread > 0].max(axis=0), out=largest)
+    if correction == MAX_T:
+        return error, float(np.quantile(largest, how.level))
+    pairs = size * (size - 1) // 2
+    return error, float(ndtri(1 - alpha / (2 * (pairs if correction == "holm" else 1))))
+
+
+def _dataset(
+    part: xr.Dataset,
+    value: Float,
+    error: Float,
+    critical: Float,
+    number: Array,
+    difference: float | None,
+    power: float,
+    how: Resampling,
+    correction: str,
+    unit: str,
+    group: str,
+) -> xr.Dataset:
+    from scipy.special import ndtri
+
+    from ..aggregation import origin_of
+
+    spread, strength = error * np.sqrt(number), ndtri(power)  # of a single unit
+    least = (significant_from(critical, number) + strength) * error
+    found = value[:, np.newaxis] - value[np.newaxis]
+    wanted = np.abs(found) if difference is None else np.full_like(found, difference)
+    needed = _needed(spread, wanted, critical, float(strength))
+    pairs = {"difference": found, "error": error, "resolution": least, "needed": needed}
+    variables: dict[str, tuple[tuple[str, ...], Array]]
+    variables = {name: (("system", "other", "metric"), values) for name, values in pairs.items()}
+    variables |= {
+        "value": (("system", "metric"), value),
+        "critical": (("metric",), critical),
+        "n": (("metric",), number),
+    }
+    attrs: dict[str, Any] = {"level": f"{how.level:.15g}", "power": f"{power:.15g}", "correction": correction}
+    attrs |= {"wanted": "" if difference is None else f"{difference:.15g}", "replicates": str(how.replicates)}
+    attrs |= {"test": DEFAULT_TEST, "unit_of_comparison": unit, **origin_of(part, group)}
+    attrs["missing"] = part.attrs["missing"]
+    return dataset_of(variables, part, {"aggregate": names_of(part, "_aggregate")}, _LONG_NAMES, attrs)

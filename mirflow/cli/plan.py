@@ -1,0 +1,58 @@
+"""The command that plans collections: ``plan``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .common_options import LEVEL, Command, label_stores, option, query_options, stores_argument
+from .output import choose_format, echo, emit, given_options, output_options
+
+
+@click.command("plan", cls=Command, section="ask", place=4, short_help="Say how many tracks show a difference.")
+@stores_argument
+@click.option(
+    "--difference",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SIZE",
+    help="The difference to be shown, in the unit of the metric. Default: that of the systems in STORE.",
+)
+@click.option(
+    "--power",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.8,
+    show_default=True,
+    help="Probability with which it is to be shown.",
+)
+@query_options("metric", metric="Metrics by name or alias. Repeat for several. Default: the headline.")
+@query_options("aggregate", "system", "tracks", "where", "param", "over")
+@click.option(
+    "--correction",
+    type=click.Choice(("auto", "max-t", "holm", "bh", "none")),
+    help="Correction of the comparison for its pairs of systems. Default: auto, max-t.",
+)
+@option("cluster")
+@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Tests use 1 - level.")
+@query_options("missing", "undefined", missing="Treatment of cells without a score. Default: common.")
+@option("group")
+@option("percent")
+@click.option("--all-pairs", is_flag=True, help="List all pairs of systems, not only those with the best system.")
+@option("label")
+@output_options
+def plan_command(
+    stores: tuple[Path, ...], labels: tuple[str, ...], style: str | None, output: Path | None, **options: Any
+) -> None:
+    """Say how small a difference of systems the tracks in STORE can show, and how many tracks show another one.
+
+    STORE has scores of systems on tracks like those of the collection that is planned. The numbers are for the
+    permutation test of ``compare`` between all systems of the query.
+    """
+    style = choose_format(style, output)
+    from ..api import plan
+
+    result = plan(label_stores(stores, labels), **given_options(options))
+    for note in result.notes:
+        echo(note, err=True)
+    emit(result, style, output)
