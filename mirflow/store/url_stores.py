@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from zarr.abc.buffer import Buffer, BufferPrototype
     from zarr.abc.store import ByteRequest
 
+    Base = ObjectStore[Any]
+else:  # not generic before zarr 3.1.4
+    Base = ObjectStore
+
 REMEDY = "tell whoever publishes it, or read a copy"
 _METADATA = "zarr.json"
 _MOST = 2**30
@@ -35,7 +39,7 @@ _KEPT = 2**26
 _TRIES = 2
 
 
-class UrlStore(ObjectStore[Any]):
+class UrlStore(Base):
     """A store on an HTTP server, read only, whose errors name the address.
 
     A chunk that the server does not have reads as fill values. That is right where it was never written, and a lie
