@@ -25,23 +25,28 @@ RETRY_SECONDS = 8
 _MOST_SECONDS = 3600
 _SERVICES = ("AWS_", "GOOGLE_", "AZURE_")
 _STATUS = re.compile(r"non-2xx status code: (\d{3})[ \w-]*")
-_SIGNS = {
-    "NoSuchBucket": "there is no such bucket or container; check the address",
+_SILENT_SIGNS = {
     "failed to lookup address": "there is no such host; check the address and the network",
     "dns error": "there is no such host; check the address and the network",
     "ConnectionRefused": "no server answers there; check the address, and whether the server runs",
     "certificate": "the server's certificate is not valid; check the address",
     "InvalidContentType": "the server speaks no TLS; write http:// for https://, if it is to be trusted",
+    "kind: Connect": "it cannot be reached; check the address and the network",
+    "kind: Timeout": "the server does not answer; check the network, and try again",
+}
+_SIGNS = {
+    "NoSuchBucket": "there is no such bucket or container; check the address",
     "MissingContentLength": "the server does not say how long the file is; download it instead",
     "169.254.169.254": "there are no credentials; set those of the service, or AWS_NO_SIGN_REQUEST for public buckets",
     "MissingRegion": "no region is set; set AWS_REGION",
     "Account must be specified": "no account is named; set AZURE_STORAGE_ACCOUNT_NAME",
-    "kind: Connect": "it cannot be reached; check the address and the network",
-    "kind: Timeout": "the server does not answer; check the network, and try again",
+    **_SILENT_SIGNS,
     "kind: Interrupted": "the connection broke off; check the network, and try again",
     "kind: Decode": "the connection broke off; check the network, and try again",
 }
 """What errors of the library contain, with a reason and a remedy; the first that fits counts."""
+SILENCES = frozenset(_SILENT_SIGNS.values())
+"""Reasons of `reason_of` that concern a host, whatever is asked for."""
 _STATUSES = {
     "401": "access is denied; use credentials that may read it",
     "403": "access is denied; use credentials that may read it",
@@ -79,7 +84,7 @@ def silence_of(kind: str, bucket: str) -> str:
         return ""
     except Exception as error:
         reason = reason_of(error)
-        return "" if status_of(error) or reason not in _SIGNS.values() else reason
+        return reason if reason in SILENCES else ""
     return ""
 
 

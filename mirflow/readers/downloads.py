@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import random
 import re
 import sys
 import threading
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import unquote
 
 from ..errors import UnreadableError
-from ..remote import NEEDED, client_of, reason_of, status_of
+from ..remote import NEEDED, SILENCES, client_of, reason_of, status_of
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
@@ -39,6 +38,9 @@ _WAITS = (1.0, 2.0, 4.0, 8.0, 15.0)
 _PART = 2**22
 _MOST_KEPT = 20 * 2**30
 """Bytes of copies; those that were not read for the longest time go first."""
+_PAUSE = 30.0
+"""Seconds until a file or a host that failed is asked again."""
+_UNREAD = "cannot be read: "
 _SWEEP_EVERY = 2**30
 """Bytes of downloads after which copies are removed, of all processes together: each begins to count anywhere."""
 _RECENT = 2_000_000_000
@@ -164,7 +166,7 @@ def local_path(path: str | Path, name: str | None = None) -> str | Path:
 
 
 def download(paths: Iterable[str]) -> None:
-    """Download those of some files that are at URLs, several at once; what fails does so again when it is read."""
+    """Download those of some files that are at URLs, several at once; the errors are raised when they are read."""
 
     def one(path: str) -> None:
         with suppress(UnreadableError):
@@ -189,14 +191,39 @@ _UNKNOWN = "f"
 _other_stamps: dict[RemoteFile, Path] = {}
 """Copies of files of unknown contents."""
 _MOST_OTHERS = 100_000
-_written = random.randrange(_SWEEP_EVERY)
+_written = int.from_bytes(os.urandom(8), "little") % _SWEEP_EVERY
+
+
+_failures: dict[tuple[str, ...], tuple[float, str]] = {}
+"""Until when, and why, a file is not asked for again, or nothing on a host that gives no answer."""
+
+
+def forget_failures() -> None:
+    """Ask again for files and hosts that have just failed, as a new run does."""
+    _failures.clear()
 
 
 def _download(file: RemoteFile) -> Path:
-    """Copy a file, under the stamp that it has now."""
-    import obstore
-
+    """Copy a file, under the stamp that it has now; what has failed a moment ago fails at once."""
+    host = file.kind, file.host
+    for key in (file, host):
+        until, message = _failures.get(key, (0.0, ""))
+        if time.monotonic() < until:
+            raise UnreadableError(message)
     try:
+        return _download_now(file)
+    except UnreadableError as error:
+        failed = time.monotonic() + _PAUSE, error.message
+        _failures[file] = failed
+        if error.message.removeprefix(_UNREAD) in SILENCES:
+            _failures[host] = failed
+        raise
+
+
+def _download_now(file: RemoteFile) -> Path:
+    try:
+        import obstore
+
         client = client_of(file.kind, file.host)
     except ImportError:
         raise UnreadableError(NEEDED) from None
@@ -212,12 +239,12 @@ def _download(file: RemoteFile) -> Path:
                     _other_stamps.pop(next(iter(_other_stamps)), None)
             return copy
         except FileNotFoundError:
-            raise UnreadableError("cannot be read: it is gone") from None
+            raise UnreadableError(f"{_UNREAD}it is gone") from None
         except OSError:
             raise
         except Exception as error:
             if attempt == _BREAKS or "body error" not in str(error):
-                raise UnreadableError(f"cannot be read: {reason_of(error)}") from None
+                raise UnreadableError(f"{_UNREAD}{reason_of(error)}") from None
     raise AssertionError
 
 

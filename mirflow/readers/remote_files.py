@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import AnnotationError
 from ..remote import NEEDED, client_of, reason_of, status_of
-from .downloads import AT_ONCE, RemoteFile, new_stamp, parse_url, patiently, stamp_of
+from .downloads import AT_ONCE, RemoteFile, forget_failures, new_stamp, parse_url, patiently, stamp_of
 from .patterns import Match, Pattern, fill
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def find_remote(pattern: Pattern, candidates: Candidates) -> list[Match]:
     url = parse_url(pattern.text)
     assert url is not None
     _demand_usable(url, pattern)
+    forget_failures()
     try:
         client = client_of(url.kind, url.host)
     except ImportError:

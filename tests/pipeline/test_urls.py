@@ -72,7 +72,7 @@ def assert_same_scores(path: Path, dataset: Path) -> None:
 
 
 class TestServers:
-    @pytest.mark.parametrize("scheduler", ["serial", "processes"])
+    @pytest.mark.parametrize("scheduler", ["serial", pytest.param("processes", marks=pytest.mark.slow)])
     def test_references_of_the_tracks_on_disk(self, server, dataset, scheduler):
         (dataset / "ref/t02.lab").rename(dataset / "t02.lab")
         path = write(dataset, f"{server.url}/ref/{{track}}.lab", "est/{system}/{track}.lab")
@@ -86,6 +86,23 @@ class TestServers:
         path = write(dataset, f"{server.url}/ref/{{track}}.lab", f"{server.url}/est/{{system}}/{{track}}.lab", **more)
         run(path)
         assert_same_scores(path, dataset)
+
+    def test_levels_that_the_pipeline_lists(self, server, dataset):
+        for name in ("upper", "lower"):
+            (dataset / f"t_{name}.lab").write_text("0 1 a\n1 2 b\n")
+        side = {"path": f"{server.url}/{{track}}_{{level}}.lab", "levels": ["upper", "lower"]}
+        (dataset / "one.csv").write_text("track\nt\nu\n")
+        plan = plan_evaluation(
+            {"task": "hierarchy", "reference": side, "estimates": side, "tracks": "one.csv", "systems": ["same"]},
+            dataset,
+        )
+        assert plan.tracks == ("t",)
+        assert plan.references[0][0].source.read()[0].kind == "hierarchy"
+        with pytest.raises(PipelineError, match=r"nothing says which {level} there are: list them under levels of the"):
+            plan_evaluation(
+                {"task": "hierarchy", "reference": {"path": side["path"]}, "estimates": side, "tracks": "one.csv"},
+                dataset,
+            )
 
     def test_a_changed_file_is_scored_again(self, server, dataset):
         path = write(dataset, f"{server.url}/ref/{{track}}.lab", "est/{system}/{track}.lab")

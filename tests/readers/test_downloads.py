@@ -124,6 +124,31 @@ class TestFailures:
         with pytest.raises(UnreadableError, match=r"^ref/a.lab: cannot be read: no server answers there; check the"):
             read_bytes(file.path, 99, "ref/a.lab")
 
+    def test_what_has_just_failed_is_not_waited_for_again(self, server, monkeypatch):
+        monkeypatch.setattr("mirflow.remote.RETRY_SECONDS", 0)
+        server.failing = {"a.lab": 500}
+        paths = [match.path for match in find(server, tracks="bc")]
+        paths.append(paths[0].replace("b.lab", "a.lab"))
+        download(paths)
+        before = len(server.asked)
+        with pytest.raises(UnreadableError, match=r"a.lab: cannot be read: the server answers with status 500"):
+            read_bytes(paths[2], 99)
+        assert len(server.asked) == before
+        server.failing = {}
+        find(server)  # a new run
+        assert read_bytes(paths[2], 99) == b"0 1 A:maj\n"
+
+    def test_of_a_host_without_an_answer_no_other_file_is_waited_for(self, cache, monkeypatch):
+        monkeypatch.setattr("mirflow.remote.RETRY_SECONDS", 0)
+        monkeypatch.setattr(downloads, "_failures", {})
+        asked = []
+        monkeypatch.setattr(downloads, "patiently", lambda ask: asked.append(1) or ask())
+        for name in "ab":
+            file = RemoteFile("http", "127.0.0.1:1", f"{name}.lab", "0" * 16)
+            with pytest.raises(UnreadableError, match=rf"{name}.lab: cannot be read: no server answers there"):
+                read_bytes(file.path, 99)
+        assert len(asked) == 1
+
     def test_a_download_that_breaks_off_leaves_nothing(self, server, cache, monkeypatch):
         monkeypatch.setattr("mirflow.remote.RETRY_SECONDS", 0)
         (found,) = find(server, tracks="a")

