@@ -408,12 +408,16 @@ def _compare(
     from .analysis.inference import compare, friedman
     from .analysis.inference.noninferiority import noninferiority
     from .analysis.inference.repeated_runs import is_about_runs
+    from .analysis.inference.resolution import with_resolution
 
     if baseline is not None:
         return noninferiority(ds, asked, baseline, margin, **how)
     if asked.across and rated_kind(ds, asked) is None and not is_about_runs(ds, asked):
         raise QueryError(f"'across' is about runs, or classes and tags; add 'aggregate' {'|'.join(CLASS_AGGREGATES)}")
-    return friedman(ds, asked, **how) if by_ranks else compare(ds, asked, **how, all_pairs=all_pairs)
+    if by_ranks:
+        return friedman(ds, asked, **how)
+    same = {name: how[name] for name in ("level", "replicates", "unit", "cluster", "rng") if name in how}
+    return with_resolution(ds, asked, compare(ds, asked, **how, all_pairs=all_pairs), **same)
 
 
 def _comparison_tables(ds: xr.Dataset, percent: bool, all_pairs: bool) -> list[Table]:

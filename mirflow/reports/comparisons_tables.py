@@ -139,7 +139,8 @@ def _pairs(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool, all
     names, unitwise = ds["system"].values.tolist(), _has_wins(ds)
     floats = [ds[name].values[..., metric] for name in _PAIR]
     counts = [ds[name].values[..., metric] for name in ("wins", "ties", "n")]
-    for first, second in _listed_pairs(order, all_pairs):
+    listed = _listed_pairs(order, all_pairs)
+    for first, second in listed:
         gap, *ends, p, corrected = (float(array[first, second]) for array in floats)
         difference = f"{show_value(gap, percent)} {show_interval(ends, percent, gap)}".strip()
         wins, ties, n = (int(array[first, second]) for array in counts)
@@ -149,8 +150,23 @@ def _pairs(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool, all
     columns = ("system", "other", "difference", "p", "p_corrected", *((_WON,) if unitwise else ()))
     caption = partial(comparison_caption, ds, metric, EVERY_TWO if all_pairs or len(order) < 3 else WITH_THE_BEST)
     chosen = COMPARED_WITH in ds.coords and bool(ds[COMPARED_WITH].values[metric])
-    notes = (*_pairs_note(names, order, all_pairs, chosen), *_pair_notes(ds, metric))
+    resolution = _resolution_note(ds, metric, listed, percent)
+    notes = (*_pairs_note(names, order, all_pairs, chosen), *_pair_notes(ds, metric), *resolution)
     return Table(columns, tuple(rows), notes=notes, caption=caption, keys=2)
+
+
+def _resolution_note(ds: xr.Dataset, metric: int, listed: Sequence[tuple[int, int]], percent: bool) -> tuple[str, ...]:
+    """The smallest differences of the listed pairs that these units show, where that is known."""
+    if "resolution" not in ds or not listed:
+        return ()
+    least = ds["resolution"].values[..., metric][tuple(np.transpose(listed))]
+    least = least[np.isfinite(least)]
+    if not len(least):
+        return ()
+    ends = list(dict.fromkeys(show_value(float(end), percent) for end in (least.min(), least.max())))
+    size = f"of {ends[0]} or more" if len(ends) == 1 else f"from {ends[0]} to {ends[1]} on, by pair,"
+    n = ds["n"].values[..., metric][listed[0]]
+    return (f"resolution: these {n} units show true differences {size} with a probability of {ds.attrs['power']}",)
 
 
 def _show_ps(ds: xr.Dataset, metric: int, p: float, corrected: float) -> tuple[str, str]:
@@ -200,8 +216,9 @@ def comparison_long_table(ds: xr.Dataset) -> Table:
     origin, how = origin_names(ds.attrs), ("method", "correction", "missing", "undefined")
     columns = (
         *(*origin, "metric", "aggregate", "system", "other", "value", "other_value"),
-        *(*_PAIR, "significant", "test", "n", *won, *_SIZES, "level", *how, "resampled"),
+        *(*_PAIR, "significant", "test", "n", *won, *_SIZES, "resolution", "level", *how, "resampled"),
     )
+    fixed |= {} if "resolution" in ds else {"resolution": None}
     return table_of(_each_pair(ds, columns), columns, fixed)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import QueryError
 from ...ragged import Float
 from ..per_class import rated_kind
-from ..policies import MAX_T
+from ..policies import MAX_T, MOST_SYSTEMS
 from ..query_options import Query
 from ..scores import Array, names_of
 from .comparisons import comparable
@@ -118,6 +118,37 @@ def resolution(
     return _dataset(
         part, sample.values(), error, critical, number, difference, power, how, correction, cluster or unit, group
     )
+
+
+def with_resolution(ds: xr.Dataset, query: Query, compared: xr.Dataset, **how: Any) -> xr.Dataset:
+    """A comparison with the smallest difference of every two systems that its test shows with the usual power.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+    query : Query
+    compared : xr.Dataset
+        Of :func:`mirflow.analysis.inference.comparisons.compare`, of the same scores and query.
+    **how
+        ``level``, ``replicates``, ``unit``, ``cluster``, ``rng`` of the comparison.
+
+    Returns
+    -------
+    xr.Dataset
+        With ``resolution`` over (system, other, metric) and the attribute ``power``. Unchanged where it is not known:
+        for signed ranks, values of classes, runs, more than 100 systems, pairs that have different units, and too few.
+    """
+    if compared.sizes["system"] > MOST_SYSTEMS or is_about_runs(ds, query) or rated_kind(ds, query) is not None:
+        return compared
+    pairs = np.triu_indices(compared.sizes["system"], 1)
+    counts, tests = compared["n"].values[pairs], names_of(compared, "test")
+    if "wilcoxon" in tests or (counts != counts[:1]).any():
+        return compared
+    try:
+        found = resolution(ds, query, correction=compared.attrs["correction"], **how)
+    except QueryError:  # of so few units that nothing is known
+        return compared
+    return compared.assign(resolution=found["resolution"]).assign_attrs(power=found.attrs["power"])
 
 
 def significant_from(critical: Float, units: Array) -> Float:
