@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from . import typing as typing
     from .analysis.evaluations import open_store as open_store
     from .api import check as check
-    from .api import compare as compare
     from .api import diff as diff
-    from .api import plan as plan
     from .api import plot as plot
     from .api import problems as problems
     from .api import query as query
@@ -64,6 +62,9 @@ if TYPE_CHECKING:
     from .readers.midi import to_midi as to_midi
     from .readers.user_formats import declare_reader as declare_reader
     from .store.write import save as save
+    from .system_comparisons import compare as compare
+    from .system_comparisons import plan as plan
+    from .system_comparisons import ranks as ranks
 
     __version__: str
 
@@ -75,7 +76,7 @@ _HOMES = {
     "annotation": "loading",
     "check": "api",
     "collection": "loading",
-    "compare": "api",
+    "compare": "system_comparisons",
     "declare_reader": "readers.user_formats",
     "declare_task": "metrics.base",
     "diff": "api",
@@ -92,12 +93,12 @@ _HOMES = {
     "pack": "loading",
     "pair_metric": "metrics.pair_metrics",
     "pair_task": "metrics.user_tasks",
-    "plan": "api",
+    "plan": "system_comparisons",
     "plot": "api",
     "problems": "api",
     "publish": "engine.publishing",
     "query": "api",
-    "ranks": "api",
+    "ranks": "system_comparisons",
     "read_label_map": "readers.label_maps",
     "report": "api",
     "run": "engine.runs",

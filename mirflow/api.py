@@ -1,4 +1,4 @@
-"""Functions that return the tables and figures of the commands: ``query``, ``compare``, ``diff``, ``plot``, ..."""
+"""Functions that return the tables and figures of the commands: ``query``, ``show``, ``diff``, ``plot``, ..."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from .analysis.aggregation import aggregate_query
 from .analysis.evaluations import ScoresLike, evaluations_of
 from .analysis.missing import CellProblem, count_scored, find_problems
 from .analysis.per_class import rated_kind, rated_variables
-from .analysis.queries import NO_NUMBER, choose, coverage, evaluate_query, primary_results
+from .analysis.queries import choose, coverage, evaluate_query, primary_results
 from .analysis.query_options import BEST, STORED, Names, Query, QueryOptions, as_names, make_query
 from .analysis.selection import find_measures, headline_metric
 from .errors import QueryError, UnknownNameError, counted
-from .metrics.aggregates import CLASS_AGGREGATES
 from .plugins import import_module
 from .progress import progress_of
 from .reports.layout import long_table, readable_tables, wide_table
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from .analysis.differences import Comparable
-    from .analysis.inference.resampling import Seed
     from .evaluation.linter import FileCheck
     from .progress import Progress
     from .reports.origins import Roots
@@ -142,7 +140,9 @@ def query(
     if agreement is not None:
         return _agreement(boards, asked, agreement)
     if ranks is not None:
-        return _rank_systems(boards, asked, percent, level=ranks, cluster=cluster)
+        from .system_comparisons import rank_systems
+
+        return rank_systems(boards, asked, percent, level=ranks, cluster=cluster)
     if listed:
         return _extremes(boards, asked, worst, best, overall, percent)
     ask: Callable[..., Sequence[xr.Dataset]] = evaluate_query
@@ -282,322 +282,6 @@ def _agreement(boards: Boards, asked: Query, between: str) -> Tabulation[xr.Data
         else:
             found.append(agreement(ds, asked, between=between, group=name))
     return _tabulation(found, agreement_table, agreement_long_table)
-
-
-def compare(
-    scores: ScoresLike,
-    metric: Names = None,
-    aggregate: str | None = None,
-    *,
-    group: str | None = None,
-    primary: bool = False,
-    test: str | None = None,
-    correction: str | None = None,
-    friedman: bool = False,
-    unit: str = "track",
-    cluster: str | None = None,
-    method: str | None = None,
-    baseline: str | None = None,
-    margin: float = 0.0,
-    level: float = 0.95,
-    replicates: int | None = None,
-    rng: Seed | None = None,
-    percent: bool = False,
-    all_pairs: bool = False,
-    **options: Unpack[QueryOptions],
-) -> Tabulation[xr.Dataset]:
-    """Compare every two systems, as the command ``mirflow compare`` does.
-
-    Parameters
-    ----------
-    scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset
-        As for :func:`mirflow.query`.
-    metric : str or sequence of str
-        By which systems are compared; None only with `primary`.
-    aggregate, **options
-        See :class:`mirflow.analysis.query_options.Query`.
-    group : str or None
-        The evaluation; None: every one that has the metrics.
-    primary : bool
-        Compare by the headline metric of each evaluation.
-    test, correction, unit, cluster, method, level, replicates, rng
-        See :func:`mirflow.analysis.inference.comparisons.compare`; None: its default.
-    friedman : bool
-        Friedman's test on ranks with Tukey-Kramer HSD instead.
-    baseline : str or None
-        Compare the systems with this one, or with those of one of the labelled stores.
-    margin : float
-        By how much a system may be worse than the baseline.
-    percent : bool
-        Ratios as percentages in tables for people.
-    all_pairs : bool
-        Every two systems in tables for people, not only the best one beside each other one. Datasets and the rows for
-        programs have all of up to 100 systems; of more, all are compared only if this is set.
-
-    Returns
-    -------
-    Tabulation of xr.Dataset
-        A dataset for each evaluation: that of :func:`mirflow.analysis.inference.comparisons.compare`, ``friedman``, or,
-        with a baseline, ``noninferiority``.
-
-    Raises
-    ------
-    QueryError
-        If options exclude each other, there are fewer than two systems, or a test does not fit the value.
-    UnknownNameError
-        For a name that is not there, with a suggestion.
-    StoreError
-        If a path is not a result store.
-    """
-    how = {"test": test, "correction": correction, "cluster": cluster, "replicates": replicates, "rng": rng}
-    how["method"] = method
-    how = {name: value for name, value in how.items() if value is not None}
-    _check_comparison(metric, options, how, primary=primary, friedman=friedman, baseline=baseline)
-    asked = make_query("compare", metric, aggregate, **options)
-    found, notes = [], []
-    for name, ds in choose(evaluations_of(scores), asked.metric, group).items():
-        if primary and not ds.sizes["metric"]:
-            notes.append(f"{name}: left out, without {NO_NUMBER}")
-            continue
-        own = replace(asked, metric=headline_metric(ds), exact=True) if primary else asked
-        words: dict[str, Any] = {**how, "unit": unit, "level": level, "group": name}
-        found.append(_compare(ds, own, words, friedman, baseline, margin, all_pairs))
-    return Tabulation(
-        found,
-        lambda width: [table for ds in found for table in _comparison_tables(ds, percent, all_pairs)],
-        lambda: list(map(_comparison_rows, found)),
-        notes,
-    )
-
-
-def _check_comparison(
-    metric: Names,
-    options: Mapping[str, Any],
-    how: Mapping[str, Any],
-    *,
-    primary: bool,
-    friedman: bool,
-    baseline: str | None,
-) -> None:
-    """Refuse a comparison of nothing, or of two things, and options that would not be looked at."""
-    if not metric and not primary:
-        raise QueryError(
-            "say which metric to compare by (metric, --metric), or compare by the headline metric of each evaluation "
-            "(primary, --primary)"
-        )
-    for name, given in (("metric", metric), ("param", options.get("param")), ("over", options.get("over"))):
-        if primary and given:
-            raise QueryError(f"'primary' compares by the headline metric of each evaluation and takes no {name!r}")
-    if friedman and how:
-        raise QueryError(f"'friedman' compares ranks and takes no {next(iter(how))!r}")
-    for name, chosen in (("friedman", friedman), ("test", "test" in how), ("correction", "correction" in how)):
-        if baseline is not None and chosen:
-            raise QueryError(f"'baseline' compares intervals of differences and takes no {name!r}")
-
-
-def _compare(
-    ds: xr.Dataset,
-    asked: Query,
-    how: Mapping[str, Any],
-    by_ranks: bool,
-    baseline: str | None,
-    margin: float,
-    all_pairs: bool,
-) -> xr.Dataset:
-    """Compare the systems of one evaluation."""
-    from .analysis.inference import compare, friedman
-    from .analysis.inference.noninferiority import noninferiority
-    from .analysis.inference.repeated_runs import is_about_runs
-    from .analysis.inference.resolution import with_resolution
-
-    if baseline is not None:
-        return noninferiority(ds, asked, baseline, margin, **how)
-    if asked.across and rated_kind(ds, asked) is None and not is_about_runs(ds, asked):
-        raise QueryError(f"'across' is about runs, or classes and tags; add 'aggregate' {'|'.join(CLASS_AGGREGATES)}")
-    if by_ranks:
-        return friedman(ds, asked, **how)
-    same = {name: how[name] for name in ("level", "replicates", "unit", "cluster", "rng") if name in how}
-    return with_resolution(ds, asked, compare(ds, asked, **how, all_pairs=all_pairs), **same)
-
-
-def _comparison_tables(ds: xr.Dataset, percent: bool, all_pairs: bool) -> list[Table]:
-    """Tables for people of any kind of comparison."""
-    from .reports import comparisons_tables as comparisons
-
-    if "verdict" in ds:
-        return [comparisons.noninferiority_table(ds, percent=percent)]
-    if "mean_rank" in ds:
-        return comparisons.friedman_tables(ds, all_pairs=all_pairs)
-    return comparisons.comparison_tables(ds, percent=percent, all_pairs=all_pairs)
-
-
-def _comparison_rows(ds: xr.Dataset) -> Table:
-    """The table for programs of any kind of comparison."""
-    from .reports import comparisons_tables as comparisons
-
-    if "verdict" in ds:
-        return comparisons.noninferiority_long_table(ds)
-    return comparisons.friedman_long_table(ds) if "mean_rank" in ds else comparisons.comparison_long_table(ds)
-
-
-def ranks(
-    scores: ScoresLike,
-    metric: Names = None,
-    aggregate: str | None = None,
-    *,
-    group: str | None = None,
-    correction: str = "auto",
-    unit: str = "track",
-    cluster: str | None = None,
-    level: float = 0.95,
-    replicates: int = 10_000,
-    rng: Seed = 0,
-    percent: bool = False,
-    **options: Unpack[QueryOptions],
-) -> Tabulation[xr.Dataset]:
-    """Rank the systems and say how sure the ranks are, as ``mirflow query --ranks`` does.
-
-    Parameters
-    ----------
-    scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset
-        As for :func:`mirflow.query`.
-    metric : str or sequence of str
-        None: the headline metric of each evaluation.
-    aggregate, **options
-        See :class:`mirflow.analysis.query_options.Query`.
-    group : str or None
-        The evaluation; None: every one that has the metrics.
-    correction, unit, cluster, level, replicates, rng
-        See :func:`mirflow.analysis.inference.rank_intervals.ranks`.
-    percent : bool
-        Ratios as percentages in tables for people.
-
-    Returns
-    -------
-    Tabulation of xr.Dataset
-        A dataset for each evaluation, with intervals of ranks, chances of being first, and of being better than each
-        other system.
-
-    Raises
-    ------
-    QueryError
-        If there are fewer than two systems, or the metric cannot rank them.
-    UnknownNameError
-        For a name that is not there, with a suggestion.
-    StoreError
-        If a path is not a result store.
-
-    Examples
-    --------
-    >>> import numpy as np, mirflow
-    >>> times = np.arange(1.0, 9.0)
-    >>> references = {str(track): times + track for track in range(8)}
-    >>> estimates = {name: {track: own[:count] for track, own in references.items()} for name, count in
-    ...              {"few": 3, "most": 7, "some": 5}.items()}
-    >>> result = ranks(mirflow.score(references, estimates, "onset"), "f_measure")
-    >>> result["rank_low"].values.ravel().tolist(), result["first"].values.ravel().tolist()
-    ([3.0, 1.0, 2.0], [0.0, 1.0, 0.0])
-    """
-    asked = make_query("ranks", metric, aggregate, **options)
-    how = {"correction": correction, "unit": unit, "cluster": cluster, "level": level}
-    boards = choose(evaluations_of(scores), asked.metric, group)
-    return _rank_systems(boards, asked, percent, **how, replicates=replicates, rng=rng)
-
-
-def plan(
-    scores: ScoresLike,
-    metric: Names = None,
-    aggregate: str | None = None,
-    *,
-    difference: float | None = None,
-    power: float = 0.8,
-    group: str | None = None,
-    correction: str = "auto",
-    unit: str = "track",
-    cluster: str | None = None,
-    level: float = 0.95,
-    replicates: int = 10_000,
-    rng: Seed = 0,
-    percent: bool = False,
-    all_pairs: bool = False,
-    **options: Unpack[QueryOptions],
-) -> Tabulation[xr.Dataset]:
-    """Plan a collection: the smallest differences that these tracks show, and the tracks that show another one.
-
-    Parameters
-    ----------
-    scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset
-        Systems and tracks like those of the collection that is planned, as for :func:`mirflow.query`.
-    metric : str or sequence of str
-        None: the headline metric of each evaluation.
-    aggregate, **options
-        See :class:`mirflow.analysis.query_options.Query`.
-    difference, power, correction, unit, cluster, level, replicates, rng
-        See :func:`mirflow.analysis.inference.resolution.resolution`.
-    group : str or None
-        The evaluation; None: every one that has the metrics.
-    percent : bool
-        Ratios as percentages in tables for people.
-    all_pairs : bool
-        Every two systems in tables for people, not only the best one beside each other one.
-
-    Returns
-    -------
-    Tabulation of xr.Dataset
-        A dataset for each evaluation.
-
-    Raises
-    ------
-    QueryError
-        If there are fewer than two systems, or too few tracks to say how much scores differ.
-    UnknownNameError
-        For a name that is not there, with a suggestion.
-    StoreError
-        If a path is not a result store.
-    """
-    from .analysis.inference.resolution import resolution
-    from .reports.comparisons_tables import plan_long_table, plan_table
-
-    asked = make_query("plan", metric, aggregate, **options)
-    how: dict[str, Any] = {"correction": correction, "unit": unit, "cluster": cluster, "level": level, "rng": rng}
-    how |= {"difference": difference, "power": power, "replicates": replicates}
-
-    def tables(ds: xr.Dataset) -> list[Table]:
-        places = range(ds.sizes["metric"])
-        return [plan_table(ds, place, percent=percent, all_pairs=all_pairs) for place in places]
-
-    boards = choose(evaluations_of(scores), asked.metric, group)
-    return _each_evaluation(boards, asked, partial(resolution, **how), tables, plan_long_table)
-
-
-def _rank_systems(boards: Boards, asked: Query, percent: bool, **how: Any) -> Tabulation[xr.Dataset]:
-    """Ranks of the systems of each evaluation."""
-    from .analysis.inference import ranks
-    from .reports.comparisons_tables import rank_tables, ranks_long_table
-
-    return _each_evaluation(
-        boards, asked, partial(ranks, **how), partial(rank_tables, percent=percent), ranks_long_table
-    )
-
-
-def _each_evaluation(
-    boards: Boards,
-    asked: Query,
-    infer: Callable[..., xr.Dataset],
-    readable: Callable[[xr.Dataset], list[Table]],
-    rows: Callable[[xr.Dataset], Table],
-) -> Tabulation[xr.Dataset]:
-    """Infer something about each evaluation, by default about its headline metric."""
-    found, notes = [], []
-    for name, ds in boards.items():
-        if asked.metric is None and not ds.sizes["metric"]:
-            notes.append(f"{name}: left out, without {NO_NUMBER}")
-            continue
-        own = asked if asked.metric is not None else replace(asked, metric=headline_metric(ds), exact=True)
-        found.append(infer(ds, own, group=name))
-    return Tabulation(
-        found, lambda width: [table for ds in found for table in readable(ds)], lambda: list(map(rows, found)), notes
-    )
 
 
 def show(scores: ScoresLike, group: str | None = None) -> Tabulation[xr.Dataset]:

@@ -79,9 +79,9 @@ def compare_command(
         raise click.UsageError("--names needs --format latex")
     if not_worse is not None and options["baseline"] is None:
         raise click.UsageError("--not-worse needs --baseline")
-    from ..api import compare
     from ..reports.comparisons_tables import noninferiority_sentences
     from ..reports.tables import NAMES
+    from ..system_comparisons import compare
 
     result = compare(
         label_stores(stores, labels),

@@ -50,7 +50,7 @@ def plan_command(
     permutation test of ``compare`` between all systems of the query.
     """
     style = choose_format(style, output)
-    from ..api import plan
+    from ..system_comparisons import plan
 
     result = plan(label_stores(stores, labels), **given_options(options))
     for note in result.notes:

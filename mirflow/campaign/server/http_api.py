@@ -23,7 +23,7 @@ from ...analysis.queries import choose, choose_one, count_statuses
 from ...analysis.query_options import BESIDE, OPTIONS, Names
 from ...analysis.scores import coords_of, names_of, scores_frame
 from ...analysis.selection import find_labels, find_metrics, headline_metric, restrict
-from ...api import compare, problems, query
+from ...api import problems, query
 from ...errors import MirflowError, QueryError, StoreError, UnknownNameError, suggest
 from ...pipeline.document import without_folders
 from ...reports.leaderboard import json_schema, leaderboard, to_json
@@ -32,6 +32,7 @@ from ...reports.tables import to_csv as table_to_csv
 from ...reports.tables import to_json as table_to_json
 from ...store.cells import Status
 from ...store.format import list_cautions, nested_attrs
+from ...system_comparisons import compare
 from .accounts import Viewer
 from .cache import Content
 from .security import GuardedRoute
