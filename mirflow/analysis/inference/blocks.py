@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...ragged import Bool, Int
+from ...ragged import Bool, Float, Int
 from ..aggregation import Aggregates
 from ..scores import Array
 from ..selected import CELLS, SelectedScores
+from .resampling import Resampling, draw, statistics_of
 from .sample import TRACK, Sample, by_unit, codes_of, kinds_over_units
 
 if TYPE_CHECKING:
@@ -96,6 +97,50 @@ class SampleBlocks:
         if self.unit == TRACK:
             return sample
         return by_unit(self.frame if tracks is None else self.frame.isel(track=tracks), sample, self.unit)
+
+
+def replicates_of(blocks: SampleBlocks, metric: int, how: Resampling) -> tuple[Int, Float, int]:
+    """Replicates of the values of all systems by one metric, drawn on the units that all of them have.
+
+    Parameters
+    ----------
+    blocks : SampleBlocks
+    metric : int
+    how : Resampling
+
+    Returns
+    -------
+    systems : int64 (n,)
+        Those with any score.
+    replicates : float64 (n, replicates)
+        Without any where there are fewer clusters of units than intervals need.
+    clusters : int
+        Their number.
+    """
+    parts = blocks.parts()
+    how = how.sharing(len(parts))
+    there: list[Int] = []
+    whole: Bool | None = None
+    for systems in parts:
+        included = blocks.sample(blocks.cells(systems, metric), metric).included[..., 0]
+        has_any = included.any(axis=1)
+        there.append(systems[has_any])
+        if has_any.any():
+            own: Bool = np.asarray(included[has_any].all(axis=0))
+            whole = own if whole is None else np.asarray(whole & own)
+    every = np.sort(np.concatenate(there))
+    units = np.flatnonzero(whole) if whole is not None else np.empty(0, dtype=np.int64)
+    drawn, clusters = np.empty((len(every), 0)), 0
+    for systems in there if len(units) else ():
+        sample = blocks.sample(blocks.cells(systems, metric), metric).take(units)
+        clusters = sample.clusters
+        if clusters < how.least:
+            break
+        if not drawn.size:
+            drawn = np.empty((len(every), how.replicates))
+        statistics = statistics_of(sample, [(row, 0) for row in range(len(systems))])
+        drawn[np.searchsorted(every, systems)] = draw(statistics, len(systems), how)
+    return every, drawn, clusters
 
 
 def tiles(pairs: Int, most: int) -> Iterator[tuple[Int, Int]]:

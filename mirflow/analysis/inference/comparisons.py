@@ -130,21 +130,13 @@ def compare(
     if kind is not None:
         how.check_normal([kind], [str(query.metric)])
         return _compare_rates(ds, query, how, attrs, correction, cluster, group, sizes=sizes)
-    _check_groups(query)
-    check_numbers(ds, query)
-    selected = select_scores(ds, query, single=True)
-    names = selected.names("metric")
-    how.check_normal(selected.aggregates, names)
-    result, frame, found = aggregate_in_blocks(selected, group=group)
-    _check_systems(frame)
-    blocks = SampleBlocks.of(selected, frame, found, unit, cluster)
+    blocks, value = compared_blocks(ds, query, unit, cluster)
+    frame, names = blocks.frame, blocks.selected.names("metric")
+    how.check_normal(blocks.selected.aggregates, names)
     if cluster is None and blocks.repeats:
         cluster = TRACK
     tests = choose_tests(test, blocks.kinds, names, cluster)
     correction = choose_correction(correction, tests)
-    value = result["value"].values
-    if unit != TRACK:
-        value = blocks.sample(blocks.cells(np.arange(len(value)))).values()
     arrays, least = empty_arrays(len(value), len(names)), np.ones(len(names))
     leaders, normal = [""] * len(names), []
     for metric, orientation in enumerate(names_of(frame, "orientation")):
@@ -160,6 +152,20 @@ def compare(
     along = {"aggregate": names_of(frame, "_aggregate"), "test": tests}
     along |= {COMPARED_WITH: leaders} if any(leaders) else {}
     return comparison_dataset(frame, value, arrays, least, along, attrs)
+
+
+def compared_blocks(
+    ds: xr.Dataset, query: Query, unit: str = TRACK, cluster: str | None = None
+) -> tuple[SampleBlocks, Float]:
+    """The scores on which systems are compared, and the values of the systems, float64 (systems, metrics)."""
+    _check_groups(query)
+    check_numbers(ds, query)
+    selected = select_scores(ds, query, single=True)
+    result, frame, found = aggregate_in_blocks(selected)
+    _check_systems(frame)
+    blocks = SampleBlocks.of(selected, frame, found, unit, cluster)
+    value = result["value"].values
+    return blocks, value if unit == TRACK else blocks.sample(blocks.cells(np.arange(len(value)))).values()
 
 
 @dataclass

@@ -11,10 +11,11 @@ from ...ragged import Float
 from ..per_class import rated_kind
 from ..query_options import Query
 from ..scores import names_of
-from .comparisons import comparable, compare
+from .blocks import SampleBlocks, replicates_of
+from .comparisons import compare, compared_blocks
 from .repeated_runs import is_about_runs
-from .resampling import Resampling, Seed, draw, statistics_of
-from .sample import TRACK, Sample, sample_of, signs_of
+from .resampling import Resampling, Seed
+from .sample import TRACK, signs_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -81,15 +82,17 @@ def ranks(
     query = query or Query()
     if is_about_runs(ds, query) or rated_kind(ds, query) is not None:
         raise QueryError("only metrics with one number per track rank systems; leave out across, or reduce dims (over)")
-    part = comparable(ds, query)
-    signs = signs_of(names_of(part, "metric"), names_of(part, "orientation"))
     how = Resampling.of(level, "percentile", replicates, rng)
+    blocks, _ = compared_blocks(ds, query, unit, cluster)
+    signs = signs_of(names_of(blocks.frame, "metric"), names_of(blocks.frame, "orientation"))
     drawn: dict[str, Any] = {"replicates": replicates, "unit": unit, "cluster": cluster, "rng": how.seed}
     words: dict[str, Any] = {"correction": correction, "level": level, "group": group, **drawn}
     compared = compare(ds, query, **words, sizes=False, all_pairs=True)
     value = signs * compared["value"].values
     low, high = rank_bounds(compared)
-    first, better = _chances(sample_of(part, unit, cluster), signs, how)
+    first, better = np.full_like(value, np.nan), np.full((len(value), *value.shape), np.nan)
+    for metric, sign in enumerate(signs.tolist()):
+        first[:, metric], better[..., metric] = _shares(blocks, metric, sign, how, pairs=True)
     own = {"rank": _rank(value), "rank_low": low, "rank_high": high, "first": first, "better": better}
     found = compared[["value", "n", "least_p_corrected"]]
     dims = "system", "other", "metric"
@@ -131,30 +134,26 @@ def rank_bounds(compared: xr.Dataset) -> tuple[Float, Float]:
 
 def first_shares(ds: xr.Dataset, query: Query, *, level: float = 0.95, replicates: int = 10_000) -> Float:
     """The shares of replicates in which systems are the best: float64 (systems, metrics); see :func:`ranks`."""
-    part = comparable(ds, query)
-    signs = signs_of(names_of(part, "metric"), names_of(part, "orientation"))
-    return _chances(sample_of(part), signs, Resampling.of(level, "percentile", replicates, 0))[0]
+    blocks, value = compared_blocks(ds, query)
+    signs = signs_of(names_of(blocks.frame, "metric"), names_of(blocks.frame, "orientation"))
+    how = Resampling.of(level, "percentile", replicates, 0)
+    columns = [_shares(blocks, metric, sign, how, pairs=False)[0] for metric, sign in enumerate(signs.tolist())]
+    return np.stack(columns, axis=1).reshape(value.shape)
 
 
-def _chances(sample: Sample, signs: Float, how: Resampling) -> tuple[Float, Float]:
-    """The shares of replicates in which systems are first (systems, metrics), and better than others."""
-    systems, metrics = len(sample.score), len(signs)
-    first, better = np.full((systems, metrics), np.nan), np.full((systems, systems, metrics), np.nan)
-    for metric, sign in enumerate(signs.tolist()):
-        there = np.flatnonzero(sample.included[..., metric].any(axis=1))
-        units = np.flatnonzero(sample.included[there, :, metric].all(axis=0))
-        if not len(there) or not len(units):
-            continue
-        statistics = statistics_of(sample.take(units), [(system, metric) for system in there.tolist()])
-        if statistics.clusters < how.least:
-            continue
-        drawn = sign * draw(statistics, len(there), how)
-        # Of ratios of sums the last bits differ where systems are equal.
-        drawn = np.where(np.isnan(drawn), -np.inf, np.round(drawn, 12))
-        best = drawn == drawn.max(axis=0)
-        first[there, metric] = (best / best.sum(axis=0)).mean(axis=1)
-        for place, system in enumerate(there.tolist()):
-            above, equal = drawn[place] > drawn, drawn[place] == drawn
-            better[system, there, metric] = (above + equal / 2).mean(axis=1)
-        better[there, there, metric] = np.nan
+def _shares(blocks: SampleBlocks, metric: int, sign: float, how: Resampling, *, pairs: bool) -> tuple[Float, Float]:
+    """The shares of replicates in which systems are first (systems,), and, if asked for, better than each other."""
+    size = len(blocks.order)
+    first, better = np.full(size, np.nan), np.full((size, size), np.nan)
+    systems, drawn, _ = replicates_of(blocks, metric, how)
+    if not drawn.size:
+        return first, better
+    # Of ratios of sums the last bits differ where systems are equal.
+    drawn = np.where(np.isnan(drawn), -np.inf, np.round(sign * drawn, 12))
+    best = drawn == drawn.max(axis=0)
+    first[systems] = (best / best.sum(axis=0)).mean(axis=1)
+    for place, system in enumerate(systems.tolist() if pairs else ()):
+        above, equal = drawn[place] > drawn, drawn[place] == drawn
+        better[system, systems] = (above + equal / 2).mean(axis=1)
+        better[system, system] = np.nan
     return first, better

@@ -12,11 +12,12 @@ from ..per_class import rated_kind
 from ..policies import MAX_T, MOST_SYSTEMS
 from ..query_options import Query
 from ..scores import Array, names_of
-from .comparisons import comparable
+from .blocks import replicates_of
+from .comparisons import compared_blocks
 from .paired import DEFAULT_TEST, choose_correction
 from .repeated_runs import is_about_runs
-from .resampling import Resampling, Seed, draw, statistics_of
-from .sample import TRACK, Sample, dataset_of, sample_of
+from .resampling import Resampling, Seed
+from .sample import TRACK, dataset_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -98,25 +99,22 @@ def resolution(
     if is_about_runs(ds, query) or rated_kind(ds, query) is not None:
         raise QueryError("only metrics with one number per track have a resolution; leave out across, or reduce dims")
     how = Resampling.of(level, "percentile", replicates, rng)
-    part = comparable(ds, query)
-    sample, metrics = sample_of(part, unit, cluster), names_of(part, "metric")
+    blocks, value = compared_blocks(ds, query, unit, cluster)
+    metrics = names_of(blocks.frame, "metric")
     correction = choose_correction(correction, [DEFAULT_TEST] * len(metrics))
-    shape = (part.sizes["system"], part.sizes["system"], len(metrics))
+    shape = (len(value), *value.shape)
     error, critical, number = np.full(shape, np.nan), np.full(len(metrics), np.nan), np.zeros(len(metrics), np.int64)
     for metric in range(len(metrics)):
-        there = np.flatnonzero(sample.included[..., metric].any(axis=1))
-        units = np.flatnonzero(sample.included[there, :, metric].all(axis=0)) if len(there) else there
-        own = sample.take(units)
-        number[metric] = len(np.unique(own.cluster))
+        systems, drawn, number[metric] = replicates_of(blocks, metric, how)
         if number[metric] < how.least:
             raise QueryError(
                 f"{metrics[metric]}: {number[metric]} {'tracks' if unit == TRACK else f'values of {unit}'} that all "
                 f"systems have do not say how much scores differ; it takes {how.least} or more"
             )
-        columns = np.ix_(there, there)
-        error[..., metric][columns], critical[metric] = _errors(own, metric, there.tolist(), correction, how)
+        own, critical[metric] = _errors(drawn, int(number[metric]), correction, how)
+        error[..., metric][np.ix_(systems, systems)] = own
     return _dataset(
-        part, sample.values(), error, critical, number, difference, power, how, correction, cluster or unit, group
+        blocks.frame, value, error, critical, number, difference, power, how, correction, cluster or unit, group
     )
 
 
@@ -178,12 +176,11 @@ def _needed(spread: Float, wanted: Float, critical: Float, strength: float) -> F
     return np.asarray(np.where(np.isnan(spread), np.nan, np.ceil(np.maximum(found, np.ceil(critical**2)))))
 
 
-def _errors(sample: Sample, metric: int, systems: list[int], correction: str, how: Resampling) -> tuple[Float, float]:
+def _errors(drawn: Float, clusters: int, correction: str, how: Resampling) -> tuple[Float, float]:
     """Standard errors of the differences (systems, systems), and how many of them are a significant difference."""
     from scipy.special import ndtri
 
-    drawn = draw(statistics_of(sample, [(system, metric) for system in systems]), len(systems), how)
-    size, alpha, clusters = len(systems), 1 - how.level, len(np.unique(sample.cluster))
+    size, alpha = len(drawn), 1 - how.level
     error, largest = np.full((size, size), np.nan), np.zeros(drawn.shape[1])
     for one in range(size - 1):
         away = drawn[one] - drawn[one + 1 :]

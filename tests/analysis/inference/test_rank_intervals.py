@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata
 
 import mirflow
-from mirflow.analysis.inference import compare, ranks
+from mirflow.analysis.inference import blocks, compare, ranks
 from mirflow.analysis.inference.resampling import Resampling
 from mirflow.analysis.query_options import Query
 from mirflow.errors import QueryError
 
+from ...groups import CODES
 from .worlds import group_of, random_world, value_of
 
 FEW = 500
@@ -111,6 +112,17 @@ class TestShares:
         ds = random_world(2, 12, seed=5).assign_coords(artist=("track", list("aabbccddeeff")))
         alone, together = (ranks(ds, replicates=FEW, cluster=name)["first"].values for name in (None, "artist"))
         assert (alone != together).any()
+
+    @pytest.mark.parametrize("missing", ["common", "skip"])
+    def test_do_not_depend_on_how_many_systems_are_in_memory(self, missing, monkeypatch) -> None:
+        ds = random_world(5, 20, seed=9)
+        ds.score[1, 3] = ds.score[4, 7] = np.nan
+        ds.status[1, 3] = ds.status[4, 7] = CODES["missing_estimate"]
+        asked = Query(missing=missing)
+        whole = ranks(ds, asked, replicates=FEW)
+        monkeypatch.setattr(blocks, "_BLOCK", 40)
+        for name in ("first", "better"):
+            np.testing.assert_array_equal(ranks(ds, asked, replicates=FEW)[name], whole[name])
 
 
 class TestDoors:
