@@ -494,7 +494,8 @@ class Accumulator:
 
     def _cells_of(self, state: State) -> tuple[Cells, bool | None]:
         """The results in a state, and whether their tracks are named."""
-        if not isinstance(state, Mapping) or state.get("layout") != LAYOUT:
+        layout = state.get("layout") if isinstance(state, Mapping) else None
+        if type(layout) is not int or layout != LAYOUT:  # an array could not be compared
             raise AnnotationError("this is not a state of an accumulator, or it is from another version of mirflow")
         try:
             given = msgspec.convert(state, _State)

@@ -147,8 +147,10 @@ def locked(folder: Path, store: Path | str, patience: float = 0.0) -> Iterator[N
         try:
             lock.acquire()
         except Timeout:
+            # Where the file system has no locks, a file that was left or copied counts as one.
+            left = "" if note.exists() else f"; if no process is, remove {folder / 'lock'}"
             raise StoreLockedError(
-                f"{store}: {_holder(note)} is writing it; wait until it is done, or name another store"
+                f"{store}: {_holder(note)} is writing it; wait until it is done, or name another store{left}"
             ) from None
     try:
         held = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}

@@ -228,6 +228,7 @@ def test_what_cannot_be_added_is_an_error() -> None:
         (lambda: scores.merge(Accumulator("beat")), "different task: 'beat' in the state, 'onset' here"),
         (lambda: scores.merge(Accumulator("onset", metrics=["f_measure"])), "different metrics"),
         (lambda: scores.load_state({"layout": 9}), "not a state of an accumulator"),
+        (lambda: scores.load_state({"layout": np.ones(2)}), "not a state of an accumulator"),
         (lambda: Accumulator("onset").compute(), "no pair was given"),
     ):
         with pytest.raises(AnnotationError, match=message):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor, wait
 
+import filelock
 import pytest
 
 from mirflow.errors import StoreLockedError
@@ -39,6 +40,16 @@ def holder(tmp_path):
 
 def test_a_second_writer_is_told_who_writes_and_what_to_do(tmp_path, holder):
     message = rf"x.zarr: process {holder.pid} on .* \(since .*\) is writing it; wait until it is done, or name another"
+    with pytest.raises(StoreLockedError, match=message), StoreWriter(tmp_path / "x.zarr"):
+        pass
+
+
+def test_a_lock_without_a_name_says_which_file_may_have_been_left(tmp_path, monkeypatch):
+    def acquire(lock):  # as on a file system without locks, where the file itself is one
+        raise filelock.Timeout(lock.lock_file)
+
+    monkeypatch.setattr(filelock.BaseFileLock, "acquire", acquire)
+    message = r"x.zarr: another process is writing it; .*; if no process is, remove .*/\.x\.zarr\.d/lock$"
     with pytest.raises(StoreLockedError, match=message), StoreWriter(tmp_path / "x.zarr"):
         pass
 
