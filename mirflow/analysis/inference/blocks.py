@@ -70,8 +70,8 @@ class SampleBlocks:
         return max(systems, 2) if self.unit != TRACK else max(2, _BLOCK // max(1, tracks * metrics))
 
     def parts(self) -> list[Int]:
-        """All systems in blocks."""
-        every = np.arange(len(self.order), dtype=np.int64)
+        """All systems in blocks, those of a block beside each other in the selection."""
+        every = np.argsort(self.order, kind="stable")
         step = self.most(len(self.selected.kinds))
         return [every[start : start + step] for start in range(0, len(every), step)]
 

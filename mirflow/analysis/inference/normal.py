@@ -35,7 +35,8 @@ def standard_error(influences: Float) -> float:
     >>> round(standard_error(influence(sample, 0, 0)), 6), round(float(np.std(score)) / 2, 6)
     (0.127475, 0.127475)
     """
-    return float(np.sqrt(influences @ influences))
+    # Not a product of vectors: for these few numbers BLAS would wake up its threads.
+    return float(np.sqrt(np.square(influences).sum()))
 
 
 def normal_bounds(value: Float, error: Float, level: float) -> tuple[Float, Float]:

@@ -135,8 +135,10 @@ def codes_of(frame: xr.Dataset, unit: str = TRACK, cluster: str | None = None) -
     if unit != TRACK and cluster is not None:
         raise QueryError(f"clusters are made of tracks: choose cluster {cluster!r} or unit {unit!r}, not both")
     # The track of each row, counted in order: rows are tracks, or what several annotators have of them.
-    seen: dict[str, int] = {}
-    codes = np.array([seen.setdefault(name, len(seen)) for name in names_of(frame, "track")], dtype=np.int64)
+    names, seen = names_of(frame, "track"), dict[str, int]()
+    codes = np.arange(len(names), dtype=np.int64)
+    if len(set(names)) < len(names):
+        codes = np.array([seen.setdefault(name, len(seen)) for name in names], dtype=np.int64)
     return codes if cluster in (None, TRACK) else clusters(frame, str(cluster), codes)
 
 
