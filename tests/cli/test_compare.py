@@ -53,6 +53,16 @@ class TestIntervals:
         assert [row["low"], row["high"]] == [found["low"].item(), found["high"].item()]
         assert [row["level"], row["method"], row["resampled"]] == [0.9, "bca", "artist"]
 
+    def test_normal_ones_are_named(self, store):
+        assert "95 % confidence interval, normal (delta method) over tracks" in printed(
+            "query", store, *MAJMIN, "--ci", "--method", "normal"
+        )
+        row = rows("query", store, *MAJMIN, "--ci", "--method", "normal")[0]
+        assert (row["method"], row["replicates"]) == ("normal", 0)
+        output = printed("compare", store, *MAJMIN, "--method", "normal", "--baseline", "S0")
+        assert "interval: normal (delta method)" in output
+        assert "'method' is about intervals; add 'ci'" in refused("query", store, *MAJMIN, "--method", "bca")
+
     def test_groups_of_tracks(self, store):
         found = rows("query", store, *MAJMIN, "--ci", "--by", "genre")
         assert len(found) == 6
@@ -224,3 +234,13 @@ class TestAccessor:
         message = "'confusion' has the dims ref_class and est_class; this needs one number per track"
         with pytest.raises(QueryError, match=message):
             ds.mirflow.intervals("confusion@majmin")
+
+
+def test_of_many_systems_the_best_one_is_compared_with_each_other_one(tmp_path, monkeypatch):
+    monkeypatch.setattr("mirflow.analysis.inference.comparisons.MOST_SYSTEMS", 3)
+    store = write_store(tmp_path / "x.zarr", {"chord": random_group(5, 12, 1)})
+    words = ("compare", store, *MAJMIN, "--replicates", "50")
+    output = printed(*words)
+    assert "no letters: of more than 100 systems, " in output
+    assert "which leads; --all-pairs (all_pairs=True) compares all 10 of more than 100 systems" in output
+    assert [len(rows(*words, *more)) for more in ((), ("--all-pairs",))] == [4, 10]

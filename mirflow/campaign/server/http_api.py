@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
+from ...analysis.policies import AUTO, MOST_SYSTEMS, NORMAL_UNITS
 from ...analysis.queries import choose, choose_one, count_statuses
 from ...analysis.query_options import BESIDE, OPTIONS, Names
 from ...analysis.scores import coords_of, names_of, scores_frame
@@ -348,9 +349,14 @@ def _query(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Ta
     if heavy.keys() & {"ci", "significance"} and {"track", "annotator"} & set(words.get("by", ())):
         raise ApiError(400, "ci and significance need several tracks: leave out by=track")
     chosen = choose(snapshot.boards, metric, group)
-    cost = sum(_size(ds, words, metric)[0] for ds in chosen.values())
+    sizes = {name: _size(ds, words, metric)[0] for name, ds in chosen.items()}
     tested = "significance" in heavy or "ranks" in heavy
-    _check_cost(cost * (1e-6 * ("ci" in heavy) + 1.5e-5 * tested))
+    # Normal intervals take little more than reading the scores.
+    drawn = {
+        name: 1e-6 if chosen[name].sizes["track"] < NORMAL_UNITS or heavy.get("method", AUTO) != AUTO else 3e-7
+        for name in sizes
+    }
+    _check_cost(sum(size * (drawn[name] * ("ci" in heavy) + 1.5e-5 * tested) for name, size in sizes.items()))
     return query(snapshot.tree, metric, group=group, **{"sort": "stored", **words}, **heavy)
 
 
@@ -359,7 +365,8 @@ def _compare(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> 
     metric, group = words.pop("metric", None), words.pop("evaluation", None)
     for ds in choose(snapshot.boards, metric, group).values():
         size, systems = _size(ds, words, metric or headline_metric(ds))
-        _check_cost(size * systems * 6e-7)
+        # Of many systems, the pairs with the best one are compared, and corrected for all pairs.
+        _check_cost(size * systems * 6e-7 if systems <= MOST_SYSTEMS else size * 2e-6 + systems**2 * 5e-5)
     return compare(snapshot.tree, metric, group=group, primary=metric is None, **words)
 
 

@@ -72,7 +72,10 @@ def test_an_evaluation_has_its_systems_tracks_and_metrics(client: TestClient) ->
         ("metric=majmin", {"metric": "majmin"}),
         ("metric=majmin&aggregate=mean&by=meter", {"metric": "majmin", "aggregate": "mean", "by": "meter"}),
         ("metric=seg&where=tempo < 110&missing=skip", {"metric": "seg", "where": "tempo < 110", "missing": "skip"}),
-        ("metric=majmin&system=o*&ci=0.9", {"metric": "majmin", "system": "o*", "ci": 0.9}),
+        (
+            "metric=majmin&system=o*&ci=0.9&method=normal",
+            {"metric": "majmin", "system": "o*", "ci": 0.9, "method": "normal"},
+        ),
         ("metric=majmin&by=meter&across=meter=mean", {"metric": "majmin", "by": "meter", "across": {"meter": "mean"}}),
     ],
 )
