@@ -47,6 +47,7 @@ def query(
     ci: float | None = None,
     significance: float | None = None,
     ranks: float | None = None,
+    against: str | None = None,
     cluster: str | None = None,
     method: str | None = None,
     primary: bool = False,
@@ -76,6 +77,9 @@ def query(
         Level of the tests that mark the systems that are not told apart from the best; None: no marks.
     ranks : float or None
         Level of intervals of ranks: the result is that of :func:`mirflow.ranks`. None: no ranks.
+    against : str or None
+        Correlate the scores of tracks with a covariate: the result is that of
+        :func:`mirflow.analysis.inference.covariates.correlations`, with intervals of level `ci` (0.95).
     cluster : str or None
         For intervals and tests: a coordinate of the tracks (artist) whose tracks are drawn together.
     method : str or None
@@ -121,6 +125,7 @@ def query(
     flags = {"by": by, "ci": ci, "significance": significance, "cluster": cluster, "primary": primary, "worst": worst}
     flags |= {
         "ranks": ranks,
+        "against": against,
         "method": method,
         "best": best,
         "overall": overall,
@@ -139,6 +144,8 @@ def query(
     boards = choose(evaluations_of(scores), asked.metric, group)
     if agreement is not None:
         return _agreement(boards, asked, agreement)
+    if against is not None:
+        return _correlate(boards, asked, against, 0.95 if ci is None else ci, cluster)
     if ranks is not None:
         from .system_comparisons import rank_systems
 
@@ -194,6 +201,23 @@ def _tabulation(
     return Tabulation(found, lambda width: list(map(readable, found)), lambda: list(map(rows, found)))
 
 
+_INFERRED = ("by", "across", "significance", "pivot", "primary")
+_EXCLUDED: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("worst", "best"), ("lists single tracks", ("ci", "significance", "ranks", "against", "pivot"))),
+    "ranks": ("ranks the systems over all tracks", (*_INFERRED, "ci", "against")),
+    "against": ("correlates the scores of tracks", _INFERRED),
+    "agreement": (
+        "compares rankings",
+        (*_INFERRED, "sort", "ci", "ranks", "against", "cluster", "method", "percent", "worst", "best"),
+    ),
+    "primary": (
+        "shows the headline metric of each evaluation",
+        ("metric", "param", "over", "sort", "pivot", "worst", "best"),
+    ),
+}
+"""What options do, and the others that they do not allow."""
+
+
 def _check_query(options: Mapping[str, Any]) -> None:
     """Refuse options that would not be looked at."""
     given = [name for name, value in options.items() if value not in (None, False, (), {}, STORED)]
@@ -202,33 +226,11 @@ def _check_query(options: Mapping[str, Any]) -> None:
         raise QueryError("'worst' or 'best', not both")
     if "overall" in given and not listed:
         raise QueryError("'overall' is about listed tracks; add 'worst' or 'best'")
-    for name in ("ci", "significance", "ranks", "pivot"):
-        if listed and name in given:
-            raise QueryError(f"{listed[0]!r} lists single tracks and takes no {name!r}")
-    for name in ("by", "across", "ci", "significance", "pivot", "primary") if "ranks" in given else ():
-        if name in given:
-            raise QueryError(f"'ranks' ranks the systems over all tracks and takes no {name!r}")
-    alone = (
-        "by",
-        "across",
-        "sort",
-        "ci",
-        "significance",
-        "ranks",
-        "cluster",
-        "method",
-        "pivot",
-        "percent",
-        "primary",
-        *listed,
-    )
-    for name in alone if "agreement" in given else ():
-        if name in given:
-            raise QueryError(f"'agreement' compares rankings and takes no {name!r}")
-    for name in ("metric", "param", "over", "sort", "pivot", *listed):
-        if "primary" in given and name in given:
-            raise QueryError(f"'primary' shows the headline metric of each evaluation and takes no {name!r}")
-    if "cluster" in given and not {"ci", "significance", "ranks"} & set(given):
+    for name, (does, others) in _EXCLUDED.items():
+        for other in others if name in given else ():
+            if other in given:
+                raise QueryError(f"{name!r} {does} and takes no {other!r}")
+    if "cluster" in given and not {"ci", "significance", "ranks", "against"} & set(given):
         raise QueryError("'cluster' is about intervals; add 'ci', 'significance' or 'ranks'")
     if "method" in given and "ci" not in given:
         raise QueryError("'method' is about intervals; add 'ci'")
@@ -282,6 +284,16 @@ def _agreement(boards: Boards, asked: Query, between: str) -> Tabulation[xr.Data
         else:
             found.append(agreement(ds, asked, between=between, group=name))
     return _tabulation(found, agreement_table, agreement_long_table)
+
+
+def _correlate(boards: Boards, asked: Query, against: str, level: float, cluster: str | None) -> Tabulation[xr.Dataset]:
+    """Correlations of scores with a covariate, by default of the headline metric."""
+    from .analysis.inference.covariates import correlations
+    from .reports.comparisons_tables import correlation_long_table, correlation_tables
+    from .system_comparisons import each_evaluation
+
+    infer = partial(correlations, covariate=against, level=level, cluster=cluster)
+    return each_evaluation(boards, asked, infer, correlation_tables, correlation_long_table)
 
 
 def show(scores: ScoresLike, group: str | None = None) -> Tabulation[xr.Dataset]:

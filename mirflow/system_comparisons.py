@@ -307,7 +307,7 @@ def plan(
         return [plan_table(ds, place, percent=percent, all_pairs=all_pairs) for place in places]
 
     boards = choose(evaluations_of(scores), asked.metric, group)
-    return _each_evaluation(boards, asked, partial(resolution, **how), tables, plan_long_table)
+    return each_evaluation(boards, asked, partial(resolution, **how), tables, plan_long_table)
 
 
 def rank_systems(boards: Boards, asked: Query, percent: bool, **how: Any) -> Tabulation[xr.Dataset]:
@@ -315,12 +315,12 @@ def rank_systems(boards: Boards, asked: Query, percent: bool, **how: Any) -> Tab
     from .analysis.inference import ranks
     from .reports.comparisons_tables import rank_tables, ranks_long_table
 
-    return _each_evaluation(
+    return each_evaluation(
         boards, asked, partial(ranks, **how), partial(rank_tables, percent=percent), ranks_long_table
     )
 
 
-def _each_evaluation(
+def each_evaluation(
     boards: Boards,
     asked: Query,
     infer: Callable[..., xr.Dataset],
@@ -334,7 +334,7 @@ def _each_evaluation(
             notes.append(f"{name}: left out, without {NO_NUMBER}")
             continue
         own = asked if asked.metric is not None else replace(asked, metric=headline_metric(ds), exact=True)
-        found.append(infer(ds, own, group=name))
+        found.append(infer(ds, query=own, group=name))
     return Tabulation(
         found, lambda width: [table for ds in found for table in readable(ds)], lambda: list(map(rows, found)), notes
     )

@@ -161,6 +161,10 @@ BESIDE: Mapping[str, QueryOption] = {
     "ranks": QueryOption(
         "Ranks of the systems that tests of this level do not exclude, and the chance of each to be first."
     ),
+    "against": QueryOption(
+        "Correlate the scores of tracks with a numeric coordinate of these, duration, or others (the mean score of all "
+        "other systems)."
+    ),
     "cluster": QueryOption("Resample and permute tracks together by this coordinate (artist, album)."),
     "method": QueryOption(
         f"How intervals are computed. Default: auto, normal for means and weighted ratios of {NORMAL_UNITS} tracks or "

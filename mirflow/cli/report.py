@@ -77,6 +77,7 @@ class _PlotCommand(Command):
 @click.option("--style", type=click.Choice(("violin", "box")), help="distributions. Default: violin.")
 @click.option("--order", type=click.Choice(("difficulty", "stored")), help="heatmap. Default: difficulty.")
 @click.option("--tie", type=click.FloatRange(0), help="scatter: differences up to this value are ties. Default: 0.")
+@option("against", "covariate: a numeric coordinate of the tracks, duration, or others (the mean score of the others).")
 @click.option("--parameter", help="tolerance: the swept parameter. Default: the metric's primary parameter.")
 @click.option("--most", type=click.IntRange(2), help="confusion: number of classes to show. Default: 26.")
 @click.option("--from", "start", type=float, help="timeline: the first second to show.")

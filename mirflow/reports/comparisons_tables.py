@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..analysis.inference import CORRECTIONS, TESTS
+from ..analysis.inference.covariates import OTHERS
 from ..analysis.inference.metric_agreement import BETWEEN
 from ..analysis.inference.noninferiority import PASSED
 from ..analysis.inference.paired import compared_pairs
@@ -438,6 +439,46 @@ def plan_long_table(ds: xr.Dataset) -> Table:
         *("needed", "wanted", "power", "level", "correction", "critical", "n", "missing", "unit_of_comparison"),
     )
     return table_of(_each_pair(ds, columns), columns, {**ds.attrs, "level": float(ds.attrs["level"])})
+
+
+def correlation_tables(ds: xr.Dataset) -> list[Table]:
+    """For people: for each metric the correlation of each system's scores with a covariate of the tracks."""
+    attrs, tables = ds.attrs, []
+    covariate, level = attrs["covariate"], f"{100 * float(attrs['level']):g} %"
+    what = "the mean score of all other systems" if covariate == OTHERS else covariate
+    clustered = f", {together(attrs['cluster'])}" if attrs["cluster"] else ""
+    for metric, name in enumerate(ds["metric"].values.tolist()):
+        r, low, high, tau, n = (ds[one].values[:, metric] for one in ("r", "low", "high", "tau", "n"))
+        rows = tuple(
+            (
+                system,
+                f"{show_value(r[at], False)} {show_interval((low[at], high[at]), False, r[at])}".strip(),
+                *(show_value(tau[at], False), int(n[at])),
+            )
+            for at, system in enumerate(ds["system"].values.tolist())
+        )
+        notes = (
+            f"r: Pearson's correlation with {what}, each track counted once",
+            f"[ ]: {level} confidence interval, {say_intervals(attrs, 'tracks')}{clustered}",
+            "tau: Kendall's tau-b",
+            *few_notes(r, low, attrs),
+            f"missing ({attrs['missing']}): {MISSING[attrs['missing']]}; {_undefined(attrs)}",
+            *caution_notes(attrs),
+        )
+        title = f"{title_of(attrs)}; {name} against {covariate}"
+        tables.append(Table(("system", "r", "tau", "n"), rows, title, notes))
+    return tables
+
+
+def correlation_long_table(ds: xr.Dataset) -> Table:
+    """For programs: a row for each system and metric."""
+    columns = (
+        *(*origin_names(ds.attrs), "metric", "covariate", "system", "r", "low", "high", "tau", "n"),
+        *("level", "method", "replicates", "missing", "undefined", "resampled"),
+    )
+    fixed: dict[str, Entry] = {**ds.attrs, "resampled": resampled(ds.attrs), "level": float(ds.attrs["level"])}
+    frame = ds.reset_coords(drop=True).to_dataframe(["metric", "system"]).reset_index()
+    return table_of(frame, columns, fixed)
 
 
 def agreement_table(ds: xr.Dataset) -> Table:

@@ -1,15 +1,18 @@
-"""Two systems by one metric, or two metrics, against each other, track by track."""
+"""Scores of tracks as points: two systems, two metrics, or a metric over a covariate of the tracks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
 from ...analysis.aggregation import aggregate_scores, select
+from ...analysis.inference.covariates import OTHERS, correlations, covariate_values
 from ...analysis.inference.sample import settle
+from ...analysis.policies import say_intervals
 from ...analysis.query_options import Names, as_names
 from ...analysis.scores import names_of
+from ...analysis.selection import DURATION
 from ...errors import FigureError, counted
 from ...ragged import Bool, Float
 from ..drawing import BLUE, CYCLE, GREY, RED
@@ -142,6 +145,75 @@ def _two_metrics(scores: Stored, metrics: list[str], aggregate: str | None, tie:
     return page.ax
 
 
+@figure("scores over a covariate of the tracks, with correlations", place=4)
+def covariate(
+    scores: Stored,
+    metric: str | None = None,
+    *,
+    against: str = DURATION,
+    level: float = 0.95,
+    cluster: str | None = None,
+    **options: Unpack[FigureOptions],
+) -> Axes:
+    """The scores of the tracks over something known of each, and the correlation of each system's.
+
+    Parameters
+    ----------
+    scores : path, xr.DataTree or xr.Dataset
+    metric : str or None
+        None: the headline metric of the evaluation.
+    against, level, cluster
+        As for :func:`mirflow.analysis.inference.covariates.correlations`.
+    **options
+        As for :func:`mirflow.reports.figures.distributions`. Without ``system`` the seven best are shown.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    FigureError
+        If no track has a score and a value of the covariate.
+    QueryError, UnknownNameError
+        As for :func:`mirflow.analysis.inference.covariates.correlations`.
+    """
+    group, ds = board_of(scores, metric, options)
+    query = query_of(options, one_metric(ds, metric))
+    found = correlations(ds, against, query, level=level, cluster=cluster, group=group)
+    part = select(ds, query)
+    result = aggregate_scores(part, None, group)
+    # The result and its parts have the systems in one order.
+    score = np.where(part["_included"].values, part["score"].values, np.nan)
+    values, score = covariate_values(part, against, score)[..., 0], score[..., 0]
+    finite = np.asarray(np.isfinite(score) & np.isfinite(values))
+    most = len(CYCLE) if options.get("system") is None else MOST_LOOKS
+    best = rank_systems(result)[:most]
+    if not finite[best].any():
+        raise FigureError(f"no track has a finite score and a value of {against!r}")
+    systems, r = names_of(result, "system"), found["r"].values[:, 0]
+    frame = frame_of(options)
+    with sheet(frame, frame.inches * 0.75 + 0.13 * (len(best) + 1) // 2) as page:
+        for place, look in zip(best, looks(len(best)), strict=True):
+            own, ends = finite[place], [float(found[end].values[place, 0]) for end in ("low", "high")]
+            words = f"{label(systems[place], 24)}: r {_two_digits(r[place])}"
+            words += "" if np.isnan(ends).any() else f" [{', '.join(map(_two_digits, ends))}]"
+            _points(page, values[place, own], score[place, own], words, look.color, look.marker, int(finite.sum()))
+        page.ax.set_ylim(_limits(column_of(result, "unit")[0], score[finite], score[finite]))
+        page.ax.grid()
+        # Below, as points are everywhere.
+        _opaque_legend(page, "upper center", bbox_to_anchor=(0.48, -0.19), ncols=2)
+        what = "mean score of all other systems" if against == OTHERS else against
+        page.ax.set_xlabel(f"{label(what, 60)}{' [s]' if against == DURATION else ''}")
+        page.ax.set_ylabel(label(axis_name(result), 60))
+        notes = [f"points: {counted(int(finite[best].sum()), 'score')}"]
+        notes += [f"r: Pearson's correlation with its {100 * level:g}\u00a0% interval ({say_intervals(found.attrs)})"]
+        notes += [f"the best {most} of {len(systems)} systems"] if len(systems) > most else []
+        title = f"{label(axis_name(result), 40)} against {label(what, 40)}"
+        page.head(title, describe(result, notes=notes, aggregated=False))
+    return page.ax
+
+
 def _two_best(scores: Stored, metric: str | None, aggregate: str | None, options: FigureOptions) -> list[str]:
     result, _, _ = scores_of(scores, metric, aggregate, options)
     if result.sizes["system"] < 2:
@@ -174,8 +246,14 @@ def _draw(page: Sheet, result: xr.Dataset, x: Float, y: Float, tie: float) -> No
     ax.set_ylabel(f"{names[1]}: {called} {there:.4f}")
 
 
-def _opaque_legend(page: Sheet, place: Literal["best", "upper left", "lower right"]) -> None:
-    legend = page.ax.legend(loc=place, handletextpad=0.2, borderpad=0.2)
+def _two_digits(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:z.2f}"
+
+
+def _opaque_legend(
+    page: Sheet, place: Literal["best", "upper left", "lower right", "upper center"], **how: Any
+) -> None:
+    legend = page.ax.legend(loc=place, handletextpad=0.2, borderpad=0.2, **how)
     for mark in legend.legend_handles:
         if mark is not None:
             mark.set_alpha(1)

@@ -1,0 +1,170 @@
+"""Scores of tracks against something known of each: a tempo, a year, a length, how hard other systems find it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...errors import QueryError, UnknownNameError
+from ...kernels.ratios import divide
+from ...ragged import Float, Int
+from ..query_options import Query
+from ..scores import coords_of
+from ..selection import DURATION
+from .metric_agreement import rank_correlations
+from .resampling import Resampling, Seed, accelerations, bounds, draw
+from .sample import TRACK, codes_of, dataset_of, recount, select_numbers
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+OTHERS = "others"
+"""The covariate that is the mean score of all other systems: how easy they find a track."""
+
+_LONG_NAMES = {
+    "r": "Pearson's correlation of scores and covariate",
+    "low": "lower end of its confidence interval",
+    "high": "upper end of its confidence interval",
+    "tau": "Kendall's tau-b of scores and covariate",
+    "n": "tracks with a score and a value of the covariate",
+}
+
+
+def correlations(
+    ds: xr.Dataset,
+    covariate: str,
+    query: Query | None = None,
+    *,
+    level: float = 0.95,
+    method: str = "bca",
+    replicates: int = 10_000,
+    cluster: str | None = None,
+    rng: Seed = 0,
+    group: str = "",
+) -> xr.Dataset:
+    """Correlate the scores of each system with a covariate of the tracks.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+    covariate : str
+        A numeric coordinate of the tracks, ``duration`` (of the references, in seconds), or ``others``, the mean score
+        of all other systems on the track by the same metric.
+    query : Query or None
+        As for :func:`mirflow.analysis.queries.aggregate`, without groups of tracks. Each track counts once.
+    level, method, replicates, cluster, rng, group
+        As for :func:`mirflow.analysis.inference.confidence_intervals.intervals`.
+
+    Returns
+    -------
+    xr.Dataset
+        Over (system, metric): ``r``, Pearson's correlation, with ``low`` and ``high``; ``tau``, Kendall's tau-b; and
+        ``n``. NaN where either side is the same on all tracks, intervals also for too few tracks.
+
+    Raises
+    ------
+    QueryError
+        For a coordinate that is not numeric, groups of tracks, metrics with extra dims, and as a plain query.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+    """
+    query = query or Query()
+    if query.by or query.across:
+        raise QueryError("scores of single tracks are correlated with a covariate: leave out by and across")
+    how = Resampling.of(level, method, replicates, rng)
+    part = select_numbers(ds, query)
+    score = np.where(part["_included"].values & np.isfinite(part["score"].values), part["score"].values, np.nan)
+    values = covariate_values(part, covariate, score)
+    codes = codes_of(part, TRACK, cluster)
+    shape = score.shape[0], score.shape[2]
+    found = {name: np.full(shape, np.nan) for name in ("r", "low", "high", "tau")}
+    number = np.zeros(shape, dtype=np.int64)
+    for at in np.ndindex(shape):
+        own, beside = score[at[0], :, at[1]], values[at[0], :, at[1]]
+        tracks = np.flatnonzero(~np.isnan(own) & ~np.isnan(beside))
+        number[at] = len(tracks)
+        if len(tracks) < 2 or not np.ptp(own[tracks]) or not np.ptp(beside[tracks]):
+            continue
+        moments = Moments.of(own[tracks], beside[tracks], recount(codes[tracks]))
+        found["r"][at] = moments.again(np.ones((1, moments.clusters)))[0, 0]
+        found["tau"][at] = rank_correlations(np.stack([own[tracks], beside[tracks]], axis=1))[0][0, 1]
+        if moments.clusters >= how.least:
+            drawn = draw(moments, 1, how)
+            low, high = bounds(drawn, found["r"][at][np.newaxis], accelerations(moments.left_out()), how)
+            found["low"][at], found["high"][at] = low[0], high[0]
+    variables = {name: (("system", "metric"), values) for name, values in {**found, "n": number}.items()}
+    from ..aggregation import origin_of
+
+    attrs = {**how.attrs(), "covariate": covariate, "cluster": cluster or "", **origin_of(part, group)}
+    attrs |= {name: part.attrs[name] for name in ("missing", "undefined")}
+    return dataset_of(variables, part, {}, _LONG_NAMES, attrs)
+
+
+def covariate_values(part: xr.Dataset, name: str, score: Float) -> Float:
+    """Values of a covariate for each score: float64 (systems, tracks, metrics), NaN where it is not known."""
+    if name == OTHERS:
+        if len(score) < 2:
+            raise QueryError(f"covariate {OTHERS!r} is the mean of other systems, and there is one system")
+        known = ~np.isnan(score)
+        filled = np.where(known, score, 0.0)
+        return divide(filled.sum(axis=0) - filled, known.sum(axis=0) - known, np.nan)
+    coords = coords_of(part, "track")
+    numeric = {key: values for key, values in coords.items() if values.dtype.kind in "iuf"}
+    numeric[DURATION] = part["duration"].values
+    if name not in numeric:
+        if name in coords:
+            numbers = ", ".join([*numeric, OTHERS])
+            raise QueryError(f"covariate {name!r} is text; group by it (by, --by), or choose a number: {numbers}")
+        raise UnknownNameError("covariate", name, [*numeric, OTHERS])
+    values = numeric[name].astype(np.float64)
+    return np.broadcast_to(np.where(np.isfinite(values), values, np.nan)[:, np.newaxis], score.shape)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums of two variables over clusters of tracks, of which a correlation is made.
+
+    Examples
+    --------
+    >>> x, y = np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 1.0, 4.0, 3.0])
+    >>> moments = Moments.of(x, y, np.arange(4))
+    >>> moments.again(np.ones((1, 4))).round(12).tolist(), round(float(np.corrcoef(x, y)[0, 1]), 12)
+    ([[0.6]], 0.6)
+    """
+
+    sums: Float
+    """Number, x, y, xx, yy and xy: float64 (clusters, 6), of variables that were standardised."""
+
+    @classmethod
+    def of(cls, x: Float, y: Float, cluster: Int) -> Moments:
+        """Of pairs of values, and the cluster of each."""
+        # Standardised, so that squares lose no digits.
+        x, y = ((one - one.mean()) / one.std() for one in (x, y))
+        terms = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
+        sums = np.zeros((int(cluster.max()) + 1, terms.shape[1]))
+        np.add.at(sums, cluster, terms)
+        return cls(sums)
+
+    @property
+    def clusters(self) -> int:
+        """Number of clusters to draw."""
+        return len(self.sums)
+
+    def again(self, counts: Float) -> Float:
+        """The correlation in replicates."""
+        return _correlation(counts @ self.sums)[np.newaxis]
+
+    def left_out(self) -> Float:
+        """The correlation without each of the clusters."""
+        return _correlation(self.sums.sum(axis=0) - self.sums)[:, np.newaxis]
+
+
+def _correlation(sums: Float) -> Float:
+    """Pearson's correlation of sums (n, 6); NaN where one of the variables has no spread."""
+    number, x, y, xx, yy, xy = sums.T
+    number = np.where(number > 0, number, np.nan)
+    spread = (xx / number - (x / number) ** 2) * (yy / number - (y / number) ** 2)
+    found = divide(xy / number - x * y / number**2, np.sqrt(np.maximum(spread, 0.0)), np.nan, where=spread > 1e-18)
+    return np.clip(found, -1.0, 1.0)
