@@ -361,6 +361,11 @@ class Measure:
         """Values of all parameters, including defaults."""
         return MappingProxyType(dict(zip((p.name for p in self.metric.parameters), self.values, strict=True)))
 
+    @cached_property
+    def derived(self) -> dict[Any, Any]:
+        """What kernels derive from the parameters, by their keys; single pairs are scored by the same measures."""
+        return {}
+
     @property
     def variable(self) -> str:
         """Name of the variable in a dataset, for metrics with extra dims: ``confusion_majmin``.

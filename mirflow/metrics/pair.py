@@ -219,13 +219,20 @@ class PairFunctions:
         self.check(reference, estimate, measures)
         return [float(value) for value in self.score(reference, estimate, measures)]
 
-    def measures(self, given: Mapping[str, Value], *others: str) -> list[Measure]:
+    def measures(self, given: Mapping[str, Value], *others: str) -> tuple[Measure, ...]:
         """Measures of `evaluate`, for parameters with mir_eval's names; a TypeError for unknown ones."""
         refuse_unknown("evaluate", given, (*others, *self.parameters))
-        return [
+        return self._keyed if not given else self._keyed_measures(given)
+
+    @cached_property
+    def _keyed(self) -> tuple[Measure, ...]:
+        return self._keyed_measures({})
+
+    def _keyed_measures(self, given: Mapping[str, Value]) -> tuple[Measure, ...]:
+        return tuple(
             Measure(one, tuple(self.fixed.get(p.name, given.get(p.mir_eval, p.default)) for p in one.parameters))
             for one in self.keyed
-        ]
+        )
 
     def evaluate(
         self, reference: Any, estimate: Any, given: Mapping[str, Value], *others: str

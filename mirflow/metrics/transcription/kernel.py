@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from itertools import pairwise
 from types import MappingProxyType
 
@@ -39,7 +40,7 @@ NO_OFFSET = "_no_offset"
 """Suffix of the names of metrics that ignore the ends of notes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rule:
     """Conditions under which two notes may be matched; None disables a condition."""
 
@@ -59,6 +60,14 @@ class Rule:
     """Property that must be equal: ``label`` or a granularity of programs; empty: none."""
     floored: bool = False
     """Whether to round times down to multiples of `STEP`, instead of rounding distances to `N_DECIMALS`."""
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        # Kept, as results are looked up by rules dozens of times a pair.
+        return hash(tuple(getattr(self, field.name) for field in fields(self)))
 
 
 def rule_of(measure: Measure) -> Rule:
@@ -84,6 +93,13 @@ Parts = tuple[tuple[str, Rule], ...]
 
 def parts_of(measure: Measure, part: str = "") -> Parts:
     """Parts of the notes used by a measure, with its conditions; `part` is the default part, empty: all notes."""
+    found: Parts | None = measure.derived.get(part)
+    if found is None:
+        found = measure.derived[part] = _parts_of(measure, part)
+    return found
+
+
+def _parts_of(measure: Measure, part: str) -> Parts:
     rule, needs = rule_of(measure), measure.metric.needs
     if needs not in OF_PROGRAMS:
         return ((LENGTHENED if needs == LENGTHENED else part, rule),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..measures import Measure, Value
 from ..pair import documented, row_of_intervals
 from ..util import BOUNDED, Array, are_times
 from ..util import validate_intervals as validate_one
-from .kernel import NO_OFFSET, NoteBatch, Notes, Rule
+from .kernel import NO_OFFSET, VELOCITY, NoteBatch, Notes, Rule
 from .metrics import METRICS, MIR_EVAL, MOST_PAIRS
 
 Matching = list[tuple[int, int]]
@@ -182,7 +183,13 @@ def _match(
 
 def _notes(row: Ragged) -> Notes:
     start, end, pitch = (row.columns[name] for name in ("start", "end", "pitch"))
-    return Notes(start, end, np.log2(pitch), row.counts[0])
+    extra = {"velocity": row.columns["velocity"]} if "velocity" in row.columns else {}
+    return Notes(start, end, np.log2(pitch), row.counts[0], extra)
+
+
+def _have_velocities(row: Ragged) -> bool:
+    velocity = row.columns.get("velocity")
+    return velocity is not None and bool((np.isfinite(velocity) & (velocity >= 0)).all())
 
 
 def one_row(intervals: Array, pitches: Array | None = None, velocities: Array | None = None) -> Ragged:
@@ -231,18 +238,31 @@ def average_overlap_ratio(ref_intervals: Array, est_intervals: Array, matching: 
 RATES = ("precision", "recall", "f_measure")
 _NOTES = (*RATES, "average_overlap_ratio")
 _METRICS = {metric.name: metric for metric in METRICS}
+_DEFAULTS = tuple(measure.metric.name for measure in MIR_EVAL.select())
 _SIDES = ("ref_intervals", "ref_pitches", "est_intervals", "est_pitches")
 PARAMETERS = ("onset_tolerance", "pitch_tolerance", "offset_ratio", "offset_min_tolerance", "strict", "beta")
 
 
-def score_one(reference: Ragged, estimate: Ragged, names: list[str], given: Mapping[str, Value | None]) -> list[float]:
-    """Score one pair with the named metrics, passing the given parameters to metrics that have them."""
+@lru_cache(maxsize=64)
+def _measures(names: tuple[str, ...], given: tuple[tuple[str, Value | None], ...]) -> tuple[Measure, ...]:
+    """The named metrics with their parameters; the same measures for the same ones, as these keep what they derive."""
+    values = dict(given)
     measures = []
     for name in names:
         metric = _METRICS[name]
-        values = (given.get(parameter.name, parameter.default) for parameter in metric.parameters)
-        measures.append(Measure(metric, tuple(value for value in values if value is not None)))
-    lacking_nothing = not any(measure.metric.needs for measure in measures)
+        own = (values.get(parameter.name, parameter.default) for parameter in metric.parameters)
+        measures.append(Measure(metric, tuple(value for value in own if value is not None)))
+    return tuple(measures)
+
+
+def score_one(reference: Ragged, estimate: Ragged, names: list[str], given: Mapping[str, Value | None]) -> list[float]:
+    """Score one pair with the named metrics, passing the given parameters to metrics that have them."""
+    try:
+        measures = _measures(tuple(names), tuple(given.items()))
+    except TypeError:  # an array, which is refused elsewhere
+        measures = _measures.__wrapped__(tuple(names), tuple(given.items()))
+    needs = {measure.metric.needs for measure in measures} - {""}
+    lacking_nothing = not needs or (needs == {VELOCITY} and _have_velocities(reference) and _have_velocities(estimate))
     if lacking_nothing and int(reference.counts[0][0]) * int(estimate.counts[0][0]) <= MOST_PAIRS:
         return read_pair(measures, NoteBatch(_notes(reference), _notes(estimate)))
     found: list[float] = MIR_EVAL.score_pair(reference, estimate, measures).tolist()
@@ -375,7 +395,7 @@ def evaluate(
     """
     refuse_unknown("evaluate", kwargs, (*_SIDES, *PARAMETERS))
     validate(ref_intervals, ref_pitches, est_intervals, est_pitches)
-    names = [measure.metric.name for measure in MIR_EVAL.select()]
+    names = list(_DEFAULTS)
     if kwargs.get("offset_ratio", 0.2) is None:
         names = [name for name in names if name.endswith(NO_OFFSET) or name.startswith("onset_")]
     found = score_one(one_row(ref_intervals, ref_pitches), one_row(est_intervals, est_pitches), names, kwargs)
