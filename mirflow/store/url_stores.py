@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 import zarr
 from zarr.abc.store import OffsetByteRequest, RangeByteRequest, SuffixByteRequest
+from zarr.core.sync import sync
 from zarr.storage import ObjectStore
 
 from ..addresses import Address, as_given, parse_address, store_flaw
@@ -52,6 +53,7 @@ class UrlStore(Base):
         self.remedy = REMEDY
         self._prefix = unquote(address.prefix)
         self._arrays: dict[str, Mapping[str, Any]] = {}
+        self._seen: set[tuple[str, str]] = set()
         self._sends_parts = True
         self._whole: OrderedDict[str, memoryview] = OrderedDict()
 
@@ -67,6 +69,12 @@ class UrlStore(Base):
     async def exists(self, key: str) -> bool:
         """True if the server has a value."""
         return await self._read(key, None) is not None
+
+    def demand(self, array: str, chunk: str) -> None:
+        """Raise if the server does not have a chunk of an array."""
+        if (array, chunk) not in self._seen and not sync(self.exists(f"{array}/{chunk}")):
+            raise DamagedError(self.address, f"a chunk of {array!r} is lost", REMEDY)
+        self._seen.add((array, chunk))
 
     async def _read(self, key: str, byte_range: ByteRequest | None) -> memoryview | None:
         from obstore.exceptions import NotSupportedError

@@ -360,12 +360,26 @@ def _whole_array(group: zarr.Group, name: str) -> zarr.Array[Any]:
 
 def demand_written(array: zarr.Array[Any]) -> None:
     """Raise if an array in a folder lacks a chunk that was written; a repository knows its chunks itself."""
+    _demand_last(array)
     if not isinstance(array.store, LocalStore):
         return
     folder = array.store.root / array.path
     written = array.attrs[WRITTEN] if WRITTEN in array.attrs else _files_of(array)
     if array.size and _chunks(folder, _identity(folder)) != written:
         raise ValueError(f"chunks of {array.basename!r} are lost")
+
+
+_MANY = 1000
+"""Files of an array on a server before whose reading it is asked for the last one."""
+
+
+def _demand_last(array: zarr.Array[Any]) -> None:
+    """Raise if a server lacks the last file of a large array, whose shape is then wrong, before work for all begins."""
+    demand = getattr(array.store, "demand", None)
+    if demand is not None and WRITTEN not in array.attrs and _files_of(array) > _MANY:
+        sides = zip(array.shape, array.shards or array.chunks, strict=True)
+        metadata: Any = array.metadata
+        demand(array.path, metadata.encode_chunk_key(tuple((length - 1) // size for length, size in sides)))
 
 
 _SMALL = 2**22
@@ -393,8 +407,10 @@ class StoredArray:
     def __call__(self, key: tuple[Any, ...]) -> npt.NDArray[Any]:
         """Read the product of a slice, an int or int64 places for each dim."""
         with reading(self._place, self._remedy):
-            if "_whole" not in self.__dict__ and isinstance(self._place, Path):
-                _demand_written(self._array, self._place)
+            if "_whole" not in self.__dict__:
+                _demand_last(self._array)
+                if isinstance(self._place, Path):
+                    _demand_written(self._array, self._place)
             if self._array.ndim == 1 or (self._kept and self._is_wanted(key)):
                 values = self._whole
                 for axis in reversed(range(values.ndim)):

@@ -161,6 +161,19 @@ class TestMessages:
         with pytest.raises(StoreError, match="a chunk of 'chord/status' is lost; tell whoever publishes it"):
             tree["chord"].status.load()
 
+    def test_more_chunks_than_there_are(self, server, tmp_path):
+        path = tmp_path / "onsets.zarr" / "zarr.json"
+        metadata = json.loads(path.read_text())
+        for name, array in metadata["consolidated_metadata"]["metadata"].items():
+            if name in ("onset/score", "onset/status", "onset/system"):
+                array["shape"][0] = 10**7
+        path.write_text(json.dumps(metadata))
+        url = f"{server.url}/onsets.zarr"
+        with pytest.raises(StoreError, match="a chunk of 'onset/status' is lost"):
+            mirflow.query(url)
+        with pytest.raises(StoreError, match=r"a chunk of 'onset/.*' is lost"):
+            read_group(url, "onset")
+
     def test_a_file_too_large_for_a_store(self, server, url, monkeypatch):
         monkeypatch.setattr(url_stores, "_MOST", 10)
         with pytest.raises(StoreError, match=r"'zarr.json' has \d+ MB, more than files of stores have"):
