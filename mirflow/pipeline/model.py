@@ -239,7 +239,7 @@ class Estimates(_Options):
     short = ((str, "path", {"type": "string", "description": "A pattern."}),)
 
     path: str
-    """Pattern with {track}, {system}, ..., relative to root; one ending in .zarr names a pack."""
+    """Pattern with {track}, {system}, ..., relative to root, or a URL; one ending in .zarr names a pack."""
     annotator: IndexOrName | None = None
     """Which annotation of a JAMS file: an id, a position, or '{system}'; for references also 'all'."""
 
@@ -279,7 +279,7 @@ class References(Estimates):
     """As estimates; several annotators of a track are combined. Or a data set of mirdata."""
 
     path: str = ""
-    """Pattern with {track}, ..., relative to root; one ending in .zarr names a pack."""
+    """Pattern with {track}, ..., relative to root, or a URL; one ending in .zarr names a pack."""
     combine: Literal["mean", "max", "each"] | None = None
     """What becomes of the scores against several references of a track; each keeps them along a dim annotator."""
     mirdata: str | None = None

@@ -111,7 +111,7 @@ def stamp_of(meta: ObjectMeta) -> str:
 
 
 def new_stamp() -> str:
-    """A stamp that no contents have, for a file of which nobody says whether it has changed."""
+    """A stamp that no contents have, for a file whose changes cannot be noticed."""
     return _UNKNOWN + os.urandom(8).hex()[1:]
 
 
@@ -204,7 +204,7 @@ def forget_failures() -> None:
 
 
 def _download(file: RemoteFile) -> Path:
-    """Copy a file, under the stamp that it has now; what has failed a moment ago fails at once."""
+    """Copy a file, under the stamp that it has now; a file that has just failed fails at once."""
     host = file.kind, file.host
     for key in (file, host):
         until, message = _failures.get(key, (0.0, ""))

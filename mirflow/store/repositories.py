@@ -75,7 +75,7 @@ def _ask(address: Address, request: Callable[[], T]) -> T:
     """The result of a request, whose errors have the form of `_asking`.
 
     Icechunk repeats requests for minutes, as services that throttle need it, and waits without end for one that does
-    not answer any more. So whoever waits looks from time to time whether the service answers anything.
+    not answer any more. So the caller checks from time to time whether the service responds at all.
     """
     if address.kind == "icechunk":
         with _asking(address):

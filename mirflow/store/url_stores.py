@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 else:  # not generic before zarr 3.1.4
     Base = ObjectStore
 
-REMEDY = "tell whoever publishes it, or read a copy"
+REMEDY = "report it to the publisher, or read a copy"
 _METADATA = "zarr.json"
 _MOST = 2**30
 """Most bytes of a file of a store; those that mirflow writes have a few MB."""

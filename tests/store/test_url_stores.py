@@ -158,7 +158,7 @@ class TestMessages:
         with pytest.raises(StoreError, match=r"a chunk of 'chord/status' is not what was written \(2147483647 bytes"):
             tree["chord"].status.load()
         chunk.unlink()
-        with pytest.raises(StoreError, match="a chunk of 'chord/status' is lost; tell whoever publishes it"):
+        with pytest.raises(StoreError, match="a chunk of 'chord/status' is lost; report it to the publisher"):
             tree["chord"].status.load()
 
     def test_more_chunks_than_there_are(self, server, tmp_path):
