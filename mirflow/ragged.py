@@ -114,6 +114,25 @@ class Ragged:
         return Ragged({name: column[mask] for name, column in self.columns.items()}, (counts,), self.labels)
 
 
+def with_used_labels(rows: Ragged) -> Ragged:
+    """Rows under a vocabulary of only their own labels, in order of appearance.
+
+    Examples
+    --------
+    >>> rows = Ragged({"label": np.array([2, 0, 2])}, (np.array([3]),), ("C", "F", "G"))
+    >>> used = with_used_labels(rows); used.columns["label"].tolist(), used.labels
+    ([0, 1, 0], ('G', 'C'))
+    """
+    if "label" not in rows.columns:
+        return rows
+    codes, first, place = np.unique(rows.columns["label"], return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    labels = tuple(rows.labels[code] for code in codes[order].tolist())
+    return Ragged({**rows.columns, "label": rank[place]}, rows.counts, labels, rows.depths)
+
+
 def row_of_items(rows: Ragged) -> Int:
     """The row of each innermost item.
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import AnnotationError, UnknownNameError, counted
 from ..notebook import html_table
-from ..ragged import Bool, Column, Float, Int, Ragged, concatenate, row_of_items
+from ..ragged import Bool, Column, Float, Int, Ragged, concatenate, row_of_items, with_used_labels
 from .annotation import (
     DTYPES,
     Annotation,
@@ -27,6 +27,7 @@ from .annotation import (
 )
 from .labelled import to_dataset
 from .schema import KINDS, Kind
+from .source import MemorySource, Source
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -354,6 +355,60 @@ class AnnotationRows(Sequence[Annotation]):
             return parts[0]
         names = dict.fromkeys(name for part in parts for name in part.columns)
         return concatenate(with_columns(self.kind, part, names) for part in parts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowSource(MemorySource):
+    """One track of a collection in memory."""
+
+    collection: Collection
+    track: str
+    name: str
+
+    def read(self) -> tuple[Annotation, str]:
+        """The annotation, without a digest."""
+        return self.collection.annotation(self.track), ""
+
+
+_PLAIN_ATTRS = frozenset({"title", "artist", "duration", "source"})
+"""Attributes of annotations on which no score and no message depends."""
+
+
+def read_rows(sources: Sequence[Source]) -> list[tuple[Int, Ragged]]:
+    """Read the tracks of collections among sources at once, as their ``read`` would.
+
+    Returns
+    -------
+    list of (int64 (rows,), Ragged)
+        Places of sources, and their annotations as rows of common columns. Collections whose annotations differ in
+        their columns, or have attributes that matter, are left out.
+    """
+    places: dict[int, list[int]] = {}
+    for place, source in enumerate(sources):
+        if type(source) is RowSource:
+            places.setdefault(id(source.collection), []).append(place)
+    found: list[tuple[Int, Ragged]] = []
+    for own in places.values():
+        chosen = [source for place in own if isinstance(source := sources[place], RowSource)]
+        collection = chosen[0].collection
+        if _are_plain(collection):
+            rows = [collection._row_of(source.track) for source in chosen]
+            found.append((np.array(own, dtype=np.int64), with_used_labels(collection.rows.take(rows))))
+    return found
+
+
+def _are_plain(collection: Collection) -> bool:
+    kind, columns = collection.schema, collection.rows.columns
+    if (
+        len(kind.dims) > 1
+        or kind.name == "audio"
+        or not _PLAIN_ATTRS.issuperset({*collection.attrs, *collection.metadata})
+    ):
+        return False
+    optional = [v.name for v in kind.variables if v.optional and v.name in columns and v.name != "label"]
+    texts = any(columns[name].dtype.kind not in "f" for name in columns if name != "label")
+    unlabelled = "label" in columns and bool((columns["label"] < 0).any())
+    return not (texts or unlabelled or any(np.isnan(columns[name]).any() for name in optional))
 
 
 def _order(tracks: Sequence[str], rows: Ragged) -> str:

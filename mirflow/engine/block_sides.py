@@ -10,7 +10,7 @@ import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..annotations.audio import seconds_of
-from ..annotations.collection import AnnotationRows, with_columns
+from ..annotations.collection import AnnotationRows, read_rows, with_columns
 from ..annotations.schema import Kind
 from ..annotations.source import Source
 from ..errors import AnnotationError, InvalidAnnotationError
@@ -53,6 +53,7 @@ class BlockSide:
 
     def _read(self, kind: Kind) -> AnnotationRows:
         parts, single = read_objects(self.sources)
+        parts += read_rows(self.sources)
         first = 0
         for places, part in parts:
             self.row[places] = np.arange(first, first + len(part))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..annotations.annotation import Annotation, AnnotationLike, SupportsArray
-from ..annotations.collection import Collection
+from ..annotations.collection import Collection, RowSource
 from ..annotations.collection import from_dataset as collection_from_dataset
 from ..annotations.schema import KINDS, Kind, kind_of
-from ..annotations.source import MemorySource, Source
+from ..annotations.source import Source
 from ..engine.block import BLOCK, TrackWork
 from ..engine.lazy import LazyCollection
 from ..errors import AnnotationError, MetricError, ScoreError, suggest
@@ -92,19 +91,6 @@ def demand_kind(task: str, side: str, kind: str) -> None:
     wanted = kind_of(task).name
     if kind != wanted:
         raise AnnotationError(f"the {side} holds {kind}, the task {task} compares {wanted}")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RowSource(MemorySource):
-    """One track of a collection in memory."""
-
-    collection: Collection
-    track: str
-    name: str
-
-    def read(self) -> tuple[Annotation, str]:
-        """The annotation, without a digest."""
-        return self.collection.annotation(self.track), ""
 
 
 class ObjectSources(Mapping[str, Source]):

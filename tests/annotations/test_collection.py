@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from mirflow.annotations.annotation import Annotation
-from mirflow.annotations.collection import Collection, collect
+from mirflow.annotations.collection import AnnotationRows, Collection, RowSource, collect, read_rows
 from mirflow.annotations.collection import from_dataset as collection_from_dataset
 from mirflow.annotations.labelled import from_dataset, to_dataset
 from mirflow.annotations.schema import KINDS, TASK_KINDS, kind_of
@@ -134,3 +136,30 @@ def test_tracks_of_a_collection_are_distinct_and_of_one_kind(songs: Collection) 
         collect({"a": chords("C"), "b": Annotation("events", {"time": np.zeros(1)})})
     with pytest.raises(AnnotationError, match="at least one"):
         collect({})
+
+
+class TestRowsAtOnce:
+    def test_are_the_annotations_of_single_tracks(self, songs: Collection) -> None:
+        sources = [RowSource(songs, track, track) for track in reversed(songs.tracks)]
+        ((places, part),) = read_rows(sources)
+        rows = AnnotationRows(songs.schema, (part,), (chords("X"),))
+        assert places.tolist() == list(range(len(sources)))
+        assert set(part.labels) == {label for source in sources for label in source.read()[0].labels or ()}
+        for annotation, source in zip(rows, sources, strict=False):
+            alone = source.read()[0]
+            assert annotation.labels == alone.labels
+            for name, column in alone.columns.items():
+                np.testing.assert_array_equal(annotation.columns[name], column)
+        assert rows[-1].labels == ["X"]
+        assert rows.ragged.counts[0].tolist() == [*map(len, rows)]
+
+    def test_are_read_one_by_one_if_they_differ_in_columns_or_have_attributes_that_matter(self) -> None:
+        beats = Annotation("events", {"time": np.array([0.5])}, ["1"])
+        one = collect({"a": beats, "b": replace(beats, labels=None)})
+        two = replace(collect({"a": beats}), attrs={"namespace": "beat"})
+        three = collect(
+            {"a": Annotation("hierarchy", {"start": np.zeros(1), "end": np.ones(1)}, ["A"], (np.ones(1, int),))}
+        )
+        sources = [RowSource(each, "a", "a") for each in (one, two, three)]
+        assert read_rows(sources) == []
+        assert read_rows([RowSource(collect({"a": beats}), "a", "a"), *sources])[0][0].tolist() == [0]
