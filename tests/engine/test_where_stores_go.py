@@ -63,18 +63,16 @@ class TestPathsThatNoStoreCanHave:
     @pytest.mark.parametrize("url", URLS)
     def test_urls_are_refused_by_every_door(self, pipeline, tmp_path, url):
         before = sorted(tmp_path.rglob("*"))
-        why = "is a URL at which stores cannot be written"
-        for words in (
-            ["run", pipeline, "--store", url],
-            ["run", pipeline, "--store", url, "--dry-run"],
-            ["query", url],
-        ):
+        why, is_read = "is a URL at which stores cannot be written", url.startswith("https")
+        doors = [["run", pipeline, "--store", url], ["run", pipeline, "--store", url, "--dry-run"]]
+        for words in doors if is_read else [*doors, ["query", url]]:
             result = invoke(*words)
             assert result.exit_code != 0
             assert f"{url}: {why}" in " ".join(result.output.split())
         for path in (url, Path(url)):
-            with pytest.raises(StoreError, match=f"{url}: {why}"):
-                mirflow.open_store(path)
+            if not is_read:
+                with pytest.raises(StoreError, match=f"{url}: {why}"):
+                    mirflow.open_store(path)
             with pytest.raises(StoreError, match=f"{url}: {why}"):
                 mirflow.save(mirflow.score({"a": [1.0]}, {"a": [1.0]}, "onset"), path)
         assert sorted(tmp_path.rglob("*")) == before

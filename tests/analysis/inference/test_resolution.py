@@ -9,18 +9,19 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 import mirflow
-from mirflow.analysis.inference import compare
-from mirflow.analysis.inference.resolution import resolution
-from mirflow.analysis.query_options import Query
 from mirflow.errors import QueryError
 
 from .worlds import group_of, random_world
 
 
+def resolution(ds, **words):
+    return mirflow.plan(ds, **words).dataset
+
+
 class TestErrors:
     def test_of_means_are_those_of_the_tracks_differences(self) -> None:
         ds = random_world(3, 50, seed=2)
-        found = resolution(ds, Query(aggregate="mean"))
+        found = resolution(ds, aggregate="mean")
         score = ds.score.values[..., 0]
         for one, other in ((0, 1), (0, 2), (1, 2)):
             expected = np.std(score[one] - score[other], ddof=1) / np.sqrt(50)
@@ -31,7 +32,7 @@ class TestErrors:
         st.integers(2, 5), st.integers(10, 40), st.sampled_from(["mean", "wcsr", "median"]), st.integers(0, 2**32 - 1)
     )
     def test_do_not_depend_on_which_system_is_named_first(self, systems, tracks, kind, seed) -> None:
-        found = resolution(random_world(systems, tracks, seed=seed), Query(aggregate=kind), replicates=200)
+        found = resolution(random_world(systems, tracks, seed=seed), aggregate=kind, replicates=200)
         for name in ("error", "resolution", "needed"):
             values = found[name].values[..., 0]
             np.testing.assert_array_equal(values, values.T)
@@ -122,13 +123,13 @@ class TestBySimulation:
             score[0] += shift
             return group_of(score, np.broadcast_to(rng.uniform(100, 300, (1, tracks, 1)), score.shape))
 
-        asked, size = Query(aggregate=kind), 0.04
-        planned = resolution(world(4_000, 0.0), asked, difference=size, correction=correction)
+        size = 0.04
+        planned = resolution(world(4_000, 0.0), aggregate=kind, difference=size, correction=correction)
         tracks = int(planned["needed"].values[0, 1, 0])
         shown = [
-            compare(world(tracks, size), asked, correction=correction, replicates=499, sizes=False).significant.values[
-                0, 1, 0
-            ]
+            world(tracks, size)
+            .mirflow.compare(aggregate=kind, correction=correction, replicates=499)
+            .significant.values[0, 1, 0]
             for _ in range(500)
         ]
         assert abs(np.mean(shown) - 0.8) < 0.035 + 3 * np.sqrt(0.8 * 0.2 / 500)
