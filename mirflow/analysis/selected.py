@@ -31,6 +31,8 @@ VALUELESS = "valueless"
 
 _BLOCK = 2**18
 """Scores in a block, of which a query holds about ten arrays at a time."""
+_SYSTEMS, _LARGEST = 8, 2**20
+"""Systems in a block if there are very many tracks, as each access to a store takes a while, and scores of these."""
 _BLOCK_PER_GROUP = 2**10
 """Scores in a block for each group of tracks: many groups take longer to tell apart than to add up."""
 
@@ -109,7 +111,8 @@ class SelectedScores:
         """Systems whose scores take a bounded amount of memory together; the more groups of tracks, the more."""
         systems, tracks = self.status.shape
         most = max(_BLOCK, _BLOCK_PER_GROUP * groups)
-        step = max(2, most // max(1, tracks * len(self.kinds)))
+        own = max(1, tracks * len(self.kinds))
+        step = max(2, most // own, min(_SYSTEMS, _LARGEST // own))
         # At least two systems, if there are as many: numpy adds up the tracks of a single one in another order.
         starts = [*range(0, systems - 1, step)] or [0]
         return [slice(*ends) for ends in zip(starts, [*starts[1:], systems], strict=True)]

@@ -36,6 +36,12 @@ def incomplete_group(systems: int = 5, tracks: int = 40, metrics: int = 3, seed:
     )
 
 
+def shrink_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make blocks as small as can be: of two systems."""
+    for name in ("_BLOCK", "_BLOCK_PER_GROUP", "_LARGEST"):
+        monkeypatch.setattr(selected, name, 1)
+
+
 def answer(ds: xr.Dataset, query: Query) -> xr.Dataset | str:
     try:
         return aggregate_query(ds, query)
@@ -58,22 +64,21 @@ class TestBlocks:
         for query in QUESTIONS:
             monkeypatch.undo()
             whole = answer(ds, query)
-            monkeypatch.setattr(selected, "_BLOCK", 1)
-            monkeypatch.setattr(selected, "_BLOCK_PER_GROUP", 1)
+            shrink_blocks(monkeypatch)
             again = answer(ds, query)
             assert whole == again if isinstance(whole, str) else whole.identical(again), query
 
     def test_share_the_tracks_that_all_systems_have_by_each_metric(self, monkeypatch):
         score = np.arange(12.0).reshape(3, 4, 1)
         score[2, 1] = np.nan  # of a cell that has the status ok
-        monkeypatch.setattr(selected, "_BLOCK", 1)
+        shrink_blocks(monkeypatch)
         assert aggregate_query(make_group(score), Query(missing="common"))["n"].values.ravel().tolist() == [3, 3, 3]
 
     def test_of_results_in_memory(self, monkeypatch):
         content = content_of(incomplete_group())
         metrics = content.measures[1:]
         whole = query_content(content, metrics)
-        monkeypatch.setattr(selected, "_BLOCK", 1)
+        shrink_blocks(monkeypatch)
         again = query_content(content, metrics)
         for name, variable in {**whole.coords, **whole.data_vars}.items():
             np.testing.assert_array_equal(again[name].values, variable.values)
@@ -83,7 +88,7 @@ class TestBlocks:
         ds = incomplete_group()
         score, weight = ds["score"].values, ds["weight"].values
         scored = np.isin(ds["status"].values, [1, *(STATUSES.index(name) for name in STATUSES if "empty" in name)])
-        monkeypatch.setattr(selected, "_BLOCK", 1)
+        shrink_blocks(monkeypatch)
         assert count_unscored(ds) == (~scored | (np.isnan(score) & (weight != 0)).all(axis=2)).sum()
 
 

@@ -87,6 +87,7 @@ def test_memory_follows_the_block(tmp_path, ask, monkeypatch):
     """80 systems and 20,000 tracks, whose scores and weights take 26 MB."""
     monkeypatch.setattr(blocks, "_BLOCK", 1 << 16)
     monkeypatch.setattr(selected, "_BLOCK", 1 << 16)
+    monkeypatch.setattr(selected, "_LARGEST", 1 << 16)
     ds = random_group(80, 20_000, 1)
     path = write_store(tmp_path / "x.zarr", {"chord": ds})
     ask(read_scores(path)["chord"], query=Query(system=["S0", "S1", "S2"]))  # imports
