@@ -437,11 +437,15 @@ def place_of(store: Any) -> Path | str:
 
 
 def _slice_of(place: Any, size: int) -> Any:
-    """An ascending slice for a single place, and the places of a descending slice; others as they are given."""
+    """An ascending slice for a single place or neighbours, which zarr reads faster than places one by one; the places
+    of a descending slice; others as they are given.
+    """
     if isinstance(place, int | np.integer):
         first = range(size)[place]
         return slice(first, first + 1)
-    return np.arange(size)[place] if isinstance(place, slice) and (place.step or 1) < 0 else place
+    if isinstance(place, slice):
+        return np.arange(size)[place] if (place.step or 1) < 0 else place
+    return slice(int(place[0]), int(place[-1]) + 1) if len(place) and (np.diff(place) == 1).all() else place
 
 
 @contextmanager

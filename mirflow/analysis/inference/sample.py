@@ -91,10 +91,9 @@ class Sample:
 
     def sums(self, system: int, metric: int) -> tuple[Float, Float]:
         """The terms of a ratio added up by cluster: float64 (clusters,) each."""
-        count = self.clusters
-        above, below = (
-            np.bincount(self.cluster, each, count).astype(np.float64, copy=False) for each in self.terms(system, metric)
-        )
+        count, (above, below) = self.clusters, self.terms(system, metric)
+        if not np.array_equal(self.cluster, np.arange(count)):
+            above, below = (np.bincount(self.cluster, each, count).astype(np.float64) for each in (above, below))
         # An infinite score makes the sum NaN, so that the value has neither interval nor test.
         return above if np.isfinite(above).all() else np.full(count, np.nan), below
 
@@ -210,6 +209,8 @@ def clusters(ds: xr.Dataset, name: str, alone: Int) -> Int:
 
 def recount(codes: Int) -> Int:
     """Codes from 0 without gaps."""
+    if (codes[1:] > codes[:-1]).all():
+        return np.arange(len(codes), dtype=np.int64)
     return np.unique(codes, return_inverse=True)[1].astype(np.int64)
 
 
