@@ -40,7 +40,7 @@ HIERARCHY_FACTOR = 7
 AUDIO_BYTE_SECONDS = 1e-7
 """The same for a byte of an estimate's audio; a cell of four stereo sources of ten minutes has 423 MB."""
 
-START_SECONDS = 0.5
+START_SECONDS = 0.8
 """About what starting workers takes."""
 
 WORKER_FACTOR = 1.2
