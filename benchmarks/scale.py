@@ -226,6 +226,7 @@ def commands_about(store: str) -> dict[str, list[str]]:
         "skip": [*one, "--missing", "skip"],
         "all metrics": ["query", store],
         "intervals": [*one, "--ci"],
+        "skip intervals": [*one, "--missing", "skip", "--ci"],
         "bootstrap": [*one, "--ci", "--method", "bca"],
         "significance": [*one, "--significance"],
         "compare": compare,
