@@ -60,6 +60,11 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Run one process more than there are cores: commands, servers and browsers are waited for."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_configure() -> None:
     """Write temporary files to memory where there is plenty: stores and databases wait for the disk at each write."""
     memory = Path("/dev/shm")

@@ -15,7 +15,6 @@ from urllib.parse import unquote
 
 import zarr
 from zarr.abc.store import OffsetByteRequest, RangeByteRequest, SuffixByteRequest
-from zarr.core.sync import sync
 from zarr.storage import ObjectStore
 
 from ..addresses import Address, as_given, parse_address, store_flaw
@@ -72,8 +71,17 @@ class UrlStore(Base):
 
     def demand(self, array: str, chunk: str) -> None:
         """Raise if the server does not have a chunk of an array."""
-        if (array, chunk) not in self._seen and not sync(self.exists(f"{array}/{chunk}")):
-            raise DamagedError(self.address, f"a chunk of {array!r} is lost", REMEDY)
+        if (array, chunk) in self._seen:
+            return
+        import obstore
+        from obstore.exceptions import BaseError
+
+        try:
+            obstore.get(self.store, f"{self._prefix}/{array}/{chunk}")
+        except FileNotFoundError:
+            raise DamagedError(self.address, f"a chunk of {array!r} is lost", REMEDY) from None
+        except (BaseError, OSError) as error:
+            raise StoreError(f"{self.address}: cannot be read: {reason_of(error)}") from error
         self._seen.add((array, chunk))
 
     async def _read(self, key: str, byte_range: ByteRequest | None) -> memoryview | None:

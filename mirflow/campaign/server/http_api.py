@@ -468,6 +468,7 @@ OPERATIONS = (
             *_query_parameters(*OPTIONS),
             _EVALUATION,
             *_LEVELS,
+            *_query_parameters("against"),
             _CLUSTER,
             _METHOD,
             _FORMAT,
