@@ -60,6 +60,7 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Run one process more than there are cores: commands, servers and browsers are waited for."""
     return (os.cpu_count() or 1) + 1
