@@ -156,6 +156,19 @@ def _pairs(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool, all
     return Table(columns, tuple(rows), notes=notes, caption=caption, keys=2)
 
 
+_MCNEMAR = " (of right and wrong answers McNemar's test)"
+
+
+def _is_right_or_wrong(ds: xr.Dataset, metric: int) -> bool:
+    """True if systems differ by one whole answer on each unit on which they differ, tested by permutations."""
+    if str(ds["test"].values[metric]) != "permutation" or str(ds["aggregate"].values[metric]) != "mean":
+        return False
+    pairs = tuple(compared_pairs(ds, metric).T)
+    difference, wins, ties, n = (ds[name].values[..., metric][pairs] for name in ("difference", "wins", "ties", "n"))
+    apart = np.abs(2 * wins + ties - n)
+    return bool(apart.any()) and np.allclose(np.abs(difference) * n, apart, rtol=0, atol=1e-9)
+
+
 def _resolution_note(ds: xr.Dataset, metric: int, listed: Sequence[tuple[int, int]], percent: bool) -> tuple[str, ...]:
     """The smallest differences of the listed pairs that these units show, where that is known."""
     if "resolution" not in ds or not listed:
@@ -197,7 +210,8 @@ def _pair_notes(ds: xr.Dataset, metric: int) -> tuple[str, ...]:
         f"n: {pairs_span(ds, metric)} units ({unit}{clustered}); {policies}",
         f"difference: system minus other, with its {level} confidence interval ({say_intervals(attrs)})",
         *few_notes(difference, low, attrs),
-        f"p: {test}: {TESTS[test]}; corrected: {attrs['correction']}: {CORRECTIONS[attrs['correction']]}",
+        f"p: {test}: {TESTS[test]}{_MCNEMAR if unitwise and _is_right_or_wrong(ds, metric) else ''}; corrected: "
+        f"{attrs['correction']}: {CORRECTIONS[attrs['correction']]}",
         *((f"{_WON}: units on which system {better}",) if unitwise else ()),
         *caution_notes(attrs),
     )

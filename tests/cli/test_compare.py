@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
+from statsmodels.stats.contingency_tables import mcnemar
 
 from mirflow.errors import QueryError
 
@@ -101,6 +102,16 @@ class TestCompare:
         assert "undefined (keep): scores with nothing to measure count as they are" in notes
         assert "units on which system has the larger value, equal, the smaller one" in notes
         assert "is better" not in notes
+
+    def test_the_test_of_right_and_wrong_answers_is_mcnemars(self, stored):
+        answers = np.array([[1, 1, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1], [0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0]])
+        right = stored(make_group(answers[..., np.newaxis].astype(float)))
+        assert "(of right and wrong answers McNemar's test)" in printed("compare", right, "-m", "majmin", "-a", "mean")
+        (row,) = rows("compare", right, "-m", "majmin", "-a", "mean")
+        both = [[int(((answers[0] == a) & (answers[1] == b)).sum()) for b in (1, 0)] for a in (1, 0)]
+        assert row["p"] == pytest.approx(mcnemar(both, exact=True).pvalue, rel=1e-12)
+        half = stored(make_group((answers[..., np.newaxis] / 2).astype(float)))
+        assert "McNemar" not in printed("compare", half, "-m", "majmin", "-a", "mean")
 
     def test_people_see_the_ranking_and_its_notes(self, store):
         output = printed("compare", store, *MAJMIN)
