@@ -118,7 +118,7 @@ class TestPublish:
         assert report.evaluations[0].counts["new"] == 12
         assert_as_one_run(pipeline)
 
-    @pytest.mark.parametrize("name", ["demo", "mirex-demo"])
+    @pytest.mark.parametrize("name", ["demo", pytest.param("mirex-demo", marks=pytest.mark.slow)])
     def test_parts_of_several_evaluations_make_the_store_of_one_run(self, tmp_path: Path, name: str) -> None:
         pipeline = REPOSITORY / f"pipelines/{name}.yaml"
         stores = {of: tmp_path / of for of in ("parts.zarr", "whole.zarr")}
