@@ -273,7 +273,7 @@ def _infer(
 def _agreement(boards: Boards, asked: Query, between: str) -> Tabulation[xr.Dataset]:
     """Agreement of metrics (by default all that rank), annotators or systems (by default on the headline)."""
     from .analysis.inference import agreement
-    from .reports.comparisons_tables import agreement_long_table, agreement_table
+    from .reports.inference_tables import agreement_long_table, agreement_table
 
     found = []
     for name, ds in boards.items():
@@ -289,7 +289,7 @@ def _agreement(boards: Boards, asked: Query, between: str) -> Tabulation[xr.Data
 def _correlate(boards: Boards, asked: Query, against: str, level: float, cluster: str | None) -> Tabulation[xr.Dataset]:
     """Correlations of scores with a covariate, by default of the headline metric."""
     from .analysis.inference.covariates import correlations
-    from .reports.comparisons_tables import correlation_long_table, correlation_tables
+    from .reports.inference_tables import correlation_long_table, correlation_tables
     from .system_comparisons import each_evaluation
 
     infer = partial(correlations, covariate=against, level=level, cluster=cluster)

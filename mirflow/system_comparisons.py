@@ -296,7 +296,7 @@ def plan(
         If a path is not a result store.
     """
     from .analysis.inference.resolution import resolution
-    from .reports.comparisons_tables import plan_long_table, plan_table
+    from .reports.inference_tables import plan_long_table, plan_table
 
     asked = make_query("plan", metric, aggregate, **options)
     how: dict[str, Any] = {"correction": correction, "unit": unit, "cluster": cluster, "level": level, "rng": rng}
@@ -313,7 +313,7 @@ def plan(
 def rank_systems(boards: Boards, asked: Query, percent: bool, **how: Any) -> Tabulation[xr.Dataset]:
     """Ranks of the systems of each evaluation."""
     from .analysis.inference import ranks
-    from .reports.comparisons_tables import rank_tables, ranks_long_table
+    from .reports.inference_tables import rank_tables, ranks_long_table
 
     return each_evaluation(
         boards, asked, partial(ranks, **how), partial(rank_tables, percent=percent), ranks_long_table

@@ -18,7 +18,7 @@ from ...analysis.scores import arrays_of, coords_of, names_of
 from ...errors import QueryError, UnknownNameError
 from ...metrics.base import get_task, has_task
 from ...ragged import Float
-from ...reports.comparisons_tables import show_ranks
+from ...reports.inference_tables import show_ranks
 from ...reports.leaderboard import (
     AggregatedScore,
     Leaderboard,

@@ -30,8 +30,8 @@ from ...ragged import Bool, Float
 from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import REFERENCES_DIFFER, WARNINGS, list_cautions
 from ..captions import NO_INTERVAL, few_notes, letters_note
-from ..comparisons_tables import show_ranks
 from ..drawing import BAD, BLUE, GOOD, GREEN, HALF, ORANGE, PURPLE, RED, SKY, YELLOW
+from ..inference_tables import show_ranks
 from ..origins import Origin
 from .embed import Parts, pack_bytes, pack_floats, pack_json
 

@@ -1,0 +1,233 @@
+"""Ranks of systems, plans of collections, correlations with covariates, and agreement of rankings as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..analysis.inference.covariates import OTHERS
+from ..analysis.inference.metric_agreement import BETWEEN
+from ..analysis.policies import MISSING, say_intervals, say_test
+from ..errors import counted
+from ..metrics.aggregates import DECLARED
+from .captions import caution_notes, few_notes, ranks_note, title_in
+from .comparisons_tables import comparison_title, each_pair, listed_pairs, pairs_note, undefined_note
+from .layout import origin_names, resampled, show_interval, show_value, title_of, together
+from .tables import Entry, Table, table_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_MATRIX = 12
+"""Systems up to which a table lists the chances of each being better than each other one."""
+
+
+def rank_tables(ds: xr.Dataset, *, percent: bool = False) -> list[Table]:
+    """For people: for each metric the systems by rank, and how sure it is that each is better than each other one."""
+    tables = []
+    for metric, unit in enumerate(ds["unit"].values.tolist()):
+        order = np.argsort(ds["rank"].values[:, metric], kind="stable").tolist()
+        tables.append(_ranks(ds, metric, order, percent and not unit))
+        if len(order) <= _MATRIX and not np.isnan(ds["first"].values[:, metric]).all():
+            tables.append(_better(ds, metric, order))
+    return tables
+
+
+def show_ranks(low: float, high: float) -> str:
+    """Format an interval of ranks for people.
+
+    Examples
+    --------
+    >>> show_ranks(1.0, 3.0), show_ranks(2.0, 2.0), show_ranks(float("nan"), float("nan"))
+    ('1-3', '2', '-')
+    """
+    if np.isnan(low):
+        return "-"
+    return f"{low:.0f}" if low == high else f"{low:.0f}-{high:.0f}"
+
+
+def _show_share(share: float) -> str:
+    """Format a share of replicates for people, with the digits that thousands of them settle."""
+    return "-" if np.isnan(share) else f"{share:.2f}"
+
+
+def _ranks(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -> Table:
+    names = ds["system"].values.tolist()
+    value, low, high, first = (ds[name].values[:, metric] for name in ("value", "rank_low", "rank_high", "first"))
+    rows = tuple(
+        (names[at], show_value(value[at], percent), show_ranks(low[at], high[at]), _show_share(first[at]))
+        for at in order
+    )
+    kind, name = (str(ds[one].values[metric]) for one in ("aggregate", "metric"))
+    clustered = f", {together(ds.attrs['cluster'])}" if ds.attrs["cluster"] else ""
+    unit = "tracks" if ds.attrs["unit_of_comparison"] == "track" else f"values of {ds.attrs['unit_of_comparison']}"
+    drawn = f"{ds.attrs['replicates']} bootstrap replicates over {unit}{clustered}"
+    notes = (
+        f"{kind}: {DECLARED[kind].words}",
+        *(("ratios in percent",) if percent else ()),
+        f"rank: {ranks_note(ds, metric)}",
+        f"first: share of {drawn} in which the system is the best",
+        f"missing ({ds.attrs['missing']}): {MISSING[ds.attrs['missing']]}; {undefined_note(ds.attrs)}",
+        *caution_notes(ds.attrs),
+    )
+
+    def titles() -> dict[str, str]:
+        return {name: title_in(ds, metric)}
+
+    return Table(("system", name, "rank", "first"), rows, comparison_title(ds, metric), notes, titles=titles)
+
+
+def _better(ds: xr.Dataset, metric: int, order: Sequence[int]) -> Table:
+    names, better = ds["system"].values.tolist(), ds["better"].values[..., metric]
+    rows = tuple((names[at], *(_show_share(better[at, other]) for other in order)) for at in order)
+    note = "share of the replicates in which the system of the row is better than that of the column"
+    return Table(("better", *(names[at] for at in order)), rows, notes=(note,), keys=1)
+
+
+def ranks_long_table(ds: xr.Dataset) -> Table:
+    """For programs: a row for each system, each other one, and each metric."""
+    columns = (
+        *(*origin_names(ds.attrs), "metric", "aggregate", "system", "value", "unit", "rank", "rank_low", "rank_high"),
+        *("first", "other", "better", "n", "test", "level", "correction", "missing", "undefined", "resampled"),
+    )
+    fixed: dict[str, Entry] = {**ds.attrs, "resampled": resampled(ds.attrs), "level": float(ds.attrs["level"])}
+    dims = ["metric", "system", "other"]
+    about = ["aggregate", "test", "unit"]
+    frame = ds.reset_coords(about).reset_coords(drop=True)
+    frame = frame[[name for name in columns if name in frame.data_vars]].to_dataframe(dims).reset_index()
+    return table_of(frame[frame["system"] != frame["other"]], columns, fixed)
+
+
+def plan_table(ds: xr.Dataset, metric: int, *, percent: bool = False, all_pairs: bool = False) -> Table:
+    """For people: what the tracks of a collection can show about every two systems, or the best and each other one.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Of :func:`mirflow.analysis.inference.resolution.resolution`.
+    metric : int
+        Position of the metric.
+    percent : bool
+        Ratios as percentages.
+    all_pairs : bool
+        Every two systems.
+    """
+    attrs, names = ds.attrs, ds["system"].values.tolist()
+    sign, in_percent = (
+        1.0 if ds["orientation"].values[metric] == "lower" else -1.0,
+        percent and not ds["unit"].values[metric],
+    )
+    order = np.argsort(sign * ds["value"].values[:, metric], kind="stable").tolist()
+    gap, error, least, needed = (
+        ds[name].values[..., metric] for name in ("difference", "error", "resolution", "needed")
+    )
+    rows = tuple(
+        (
+            *(names[first], names[second]),
+            *(show_value(float(one[first, second]), in_percent) for one in (gap, error, least)),
+            _show_count(float(needed[first, second])),
+        )
+        for first, second in listed_pairs(order, all_pairs)
+    )
+    unit = "tracks" if attrs["unit_of_comparison"] == "track" else attrs["unit_of_comparison"]
+    test = say_test(attrs["test"], attrs["correction"])
+    chance, wanted = f"with a probability of {float(attrs['power']):g}", attrs["wanted"]
+    show = (
+        f"a difference of {show_value(float(wanted), in_percent)}"
+        if wanted
+        else "this difference, if it is the true one,"
+    )
+    notes = (
+        f"error: standard error of the difference, by {attrs['replicates']} bootstrap replicates",
+        f"resolution: smallest true difference that these {ds['n'].values[metric]} {unit} show at "
+        f"{1 - float(attrs['level']):.3g} {chance} ({test}, {counted(len(names), 'system')})",
+        f"{unit}: so many show {show} {chance}",
+        *(("ratios in percent",) if in_percent else ()),
+        *pairs_note(names, order, all_pairs),
+        *caution_notes(attrs),
+    )
+    columns = ("system", "other", "difference", "error", "resolution", unit)
+    return Table(columns, rows, comparison_title(ds, metric), notes, keys=2)
+
+
+def _show_count(number: float) -> str:
+    return "-" if np.isnan(number) else "inf" if np.isinf(number) else f"{number:,.0f}"
+
+
+def plan_long_table(ds: xr.Dataset) -> Table:
+    """For programs: a row for every two systems and each metric."""
+    columns = (
+        *(*origin_names(ds.attrs), "metric", "aggregate", "system", "other", "difference", "error", "resolution"),
+        *("needed", "wanted", "power", "level", "correction", "critical", "n", "missing", "unit_of_comparison"),
+    )
+    return table_of(each_pair(ds, columns), columns, {**ds.attrs, "level": float(ds.attrs["level"])})
+
+
+def correlation_tables(ds: xr.Dataset) -> list[Table]:
+    """For people: for each metric the correlation of each system's scores with a covariate of the tracks."""
+    attrs, tables = ds.attrs, []
+    covariate, level = attrs["covariate"], f"{100 * float(attrs['level']):g} %"
+    what = "the mean score of all other systems" if covariate == OTHERS else covariate
+    clustered = f", {together(attrs['cluster'])}" if attrs["cluster"] else ""
+    for metric, name in enumerate(ds["metric"].values.tolist()):
+        r, low, high, tau, n = (ds[one].values[:, metric] for one in ("r", "low", "high", "tau", "n"))
+        rows = tuple(
+            (
+                system,
+                f"{show_value(r[at], False)} {show_interval((low[at], high[at]), False, r[at])}".strip(),
+                *(show_value(tau[at], False), int(n[at])),
+            )
+            for at, system in enumerate(ds["system"].values.tolist())
+        )
+        notes = (
+            f"r: Pearson's correlation with {what}, each track counted once",
+            f"[ ]: {level} confidence interval, {say_intervals(attrs, 'tracks')}{clustered}",
+            "tau: Kendall's tau-b",
+            *few_notes(r, low, attrs),
+            f"missing ({attrs['missing']}): {MISSING[attrs['missing']]}; {undefined_note(attrs)}",
+            *caution_notes(attrs),
+        )
+        title = f"{title_of(attrs)}; {name} against {covariate}"
+        tables.append(Table(("system", "r", "tau", "n"), rows, title, notes))
+    return tables
+
+
+def correlation_long_table(ds: xr.Dataset) -> Table:
+    """For programs: a row for each system and metric."""
+    columns = (
+        *(*origin_names(ds.attrs), "metric", "covariate", "system", "r", "low", "high", "tau", "n"),
+        *("level", "method", "replicates", "missing", "undefined", "resampled"),
+    )
+    fixed: dict[str, Entry] = {**ds.attrs, "resampled": resampled(ds.attrs), "level": float(ds.attrs["level"])}
+    frame = ds.reset_coords(drop=True).to_dataframe(["metric", "system"]).reset_index()
+    return table_of(frame, columns, fixed)
+
+
+def agreement_table(ds: xr.Dataset) -> Table:
+    """For people: tau of every two metrics, annotators or systems."""
+    between, attrs = str(ds["tau"].dims[0]), ds.attrs
+    names, ranked = ds[between].values.tolist(), BETWEEN[between]
+    tau = ds["tau"].values.tolist()
+    rows = tuple((name, *(show_value(value, False) for value in row)) for name, row in zip(names, tau, strict=True))
+    pairs = ds["n"].values[np.triu_indices(len(names), 1)]
+    counts = sorted({int(pairs.min()), int(pairs.max())}) if pairs.size else []
+    of = "" if between == "metric" else f" by {attrs['metric']}"
+    of += f", {attrs['aggregate']}" if between == "annotator" else ""
+    notes = (
+        f"Kendall's tau-b of the rankings of the {ranked}: 1 the same order, -1 the reverse one",
+        *((f"n: {'-'.join(map(str, counts))} {ranked}",) if counts else ()),
+        f"missing ({attrs['missing']}): {MISSING[attrs['missing']]}; {undefined_note(attrs)}",
+        *caution_notes(attrs),
+    )
+    title = f"{title_of(attrs)}; agreement of {between}s{of}"
+    return Table((between, *names), rows, title, notes, keys=1)
+
+
+def agreement_long_table(ds: xr.Dataset) -> Table:
+    """For programs: a row for every two metrics, annotators or systems."""
+    between = str(ds["tau"].dims[0])
+    about = () if between == "metric" else ("metric", "aggregate")
+    columns = (*origin_names(ds.attrs), *about, between, "other", "tau", "p", "n", "missing", "undefined")
+    return table_of(each_pair(ds, columns), columns, ds.attrs)
