@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from .analysis.aggregation import aggregate_query
-from .analysis.evaluations import ScoresLike, evaluations_of
+from .analysis.evaluations import Boards, ScoresLike, evaluations_of
 from .analysis.missing import CellProblem, count_scored, find_problems
 from .analysis.per_class import rated_kind, rated_variables
 from .analysis.queries import choose, coverage, evaluate_query, primary_results
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from .progress import Progress
     from .reports.origins import Roots
     from .reports.page import PageReport
-
-Boards = Mapping[str, "xr.Dataset"]
 
 
 def query(
@@ -145,7 +143,7 @@ def query(
     if agreement is not None:
         return _agreement(boards, asked, agreement)
     if against is not None:
-        return _correlate(boards, asked, against, 0.95 if ci is None else ci, cluster)
+        return _correlate(boards, asked, against, 0.95 if ci is None else ci, {"cluster": cluster, "method": method})
     if ranks is not None:
         from .system_comparisons import rank_systems
 
@@ -232,8 +230,8 @@ def _check_query(options: Mapping[str, Any]) -> None:
                 raise QueryError(f"{name!r} {does} and takes no {other!r}")
     if "cluster" in given and not {"ci", "significance", "ranks", "against"} & set(given):
         raise QueryError("'cluster' is about intervals; add 'ci', 'significance' or 'ranks'")
-    if "method" in given and "ci" not in given:
-        raise QueryError("'method' is about intervals; add 'ci'")
+    if "method" in given and not {"ci", "against"} & set(given):
+        raise QueryError("'method' is about intervals; add 'ci' or 'against'")
 
 
 def _infer(
@@ -286,13 +284,16 @@ def _agreement(boards: Boards, asked: Query, between: str) -> Tabulation[xr.Data
     return _tabulation(found, agreement_table, agreement_long_table)
 
 
-def _correlate(boards: Boards, asked: Query, against: str, level: float, cluster: str | None) -> Tabulation[xr.Dataset]:
+def _correlate(
+    boards: Boards, asked: Query, against: str, level: float, how: Mapping[str, str | None]
+) -> Tabulation[xr.Dataset]:
     """Correlations of scores with a covariate, by default of the headline metric."""
     from .analysis.inference.covariates import correlations
     from .reports.inference_tables import correlation_long_table, correlation_tables
     from .system_comparisons import each_evaluation
 
-    infer = partial(correlations, covariate=against, level=level, cluster=cluster)
+    given: dict[str, Any] = {name: value for name, value in how.items() if value is not None}
+    infer = partial(correlations, covariate=against, level=level, **given)
     return each_evaluation(boards, asked, infer, correlation_tables, correlation_long_table)
 
 

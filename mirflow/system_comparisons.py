@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
-from .analysis.evaluations import ScoresLike, evaluations_of
+from .analysis.evaluations import Boards, ScoresLike, evaluations_of
 from .analysis.per_class import rated_kind
 from .analysis.queries import NO_NUMBER, choose
 from .analysis.query_options import Names, Query, QueryOptions, make_query
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from .analysis.inference.resampling import Seed
-
-Boards = Mapping[str, "xr.Dataset"]
 
 
 def compare(

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Stores: TypeAlias = "str | Path | Sequence[str | Path] | Mapping[str, str | Path | xr.DataTree | xr.Dataset]"
+Boards: TypeAlias = "Mapping[str, xr.Dataset]"
+"""The scores of evaluations by name."""
 ScoresLike: TypeAlias = "Stores | xr.DataTree | xr.Dataset"
 """Scores: stores by their paths, an opened tree, or the dataset of one evaluation."""
 

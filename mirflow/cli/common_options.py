@@ -94,6 +94,18 @@ _SHARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         )
         for name, declared in BESIDE.items()
     },
+    "correction": (
+        ("--correction",),
+        {
+            "type": click.Choice(("auto", "max-t", "holm", "bh", "none")),
+            "help": "Correction for multiple comparisons. Default: auto, max-t for permutation tests and holm for "
+            "others.",
+        },
+    ),
+    "all_pairs": (
+        ("--all-pairs",),
+        {"is_flag": True, "help": "List all pairs of systems, not only those with the best system."},
+    ),
     "percent": (("--percent",), {"is_flag": True, "help": "Show ratios as percentages, in printed tables."}),
     "label": (
         ("--label", "labels"),

@@ -21,11 +21,7 @@ from .output import FAILED, choose_format, echo, emit, given_options, output_opt
     type=click.Choice(("auto", "permutation", "wilcoxon", "t")),
     help="Default: auto, a permutation test of the value itself.",
 )
-@click.option(
-    "--correction",
-    type=click.Choice(("auto", "max-t", "holm", "bh", "none")),
-    help="Correction for multiple comparisons. Default: auto, max-t for permutation tests and holm for others.",
-)
+@option("correction")
 @click.option("--friedman", "by_ranks", is_flag=True, help="Friedman's test with Tukey-Kramer HSD, as MIREX.")
 @click.option(
     "--unit",
@@ -48,11 +44,7 @@ from .output import FAILED, choose_format, echo, emit, given_options, output_opt
 @query_options("missing", "undefined", missing="Treatment of cells without a score. Default: common.")
 @option("group")
 @option("percent")
-@click.option(
-    "--all-pairs",
-    is_flag=True,
-    help="List all pairs of systems, not only those with the best system; of more than 100, compare all.",
-)
+@option("all_pairs", "List all pairs of systems, not only those with the best system; of more than 100, compare all.")
 @option("label")
 @option("names")
 @output_options

@@ -11,7 +11,7 @@ from .common_options import LEVEL, Command, label_stores, option, query_options,
 from .output import choose_format, echo, emit, given_options, output_options
 
 
-@click.command("plan", cls=Command, section="ask", place=4, short_help="Say how many tracks show a difference.")
+@click.command("plan", cls=Command, section="ask", place=4, short_help="Estimate how many tracks a difference takes.")
 @stores_argument
 @click.option(
     "--difference",
@@ -28,23 +28,19 @@ from .output import choose_format, echo, emit, given_options, output_options
 )
 @query_options("metric", metric="Metrics by name or alias. Repeat for several. Default: the headline.")
 @query_options("aggregate", "system", "tracks", "where", "param", "over")
-@click.option(
-    "--correction",
-    type=click.Choice(("auto", "max-t", "holm", "bh", "none")),
-    help="Correction of the comparison for its pairs of systems. Default: auto, max-t.",
-)
+@option("correction")
 @option("cluster")
 @click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Tests use 1 - level.")
 @query_options("missing", "undefined", missing="Treatment of cells without a score. Default: common.")
 @option("group")
 @option("percent")
-@click.option("--all-pairs", is_flag=True, help="List all pairs of systems, not only those with the best system.")
+@option("all_pairs")
 @option("label")
 @output_options
 def plan_command(
     stores: tuple[Path, ...], labels: tuple[str, ...], style: str | None, output: Path | None, **options: Any
 ) -> None:
-    """Say how small a difference of systems the tracks in STORE can show, and how many tracks show another one.
+    """Estimate the smallest difference that the tracks in STORE show, and how many tracks another one takes.
 
     STORE has scores of systems on tracks like those of the collection that is planned. The numbers are for the
     permutation test of ``compare`` between all systems of the query.

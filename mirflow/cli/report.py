@@ -71,9 +71,11 @@ class _PlotCommand(Command):
 @click.option("--test", type=click.Choice(("auto", "friedman")), help="critical-difference. Default: auto, as compare.")
 @click.option("--unit", help="critical-difference: unit of observation. Default: track.")
 @click.option(
-    "--level", type=LEVEL, help="critical-difference, groups: level of intervals and comparisons. Default: 0.95."
+    "--level",
+    type=LEVEL,
+    help="critical-difference, ranks, groups, covariate: level of intervals and tests. Default: 0.95.",
 )
-@option("cluster", "groups: resample tracks together by this coordinate (artist, album).")
+@option("cluster", "ranks, groups, covariate: resample tracks together by this coordinate (artist, album).")
 @click.option("--style", type=click.Choice(("violin", "box")), help="distributions. Default: violin.")
 @click.option("--order", type=click.Choice(("difficulty", "stored")), help="heatmap. Default: difficulty.")
 @click.option("--tie", type=click.FloatRange(0), help="scatter: differences up to this value are ties. Default: 0.")

@@ -144,8 +144,8 @@ def ranks_note(ds: xr.Dataset, metric: int) -> str:
     tested = f"{say_test(str(ds['test'].values[metric]), correction)}, n = {pairs_span(ds, metric)}"
     if not ds["least_p_corrected"].values[metric] < alpha_of(ds.attrs):
         return f"every rank is possible: so few units tell no systems apart ({tested})"
-    together = "" if correction in ("bh", "none") else f"; {100 * level:g} % sure to hold all true ranks together"
-    return f"ranks that are not excluded at {1 - level:.3g} ({tested}){together}"
+    together = "" if correction in ("bh", "none") else f"; they hold all true ranks with {100 * level:g} % confidence"
+    return f"ranks not excluded at {1 - level:.3g} ({tested}){together}"
 
 
 def pairs_span(ds: xr.Dataset, metric: int) -> str:

@@ -176,9 +176,10 @@ def _resolution_note(ds: xr.Dataset, metric: int, listed: Sequence[tuple[int, in
     if not len(least):
         return ()
     ends = list(dict.fromkeys(show_value(float(end), percent) for end in (least.min(), least.max())))
-    size = f"of {ends[0]} or more" if len(ends) == 1 else f"from {ends[0]} to {ends[1]} on, by pair,"
+    size = ends[0] if len(ends) == 1 else f"{ends[0]} to {ends[1]} (by pair)"
     n = ds["n"].values[..., metric][listed[0]]
-    return (f"resolution: these {n} units show true differences {size} with a probability of {ds.attrs['power']}",)
+    shown = f"true differences of {size} or more are significant with probability {ds.attrs['power']}"
+    return (f"resolution: with {n} units, {shown}",)
 
 
 def _show_ps(ds: xr.Dataset, metric: int, p: float, corrected: float) -> tuple[str, str]:

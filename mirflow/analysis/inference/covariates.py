@@ -10,6 +10,7 @@ import numpy as np
 from ...errors import QueryError, UnknownNameError
 from ...kernels.ratios import divide
 from ...ragged import Float, Int
+from ..policies import AUTO
 from ..query_options import Query
 from ..scores import coords_of
 from ..selection import DURATION
@@ -38,7 +39,7 @@ def correlations(
     query: Query | None = None,
     *,
     level: float = 0.95,
-    method: str = "bca",
+    method: str = AUTO,
     replicates: int = 10_000,
     cluster: str | None = None,
     rng: Seed = 0,
@@ -55,7 +56,7 @@ def correlations(
     query : Query or None
         As for :func:`mirflow.analysis.queries.aggregate`, without groups of tracks. Each track counts once.
     level, method, replicates, cluster, rng, group
-        As for :func:`mirflow.analysis.inference.confidence_intervals.intervals`.
+        As for :func:`mirflow.analysis.inference.confidence_intervals.intervals`; ``auto`` is ``bca``.
 
     Returns
     -------
@@ -74,6 +75,7 @@ def correlations(
     if query.by or query.across:
         raise QueryError("scores of single tracks are correlated with a covariate: leave out by and across")
     how = Resampling.of(level, method, replicates, rng)
+    how.check_normal(["correlation"], [covariate])
     part = select_numbers(ds, query)
     score = np.where(part["_included"].values & np.isfinite(part["score"].values), part["score"].values, np.nan)
     values = covariate_values(part, covariate, score)

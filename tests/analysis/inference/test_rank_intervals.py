@@ -131,7 +131,7 @@ class TestDoors:
         found = mirflow.ranks(mirex2013_store, **asked)
         assert found.to_text() == mirflow.query(mirex2013_store, ranks=0.95, **asked).to_text()
         assert "CB4      0.8226    1-3    0.48" in found.to_text()
-        assert "95 % sure to hold all true ranks together" in found.to_text()
+        assert "they hold all true ranks with 95 % confidence" in found.to_text()
         rows = found.to_csv().splitlines()
         assert len(rows) == 1 + 4 * 3
         names = rows[0].split(",")
