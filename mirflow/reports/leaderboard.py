@@ -14,8 +14,10 @@ import numpy as np
 
 from ..analysis.aggregation import COUNTS, aggregate_query
 from ..analysis.inference import intervals
-from ..analysis.inference.comparisons import compare, like_best, tells_apart
+from ..analysis.inference.comparisons import compare_blocks, compared_blocks, like_best, tells_apart
 from ..analysis.inference.rank_intervals import first_shares, rank_bounds
+from ..analysis.inference.resampling import Resampling
+from ..analysis.policies import AUTO
 from ..analysis.query_options import Query
 from ..analysis.scores import Array, coords_of, names_of
 from ..analysis.selection import headline_metric
@@ -171,14 +173,16 @@ def _ranked(name: str, ds: xr.Dataset, query: Query, level: float | None) -> Ran
     first: list[float | None] = [None] * len(systems)
     if level is not None and len(systems) > 1:
         own = replace(query, metric=[str(headline)], exact=True, system=systems, sort=None)
-        compared = compare(ds, own, level=level, sizes=False)
+        blocks, value = compared_blocks(ds, own)
+        how = Resampling.of(level, AUTO, 10_000, 0)
+        compared = compare_blocks(blocks, value, how, sizes=False)
         marks, comparison = like_best(compared)[:, 0], letters_note(compared, 0)
         like_the_best = marks if marks.any() else None
         letters = compared["letters"].values[:, 0].tolist()
         if tells_apart(compared)[0]:
             low, high = ([None if np.isnan(one) else int(one) for one in end[:, 0]] for end in rank_bounds(compared))
         if columns["orientation"][place] != "none":
-            first = [_finite(share) for share in first_shares(ds, own, level=level)[:, 0].tolist()]
+            first = [_finite(share) for share in first_shares(blocks, how)[:, 0].tolist()]
     scores = {name: values_of(found, name)[:, 0] for name in _SCORE if name in found}
     ranks = _ranks(scores["value"][:, place], columns["orientation"][place])
     metadata = coords_of(found, "system")

@@ -131,6 +131,22 @@ def compare(
         how.check_normal([kind], [str(query.metric)])
         return _compare_rates(ds, query, how, attrs, correction, cluster, group, sizes=sizes)
     blocks, value = compared_blocks(ds, query, unit, cluster)
+    return compare_blocks(blocks, value, how, test, correction, cluster, group, sizes=sizes, all_pairs=all_pairs)
+
+
+def compare_blocks(
+    blocks: SampleBlocks,
+    value: Float,
+    how: Resampling,
+    test: str = "auto",
+    correction: str = "auto",
+    cluster: str | None = None,
+    group: str = "",
+    *,
+    sizes: bool = True,
+    all_pairs: bool = False,
+) -> xr.Dataset:
+    """Compare systems by scores that are already selected; see :func:`compare`, and `compared_blocks` for these."""
     frame, names = blocks.frame, blocks.selected.names("metric")
     how.check_normal(blocks.selected.aggregates, names)
     if cluster is None and blocks.repeats:
@@ -146,7 +162,8 @@ def compare(
             leaders[metric] = names_of(frame, "system")[leader]
         least[metric] = compared.fill(arrays, leader, sizes=sizes)
         normal += compared.normal
-    attrs |= {**how.attrs(np.concatenate(normal) if normal else None), "correction": correction}
+    attrs = {**how.attrs(np.concatenate(normal) if normal else None), "test": test, "correction": correction}
+    attrs["unit_of_comparison"] = blocks.unit
     attrs |= {"cluster": cluster or "", **origin_of(frame, group)}
     attrs |= {name: frame.attrs[name] for name in POLICIES if name in frame.attrs}
     along = {"aggregate": names_of(frame, "_aggregate"), "test": tests}

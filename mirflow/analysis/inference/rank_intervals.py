@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import QueryError
 from ...ragged import Float
 from ..per_class import rated_kind
+from ..policies import AUTO
 from ..query_options import Query
 from ..scores import names_of
 from .blocks import SampleBlocks, replicates_of
-from .comparisons import compare, compared_blocks
+from .comparisons import compare_blocks, compared_blocks
 from .repeated_runs import is_about_runs
 from .resampling import Resampling, Seed
 from .sample import TRACK, signs_of
@@ -82,13 +83,11 @@ def ranks(
     query = query or Query()
     if is_about_runs(ds, query) or rated_kind(ds, query) is not None:
         raise QueryError("only metrics with one number per track rank systems; leave out across, or reduce dims (over)")
-    how = Resampling.of(level, "percentile", replicates, rng)
-    blocks, _ = compared_blocks(ds, query, unit, cluster)
+    how = Resampling.of(level, AUTO, replicates, rng)
+    blocks, value = compared_blocks(ds, query, unit, cluster)
     signs = signs_of(names_of(blocks.frame, "metric"), names_of(blocks.frame, "orientation"))
-    drawn: dict[str, Any] = {"replicates": replicates, "unit": unit, "cluster": cluster, "rng": how.seed}
-    words: dict[str, Any] = {"correction": correction, "level": level, "group": group, **drawn}
-    compared = compare(ds, query, **words, sizes=False, all_pairs=True)
-    value = signs * compared["value"].values
+    compared = compare_blocks(blocks, value, how, "auto", correction, cluster, group, sizes=False, all_pairs=True)
+    value = signs * value
     low, high = rank_bounds(compared)
     first, better = np.full_like(value, np.nan), np.full((len(value), *value.shape), np.nan)
     for metric, sign in enumerate(signs.tolist()):
@@ -132,13 +131,11 @@ def rank_bounds(compared: xr.Dataset) -> tuple[Float, Float]:
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
 
-def first_shares(ds: xr.Dataset, query: Query, *, level: float = 0.95, replicates: int = 10_000) -> Float:
+def first_shares(blocks: SampleBlocks, how: Resampling) -> Float:
     """The shares of replicates in which systems are the best: float64 (systems, metrics); see :func:`ranks`."""
-    blocks, value = compared_blocks(ds, query)
     signs = signs_of(names_of(blocks.frame, "metric"), names_of(blocks.frame, "orientation"))
-    how = Resampling.of(level, "percentile", replicates, 0)
     columns = [_shares(blocks, metric, sign, how, pairs=False)[0] for metric, sign in enumerate(signs.tolist())]
-    return np.stack(columns, axis=1).reshape(value.shape)
+    return np.stack(columns, axis=1)
 
 
 def _shares(blocks: SampleBlocks, metric: int, sign: float, how: Resampling, *, pairs: bool) -> tuple[Float, Float]:
