@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 import numpy as np
 
 from .analysis.inference import agreement, compare, friedman, intervals, ranks
+from .analysis.inference.noninferiority import baselines_of
 from .analysis.inference.resampling import Seed
 from .analysis.queries import aggregate as aggregate_group
 from .analysis.queries import boards_of, choose_one, coverage, evaluate_query, headline_metrics, query
@@ -18,7 +19,7 @@ from .analysis.query_options import Names, Query, QueryOptions, make_query
 from .analysis.scores import as_scores, names_of, scores_frame
 from .analysis.selected import count_unscored
 from .analysis.selection import find_metrics
-from .analysis.worst import extremes
+from .analysis.worst import changes, extremes
 from .annotations.collection import Collection
 from .annotations.collection import from_dataset as collection_from_dataset
 from .errors import MirflowError, QueryError, counted
@@ -116,14 +117,21 @@ class Inference:
         *,
         best: bool = False,
         overall: bool = False,
+        baseline: str | None = None,
         group: str | None = None,
         **options: Unpack[QueryOptions],
     ) -> xr.Dataset:
         """The tracks with the worst scores of one metric, or the best; see :func:`mirflow.analysis.worst.extremes`.
 
-        Scores with nothing to measure are excluded unless ``undefined="keep"`` is given.
+        Scores with nothing to measure are excluded unless ``undefined="keep"`` is given. With a `baseline`, the tracks
+        on which systems lose or gain most against it; see :func:`mirflow.analysis.worst.changes`.
         """
         name, ds = self._choose(metric, group)
+        if baseline is not None:
+            if overall:
+                raise QueryError("'overall' is about scores, and 'baseline' about changes: leave one out")
+            query = make_query("worst", metric, **options)
+            return changes(ds, query, baselines_of(ds, query, baseline), n, best=best, group=name)
         asked: QueryOptions = {"undefined": "skip", **options}
         query = make_query("worst", metric, **asked)
         return extremes(ds, query, n, best=best, overall=overall, group=name)

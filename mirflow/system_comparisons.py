@@ -42,6 +42,8 @@ def compare(
     rng: Seed | None = None,
     percent: bool = False,
     all_pairs: bool = False,
+    worst: int | None = None,
+    best: int | None = None,
     **options: Unpack[QueryOptions],
 ) -> Tabulation[xr.Dataset]:
     """Compare every two systems, as the command ``mirflow compare`` does.
@@ -71,12 +73,15 @@ def compare(
     all_pairs : bool
         Every two systems in tables for people, not only the best one beside each other one. Datasets and the rows for
         programs have all of up to 100 systems; of more, all are compared only if this is set.
+    worst, best : int or None
+        List so many of the tracks on which each system loses most, or gains most, against the baseline.
 
     Returns
     -------
     Tabulation of xr.Dataset
         A dataset for each evaluation: that of :func:`mirflow.analysis.inference.comparisons.compare`, ``friedman``, or,
-        with a baseline, ``noninferiority``.
+        with a baseline, ``noninferiority``; and for each list of tracks that of :func:`mirflow.analysis.worst.changes`,
+        which alone are the rows for programs.
 
     Raises
     ------
@@ -91,6 +96,8 @@ def compare(
     how["method"] = method
     how = {name: value for name, value in how.items() if value is not None}
     _check_comparison(metric, options, how, primary=primary, friedman=friedman, baseline=baseline)
+    listed = {"worst": worst, "best": best}
+    _check_lists(listed, options, baseline, unit)
     asked = make_query("compare", metric, aggregate, **options)
     found, notes = [], []
     for name, ds in choose(evaluations_of(scores), asked.metric, group).items():
@@ -100,12 +107,46 @@ def compare(
         own = replace(asked, metric=headline_metric(ds), exact=True) if primary else asked
         words: dict[str, Any] = {**how, "unit": unit, "level": level, "group": name}
         found.append(_compare(ds, own, words, friedman, baseline, margin, all_pairs))
+        if baseline is not None:
+            found += _changes(ds, own, baseline, found[-1]["metric"].values.tolist(), listed, name)
+    rows = [ds for ds in found if "baseline_value" in ds] or found
     return Tabulation(
         found,
         lambda width: [table for ds in found for table in _comparison_tables(ds, percent, all_pairs)],
-        lambda: list(map(_comparison_rows, found)),
+        lambda: list(map(_comparison_rows, rows)),
         notes,
     )
+
+
+def _check_lists(listed: Mapping[str, int | None], options: Mapping[str, Any], baseline: str | None, unit: str) -> None:
+    """Refuse lists of tracks without a baseline, and options that single tracks do not have."""
+    for name, count in listed.items():
+        if count is None:
+            continue
+        if baseline is None:
+            raise QueryError(f"{name!r} lists tracks by their change from a baseline; name it ('baseline')")
+        for other, given in (("unit", unit != "track"), ("across", options.get("across"))):
+            if given:
+                raise QueryError(f"{name!r} lists single tracks and takes no {other!r}")
+
+
+def _changes(
+    ds: xr.Dataset, asked: Query, baseline: str, metrics: list[str], listed: Mapping[str, int | None], group: str
+) -> list[xr.Dataset]:
+    """The tracks that changed most against a baseline, by each metric."""
+    from .analysis.inference.noninferiority import baselines_of
+    from .analysis.worst import changes
+
+    orders = {order: count for order, count in listed.items() if count is not None}
+    if not orders:
+        return []
+    pairs = baselines_of(ds, asked, baseline)
+    queries = [replace(asked, metric=metric, exact=True) for metric in metrics]
+    return [
+        changes(ds, query, pairs, count, best=order == "best", group=group)
+        for query in queries
+        for order, count in orders.items()
+    ]
 
 
 def _check_comparison(
@@ -164,6 +205,8 @@ def _comparison_tables(ds: xr.Dataset, percent: bool, all_pairs: bool) -> list[T
 
     if "verdict" in ds:
         return [comparisons.noninferiority_table(ds, percent=percent)]
+    if "baseline_value" in ds:
+        return [comparisons.changes_table(ds, percent=percent)]
     if "mean_rank" in ds:
         return comparisons.friedman_tables(ds, all_pairs=all_pairs)
     return comparisons.comparison_tables(ds, percent=percent, all_pairs=all_pairs)
@@ -175,6 +218,8 @@ def _comparison_rows(ds: xr.Dataset) -> Table:
 
     if "verdict" in ds:
         return comparisons.noninferiority_long_table(ds)
+    if "baseline_value" in ds:
+        return comparisons.changes_long_table(ds)
     return comparisons.friedman_long_table(ds) if "mean_rank" in ds else comparisons.comparison_long_table(ds)
 
 

@@ -1,8 +1,8 @@
-"""The tracks with the worst scores, or the best: where to look and listen."""
+"""The tracks with the worst scores, the best, or the largest changes: where to look and listen."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import QueryError
 from ..ragged import Bool, Float, Int
 from .aggregation import free_names, origin_of, select
+from .inference.sample import differences, settle
 from .query_options import Query
 from .scores import Array, coords_of, names_of
 
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-_TAKEN = ("system", "track", "rank", "value", "score", "weight", "n", "tied")
+_TAKEN = (
+    *("system", "track", "rank", "value", "score", "weight", "n", "tied"),
+    *("baseline", "gain", "baseline_value", "better", "worse"),
+)
 
 
 def extremes(
@@ -65,28 +69,18 @@ def extremes(
     """
     import xarray as xr
 
-    if count < 1:
-        raise QueryError(f"invalid number of tracks {count}: expected at least one")
     order = "best" if best else "worst"
     for name in ("aggregate", "by", "across"):
         if getattr(query, name):
             raise QueryError(f"{order!r} lists single tracks and takes no {name!r}")
-    missing = query.missing or ("common" if overall else "skip")
-    part = select(ds, replace(query, aggregate="mean", missing=missing), single=True)
-    metrics, orientations = names_of(part, "metric"), names_of(part, "orientation")
-    if len(metrics) != 1:
-        raise QueryError(f"tracks are listed by one metric; name one of: {', '.join(metrics)}")
-    if orientations[0] == "none":
-        raise QueryError(f"metric {metrics[0]!r}: neither high nor low values of it are better")
+    part = _select_one(ds, replace(query, missing=query.missing or ("common" if overall else "skip")), count)
+    orientation = names_of(part, "orientation")[0]
     score, weight, included = (part[name].values[..., 0] for name in ("score", "weight", "_included"))
-    ordered = score if (orientations[0] == "lower") == best else -score
+    ordered = score if (orientation == "lower") == best else -score
     chosen = _overall(ordered, included, count) if overall else _each(ordered, included, count)
     ties = _ties(ordered, included, chosen, overall)
     coords = _coords(part, chosen, overall)
-    attrs = {**origin_of(part, group), **{name: part.attrs[name] for name in ("missing", "undefined")}}
-    attrs |= {"order": order, "metric": metrics[0], "unit": names_of(part, "unit")[0]}
-    attrs["title"] = str(part["title"].values[0]) if "title" in part.coords else ""
-    attrs |= {"left_out": str(int((~included).sum())), "orientation": orientations[0]}
+    attrs = {**_about(part, group, order), "left_out": str(int((~included).sum())), "orientation": orientation}
     if overall:
         both = {name: (("system", "rank"), one[:, chosen[0]]) for name, one in (("score", score), ("weight", weight))}
         value = ("rank", score[:, chosen[0]].mean(axis=0))
@@ -97,6 +91,89 @@ def extremes(
         for name, one in (("value", score), ("weight", weight))
     }
     return xr.Dataset({**cells, "n": ("system", included.sum(axis=1)), "tied": ("system", ties)}, coords, attrs)
+
+
+def changes(
+    ds: xr.Dataset,
+    query: Query,
+    baselines: Mapping[str, str],
+    count: int = 10,
+    *,
+    best: bool = False,
+    group: str = "",
+) -> xr.Dataset:
+    """The tracks on which systems lose most against a baseline by one metric, or gain most.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+    query : Query
+        With one metric, whose aggregate does not matter.
+    baselines : mapping of str to str
+        The baseline of each system; see :func:`mirflow.analysis.inference.noninferiority.baselines_of`.
+    count : int
+        How many tracks of each system, at most. Tracks without a loss, or without a gain, are not listed.
+    best : bool
+        The gains instead.
+    group : str
+        A name of the evaluation to carry along.
+
+    Returns
+    -------
+    xr.Dataset
+        ``track``, ``gain`` (the change towards better values), ``value`` (the system's score) and ``baseline_value``
+        over (system, rank). Where a system has fewer tracks, ``track`` is empty. Over (system) ``n``, the number of
+        tracks that system and baseline both have, ``better`` and ``worse``, on how many of them it gains and loses.
+        The coordinate ``baseline`` lies along ``system``, those of the tracks along with ``track``.
+
+    Raises
+    ------
+    QueryError
+        For several metrics, one with extra dims, or one of which neither high nor low values are better.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+    """
+    import xarray as xr
+
+    systems = list(dict.fromkeys([*baselines, *baselines.values()]))
+    # Each system has its own tracks in common with its baseline.
+    policy = "skip" if query.missing in (None, "common") else query.missing
+    part = _select_one(ds, replace(query, system=systems, missing=policy, sort=None), count)
+    own, other = (np.array([systems.index(name) for name in side]) for side in (baselines, baselines.values()))
+    score, included = (part[name].values[..., 0] for name in ("score", "_included"))
+    both = included[own] & included[other]
+    gain = differences(score[own], score[other]) * (-1 if names_of(part, "orientation")[0] == "lower" else 1)
+    better, worse = both & (settle(gain) > 0), both & (settle(gain) < 0)
+    chosen = _each(-gain, better, count) if best else _each(gain, worse, count)
+    cells = {
+        name: (("system", "rank"), _listed((row[places] for row, places in zip(one, chosen, strict=True)), np.nan))
+        for name, one in (("gain", gain), ("value", score[own]), ("baseline_value", score[other]))
+    }
+    counts = {name: ("system", one.sum(axis=1)) for name, one in (("n", both), ("better", better), ("worse", worse))}
+    coords = _coords(part.isel(system=own), chosen, overall=False)
+    coords["baseline"] = ("system", list(baselines.values()))
+    attrs = _about(part, group, "best" if best else "worst")
+    return xr.Dataset({**cells, **counts}, coords, {**attrs, "missing": "common" if policy == "skip" else policy})
+
+
+def _select_one(ds: xr.Dataset, query: Query, count: int) -> xr.Dataset:
+    """Select the scores of one metric by which so many tracks can be listed."""
+    if count < 1:
+        raise QueryError(f"invalid number of tracks {count}: expected at least one")
+    part = select(ds, replace(query, aggregate="mean"), single=True)
+    metrics = names_of(part, "metric")
+    if len(metrics) != 1:
+        raise QueryError(f"tracks are listed by one metric; name one of: {', '.join(metrics)}")
+    if names_of(part, "orientation") == ["none"]:
+        raise QueryError(f"metric {metrics[0]!r}: neither high nor low values of it are better")
+    return part
+
+
+def _about(part: xr.Dataset, group: str, order: str) -> dict[str, Any]:
+    """Attributes of a list of tracks."""
+    attrs = {**origin_of(part, group), **{name: part.attrs[name] for name in ("missing", "undefined")}}
+    attrs |= {"order": order, "metric": names_of(part, "metric")[0], "unit": names_of(part, "unit")[0]}
+    return {**attrs, "title": str(part["title"].values[0]) if "title" in part.coords else ""}
 
 
 def _coords(part: xr.Dataset, chosen: list[Int], overall: bool) -> dict[str, Any]:

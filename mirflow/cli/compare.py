@@ -37,6 +37,8 @@ from .output import FAILED, choose_format, echo, emit, given_options, output_opt
     metavar="MARGIN",
     help="Exit with 3 unless every other system is shown to be no worse than the baseline by more than this.",
 )
+@click.option("--worst", type=click.IntRange(1), metavar="N", help="List N tracks that lose most from the baseline.")
+@click.option("--best", type=click.IntRange(1), metavar="N", help="List N tracks that gain most from the baseline.")
 @click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Level of intervals; tests use 1 - level.")
 @option("method")
 @click.option("--replicates", type=click.IntRange(1), help="Replicates of bootstrap and permutation. Default: 10000.")
@@ -88,7 +90,9 @@ def compare_command(
     emit(result, style, output, {"names": names or NAMES[0]})
     if not_worse is None:
         return
-    refused = [sentence for ds in result for sentence in noninferiority_sentences(ds, percent=percent)]
+    refused = [
+        sentence for ds in result if "verdict" in ds for sentence in noninferiority_sentences(ds, percent=percent)
+    ]
     for sentence in refused:
         echo(sentence, err=True)
     if refused:

@@ -12,6 +12,7 @@ from ..analysis.inference import CORRECTIONS, TESTS
 from ..analysis.inference.noninferiority import PASSED
 from ..analysis.inference.paired import compared_pairs
 from ..analysis.policies import COMPARED_WITH, MAX_T, MISSING, MOST_SYSTEMS, say_intervals, say_undefined
+from ..analysis.scores import coordinate_columns
 from ..analysis.selected import VALUELESS
 from ..errors import counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
@@ -24,6 +25,7 @@ from .captions import (
     letters_note,
     pairs_span,
     title_in,
+    titles_of,
 )
 from .layout import origin_names, resampled, show_interval, show_value, title_of, together
 from .tables import BOUND, Entry, Table, table_of
@@ -346,6 +348,57 @@ def _gate_rows(ds: xr.Dataset) -> Iterator[tuple[Any, ...]]:
     for row, (system, baseline) in enumerate(zip(ds["system"].values, ds["baseline"].values, strict=True)):
         for column, about in enumerate(metrics):
             yield (str(system), str(baseline), *about, *(values[row][column] for values in arrays))
+
+
+_CHANGE = {"worst": ("lose most", "loses"), "best": ("gain most", "gains")}
+
+
+def changes_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
+    """For people: the tracks on which each system loses most, or gains most, against its baseline."""
+    attrs = ds.attrs
+    metric, percent = attrs["metric"], percent and not attrs["unit"]
+    systems, baselines = ds["system"].values.tolist(), ds["baseline"].values.tolist()
+    track, numbers = ds["track"].values, [ds[name].values for name in ("gain", "value", "baseline_value")]
+    rows = tuple(
+        (system, str(name), *(show_value(float(one[row, place]), percent) for one in numbers))
+        for row, system in enumerate(systems)
+        for place, name in enumerate(track[row])
+        if name
+    )
+    whose = " and ".join(dict.fromkeys(baselines)) if len(set(baselines)) < _NAMED else "the baseline"
+    most, verb = _CHANGE[attrs["order"]]
+    missing, both = attrs["missing"], "only the tracks that a system and its baseline have"
+    counts = [
+        f"{system} {verb} on {ds['worse' if attrs['order'] == 'worst' else 'better'].values[row]} of {n}"
+        for row, (system, n) in enumerate(zip(systems, ds["n"].values.tolist(), strict=True))
+    ]
+    more = f"; and {len(counts) - _SOME_CELLS} more" if counts[_SOME_CELLS:] else ""
+    notes = (
+        f"gain: system minus {whose}, towards better values",
+        *(("ratios in percent",) if percent else ()),
+        f"tracks: {'; '.join(counts[:_SOME_CELLS])}{more}",
+        f"missing ({missing}): {both if missing == 'common' else MISSING[missing]}; {undefined_note(attrs)}",
+        *caution_notes(attrs),
+    )
+    unit = f" [{attrs['unit']}]" if attrs["unit"] else ""
+    title = f"{title_of(attrs)}; tracks that {most} against {whose}, {metric}{unit}"
+    titles = partial(titles_of, [metric], [attrs["title"]])
+    return Table(("system", "track", "gain", metric, "baseline"), rows, title, notes, titles=titles, keys=2)
+
+
+def changes_long_table(ds: xr.Dataset) -> Table:
+    """For programs: a row for each system and track, with the tracks' coordinates."""
+    origin = origin_names(ds.attrs)
+    fixed = (
+        *("metric", "order", "system", "baseline", "rank", "track", "gain", "score", "baseline_score", "unit"),
+        *("n", "better", "worse", "missing", "undefined"),
+    )
+    coords = [str(name) for name in ds.coords if name not in ("system", "baseline", "rank", "track")]
+    named = coordinate_columns(coords, (*origin, *fixed))
+    renamed = {"value": "score", "baseline_value": "baseline_score", **dict(zip(coords, named, strict=True))}
+    frame = ds.rename(renamed).to_dataframe(["system", "rank"]).reset_index()
+    about = {name: ds.attrs.get(name, "") for name in (*origin, *fixed)}
+    return table_of(frame[frame["track"] != ""], (*origin, *fixed, *named), about, named)
 
 
 def noninferiority_sentences(ds: xr.Dataset, *, percent: bool = False) -> list[str]:

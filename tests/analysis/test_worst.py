@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mirflow.errors import QueryError
 
-from ..commands import printed, rows
+from ..commands import printed, refused, rows
 from ..groups import make_group, random_group, write_store
 
 SCORES = [[[0.9], [0.1], [0.5], [0.4]], [[0.2], [0.8], [0.3], [0.6]]]
@@ -85,6 +85,57 @@ class TestOverall:
         found = ds.mirflow.worst("majmin", 9, overall=True)
         assert sorted(found["track"].values.tolist()) == ["t0", "t1", "t3"]
         assert found.attrs["missing"] == "common"
+
+
+class TestAgainstABaseline:
+    @given(st.sampled_from(["higher", "lower"]), st.booleans(), st.integers(0, 5))
+    def test_lists_the_largest_changes_towards_better_or_worse(self, way, best, seed):
+        ds = random_group(3, 12, 1, seed=seed, orientation=[way])
+        found = ds.mirflow.worst("majmin", 4, best=best, baseline="S1")
+        assert found["system"].values.tolist() == ["S0", "S2"]
+        for row, system in enumerate(["S0", "S2"]):
+            change = (ds.score.sel(system=system) - ds.score.sel(system="S1"))[:, 0].to_series()
+            gain = change if way == "higher" else -change
+            listed = (gain[gain > 0] if best else gain[gain < 0]).sort_values(ascending=not best)[:4]
+            names = [name for name in found["track"].values[row].tolist() if name]
+            assert names == listed.index.tolist()
+            assert found["gain"].values[row, : len(names)].tolist() == listed.tolist()
+            assert found["better"].values[row] == (gain > 0).sum()
+
+    def test_each_system_has_its_own_tracks_in_common_with_it(self):
+        ds = make_group([*SCORES, SCORES[0]], status=[["ok"] * 4, ["ok"] * 4, ["failed", "ok", "ok", "ok"]])
+        found = ds.mirflow.worst("majmin", 9, baseline="S1")
+        assert [[name for name in row if name] for row in found["track"].values.tolist()] == [["t1", "t3"]] * 2
+        assert found["n"].values.tolist() == [4, 3]
+
+    def test_what_did_not_change_is_not_listed(self):
+        ds = make_group([*SCORES, SCORES[0]])
+        found = ds.mirflow.worst("majmin", 9, best=True, system="S2", baseline="S0")
+        assert (found["track"].values.size, found["better"].item(), found["n"].item()) == (0, 0, 4)
+
+    def test_is_listed_below_the_comparison_and_alone_for_programs(self, tmp_path):
+        store = write_store(tmp_path / "s.zarr", {"chord": group()})
+        words = ("compare", store, "-m", "majmin", "--baseline", "S0", "--worst", 1, "--best", 2)
+        lines = printed(*words, "--percent").splitlines()
+        assert "chord: task chord, convention mir_eval; tracks that lose most against S0, majmin" in lines
+        assert "tracks: S1 gains on 2 of 4" in lines
+        listed = [(row["order"], row["track"], row["gain"], row["genre"]) for row in rows(*words)]
+        assert listed == [
+            ("worst", "t0", pytest.approx(-0.7), "a"),
+            ("best", "t1", pytest.approx(0.7), "b"),
+            ("best", "t3", pytest.approx(0.2), "b"),
+        ]
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (["--worst", 1], "'worst' lists tracks by their change from a baseline; name it"),
+            (["--best", 1, "--baseline", "S0", "--unit", "genre"], "'best' lists single tracks and takes no 'unit'"),
+        ],
+    )
+    def test_needs_one_and_single_tracks(self, tmp_path, words, message):
+        store = write_store(tmp_path / "s.zarr", {"chord": group()})
+        assert message in refused("compare", store, "-m", "majmin", *words)
 
 
 class TestRefused:

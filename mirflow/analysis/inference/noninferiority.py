@@ -79,7 +79,7 @@ def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 
         if not pairs:
             raise QueryError(f"no model to compare with the baseline {baseline!r}")
     else:
-        pairs = _pairs(ds, query, baseline)
+        pairs = baselines_of(ds, query, baseline)
         if options.get("unit", TRACK) == TRACK and rated_kind(ds, query) is None:
             return _judge_in_blocks(ds, query, pairs, margin, options)
         members = {name: [name] for name in (*pairs, *pairs.values())}
@@ -93,8 +93,8 @@ def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 
     return xr.Dataset(variables, coords, {**attrs, "margin": margin})
 
 
-def _pairs(ds: xr.Dataset, query: Query, baseline: str) -> Mapping[str, str]:
-    """The baseline of each system that is judged."""
+def baselines_of(ds: xr.Dataset, query: Query, baseline: str) -> Mapping[str, str]:
+    """The baseline of each system of a query: the system of that name, or of the store with that label."""
     every = names_of(ds, "system")
     ranked = query.sort == BEST
     asked = names_of(aggregate_query(ds, query), "system") if ranked else select_scores(ds, query).names("system")

@@ -52,8 +52,10 @@ MANY = 200
 """Most values of a parameter that may be repeated."""
 ROWS = MappingProxyType({"json": 200_000, "csv": 500_000, "arrow": 2_000_000, "parquet": 2_000_000})
 """Most rows of a response by format."""
-_CHOOSE_TRACKS = frozenset({"annotator", "by", "cluster", "missing", "system", "track", "undefined", "where"})
-"""Parameters that select or divide the tracks."""
+_CHOOSE_TRACKS = frozenset(
+    {"annotator", "best", "by", "cluster", "missing", "system", "track", "undefined", "where", "worst"}
+)
+"""Parameters that select, divide or list tracks."""
 TRIALS = 5
 """Attempts at a response if stores are published meanwhile."""
 SECONDS = 10.0
@@ -209,6 +211,15 @@ def _query_parameters(*names: str) -> tuple[QueryParameter, ...]:
 _EVALUATION, _CLUSTER, _METHOD = _query_parameters("group", "cluster", "method")
 _LEVELS = tuple(
     replace(one, kind="number", low=0.5, high=0.999) for one in _query_parameters("ci", "significance", "ranks")
+)
+
+
+_AGAINST_BASELINE = (
+    QueryParameter("baseline", "Compare the systems with this one."),
+    *(
+        QueryParameter(name, f"List so many tracks on which each system {verb} most.", kind="integer", low=1, high=1000)
+        for name, verb in (("worst", "loses"), ("best", "gains"))
+    ),
 )
 
 
@@ -480,7 +491,10 @@ OPERATIONS = (
         f"{_OF_STORE}/compare",
         _compare,
         "Pairwise comparisons of systems, as in `mirflow compare`; default: by the headline metric.",
-        (*_query_parameters("metric", "system", "tracks", "where", "missing"), _CLUSTER, _METHOD, _EVALUATION, _FORMAT),
+        (
+            *_query_parameters("metric", "system", "tracks", "where", "missing"),
+            *(_CLUSTER, _METHOD, _EVALUATION, *_AGAINST_BASELINE, _FORMAT),
+        ),
         _TABLES,
     ),
     Operation(

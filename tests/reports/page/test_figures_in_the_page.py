@@ -105,6 +105,20 @@ def test_intervals_are_those_of_inference(nasty, visit):
     assert page.locator(".interval").count() == 0
 
 
+def test_gains_and_losses_are_those_of_a_comparison(nasty, visit):
+    group, path = nasty
+    page = visit(path, "#missing=skip&gains=S2&against=S0")
+    for title, best in (("Gains most", True), ("Loses most", False)):
+        rows = page.locator(f"#gains .pair > div:has-text('{title}') tbody tr").evaluate_all(
+            "rows => rows.map(row => [...row.children].map(cell => cell.textContent))"
+        )
+        found = group.mirflow.worst("majmin", 5, best=best, system="S2", baseline="S0").isel(system=0)
+        assert [name for name, *_ in rows] == found["track"].values.tolist()
+        assert [float(gain) for _, gain, *_ in rows] == pytest.approx(found["gain"].values, abs=5.1e-5)
+    page.select_option("#gains select[name=against]", "1")
+    page.wait_for_function("location.hash.includes('against=S1')")
+
+
 def test_percent_only_changes_how_numbers_are_written(nasty, visit):
     _, path = nasty
     page = visit(path)

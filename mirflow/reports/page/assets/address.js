@@ -37,6 +37,10 @@ const FIELDS = [
       (text.startsWith("system ") && systemOf(state, text.slice(7), (system) => { state.across = system; }))],
   ["list", (state) => other(state.listing.by, "mean"), (state, text) => oneOf(ORDERS, text, () => { state.listing.by = text; })],
   ["find", (state) => state.listing.find, (state, text) => { state.listing.find = text; return true; }],
+  ["gains", (state) => (state.pair.of < 0 ? "" : state.now.systems[state.pair.of]),
+    (state, text) => systemOf(state, text, (system) => { state.pair.of = system; })],
+  ["against", (state) => (state.pair.against < 0 ? "" : state.now.systems[state.pair.against]),
+    (state, text) => systemOf(state, text, (system) => { state.pair.against = system; })],
   ["cells", (state) => state.cells, (state, text) => { state.cells = text; return true; }],
   ["extra", (state) => (state.extra.metric ? state.now.extras[state.extra.metric].name : ""), (state, text) => {
     const found = named(state.now.extras, text, (one) => one.name);

@@ -7,6 +7,7 @@ import { drawControls } from "./controls.js";
 import { drawCoverage } from "./coverage.js";
 import { drawDistributions } from "./distributions.js";
 import { drawExtras } from "./extras.js";
+import { drawGains } from "./gains.js";
 import { drawHeatmap } from "./heatmap.js";
 import { drawLeaderboard } from "./leaderboard.js";
 import { drawProvenance } from "./provenance.js";
@@ -61,7 +62,7 @@ async function draw() {
     if (state.contents.byTrack) {
       const heat = await drawHeatmap(state, open);
       settle = heat.settle;
-      parts.push(await drawDistributions(state), heat.node, await drawTracks(state, open));
+      parts.push(await drawDistributions(state), heat.node, await drawGains(state, open), await drawTracks(state, open));
     }
   } else {
     parts.push(section("leaderboard", state.now.name, "This evaluation has no metric that is a single number."));

@@ -11,6 +11,7 @@
  * @property {{column: string, turned: boolean}} ranking order of the table of systems
  * @property {string|number} across order of the heat map's tracks: a word, or the number of a system
  * @property {{by: string, find: string}} listing order and filter of the list of tracks
+ * @property {{of: number, against: number}} pair two systems, track by track; -1 for the two best
  * @property {string} cells filter of the cells without a score
  * @property {{metric: number, system: number}} extra
  * @property {{track: number, list: string, time: number, seen: number[]|null, hear: string, ear: number, rule: number, reference: number}} timeline
@@ -38,6 +39,7 @@ export class State {
     this.ranking = { column: "value", turned: false };
     this.across = "mean";
     this.listing = { by: "mean", find: "" };
+    this.pair = { of: -1, against: -1 };
     this.cells = "";
     this.extra = { metric: 0, system: 0 };
     this.timeline = { track: -1, list: "tracks", time: 0, seen: null, hear: "both", ear: -1, rule: -1, reference: 0 };
@@ -69,6 +71,7 @@ export class State {
     if (typeof this.across === "number") this.across = "mean";
     this.timeline = { ...this.timeline, track: -1, time: 0, seen: null, ear: -1, rule: -1, reference: 0 };
     this.extra = { metric: 0, system: 0 };
+    this.pair = { of: -1, against: -1 };
     this.takeMetric(this.now.main.length ? this.now.main[0] : -1);
   }
 
