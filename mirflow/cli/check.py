@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command(
     "check",
     cls=ReadingCommand,
-    sides=("reference",),
+    sides=("reference", "beside"),
     section="tools",
     place=1,
     short_help="List the problems of annotation files.",
@@ -41,6 +41,13 @@ if TYPE_CHECKING:
     type=click.Choice(["reference", "estimate"]),
     help="Role of PATH: references are also scored against themselves. Default: estimate with --reference.",
 )
+@click.option(
+    "--beside",
+    type=click.Path(path_type=Path, exists=True),
+    help="Annotations of the same tracks to check references beside: keys for chords, beats for sections.",
+)
+@click.option("--beside-task", metavar="TASK", help="Task of the annotations in --beside.")
+@click.option("--worst", type=click.IntRange(min=1), metavar="N", help="Only the N strongest probable mistakes.")
 @output_options
 @click.pass_context
 def check_command(
@@ -52,19 +59,24 @@ def check_command(
     annotator: str | int | None,
     reference: Path | None,
     role: Literal["reference", "estimate"] | None,
+    beside: Path | None,
+    beside_task: str | None,
+    worst: int | None,
     options: Mapping[str, Any],
     style: str | None,
     output: Path | None,
 ) -> None:
-    """List the problems of annotation files and folders, with file and line, or those of a campaign file.
+    """List the problems of annotation files and folders, with file and line, or those of a pipeline's references.
+
+    Of a campaign file, its problems are listed.
 
     Annotations with an error cannot be scored; those with a warning are repaired or scored as empty; those with a
     note are scored unchanged.
 
     Options of reading (--columns, --time-unit, ...) also apply to the --reference; with the prefix --reference-, as in
-    --reference-time-unit ms, to the reference only.
+    --reference-time-unit ms, to the reference only, and with --beside- to the annotations beside.
     """
-    if len(paths) == 1 and paths[0].suffix.lower() in (".yaml", ".yml"):
+    if len(paths) == 1 and paths[0].suffix.lower() in (".yaml", ".yml") and not _is_pipeline(paths[0]):
         from ..plugins import DOCUMENTS, find
 
         find(DOCUMENTS, "campaign").check(paths[0])
@@ -72,9 +84,10 @@ def check_command(
     from ..api import check
 
     words: dict[str, Any] = {"convention": convention, "schema": schema, "annotator": annotator, "reference": reference}
+    words |= {"beside": beside, "beside_task": beside_task, "worst": worst}
     checks = check(paths, task, role=role, **words, **options)
     style = choose_format(style, output)
-    if style == "table" and output is None:
+    if style == "table" and output is None and worst is None:
         for one in checks:
             for line in lines_of_check(one):
                 click.echo(shorten_quotes(line))
@@ -84,6 +97,14 @@ def check_command(
         echo(note, err=True)
     if any(one.worst == "error" for one in checks):
         context.exit(FAILED)
+
+
+def _is_pipeline(path: Path) -> bool:
+    """True for a YAML file with evaluations that is no campaign file."""
+    from ..pipeline.document import read_document
+
+    data = read_document(path).data
+    return isinstance(data, Mapping) and "evaluations" in data and not {"campaign", "splits"} & set(data)
 
 
 def lines_of_check(check: FileCheck) -> list[str]:

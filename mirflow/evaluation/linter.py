@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +22,7 @@ from ..engine.plausibility import SPACING, doubts_of, extents, far_apart
 from ..errors import AnnotationError, UnreadableError
 from ..metrics.base import Convention, get_task, tasks
 from ..metrics.measures import LABELS, Measure
+from ..pipeline.load import plan_pipeline
 from ..pipeline.plan import Reference
 from ..ragged import Ragged
 from ..readers import read_all, schema_problems
@@ -33,6 +36,7 @@ from ..readers.options import MAX_BYTES, Reading, split_sides
 from ..readers.tables.table import TableSource, holds_tracks, open_table
 from ..store.cells import EMPTY, Status, split_message
 from ..store.packs import open_pack
+from .consistency import RULES, SPELLING, VOCABULARY, Suspect, find_odd_labels, find_suspects
 from .evaluate import annotation_files, evaluate_paths, is_pack, pack_sources
 
 Severity = Literal["error", "warning", "note"]
@@ -41,13 +45,12 @@ PERFECT_TOLERANCE = 1e-9
 _TASKS = {".lab": "chord", ".key": "key", ".mid": "transcription", ".midi": "transcription"}
 _TASKS |= dict.fromkeys(AUDIO, "separation")
 
-_OF_REFERENCES = ("imperfect", "interval", "position")
+_OF_REFERENCES = ("imperfect", *(rule.name for rule in RULES), SPELLING[0], VOCABULARY[0])
 """Rules that apply to references only."""
-_SHORTEST = 0.1
-"""Minimum plausible seconds between two beats (600 beats per minute)."""
 _UNLIKE = ("retrieval", "score_following", "similarity", "tagging")
 """Tasks whose sides differ in meaning, so that scoring an annotation against itself is meaningless."""
 
+_ALONE: Mapping[str, Annotation] = MappingProxyType({})
 _UNUSED_PEDAL = "has a sustain pedal (controller 64), which is ignored: its notes end with their keys (pedal: extend)"
 
 _SEVERITIES: dict[str, Severity] = {
@@ -76,6 +79,10 @@ class FileProblem:
     message: str
     line: int | None = None
     annotator: str = ""
+    second: float | None = None
+    """Time of the place, in seconds; None: the problem has no single place."""
+    strength: float | None = None
+    """Of a note that music may break on purpose: how far it is from what its rule expects, 0 to 1; None: of others."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,8 @@ class FileCheck:
     path: str
     problems: tuple[FileProblem, ...] = field(default=())
     what: Literal["file", "folder", "track"] = "file"
+    track: str = ""
+    """Name of the track, as in a pipeline or a run of the folder."""
 
     @property
     def worst(self) -> Severity | None:
@@ -103,6 +112,8 @@ def check_paths(
     annotator: str | int | None = None,
     reference: str | Path | None = None,
     role: Role | None = None,
+    beside: str | Path | None = None,
+    beside_task: str | None = None,
     **options: Any,
 ) -> Iterator[FileCheck]:
     """Check files, and all annotation files in folders and their subfolders.
@@ -117,20 +128,79 @@ def check_paths(
     estimates if a reference is given, otherwise references. Options of reading are those of :func:`mirflow.load`, also
     for the reference; with the prefix ``reference_``, only for the reference.
 
+    References are searched for probable mistakes (:data:`mirflow.evaluation.consistency.RULES`), chords beside a key
+    and sections beside downbeats if a JAMS file has both, or if `beside` is a file or folder with annotations of the
+    same tracks, of the task `beside_task`. Options with the prefix ``beside_`` are for reading it.
+
     Yields a `FileCheck` per file, including clean ones, with its problems sorted by line; one per track of a pack.
     """
     given = list(map(Path, paths))
     is_reference = reference is None if role is None else role == "reference"
-    aside = [name for name in options if name.startswith("reference_")]
-    if aside and reference is None:
-        raise AnnotationError(f"{aside[0]} applies to the reference, but none is given")
+    for side, path, what in (("reference", reference, "the reference"), ("beside", beside, "annotations beside")):
+        aside = [name for name in options if name.startswith(f"{side}_")]
+        if aside and path is None:
+            raise AnnotationError(f"{aside[0]} applies to {what}, but none is given")
+    companions: Companion = _no_companion
+    if beside is not None:
+        others = {name.removeprefix("beside_"): options.pop(name) for name in list(options) if name[:7] == "beside_"}
+        companions = _companions(Path(beside), given, beside_task, others)
     odd = {} if reference is None else _against(reference, given, task, convention, options)
     own = {"annotator": annotator, **split_sides(options)[1]}
-    for one in _check_each(given, task, convention, schema, own):
+    settings = _Settings(task, convention, schema, own, companions, is_reference)
+    checks = list(_check_each(given, settings))
+    for one in _with_odd_labels(checks, settings.labels):
         found = one.problems if is_reference else tuple(_of_estimates(one.problems))
         yield replace(one, problems=(*odd.pop(one.path, ()), *found))
     for path, problems in odd.items():
         yield FileCheck(path, tuple(problems), "track")
+
+
+Companion = Callable[[Path], Mapping[str, Annotation]]
+"""Path of a file -> annotations of its track that it is checked beside, by task."""
+
+
+def _no_companion(path: Path) -> Mapping[str, Annotation]:
+    return {}
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What annotations are checked as."""
+
+    task: str | None
+    convention: str | None
+    schema: bool
+    options: Mapping[str, Any]
+    """Options of reading, and the annotator."""
+    companions: Companion = _no_companion
+    is_reference: bool = True
+    labels: dict[str, dict[str, FileProblem]] = field(default_factory=dict)
+    """Labels of each file, with a problem at the place of the first that has no message yet; it grows."""
+
+
+def _companions(beside: Path, paths: Sequence[Path], task: str | None, options: dict[str, Any]) -> Companion:
+    """Find the annotations beside files: those with the same names in a folder, or one file for one file."""
+    if beside.is_dir() != any(path.is_dir() for path in paths) or (not beside.is_dir() and len(paths) > 1):
+        raise AnnotationError("give two files or two folders, not one of each", path=beside)
+    files = annotation_files(beside) if beside.is_dir() else [beside]
+    by_name = {path.relative_to(beside).with_suffix("").as_posix(): path for path in files}
+    tasks = {path: task or _TASKS.get(path.suffix.lower()) for path in files}
+    unclear = next((path for path in files if tasks[path] is None and path.suffix.lower() != ".jams"), None)
+    if unclear is not None:
+        raise AnnotationError(
+            "the task of annotations beside others is unclear: give it, as in beside_task=beat", path=unclear
+        )
+
+    def companions(path: Path) -> Mapping[str, Annotation]:
+        folder = next((given for given in paths if path.is_relative_to(given)), path)
+        other = by_name.get(path.relative_to(folder).with_suffix("").as_posix())
+        if other is None:
+            return {}
+        given = _with_defaults({"annotator": None, **options}, tasks[other], None)
+        found = _annotations(other, tasks[other], given)
+        return {tasks[other] or _task_of(one) or "": one for one in reversed(found)}
+
+    return companions
 
 
 def _of_estimates(problems: Iterable[FileProblem]) -> Iterator[FileProblem]:
@@ -142,19 +212,18 @@ def _of_estimates(problems: Iterable[FileProblem]) -> Iterator[FileProblem]:
             yield problem
 
 
-def _check_each(
-    given: Sequence[Path], task: str | None, convention: str | None, schema: bool, options: Mapping[str, Any]
-) -> Iterator[FileCheck]:
-    for path in _files(given, task, "levels" in options):
+def _check_each(given: Sequence[Path], settings: _Settings) -> Iterator[FileCheck]:
+    task = settings.task
+    for path in _files(given, task, "levels" in settings.options):
         if is_pack(path):
-            yield from _check_pack(path, task, convention)
+            yield from _check_pack(path, settings)
             continue
-        if task is None or not (path.is_file() and holds_tracks(path.name, _reading(task, options))):
-            yield _check_whole(path, task, convention, schema, options)
-        elif path in given or _reading(task, options).format_of(path.name) in TABLES:
-            yield from _check_table(path, task, convention, options)
+        if task is None or not (path.is_file() and holds_tracks(path.name, _reading(task, settings.options))):
+            yield _check_whole(path, settings)
+        elif path in given or _reading(task, settings.options).format_of(path.name) in TABLES:
+            yield from _check_table(path, task, settings)
         else:
-            yield from _check_either(path, task, convention, schema, options)
+            yield from _check_either(path, task, settings)
 
 
 def _against(
@@ -176,22 +245,18 @@ def _against(
     return odd
 
 
-def _check_whole(
-    path: Path, task: str | None, convention: str | None, schema: bool, options: Mapping[str, Any]
-) -> FileCheck:
+def _check_whole(path: Path, settings: _Settings) -> FileCheck:
     """A file, or a folder of audio, as the annotation of one track."""
-    found = sorted(_check_file(path, task, convention, schema, options), key=_line)
-    return FileCheck(str(path), tuple(found), "folder" if path.is_dir() else "file")
+    found = sorted(_check_file(path, settings), key=_line)
+    return FileCheck(str(path), tuple(found), "folder" if path.is_dir() else "file", path.stem)
 
 
-def _check_either(
-    path: Path, task: str, convention: str | None, schema: bool, options: Mapping[str, Any]
-) -> Sequence[FileCheck]:
+def _check_either(path: Path, task: str, settings: _Settings) -> Sequence[FileCheck]:
     """Check a file in a folder as one track and as many; keep the result with fewer errors."""
-    whole = [_check_whole(path, task, convention, schema, options)]
+    whole = [_check_whole(path, settings)]
     if whole[0].worst not in ("error", "warning"):
         return whole
-    rows = list(_check_table(path, task, convention, options))
+    rows = list(_check_table(path, task, settings))
     return rows if rows and _gravity(rows) <= _gravity(whole) else whole
 
 
@@ -204,20 +269,23 @@ def _line(problem: FileProblem) -> int:
     return problem.line or 0
 
 
-def _check_pack(path: Path, task: str | None, convention: str | None) -> Iterator[FileCheck]:
+def _check_pack(path: Path, settings: _Settings) -> Iterator[FileCheck]:
+    task = settings.task
     sources = open_pack(path, str(path)) if task is None else pack_sources(path, kind_of(task).name)
-    for source in sources.values():
+    for track, source in sources.items():
         known = KINDS[source.kind].tasks
-        yield _check_source(source, task or (known[0] if len(known) == 1 else None), convention)
+        yield _check_source(source, track, replace(settings, task=task or (known[0] if len(known) == 1 else None)))
 
 
-def _check_source(source: Source, task: str | None, convention: str | None) -> FileCheck:
+def _check_source(
+    source: Source, track: str, settings: _Settings, beside: Mapping[str, Annotation] = _ALONE
+) -> FileCheck:
     try:
         annotation, _ = source.read()
     except AnnotationError as error:
-        return FileCheck(source.label, (FileProblem("error", "unreadable", error.message, error.line),), "track")
-    found = sorted(_check_annotation(annotation, task, convention), key=_line)
-    return FileCheck(source.label, tuple(found), "track")
+        return FileCheck(source.label, (FileProblem("error", "unreadable", error.message, error.line),), "track", track)
+    found = sorted(_check_annotation(annotation, settings, source.label, beside), key=_line)
+    return FileCheck(source.label, tuple(found), "track", track)
 
 
 def _reading(task: str, options: Mapping[str, Any]) -> Reading:
@@ -229,15 +297,15 @@ def _with_defaults(options: Mapping[str, Any], task: str | None, convention: str
     return {**({} if task is None else get_task(task).convention(convention).reading), **options}
 
 
-def _check_table(path: Path, task: str, convention: str | None, options: Mapping[str, Any]) -> Iterator[FileCheck]:
-    reading, name = _reading(task, options), str(path)
+def _check_table(path: Path, task: str, settings: _Settings) -> Iterator[FileCheck]:
+    reading, name = _reading(task, settings.options), str(path)
     try:
         keys = list(open_table(name, reading, name).keys)
     except AnnotationError as error:
         yield FileCheck(name, (FileProblem("error", "unreadable", error.message, error.line),))
         return
     for key in keys:
-        yield _check_source(TableSource(name, key, reading, name), task, convention)
+        yield _check_source(TableSource(name, key, reading, name), key.track, settings)
 
 
 def _files(paths: Iterable[str | Path], task: str | None, levelled: bool) -> Iterator[Path]:
@@ -256,9 +324,8 @@ def _files(paths: Iterable[str | Path], task: str | None, levelled: bool) -> Ite
             raise AnnotationError("no such file or folder", path=given)
 
 
-def _check_file(
-    path: Path, task: str | None, convention: str | None, schema: bool, options: Mapping[str, Any]
-) -> Iterator[FileProblem]:
+def _check_file(path: Path, settings: _Settings) -> Iterator[FileProblem]:
+    task, options = settings.task, settings.options
     is_jams = path.suffix.lower() == ".jams"
     if task is None and not is_jams:
         task = _TASKS.get(path.suffix.lower())
@@ -266,23 +333,40 @@ def _check_file(
             yield FileProblem("note", "skipped", "not checked; give the task of the file, for example --task chord")
             return
     try:
-        annotations = _annotations(path, task, _with_defaults(options, task, convention))
+        annotations = _annotations(path, task, _with_defaults(options, task, settings.convention))
     except AnnotationError as error:
         inner = error.path is not None and error.path != str(path)  # one of several audio files
         yield FileProblem("error", "unreadable", str(error) if inner else error.message, error.line)
         return
-    if is_jams and schema:
+    if is_jams and settings.schema:
         yield from (FileProblem("error", "schema", str(problem)) for problem in schema_problems(path))
     if is_jams and not annotations and (task is not None or "namespace" in options):
         choices = open_jams(str(path), options.get("max_bytes", MAX_BYTES), str(path)).choices
         yield FileProblem("error", "absent", describe_absent(choices, options.get("namespace") or task or ""))
+    beside = settings.companions(path) if settings.is_reference else {}
     for annotation in annotations:
         if annotation.attrs.get("pedal") == "ignored":
             yield FileProblem("note", "pedal", _UNUSED_PEDAL)
         if annotation.kind == "audio":
-            yield from _check_audio(annotation, task or KINDS["audio"].tasks[0], convention)
+            yield from _check_audio(annotation, task or KINDS["audio"].tasks[0], settings.convention)
         else:
-            yield from _check_annotation(annotation, task, convention)
+            others = _of_the_same_file(annotation, annotations, path, task) if is_jams and settings.is_reference else {}
+            own = replace(settings, task=task)
+            yield from _check_annotation(annotation, own, str(path), {**others, **beside})
+
+
+def _of_the_same_file(
+    annotation: Annotation, annotations: Sequence[Annotation], path: Path, task: str | None
+) -> dict[str, Annotation]:
+    """Other annotations of a JAMS file, the first of each task that a rule uses."""
+    own = task or _task_of(annotation)
+    wanted = {name for rule in RULES if own in rule.tasks for name in rule.beside}
+    found = {name: one for one in reversed(annotations) if one is not annotation and (name := task or _task_of(one))}
+    if task is not None:
+        for name in wanted - {task}:
+            with suppress(AnnotationError):
+                found.update(zip([name], read_all(path, task=name), strict=False))
+    return {name: one for name, one in found.items() if name in wanted}
 
 
 def _annotations(path: Path, task: str | None, options: Mapping[str, Any]) -> list[Annotation]:
@@ -306,7 +390,10 @@ def _annotations(path: Path, task: str | None, options: Mapping[str, Any]) -> li
     return [one for one, name in zip(found, names, strict=True) if name == annotator]
 
 
-def _check_annotation(annotation: Annotation, task: str | None, convention: str | None) -> Iterator[FileProblem]:
+def _check_annotation(
+    annotation: Annotation, settings: _Settings, path: str, beside: Mapping[str, Annotation]
+) -> Iterator[FileProblem]:
+    task, convention = settings.task, settings.convention
     annotator = str(annotation.attrs.get("annotator", ""))
     if not len(annotation):
         yield FileProblem("warning", "empty", "the annotation is empty", annotator=annotator)
@@ -331,15 +418,15 @@ def _check_annotation(annotation: Annotation, task: str | None, convention: str 
             if rule == "zero_length" and finding.items.all():
                 message += "; write its end"
                 message += ", such as 0 180 N for three minutes without a chord" if name == "chord" else ""
-            yield FileProblem(severity, rule, message, annotation.line(item), annotator)
+            yield FileProblem(severity, rule, message, annotation.line(item), annotator, _second(annotation, item))
     if name is None or rules is None:
         return
     flaws = list(_flaws(rules, annotation, rows, wrong))
     for item, message in flaws:
         rule = "label" if "label" in annotation.schema.required else "value"
-        yield FileProblem("error", rule, message, annotation.line(item), annotator)
-    if name in ("beat", "downbeat"):
-        yield from _check_beats(annotation, annotator)
+        yield FileProblem("error", rule, message, annotation.line(item), annotator, _second(annotation, item))
+    if settings.is_reference:
+        yield from _check_consistency(annotation, name, beside, settings.labels.setdefault(path, {}))
     if not wrong and not flaws and name not in _UNLIKE:
         yield from _check_perfect(annotation, name, rules, annotator)
 
@@ -446,22 +533,84 @@ def _describe_imperfect(odd: Sequence[tuple[Measure, float, bool]]) -> str:
     return f"against itself it scores {'; '.join(parts)}" + (f" ({why})" if why else "")
 
 
-def _check_beats(annotation: Annotation, annotator: str) -> Iterator[FileProblem]:
-    """Implausibly close beats, and positions in the bar that neither count up nor restart at 1."""
-    time, labels = annotation.columns["time"], annotation.labels
-    for item in (np.flatnonzero((np.diff(time) > 0) & (np.diff(time) < _SHORTEST)) + 1).tolist():
-        interval = time[item] - time[item - 1]
-        message = f"follows the beat before it after {1000 * interval:.3g} ms, {60 / interval:.0f} beats per minute"
-        yield FileProblem("note", "interval", message, annotation.line(item), annotator)
-    if labels is None or not all(label.isdecimal() for label in set(labels)) or set(labels) == {"1"}:
-        return
-    position = list(map(int, labels))
-    for item in range(1, len(position)):
-        before, now = position[item - 1 : item + 1]
-        if now not in (1, before + 1) or (before == now):
-            message = f"position {now} in the bar follows position {before}"
-            message += ": two downbeats in a row" if before == now == 1 else ""
-            yield FileProblem("note", "position", message, annotation.line(item), annotator)
+_LABELLED = ("segment", "hierarchy", "classification", "tagging", "drums")
+"""Tasks whose labels are names of a list, in which a misspelt one is found by comparing files."""
+
+
+def _check_consistency(
+    annotation: Annotation, task: str, beside: Mapping[str, Annotation], labels: dict[str, FileProblem]
+) -> Iterator[FileProblem]:
+    """Probable mistakes; the labels are kept to be compared with those of other files."""
+    for rule, suspect in find_suspects(task, annotation, beside):
+        yield _located(annotation, rule.name, suspect)
+    if task in _LABELLED:
+        for item, label in enumerate(annotation.labels or ()):
+            if label not in labels:
+                labels[label] = _located(annotation, SPELLING[0], Suspect(item, "", 0.0))
+
+
+def _located(annotation: Annotation, rule: str, suspect: Suspect) -> FileProblem:
+    line = None if suspect.item is None else annotation.line(suspect.item)
+    second = None if suspect.item is None else _second(annotation, suspect.item)
+    annotator = str(annotation.attrs.get("annotator", ""))
+    return FileProblem("note", rule, suspect.message, line, annotator, second, suspect.strength)
+
+
+def _second(annotation: Annotation, item: int) -> float | None:
+    """Time of an item in seconds; None where it has none."""
+    column = annotation.columns.get("start", annotation.columns.get("time"))
+    known = annotation.schema.times and column is not None and item < len(column) and np.isfinite(column[item])
+    return float(column[item]) if known and column is not None else None
+
+
+def _with_odd_labels(
+    checks: Sequence[FileCheck], labels: Mapping[str, Mapping[str, FileProblem]]
+) -> Iterator[FileCheck]:
+    """Add the labels that are misspelt or unusual among those of all files."""
+    odd: dict[str, list[FileProblem]] = {}
+    paths = list(labels)
+    for number, rule, suspect, label in find_odd_labels([list(labels[path]) for path in paths]):
+        place = labels[paths[number]][label]
+        found = replace(place, rule=rule, message=suspect.message, strength=suspect.strength)
+        odd.setdefault(paths[number], []).append(found)
+    for one in checks:
+        more = odd.pop(one.path, [])
+        yield replace(one, problems=tuple(sorted((*one.problems, *more), key=_line))) if more else one
+
+
+def check_pipeline(pipeline: str | Path, task: str | None = None) -> Iterator[FileCheck]:
+    """Check the references of a pipeline's evaluations, each once and with its options of reading.
+
+    References of a track in several evaluations are checked beside each other: chords beside keys, sections beside
+    beats. With a task, only its references are checked. Yields a `FileCheck` per reference; raises a `PipelineError`
+    for a pipeline that cannot be planned.
+    """
+    plans = plan_pipeline(pipeline, open_pack=open_pack).plans
+    held: dict[str, dict[str, Source]] = {}
+    for plan in plans:
+        for track, references in zip(plan.tracks, plan.references, strict=True):
+            for one in references[:1]:
+                held.setdefault(track, {}).setdefault(plan.task, one.source)
+    labels: dict[str, dict[str, FileProblem]] = {}
+    checks: dict[tuple[str, Source], FileCheck] = {}
+    for plan in plans:
+        settings = _Settings(plan.task, plan.convention, False, {}, labels=labels)
+        for track, references in zip(plan.tracks, plan.references, strict=True):
+            for one in references if task in (None, plan.task) else ():
+                if (plan.task, one.source) not in checks:
+                    others = _beside(held[track], plan.task)
+                    checks[plan.task, one.source] = _check_source(one.source, track, settings, others)
+    yield from _with_odd_labels(list(checks.values()), labels)
+
+
+def _beside(sources: Mapping[str, Source], task: str) -> dict[str, Annotation]:
+    """The references of a track of other tasks that a rule of a task uses."""
+    found: dict[str, Annotation] = {}
+    for name in dict.fromkeys(name for rule in RULES if task in rule.tasks for name in rule.beside):
+        if name != task and name in sources:
+            with suppress(AnnotationError):
+                found[name] = sources[name].read()[0]
+    return found
 
 
 def count_by_severity(checks: Sequence[FileCheck]) -> dict[Severity, int]:

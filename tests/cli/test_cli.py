@@ -236,7 +236,10 @@ class TestFiles:
 
     def test_check_of_clean_files_says_so(self, folders):
         result = invoke("check", folders[1], "--format", "csv")
-        assert (result.exit_code, result.stdout) == (0, "file,line,severity,rule,message,annotator\n")
+        assert (result.exit_code, result.stdout) == (
+            0,
+            "file,line,severity,rule,message,annotator,track,second,strength\n",
+        )
         assert result.stderr == "1 file: 0 errors, 0 warnings, 0 notes\n"
 
     def test_pack_and_its_refusal_to_replace(self, folders, tmp_path):

@@ -10,6 +10,7 @@ A comment such as ``<!-- generated: metrics onset -->`` in a page is replaced by
 ``tasks``                 the tasks, with the numbers of their metrics, and links to their pages
 ``conventions``           the conventions of all tasks with their rules; ``conventions TASK``: of one
 ``doubts``                the signs of mistakes that runs warn of
+``rules``                 the rules by which references are searched for mistakes
 ``pipeline``              the keys of pipeline files, from the model that checks them
 ``mapping``, ``campaign``  likewise, the keys of mapping files and of campaign files
 ``kinds``, ``headings``   the kinds of annotations; the names of columns in headers
@@ -37,7 +38,16 @@ from .commands import commands_text
 from .keys import campaign_text, mapping_text, pipeline_text
 from .looks import tidy
 from .pictures import show_made
-from .records import conventions_text, doubts_text, keys_text, metrics_text, overview_text, task_page, tasks_text
+from .records import (
+    conventions_text,
+    doubts_text,
+    keys_text,
+    metrics_text,
+    overview_text,
+    rules_text,
+    task_page,
+    tasks_text,
+)
 from .vocabularies import drum_maps_text, exits_text, headings_text, kinds_text, namespaces_text, suffixes_text
 
 if TYPE_CHECKING:
@@ -52,6 +62,7 @@ _MAKERS: dict[str, Callable[..., str]] = {
     "tasks": tasks_text,
     "conventions": conventions_text,
     "doubts": doubts_text,
+    "rules": rules_text,
     "keys": keys_text,
     "pipeline": pipeline_text,
     "mapping": mapping_text,

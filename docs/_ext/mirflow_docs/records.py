@@ -10,6 +10,7 @@ from pkgutil import iter_modules
 
 import mirflow.metrics
 from mirflow.engine.plausibility import every_doubt
+from mirflow.evaluation.consistency import RULES, SPELLING, VOCABULARY
 from mirflow.metrics.aggregates import TABLE_AGGREGATES
 from mirflow.metrics.base import Convention, get_task, tasks
 from mirflow.metrics.literature import spell_out
@@ -106,6 +107,13 @@ def keys_text() -> str:
 def doubts_text() -> str:
     """A list of the signs of mistakes that runs warn of."""
     return "\n".join(f"- {doubt.sign}" for doubt in every_doubt()) + "\n"
+
+
+def rules_text() -> str:
+    """A table of the rules by which references are searched for mistakes."""
+    rows = [(code(rule.name), ", ".join(rule.tasks), plain(rule.sign)) for rule in RULES]
+    rows += [(code(name), "names of a list", plain(sign)) for name, sign in (SPELLING, VOCABULARY)]
+    return table(("rule", "tasks", "finds"), rows)
 
 
 def tasks_text() -> str:

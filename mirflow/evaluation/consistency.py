@@ -1,0 +1,547 @@
+"""Consistency of references: places where beats, chords, sections or labels probably contain a mistake.
+
+Each `ConsistencyRule` looks at one annotation, some beside another one of the same track: chords beside a key,
+sections beside downbeats. Music breaks every one of them on purpose, so their findings are notes, ranked by a strength
+from 0 to 1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+
+from ..annotations.annotation import Annotation
+from ..errors import counted
+from ..ragged import Bool, Float, Int
+from ..readers.label_maps import read_label_map
+from ..theory.chords import encode_vocabulary
+from ..theory.harte import InvalidChordException, parse_chord
+from ..theory.keys import MODES, UNNAMED, Key, parse_key
+
+SHORTEST = 0.1
+"""Minimum plausible seconds between two beats (600 beats per minute)."""
+_NEIGHBOURS = 8
+"""Intervals before and after one whose median it is compared with."""
+_FEW = 5
+"""Intervals below which they are not compared with each other."""
+_LONG, _SHORT = 1.6, 0.625
+"""Ratios to that median beyond which an interval is noted: a beat is missing, or there is one too many."""
+_LEVEL = 0.08
+"""Deviation from a factor of 2, in octaves, up to which intervals double or halve."""
+_BARS = 4
+"""Bars of the same length before and after one that differs for it to be noted."""
+SILENT = 8.0
+"""Seconds without a chord or section, between others, that are noted."""
+_COVERED = 2.0
+"""Seconds that are noted if another annotation has something there."""
+_ON_BEAT = 0.4
+"""Distance from a downbeat, in beats, up to which a section begins on it."""
+_COMMON = 0.6
+"""Share of sections on downbeats above which the others are noted; share of a common distance that is noted once."""
+_INSIDE = 0.8
+"""Share of the chords' tones in the annotated key below which another key may be noted."""
+_BETTER = 0.12
+"""Share of tones by which the other key must be better."""
+_FOREIGN = 2
+"""Tones outside of the key from which a chord is noted."""
+_RARE = 0.02
+"""Share of the time up to which such a chord is rare."""
+_USUAL = 5
+"""Files that must have a label for one that is nearly the same, in one other file, to be noted."""
+_LETTERS = 4
+"""Letters that such labels have."""
+
+_NO_HARMONY = frozenset({"N", "X", ""})
+_NO_SECTION = frozenset({"silence", "end", ""})
+"""Labels of time without a chord or key, and in lower case without a section."""
+_SCALES: Mapping[str, tuple[int, ...]] = {
+    "major": (0, 2, 4, 5, 7, 9, 11),
+    "minor": (0, 2, 3, 5, 7, 8, 9, 10, 11),  # natural, harmonic and melodic
+    "dorian": (0, 2, 3, 5, 7, 9, 10),
+    "phrygian": (0, 1, 3, 5, 7, 8, 10),
+    "lydian": (0, 2, 4, 6, 7, 9, 11),
+    "mixolydian": (0, 2, 4, 5, 7, 9, 10),
+    "locrian": (0, 1, 3, 5, 6, 8, 10),
+}
+_PITCHES = ("C", "Db", "D", "Eb", "E", "F", "F#", "G", "Ab", "A", "Bb", "B")
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A place that probably contains a mistake."""
+
+    item: int | None
+    """Row of the annotation; None: all of it."""
+    message: str
+    strength: float
+    """How far it is from what the rule expects, 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsistencyRule:
+    """A rule that annotations of some tasks keep, but for mistakes and for music that breaks it."""
+
+    name: str
+    sign: str
+    """Description in the documentation."""
+    tasks: tuple[str, ...]
+    find: Callable[[Annotation, Annotation | None], Iterator[Suspect]]
+    """(annotation, the one beside it) -> places that break the rule."""
+    beside: tuple[str, ...] = ()
+    """Tasks of the annotation beside it, the preferred one first; empty: none is used."""
+    needs: bool = False
+    """Whether there are no findings without it."""
+
+
+def find_suspects(
+    task: str, annotation: Annotation, beside: Mapping[str, Annotation]
+) -> Iterator[tuple[ConsistencyRule, Suspect]]:
+    """Places of an annotation that break a rule of its task.
+
+    Parameters
+    ----------
+    task : str
+    annotation : Annotation
+        With finite times in ascending order; others have no findings.
+    beside : mapping of str to Annotation
+        Other annotations of the track, by task.
+
+    Examples
+    --------
+    >>> beats = Annotation("events", {"time": np.array([0, 0.5, 1, 1.5, 2, 2.5, 3.5, 4, 4.5, 5, 5.5])}, [""] * 11)
+    >>> [(rule.name, suspect.item, suspect.message) for rule, suspect in find_suspects("beat", beats, {})]
+    [('interval', 6, 'follows the beat before it after 1 s, 2 times the intervals around (0.5 s): is a beat missing?')]
+    """
+    if not _is_ordered(annotation):
+        return
+    for rule in RULES:
+        if task not in rule.tasks:
+            continue
+        other = next((_marked(beside[name], name) for name in rule.beside if name in beside), None)
+        if other is not None or not rule.needs:
+            for suspect in rule.find(annotation, other):
+                yield rule, suspect
+
+
+def _marked(annotation: Annotation, task: str) -> Annotation | None:
+    """Mark downbeats by their position; None if the times cannot be compared."""
+    if not _is_ordered(annotation):
+        return None
+    return replace(annotation, labels=["1"] * len(annotation)) if task == "downbeat" else annotation
+
+
+def _is_ordered(annotation: Annotation) -> bool:
+    columns = [annotation.columns[name] for name in ("time", "start", "end") if name in annotation.columns]
+    finite = all(np.isfinite(column).all() for column in columns)
+    return not columns or bool(finite and (np.diff(columns[0]) >= 0).all())
+
+
+def _beats(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect]:
+    """Intervals that are too short, double, halve, or change to another level of the metre."""
+    gaps = np.diff(annotation.columns["time"])
+    around = _median_around(gaps)
+    octaves = np.zeros(len(gaps))
+    octaves[gaps > 0] = np.log2(gaps[gaps > 0] / around[gaps > 0])
+    odd = ((octaves >= np.log2(_LONG)) | (octaves <= np.log2(_SHORT)) | (gaps < SHORTEST)) & (gaps > 0)
+    for first, last in _runs(odd):
+        farthest = float(np.abs(octaves[first : last + 1]).max())
+        yield Suspect(first + 1, _describe_interval(gaps, around, first, last), 1 - 0.5**farthest)
+    for item, factor in _level_changes(gaps):
+        what = "double" if factor > 1 else "halve"
+        yield Suspect(item + 1, f"from here on the intervals {what}: is it still the same beat?", 0.8)
+
+
+def _median_around(gaps: Float) -> Float:
+    """Median of the intervals before and after each, without itself and 0: float64; of few, the interval itself."""
+    if len(gaps) < _FEW:
+        return gaps
+    padded = np.concatenate([np.full(_NEIGHBOURS, np.nan), gaps, np.full(_NEIGHBOURS, np.nan)])
+    padded[padded <= 0] = np.nan
+    windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * _NEIGHBOURS + 1)
+    others = np.delete(windows, _NEIGHBOURS, axis=1)
+    alone = np.isnan(others).all(axis=1)
+    others[alone] = gaps[alone, np.newaxis]
+    found: Float = np.nanmedian(others, axis=1)
+    return found
+
+
+def _runs(mask: Bool) -> Iterator[tuple[int, int]]:
+    """First and last index of each run of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
+    yield from zip(edges[::2].tolist(), (edges[1::2] - 1).tolist(), strict=True)
+
+
+def _describe_interval(gaps: Float, around: Float, first: int, last: int) -> str:
+    if gaps[first] < SHORTEST:
+        return f"follows the beat before it after {1000 * gaps[first]:.3g} ms, {60 / gaps[first]:.0f} beats per minute"
+    if first == last:
+        what = "is a beat missing?" if gaps[first] > around[first] else "is it, or the one before, no beat?"
+        return (
+            f"follows the beat before it after {gaps[first]:.3g} s, {gaps[first] / around[first]:.2g} times the "
+            f"intervals around ({around[first]:.3g} s): {what}"
+        )
+    span, usual = gaps[first : last + 1], float(np.median(around[first : last + 1]))
+    lengths = " to ".join(dict.fromkeys((f"{span.min():.3g}", f"{span.max():.3g}")))
+    return f"begins {last - first + 1} intervals of {lengths} s among intervals of {usual:.3g} s"
+
+
+def _level_changes(gaps: Float) -> Iterator[tuple[int, float]]:
+    """Intervals from which on all are twice or half as long as those before, with the factor."""
+    size, last = 2 * _NEIGHBOURS, -np.inf
+    for item in range(size, len(gaps) - size + 1):
+        before, after = gaps[item - size : item], gaps[item : item + size]
+        if before.min() <= 0 or after.min() <= 0 or item - last < size:
+            continue
+        octaves = np.log2(after.min() / before.max()), np.log2(after.max() / before.min())
+        steps = np.log2(np.median(after) / np.median(before))
+        if abs(abs(steps) - 1) <= _LEVEL and octaves[0] * octaves[1] > 0 and min(map(abs, octaves)) > 0.5:
+            last = item
+            yield item, 2.0**steps
+
+
+def positions(annotation: Annotation) -> Int | None:
+    """Positions of beats in their bars, or None if the labels are others, or only downbeats."""
+    labels = annotation.labels
+    if labels is None or not len(labels) or not all(label.isdecimal() for label in set(labels)) or set(labels) == {"1"}:
+        return None
+    return np.array(list(map(int, labels)), dtype=np.int64)
+
+
+def _positions(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect]:
+    """Positions in the bar that neither count up nor restart at 1."""
+    position = positions(annotation)
+    if position is None:
+        return
+    before, now = position[:-1], position[1:]
+    for item in np.flatnonzero(((now != 1) & (now != before + 1)) | (before == now)).tolist():
+        message = f"position {now[item]} in the bar follows position {before[item]}"
+        message += ": two downbeats in a row" if before[item] == now[item] == 1 else ""
+        yield Suspect(item + 1, message, 0.9)
+
+
+def _bars(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect]:
+    """Single bars that are longer or shorter than those around them."""
+    position = positions(annotation)
+    if position is None:
+        return
+    downbeats = np.flatnonzero(position == 1)
+    beats = np.diff(downbeats)  # of the bars that are whole
+    if not len(beats):
+        return
+    usual, same = Counter(beats.tolist()).most_common(1)[0]
+    for bar in np.flatnonzero(beats != usual).tolist():
+        around = np.concatenate([beats[max(0, bar - _BARS) : bar], beats[bar + 1 : bar + 1 + _BARS]])
+        if len(around) >= _BARS and (around == usual).all():
+            message = f"a bar of {counted(int(beats[bar]), 'beat')} among bars of {usual}"
+            yield Suspect(int(downbeats[bar]), message, 0.5 * same / len(beats))
+
+
+def _silence(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect]:
+    """Long time without a chord or section between others, or where another annotation has something."""
+    labels = annotation.labels or []
+    start, end = annotation.columns["start"], annotation.columns["end"]
+    silent = _silent(annotation)
+    sounding = np.flatnonzero(~silent & (end > start))
+    if not len(sounding):
+        return
+    inside = silent.copy()
+    inside[: sounding[0]] = inside[sounding[-1] :] = False
+    held = [(item, float(start[item]), float(end[item])) for item in np.flatnonzero(inside).tolist()]
+    gaps = (np.flatnonzero(start[1:] > end[:-1]) + 1).tolist()
+    held += [(item, float(end[item - 1]), float(start[item])) for item in gaps]
+    for item, begin, until in sorted(held):
+        length, content = until - begin, _content(beside, begin, until)
+        if length >= (_COVERED if content else SILENT):
+            what = f"without a label ({begin:.6g} to {until:.6g} s)" if not inside[item] else f"of {labels[item]!r}"
+            more = f", where the annotation beside it has {content}" if content else ""
+            yield Suspect(item, f"{length:.3g} s {what}{more}", float(1 - np.exp(-length / SILENT)))
+
+
+def _silent(annotation: Annotation) -> Bool:
+    """Mask of the rows without a chord, key or section."""
+    labels = annotation.labels or ()
+    return np.array([label in _NO_HARMONY or label.strip().lower() in _NO_SECTION for label in labels], dtype=np.bool_)
+
+
+def _content(beside: Annotation | None, begin: float, end: float) -> str:
+    """What an annotation has between two times, if it fills most of them; empty otherwise."""
+    if beside is None:
+        return ""
+    if "start" not in beside.columns:
+        times = beside.columns["time"]
+        count = int(((times >= begin) & (times < end)).sum())
+        return counted(count, "beat") if count > 1 and len(times) and end <= times[-1] else ""
+    overlap = np.minimum(end, beside.columns["end"]) - np.maximum(begin, beside.columns["start"])
+    held = ~_silent(beside) & (overlap > 0)
+    if overlap[held].sum() < 0.5 * (end - begin):
+        return ""
+    names = list(dict.fromkeys(label for label, keep in zip(beside.labels or (), held.tolist(), strict=True) if keep))
+    return ", ".join(map(repr, names[:3])) + (", ..." if len(names) > 3 else "")
+
+
+def _sections(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect]:
+    """Sections that do not begin on a downbeat, where most of the others do."""
+    if beside is None:
+        return
+    beat, position = beside.columns["time"], positions(beside)
+    start, labels = annotation.columns["start"], beside.labels
+    downbeats = np.flatnonzero([label == "1" for label in labels or ()])
+    sounding = (start >= beat[:1].sum()) & (start <= beat[-1:].sum()) & ~_silent(annotation)
+    inside = np.flatnonzero(sounding & (np.arange(len(start)) > 0))
+    if len(downbeats) < 2 or not len(inside):
+        return
+    counts = np.interp(start[inside], beat, np.arange(len(beat)))  # in beats
+    nearest = np.abs(counts[:, np.newaxis] - downbeats[np.newaxis, :]).argmin(axis=1)
+    distance = counts - downbeats[nearest]
+    away = np.abs(distance) > (_ON_BEAT if position is not None else 0.25 * _ON_BEAT)
+    unit = "beat" if position is not None else "bar"
+    common, same = Counter(np.round(distance).astype(int).tolist()).most_common(1)[0]
+    if position is not None and common and same >= max(3, _COMMON * len(inside)):
+        where = "after" if common > 0 else "before"
+        message = f"{same} of {len(inside)} sections begin {counted(abs(common), unit)} {where} a downbeat"
+        yield Suspect(None, message, 0.9)
+    elif away.mean() <= 1 - _COMMON:
+        for index in np.flatnonzero(away).tolist():
+            where = "after" if distance[index] > 0 else "before"
+            far = f"{abs(distance[index]):.2g}"
+            message = f"begins {far} {unit if far == '1' else f'{unit}s'} {where} the nearest downbeat "
+            message += f"({beat[downbeats[nearest[index]]]:.6g} s); {len(inside) - int(away.sum())} of {len(inside)} "
+            message += "sections begin on one"
+            yield Suspect(int(inside[index]), message, float(min(1.0, abs(distance[index])) * (1 - away.mean())))
+
+
+@dataclass(frozen=True)
+class _Tones:
+    """Tones of the chords of an annotation."""
+
+    pitches: Int
+    """Bit mask of pitch classes above C: int64 (n,)."""
+    seconds: Float
+
+    def outside(self, key: Key) -> Int:
+        """Number of tones of each chord that are not in a key."""
+        scale = sum(1 << (step + key.tonic) % 12 for step in _SCALES[MODES[key.mode]])
+        return _bits(self.pitches & ~scale)
+
+    def share(self, key: Key) -> float:
+        """Share of the tones in a key, weighted by their seconds."""
+        tones = self.seconds @ _bits(self.pitches)
+        return float(1 - self.seconds @ self.outside(key) / tones) if tones else 1.0
+
+
+def _bits(masks: Int) -> Int:
+    found: Int = ((masks[:, np.newaxis] >> np.arange(12)) & 1).sum(axis=1)
+    return found
+
+
+def _tones(annotation: Annotation) -> _Tones:
+    labels = list(annotation.labels or [])
+    vocabulary = list(dict.fromkeys(labels))
+    table = encode_vocabulary(vocabulary)
+    masks = np.where(table.undefined | (table.root < 0), 0, table.pitches.astype(np.int64))
+    root = np.maximum(table.root.astype(np.int64), 0)
+    turned = ((masks << root) | (masks >> (12 - root))) & 0xFFF
+    codes = {label: code for code, label in enumerate(vocabulary)}
+    own = turned[[codes[label] for label in labels]]
+    return _Tones(own, np.maximum(annotation.columns["end"] - annotation.columns["start"], 0.0))
+
+
+def _name(key: Key) -> str:
+    return f"{_PITCHES[key.tonic]} {MODES[key.mode]}"
+
+
+def _key_spans(beside: Annotation, end: float) -> list[tuple[float, float, Key, int]]:
+    """Start, end, key and row of each key that has a scale."""
+    starts = beside.columns.get("start", np.zeros(len(beside)))
+    ends = beside.columns.get("end", np.full(len(beside), end))
+    keys = [parse_key(label) for label in beside.labels or ()]
+    rows = zip(starts.tolist(), ends.tolist(), keys, strict=False)
+    spans = [(*row, number) for number, row in enumerate(rows)]
+    return [
+        (begin, until, key, number)
+        for begin, until, key, number in spans
+        if key is not None and key is not UNNAMED and MODES[key.mode] in _SCALES
+    ]
+
+
+def _keys(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect]:
+    """Chords in another key than the annotated one, and rare chords that are far from it."""
+    start, end = annotation.columns["start"], annotation.columns["end"]
+    if not len(start):
+        return
+    tones = _tones(annotation)
+    named = [] if beside is None else _key_spans(beside, float(end.max()))
+    fits = _best_key(tones)
+    spans = named or ([(float(start[0]), float(end.max()), fits, 0)] if fits is not None else [])
+    middle = (start + end) / 2
+    for begin, until, key, _ in spans:
+        inside = (middle >= begin) & (middle < until)
+        own = _Tones(tones.pitches[inside], tones.seconds[inside])
+        best = _best_key(own)
+        if named and best is not None and own.share(key) < min(_INSIDE, own.share(best) - _BETTER):
+            message = f"{own.share(key):.0%} of the chords' tones are in {_name(key)}, the annotated key, "
+            message += f"{own.share(best):.0%} in the scale of {_name(best)}"
+            yield Suspect(int(np.argmax(inside & (tones.pitches > 0))), message, own.share(best) - own.share(key))
+            continue
+        yield from _foreign(annotation, tones, inside, key, "" if named else ", which fits the chords best")
+
+
+def _best_key(tones: _Tones) -> Key | None:
+    """The major or natural minor key with most of the chords' tones; None without chords."""
+    if not (tones.pitches > 0).any():
+        return None
+    keys = [Key(tonic, MODES.index("major")) for tonic in range(12)]
+    return max(keys, key=tones.share)
+
+
+def _foreign(annotation: Annotation, tones: _Tones, inside: Bool, key: Key, why: str) -> Iterator[Suspect]:
+    """Chords of which several tones are outside of a key, and that take little of the time."""
+    outside, total = tones.outside(key), float(tones.seconds[inside].sum())
+    for mask in np.unique(tones.pitches[inside & (outside >= _FOREIGN)]).tolist():
+        same = inside & (tones.pitches == mask)
+        share = float(tones.seconds[same].sum()) / total
+        if share <= _RARE and same.sum() == 1:
+            item = int(np.flatnonzero(same)[0])
+            label = (annotation.labels or [""])[item]
+            message = f"{label} occurs only here, and {outside[item]} of its tones are not in {_name(key)}{why}"
+            yield Suspect(item, message, 0.2 * float(outside[item]) * (1 - share / _RARE))
+
+
+def _other_list(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect]:
+    """Labels of sections that are chords or keys."""
+    for item, label in enumerate(annotation.labels or ()):
+        if what := _is_of_harmony(label):
+            yield Suspect(item, f"{label!r} is a {what}, not a section", 1.0)
+
+
+@cache
+def _is_of_harmony(label: str) -> str:
+    if ":" in label:
+        try:
+            parse_chord(label)
+        except InvalidChordException:
+            return ""
+        return "chord"
+    return "key" if " " in label.strip() and parse_key(label) is not None else ""
+
+
+RULES = (
+    ConsistencyRule(
+        "interval",
+        "beats less than 0.1 s apart, or intervals between beats that are at least 1.6 times as long or short as those "
+        "around them, or double or halve from some beat on",
+        ("beat", "downbeat"),
+        _beats,
+    ),
+    ConsistencyRule(
+        "position",
+        "positions in the bar that are skipped or repeated, such as 2 after 4, or two downbeats in a row",
+        ("beat",),
+        _positions,
+    ),
+    ConsistencyRule("bar", "a bar with other beats than the four before and after it, which agree", ("beat",), _bars),
+    ConsistencyRule(
+        "silence",
+        "8 s or more without a chord or section, between others; 2 s or more where an annotation beside it has beats, "
+        "or another annotator chords or sections",
+        ("chord", "segment", "local_key"),
+        _silence,
+        ("chord", "segment", "beat"),
+    ),
+    ConsistencyRule(
+        "key",
+        "chords of which less than 80 % of the tones, by time, are in the annotated key while more are in another; a "
+        "chord with two or more tones outside of the key that occurs once and briefly. Without an annotated key it is "
+        "the one that fits the chords best",
+        ("chord",),
+        _keys,
+        ("local_key", "key"),
+    ),
+    ConsistencyRule(
+        "downbeat",
+        "sections that begin 0.4 beats or more from a downbeat, where at least 60 % do not; or 60 % that begin the "
+        "same number of beats from one",
+        ("segment",),
+        _sections,
+        ("beat", "downbeat"),
+        needs=True,
+    ),
+    ConsistencyRule("other_list", "names of sections that are chords or keys", ("segment", "hierarchy"), _other_list),
+)
+SPELLING = (
+    "spelling",
+    "a label of sections, classes or tags in one file that differs in one letter from one that five or more files have",
+)
+VOCABULARY = (
+    "vocabulary",
+    "a name of sections in one of ten or more files that contains no word of the map `functions7`, while those in five "
+    "or more files do",
+)
+
+
+def find_odd_labels(held: Sequence[Sequence[str]]) -> Iterator[tuple[int, str, Suspect, str]]:
+    """Labels of a data set that are misspelt, or not of its list.
+
+    Parameters
+    ----------
+    held : sequence of sequences of str
+        The labels of each file.
+
+    Yields
+    ------
+    tuple of (int, str, Suspect, str)
+        Position of the file, name of the rule, finding, and label.
+
+    Examples
+    --------
+    >>> files = [["verse", "chorus"]] * 5 + [["verse", "chrous"]]
+    >>> [(file, rule, found.message) for file, rule, found, _ in find_odd_labels(files)]
+    [(5, 'spelling', "'chrous' is in this file only; 5 files have 'chorus'")]
+    """
+    files: dict[str, dict[int, str]] = defaultdict(dict)
+    for number, labels in enumerate(held):
+        for label in labels:
+            stem = re.sub(r"[\W\d_]+", "", label).lower()
+            if len(stem) >= _LETTERS:
+                files[stem].setdefault(number, label)
+    usual = [stem for stem, having in files.items() if len(having) >= _USUAL]
+    of_sections = len(held) >= 2 * _USUAL and bool(usual) and all(map(_is_function, usual))
+    for stem, having in files.items():
+        if len(having) > 1:
+            continue
+        ((number, label),) = having.items()
+        near = next((other for other in usual if _is_near(stem, other)), None)
+        if near is not None:
+            count = len(files[near])
+            message = f"{label!r} is in this file only; {count} files have {near!r}"
+            yield number, SPELLING[0], Suspect(None, message, 1 - 1 / count), label
+        elif of_sections and not _is_function(stem):
+            message = f"{label!r}, in one of {len(held)} files, is not a usual name of a section"
+            yield number, VOCABULARY[0], Suspect(None, message, 0.3), label
+
+
+def _is_function(stem: str) -> bool:
+    return any(word.replace("-", "") in stem for word in _function_words())
+
+
+@cache
+def _function_words() -> tuple[str, ...]:
+    functions = read_label_map("functions7")
+    return tuple(word for word, _ in (*functions.equal, *functions.contain))
+
+
+def _is_near(stem: str, other: str) -> bool:
+    """True if one letter is missing, too many, wrong, or exchanged with its neighbour."""
+    if stem == other or abs(len(stem) - len(other)) > 1:
+        return False
+    short, long = sorted((stem, other), key=len)
+    start = next((i for i, (one, two) in enumerate(zip(short, long, strict=False)) if one != two), len(short))
+    if len(short) < len(long):
+        return short[start:] == long[start + 1 :]
+    swapped = short[start : start + 2] == long[start : start + 2][::-1] and short[start + 2 :] == long[start + 2 :]
+    return swapped or short[start + 1 :] == long[start + 1 :]
