@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 import numpy as np
 
-from .analysis.inference import agreement, compare, friedman, intervals, ranks
+from .analysis.inference import agreement, compare, friedman, intervals, oracle, ranks
 from .analysis.inference.noninferiority import baselines_of
 from .analysis.inference.resampling import Seed
 from .analysis.queries import aggregate as aggregate_group
@@ -168,6 +168,21 @@ class Inference:
         name, ds = self._choose(metric, group)
         query = make_query("ranks", metric, aggregate, **options)
         return ranks(ds, query, level=level, correction=correction, cluster=cluster, group=name)
+
+    def oracle(
+        self,
+        metric: Names = None,
+        aggregate: str | None = None,
+        *,
+        group: str | None = None,
+        level: float = 0.95,
+        cluster: str | None = None,
+        **options: Unpack[QueryOptions],
+    ) -> xr.Dataset:
+        """Systems combined by the best one of each track; see :func:`mirflow.analysis.inference.oracles.oracle`."""
+        name, ds = self._choose(metric, group)
+        query = make_query("oracle", metric, aggregate, **options)
+        return oracle(ds, query, level=level, cluster=cluster, group=name)
 
     def friedman(
         self,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from .analysis.aggregation import aggregate_query
 from .analysis.evaluations import Boards, ScoresLike, evaluations_of
 from .analysis.missing import CellProblem, count_scored, find_problems
+from .analysis.over_systems import refuse_over_systems
 from .analysis.per_class import rated_kind, rated_variables
 from .analysis.queries import choose, coverage, evaluate_query, primary_results
 from .analysis.query_options import BEST, STORED, Names, Query, QueryOptions, as_names, make_query
@@ -46,6 +47,7 @@ def query(
     significance: float | None = None,
     ranks: float | None = None,
     against: str | None = None,
+    oracle: bool = False,
     cluster: str | None = None,
     method: str | None = None,
     primary: bool = False,
@@ -78,6 +80,9 @@ def query(
     against : str or None
         Correlate the scores of tracks with a covariate: the result is that of
         :func:`mirflow.analysis.inference.covariates.correlations`, with intervals of level `ci` (0.95).
+    oracle : bool
+        Combine the systems by the best one of each track: the result is that of
+        :func:`mirflow.analysis.inference.oracles.oracle`, with an interval of level `ci` (0.95).
     cluster : str or None
         For intervals and tests: a coordinate of the tracks (artist) whose tracks are drawn together.
     method : str or None
@@ -124,6 +129,7 @@ def query(
     flags |= {
         "ranks": ranks,
         "against": against,
+        "oracle": oracle,
         "method": method,
         "best": best,
         "overall": overall,
@@ -144,6 +150,8 @@ def query(
         return _agreement(boards, asked, agreement)
     if against is not None:
         return _correlate(boards, asked, against, 0.95 if ci is None else ci, {"cluster": cluster, "method": method})
+    if oracle:
+        return _oracle(boards, asked, 0.95 if ci is None else ci, percent, {"cluster": cluster, "method": method})
     if ranks is not None:
         from .system_comparisons import rank_systems
 
@@ -204,6 +212,7 @@ _EXCLUDED: Mapping[str, tuple[str, tuple[str, ...]]] = {
     **dict.fromkeys(("worst", "best"), ("lists single tracks", ("ci", "significance", "ranks", "against", "pivot"))),
     "ranks": ("ranks the systems over all tracks", (*_INFERRED, "ci", "against")),
     "against": ("correlates the scores of tracks", _INFERRED),
+    "oracle": ("combines the systems", (*_INFERRED, "ranks", "against", "agreement", "worst", "best")),
     "agreement": (
         "compares rankings",
         (*_INFERRED, "sort", "ci", "ranks", "against", "cluster", "method", "percent", "worst", "best"),
@@ -228,9 +237,9 @@ def _check_query(options: Mapping[str, Any]) -> None:
         for other in others if name in given else ():
             if other in given:
                 raise QueryError(f"{name!r} {does} and takes no {other!r}")
-    if "cluster" in given and not {"ci", "significance", "ranks", "against"} & set(given):
+    if "cluster" in given and not {"ci", "significance", "ranks", "against", "oracle"} & set(given):
         raise QueryError("'cluster' is about intervals; add 'ci', 'significance' or 'ranks'")
-    if "method" in given and not {"ci", "against"} & set(given):
+    if "method" in given and not {"ci", "against", "oracle"} & set(given):
         raise QueryError("'method' is about intervals; add 'ci' or 'against'")
 
 
@@ -249,6 +258,8 @@ def _infer(
     from .analysis.inference.comparisons import mark_best
     from .analysis.inference.repeated_runs import is_about_runs
 
+    if significance is not None:
+        refuse_over_systems(asked, "significance")
     rated = rated and rated_kind(ds, asked) is not None
     if asked.across and not rated and not is_about_runs(ds, asked):
         first = "significance" if ci is None else "ci"
@@ -295,6 +306,20 @@ def _correlate(
     given: dict[str, Any] = {name: value for name, value in how.items() if value is not None}
     infer = partial(correlations, covariate=against, level=level, **given)
     return each_evaluation(boards, asked, infer, correlation_tables, correlation_long_table)
+
+
+def _oracle(
+    boards: Boards, asked: Query, level: float, percent: bool, how: Mapping[str, str | None]
+) -> Tabulation[xr.Dataset]:
+    """Systems combined by an oracle, by default by the headline metric."""
+    from .analysis.inference import oracle
+    from .reports.inference_tables import oracle_long_table, oracle_tables
+    from .system_comparisons import each_evaluation
+
+    given: dict[str, Any] = {name: value for name, value in how.items() if value is not None}
+    return each_evaluation(
+        boards, asked, partial(oracle, level=level, **given), partial(oracle_tables, percent=percent), oracle_long_table
+    )
 
 
 def show(scores: ScoresLike, group: str | None = None) -> Tabulation[xr.Dataset]:

@@ -23,6 +23,7 @@ from ..metrics.aggregates import (
 from ..ragged import Bool, Float, Int
 from ..store.format import REFERENCES_DIFFER, WARNINGS, list_cautions
 from .dims import check_over, derive, refuse_annotators
+from .over_systems import over_systems, split_over
 from .query_options import BEST, NAME, ORDERS, STORED, Names, Query, as_names
 from .scores import ANNOTATOR, Array, Scores, coords_of, group_tracks, members_of, names_of
 from .selected import CELLS, STORES, VALUELESS, SelectedScores, SelectionTotals
@@ -143,12 +144,6 @@ def add_variables(result: xr.Dataset, **arrays: Array) -> xr.Dataset:
     return found if "n_values" in found else found[[name for name in LONG_NAMES if name in found]]
 
 
-def show_span(counts: Int) -> str:
-    """A count that is the same everywhere, or the fewest and the most."""
-    low, high = int(counts.min(initial=counts.max(initial=0))), int(counts.max(initial=0))
-    return str(low) if low == high else f"{low}-{high}"
-
-
 def select(ds: xr.Dataset, query: Query, *, single: bool = False) -> xr.Dataset:
     """Select scores, and read them all.
 
@@ -200,6 +195,9 @@ def select_scores(ds: xr.Dataset, query: Query, *, single: bool = False) -> Sele
         variables = split_names(ds, query.metric, exact=query.exact)[1]
         if variables:
             refuse_annotators(ds, query, find_tables(ds)[variables[0]])
+    systems_over, over = split_over(query.over)
+    if systems_over:
+        query = replace(query, over=over or None)
     stored, asked = ds, query
     chosen = query.system is not None or query.sort not in (None, BEST, STORED)
     systems = find_labels(ds, "system", sort_systems(ds, query)) if chosen else None
@@ -222,6 +220,8 @@ def select_scores(ds: xr.Dataset, query: Query, *, single: bool = False) -> Sele
         metrics = names_of(ds, "metric", kinds)
         headline = headline_metric(stored) if query.metric is None else None
         first = ranking_place(names_of(ds, "orientation", kinds), metrics.index(headline) if headline in metrics else 0)
+    if systems_over:
+        ds, kinds = over_systems(ds, kinds, query, systems_over)
     return SelectedScores.of(ds.assign_attrs(left_out=" ".join(left_out)), kinds, query, first)
 
 

@@ -97,15 +97,17 @@ class Query:
     param: Parameters = _option("Only metrics with this parameter: window=0.05.", pairs=True, metavar="NAME=VALUE")
     """Only metrics with these parameters: ``{"window": 0.05}``. A value may be a sequence."""
     over: Reductions = _option(
-        "For metrics with extra dims, in each track: mean, median, sum, min, max, or one label. Applied in the "
-        "order given.",
+        "In each track: mean, median, sum, min, max, or one label of a dim of a metric; system or run=best, mean, "
+        "median, worst, or a metric that chooses. Applied in the order given.",
         pairs=True,
         metavar="DIM=HOW",
     )
     """For a metric with extra dims: how to reduce some of them within each track, in this order, before tracks are
     aggregated: ``{"frame": "median", "source": "mean"}``, or which label to select, ``{"source": "vocals"}``. A word
     that names a reduction is always the reduction. A metric without remaining dims is one number per track, and can be
-    queried like any score."""
+    queried like any score. ``system`` reduces the systems on each track, and ``run`` the runs of each model:
+    ``worst``, ``mean``, ``median``, ``best``, or a metric by which the best one is chosen; ``"worst,mean,best"`` gives
+    several. See :mod:`mirflow.analysis.over_systems`."""
     across: Mapping[str, str | Sequence[str]] | None = _option(
         "Across the values of groups or classes: mean, std, median, min, max. fold=mean,std gives both.",
         pairs=True,
@@ -164,6 +166,9 @@ BESIDE: Mapping[str, QueryOption] = {
     "against": QueryOption(
         "Correlate the scores of tracks with a numeric coordinate of these, duration, or others (the mean score of all "
         "other systems)."
+    ),
+    "oracle": QueryOption(
+        "Combine the systems: the best one of each track, its gain over the best system, and which systems add most."
     ),
     "cluster": QueryOption("Resample and permute tracks together by this coordinate (artist, album)."),
     "method": QueryOption(

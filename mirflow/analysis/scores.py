@@ -194,6 +194,12 @@ def scores_frame(ds: xr.Dataset) -> pd.DataFrame:
     return part.to_dataframe(list(_DIMS)).reset_index()
 
 
+def show_span(counts: Int) -> str:
+    """A count that is the same everywhere, or the fewest and the most."""
+    low, high = int(counts.min(initial=counts.max(initial=0))), int(counts.max(initial=0))
+    return str(low) if low == high else f"{low}-{high}"
+
+
 def tables_of(ds: xr.Dataset) -> dict[str, xr.DataArray]:
     """Results with extra dims beside the scores, by the names of their variables."""
     found = ((str(name), one) for name, one in ds.data_vars.items())

@@ -9,8 +9,7 @@ import numpy as np
 
 from ..errors import QueryError
 from ..ragged import Float, Int
-from .aggregation import show_span
-from .scores import coords_of
+from .scores import coords_of, show_span
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -85,6 +85,7 @@ def _optional_level(name: str) -> Callable[[Decorated], Decorated]:
 @option("method")
 @_optional_level("significance")
 @_optional_level("ranks")
+@option("oracle", is_flag=True)
 @option("against", metavar="COORDINATE|duration|others")
 @click.option(
     "--pivot", type=click.Choice(("metric", "system", "group")), help="Columns of the table; in csv, one column each."

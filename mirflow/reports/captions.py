@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..analysis.aggregation import show_span
 from ..analysis.policies import COMPARED_WITH, MOST_SYSTEMS, alpha_of, say_test
 from ..analysis.queries import across_of, repeats
-from ..analysis.scores import Results, names_of
+from ..analysis.scores import Results, names_of, show_span
 from ..errors import counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
 from ..metrics.base import chosen_grid, get_task, has_task

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..analysis.inference.metric_agreement import BETWEEN
 from ..analysis.policies import MISSING, say_intervals, say_test
 from ..errors import counted
 from ..metrics.aggregates import DECLARED
-from .captions import caution_notes, few_notes, ranks_note, title_in
+from .captions import caution_notes, few_notes, ranks_note, title_in, titles_of
 from .comparisons_tables import comparison_title, each_pair, listed_pairs, pairs_note, undefined_note
 from .layout import origin_names, resampled, show_interval, show_value, title_of, together
 from .tables import Entry, Table, table_of
@@ -163,6 +164,57 @@ def plan_long_table(ds: xr.Dataset) -> Table:
         *("needed", "wanted", "power", "level", "correction", "critical", "n", "missing", "unit_of_comparison"),
     )
     return table_of(each_pair(ds, columns), columns, {**ds.attrs, "level": float(ds.attrs["level"])})
+
+
+def oracle_tables(ds: xr.Dataset, *, percent: bool = False) -> list[Table]:
+    """For people: for each metric the systems in the order in which they add most, and the gain of them all."""
+    attrs, tables, names = ds.attrs, [], ds["system"].values.tolist()
+    clustered = f", {together(attrs['cluster'])}" if attrs["cluster"] else ""
+    for metric, (name, kind) in enumerate(zip(ds["metric"].values, ds["aggregate"].values, strict=True)):
+        in_percent = percent and not ds["unit"].values[metric]
+        value, best_on, step, added = (ds[one].values[:, metric] for one in ("value", "best_on", "step", "together"))
+        order = np.argsort(step, kind="stable").tolist()
+        rows = tuple(
+            (
+                int(step[at]) or "-",
+                names[at],
+                show_value(value[at], in_percent),
+                "-" if np.isnan(best_on[at]) else f"{best_on[at]:.1f}",
+                show_value(added[at], in_percent),
+            )
+            for at in order
+        )
+        gain, low, high = (float(ds[one].values[metric]) for one in ("gain", "low", "high"))
+        shown = f"{show_value(gain, in_percent)} {show_interval((low, high), in_percent, gain)}".strip()
+        notes = (
+            f"{kind}: {DECLARED[kind].words}",
+            *(("ratios in percent",) if in_percent else ()),
+            f"oracle: the best of {len(names)} systems on each track, "
+            f"{show_value(float(ds['oracle'].values[metric]), in_percent)}; better than {names[order[0]]} by {shown}",
+            f"[ ]: {100 * float(attrs['level']):g} % confidence interval, {say_intervals(attrs, 'tracks')}{clustered}",
+            f"best on: so many of {ds['n'].values[metric]} tracks, ties in equal parts; together: the best, on each "
+            "track, of the systems up to this row, the next one being that which adds most",
+            f"missing ({attrs['missing']}): {MISSING[attrs['missing']]}; {undefined_note(attrs)}",
+            *caution_notes(attrs),
+        )
+        columns = ("step", "system", str(name), "best on", "together")
+        title = f"{title_of(attrs)}; systems combined by {name}, {kind}"
+        tables.append(
+            Table(columns, rows, title, notes, titles=partial(titles_of, [str(name)], [title_in(ds, metric)]))
+        )
+    return tables
+
+
+def oracle_long_table(ds: xr.Dataset) -> Table:
+    """For programs: a row for each system and metric."""
+    columns = (
+        *(*origin_names(ds.attrs), "metric", "aggregate", "system", "value", "unit", "best_on", "step", "together"),
+        *("oracle", "gain", "low", "high", "n", "level", "method", "replicates", "missing", "undefined", "resampled"),
+    )
+    fixed: dict[str, Entry] = {**ds.attrs, "resampled": resampled(ds.attrs), "level": float(ds.attrs["level"])}
+    frame = ds.reset_coords(["aggregate", "unit"]).reset_coords(drop=True)
+    frame = frame[[name for name in columns if name in frame.data_vars]].to_dataframe(["metric", "system"])
+    return table_of(frame.reset_index(), columns, fixed)
 
 
 def correlation_tables(ds: xr.Dataset) -> list[Table]:

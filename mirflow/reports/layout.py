@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..analysis.aggregation import COUNTS, EVERY, UNTESTED, show_span
+from ..analysis.aggregation import COUNTS, EVERY, UNTESTED
 from ..analysis.policies import MISSING, say_intervals, say_test, say_undefined
 from ..analysis.queries import UNGROUPED, across_of, repeats
-from ..analysis.scores import ResultInMemory, Results, coordinate_columns, names_of
+from ..analysis.scores import ResultInMemory, Results, coordinate_columns, names_of, show_span
 from ..analysis.selected import VALUELESS
 from ..analysis.system_groups import EACH, GROUPED, RUN, RUNS
 from ..errors import QueryError, counted

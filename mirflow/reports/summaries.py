@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..analysis.aggregation import show_span
 from ..analysis.missing import CellProblem, group_problems
 from ..analysis.policies import MISSING, UNDEFINED
 from ..analysis.queries import across_of, count_statuses
-from ..analysis.scores import Results, coordinate_columns, coords_of, names_of, tables_of
+from ..analysis.scores import Results, coordinate_columns, coords_of, names_of, show_span, tables_of
 from ..analysis.system_groups import RUN
 from ..errors import counted, shorten_quotes
 from ..metrics.aggregates import DECLARED, table_aggregates

@@ -6,6 +6,7 @@ from .confidence_intervals import intervals
 from .friedman import friedman
 from .groups import letters, significance_groups
 from .metric_agreement import agreement
+from .oracles import oracle
 from .paired import CORRECTIONS, TESTS, correct
 from .rank_intervals import ranks
 
@@ -19,6 +20,7 @@ __all__ = [
     "friedman",
     "intervals",
     "letters",
+    "oracle",
     "ranks",
     "significance_groups",
 ]

@@ -19,13 +19,12 @@ from ..aggregation import (
     aggregate_in_blocks,
     origin_of,
     select_scores,
-    show_span,
 )
 from ..per_class import TableSelection, rated_kind
 from ..policies import AUTO, COMPARED_WITH, MOST_SYSTEMS, alpha_of
 from ..queries import is_deviation, names_across
 from ..query_options import Query
-from ..scores import Array, names_of
+from ..scores import Array, names_of, show_span
 from ..system_groups import RUN
 from .blocks import SampleBlocks, tiles
 from .confidence_intervals import clusters_of, difference_bounds, pair_intervals, select_rates

@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import QueryError, UnknownNameError
 from ...ragged import Bool, Float, Int
 from ..aggregation import POLICIES, aggregate_query, aggregate_selected, origin_of, select_scores
+from ..over_systems import refuse_over_systems
 from ..per_class import rated_kind
 from ..policies import AUTO
 from ..query_options import BEST, Query
@@ -95,6 +96,7 @@ def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 
 
 def baselines_of(ds: xr.Dataset, query: Query, baseline: str) -> Mapping[str, str]:
     """The baseline of each system of a query: the system of that name, or of the store with that label."""
+    refuse_over_systems(query, "baseline")
     every = names_of(ds, "system")
     ranked = query.sort == BEST
     asked = names_of(aggregate_query(ds, query), "system") if ranked else select_scores(ds, query).names("system")

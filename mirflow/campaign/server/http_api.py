@@ -214,6 +214,7 @@ _LEVELS = tuple(
 )
 
 
+_ORACLE = tuple(replace(one, kind="boolean") for one in _query_parameters("oracle"))
 _AGAINST_BASELINE = (
     QueryParameter("baseline", "Compare the systems with this one."),
     *(
@@ -481,6 +482,7 @@ OPERATIONS = (
             _EVALUATION,
             *_LEVELS,
             *_query_parameters("against"),
+            *_ORACLE,
             _CLUSTER,
             _METHOD,
             _FORMAT,

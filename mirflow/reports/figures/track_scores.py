@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...analysis.aggregation import aggregate_scores, select, show_span
+from ...analysis.aggregation import aggregate_scores, select
 from ...analysis.evaluations import ScoresLike, evaluations_of
 from ...analysis.policies import MISSING, say_undefined
 from ...analysis.queries import choose_one
 from ...analysis.query_options import Names, Query, SelectionOptions
-from ...analysis.scores import names_of
+from ...analysis.scores import names_of, show_span
 from ...analysis.selected import VALUELESS
 from ...analysis.selection import find_single, find_tables, headline_metric, split_names
 from ...errors import FigureError, QueryError, counted

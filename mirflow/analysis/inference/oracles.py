@@ -1,0 +1,167 @@
+"""Oracles: what a choice of the best system on each track could reach, and which systems it would need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...errors import QueryError
+from ...ragged import Float
+from ..aggregation import origin_of, reduce
+from ..policies import AUTO
+from ..query_options import Query
+from ..scores import Array, names_of
+from .comparisons import comparable
+from .confidence_intervals import pair_intervals
+from .resampling import Resampling, Seed
+from .sample import TRACK, Sample, codes_of, dataset_of, settle, signs_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_LONG_NAMES = {
+    "value": "aggregate over tracks",
+    "best_on": "number of tracks on which the system is the best, ties in equal parts",
+    "step": "place in the order in which systems add most",
+    "together": "aggregate of the best on each track of the systems up to this step",
+    "oracle": "aggregate of the best of all systems on each track",
+    "gain": "oracle minus the best single system, towards better values",
+    "low": "lower end of the interval of the gain",
+    "high": "upper end of the interval of the gain",
+    "n": "number of tracks that every system has",
+}
+
+
+def oracle(
+    ds: xr.Dataset,
+    query: Query | None = None,
+    *,
+    level: float = 0.95,
+    method: str = AUTO,
+    replicates: int = 10_000,
+    cluster: str | None = None,
+    rng: Seed = 0,
+    group: str = "",
+) -> xr.Dataset:
+    """Combine systems by an oracle, which takes the score and weight of the best one on each track.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+    query : Query or None
+        As for :func:`mirflow.analysis.queries.aggregate`, without groups of tracks; on the tracks that every system
+        has (``common``), or with a missing score as 0 (``zero``).
+    level, method, replicates, cluster, rng, group
+        As for :func:`mirflow.analysis.inference.confidence_intervals.intervals`.
+
+    Returns
+    -------
+    xr.Dataset
+        Over (system, metric): ``value``; ``best_on``, the number of tracks on which the system is the best, ties in
+        equal parts; ``step``, its place in the order in which systems add most to those before, the best single one
+        first; and ``together``, the value of the best on each track of the systems up to this step. Over (metric):
+        ``oracle``, the value of all of them; ``gain``, how much better than the best single system it is, with its
+        interval ``low`` and ``high``; and ``n``.
+
+    Raises
+    ------
+    QueryError
+        For fewer than two systems, a metric of which neither high nor low values are better, groups of tracks, another
+        policy, metrics with extra dims, and as a plain query.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+
+    Notes
+    -----
+    An oracle is an upper bound: it knows the scores, and gains even from systems that differ by chance.
+
+    Examples
+    --------
+    >>> import mirflow
+    >>> references = {"a": [1.0, 2.0], "b": [1.0, 2.0]}
+    >>> estimates = {"first": {"a": [1.0, 2.0], "b": [1.0]}, "last": {"a": [1.0], "b": [1.0, 2.0]}}
+    >>> found = oracle(mirflow.score(references, estimates, "onset"), Query("recall"))
+    >>> found["oracle"].item(), found["gain"].item(), found["together"].values.ravel().tolist()
+    (1.0, 0.25, [0.75, 1.0])
+    """
+    query = query or Query()
+    if query.across:
+        raise QueryError("an oracle chooses among systems on each track: leave out across")
+    if query.missing not in (None, "common", "zero", "raise"):
+        raise QueryError(
+            f"an oracle is compared with single systems on the same tracks: choose missing common or zero, not "
+            f"{query.missing!r}; over system=best is the best of those that a track has"
+        )
+    how = Resampling.of(level, method, replicates, rng)
+    part = comparable(ds, query)
+    how.check_normal(names_of(part, "_aggregate"), names_of(part, "metric"))
+    signs = signs_of(names_of(part, "metric"), names_of(part, "orientation"))
+    codes, shape = codes_of(part, TRACK, cluster), (part.sizes["system"], part.sizes["metric"])
+    found: dict[str, Array] = {name: np.full(shape, np.nan) for name in ("value", "best_on", "together")}
+    found["step"] = np.zeros(shape, dtype=np.int64)
+    found |= {name: np.full(shape[1], np.nan) for name in ("oracle", "gain", "low", "high")}
+    number, normal = np.zeros(shape[1], dtype=np.int64), []
+    for metric, kind in enumerate(names_of(part, "_aggregate")):
+        score, weight, included = (part[name].values[..., [metric]] for name in ("score", "weight", "_included"))
+        tracks = np.flatnonzero(included.all(axis=(0, 2)))
+        number[metric] = len(tracks)
+        if not len(tracks):
+            continue
+        every = Sample([kind], score, weight, included, part["duration"].values, codes).take(tracks)
+        order, together, chosen = _combine(every, kind, signs[metric])
+        ordered = settle(every.score[..., 0] * signs[metric])
+        best = ordered == ordered.max(axis=0)
+        found["value"][:, metric] = every.values()[:, 0]
+        found["best_on"][:, metric] = (best / best.sum(axis=0)).sum(axis=1)
+        found["step"][order, metric] = np.arange(1, len(order) + 1)
+        found["together"][order, metric] = together
+        scores, weights = (
+            np.stack([own, one[order[0]]]) for own, one in zip(chosen, (every.score, every.weight), strict=True)
+        )
+        both = np.ones(scores.shape, dtype=np.bool_)
+        pair = Sample([kind], scores, weights, both, every.duration, every.cluster)
+        bounds = pair_intervals(pair, 0, np.array([[0, 1]]), how)
+        normal.append(bounds["normal"])
+        ends = [float(signs[metric] * bounds[name][0]) for name in ("difference", "low", "high")]
+        found["oracle"][metric] = together[-1]
+        found["gain"][metric], found["low"][metric], found["high"][metric] = ends[0], min(ends[1:]), max(ends[1:])
+    variables = {
+        name: (("system", "metric") if values.ndim == 2 else ("metric",), values) for name, values in found.items()
+    }
+    attrs = {**how.attrs(np.concatenate(normal) if normal else None), "cluster": cluster or ""}
+    attrs |= {**origin_of(part, group), **{name: part.attrs[name] for name in ("missing", "undefined")}}
+    along = {"aggregate": names_of(part, "_aggregate")}
+    return dataset_of({**variables, "n": (("metric",), number)}, part, along, _LONG_NAMES, attrs)
+
+
+def _combine(sample: Sample, kind: str, sign: float) -> tuple[list[int], list[float], tuple[Float, Float]]:
+    """The order in which systems add most, the values of the best of the first ones, and what the oracle chooses.
+
+    Parameters
+    ----------
+    sample : Sample
+        Of one metric, on units that all systems have.
+    kind : str
+        Its aggregate.
+    sign : float
+        -1 where low values are better.
+
+    Returns
+    -------
+    order : list of int
+    together : list of float
+    chosen : float64 (units, 1) twice
+        Scores and weights of the best systems.
+    """
+    left, order, together = list(range(len(sample.score))), [], []
+    score, weight = np.full_like(sample.score[0], -sign * np.inf), np.zeros_like(sample.weight[0])
+    while left:
+        better = sample.score[left] * sign > score * sign
+        scores, weights = np.where(better, sample.score[left], score), np.where(better, sample.weight[left], weight)
+        values = sign * reduce(scores, weights, sample.duration, kind, np.ones(scores.shape, dtype=np.bool_))[:, 0]
+        best = int(np.argmax(settle(np.where(np.isnan(values), -np.inf, values))))
+        score, weight = scores[best], weights[best]
+        order.append(left.pop(best))
+        together.append(float(sign * values[best]))
+    return order, together, (score, weight)

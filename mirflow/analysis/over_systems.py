@@ -1,0 +1,158 @@
+"""The best, mean or worst of several systems or runs on each track, and the one that another score chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import QueryError, UnknownNameError
+from ..ragged import Bool, Float, Int
+from ..store.cells import Status
+from .dims import reduce_along, say_over
+from .query_options import Query
+from .scores import computed, coords_of, names_of, numbers_of
+from .selected import SelectedScores, SelectionTotals
+from .selection import find_single
+from .system_groups import MODEL, RUN, group_systems
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+SYSTEM = "system"
+BEST, WORST = "best", "worst"
+_WORDS = (WORST, "mean", "median", BEST)
+
+
+def split_over(over: Mapping[str, str] | None) -> tuple[dict[str, str], dict[str, str]]:
+    """Reductions over systems, or the runs of each, and those over dims of metrics.
+
+    Examples
+    --------
+    >>> split_over({"frame": "median", "system": "best"})
+    ({'system': 'best'}, {'frame': 'median'})
+    """
+    systems = {dim: how for dim, how in (over or {}).items() if dim in (SYSTEM, RUN)}
+    return systems, {dim: how for dim, how in (over or {}).items() if dim not in systems}
+
+
+def refuse_over_systems(query: Query, name: str) -> None:
+    """Refuse reductions over systems beside an option that names stored ones."""
+    systems, _ = split_over(query.over)
+    if systems:
+        raise QueryError(f"{name!r} is about stored systems: leave out over {next(iter(systems))!r}")
+
+
+def over_systems(
+    ds: xr.Dataset, kinds: Mapping[int, str], query: Query, over: Mapping[str, str]
+) -> tuple[xr.Dataset, dict[int, str]]:
+    """Reduce systems on each track, by themselves or as runs of their models.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        The systems and tracks of the query.
+    kinds : mapping of int to str
+        The aggregates of its metrics, by their positions.
+    query : Query
+        Its policies; by default, systems without a score of a track are left out there.
+    over : mapping of str to str
+        ``system`` or ``run`` to words with commas between: ``worst``, ``mean``, ``median``, ``best``, or a metric, by
+        which the best system of each track is chosen.
+
+    Returns
+    -------
+    ds : xr.Dataset
+        A system for each word (and each model), with the weights of the systems chosen, or the same reduction of
+        weights.
+    kinds : dict of int to str
+        The aggregates of its metrics.
+    """
+    if len(over) > 1:
+        raise QueryError(f"systems are reduced over 'system' or over 'run', not over both: {say_over(over)}")
+    ((dim, text),) = over.items()
+    words = [word.strip() for word in text.split(",")]
+    places = list(kinds)
+    _check_words(ds, dim, words, places)
+    selected = SelectedScores.of(ds, kinds, replace(query, missing=query.missing or "skip"))
+    cells, totals = selected.cells(), SelectionTotals(selected)
+    totals.add(cells)
+    totals.check()
+    names, codes = group_systems(ds, MODEL) if dim == RUN else ([""], np.zeros(ds.sizes[SYSTEM], dtype=np.int64))
+    sign = np.array([-1.0 if way == "lower" else 1.0 for way in names_of(ds, "orientation", places)])
+    known = np.where(cells["_included"], cells["score"], np.nan)
+    labels, firsts, score, weight = [], [], [], []
+    for group, name in enumerate(names):
+        rows = np.flatnonzero(codes == group)
+        for word in words:
+            own = known[rows] * sign, cells["weight"][rows]
+            chosen = _judges(ds, word, rows) if word not in _WORDS else None
+            value, weighs = _reduce(*own, word, chosen)
+            score.append(value * sign)
+            weight.append(np.where(np.isnan(value), cells["weight"][rows[0]], weighs))
+            said = f"{word} of {len(rows)}" if word in _WORDS else f"by {word}"
+            labels.append(f"{name}, {said}" if name and len(words) > 1 else name or said)
+            firsts.append(int(rows[0]))
+    found = _like(ds.isel(metric=places), dim, labels, firsts, np.stack(score), np.stack(weight))
+    told = "; ".join(filter(None, (str(ds.attrs.get("over", "")), f"{dim}={','.join(words)}")))
+    return found.assign_attrs(over=told), dict(enumerate(kinds.values()))
+
+
+def _check_words(ds: xr.Dataset, dim: str, words: Sequence[str], places: Sequence[int]) -> None:
+    for word in words:
+        if word in (BEST, WORST):
+            judging = list(places)
+        elif word not in _WORDS:
+            metrics = names_of(ds, "metric")
+            if word.partition("@")[0].partition("(")[0] not in {one.partition("@")[0] for one in metrics}:
+                raise UnknownNameError(f"word or metric for {dim}", word, [*_WORDS, *metrics])
+            judging = [find_single(ds, word)]
+        else:
+            continue
+        for metric, way in zip(names_of(ds, "metric", judging), names_of(ds, "orientation", judging), strict=True):
+            if way == "none":
+                raise QueryError(f"over {dim!r}: neither high nor low values of {metric!r} are better; choose mean")
+
+
+def _judges(ds: xr.Dataset, word: str, rows: Int) -> Float:
+    """Scores by which a system is chosen on each track, high ones being better: float64 (systems, tracks)."""
+    place = find_single(ds, word)
+    score = numbers_of(computed(ds), [place])[0][rows, :, 0]
+    return -score if names_of(ds, "orientation", [place]) == ["lower"] else score
+
+
+def _reduce(value: Float, weight: Float, word: str, judges: Float | None) -> tuple[Float, Float]:
+    """The score and weight of each track and metric, of values (systems, tracks, metrics) of which high are better."""
+    there = ~np.isnan(value)
+    if judges is None and word not in (BEST, WORST):
+        return reduce_along(value, 0, word), reduce_along(np.where(there, weight, np.nan), 0, word)
+    order = value if judges is None else np.broadcast_to(judges[..., np.newaxis], value.shape)
+    # A system that is chosen without a score of its own leaves the track without one.
+    usable: Bool = there if judges is None else ~np.isnan(order)
+    if word == WORST:
+        row = np.where(usable, order, np.inf).argmin(axis=0)
+    else:
+        row = np.where(usable, order, -np.inf).argmax(axis=0)
+    chosen = (np.take_along_axis(one, row[np.newaxis], axis=0)[0] for one in (value, weight))
+    score, weighs = chosen
+    return np.where(usable.any(axis=0), score, np.nan), weighs
+
+
+def _like(
+    ds: xr.Dataset, dim: str, labels: Sequence[str], firsts: Sequence[int], score: Float, weight: Float
+) -> xr.Dataset:
+    """An evaluation with other systems; a track of which none has a score keeps the status of the first system."""
+    status = np.array(ds["status"].values[list(firsts)])
+    status[~np.isnan(score).all(axis=2)] = int(Status.ok)
+    variables: dict[str, Any] = {"score": score, "weight": weight}
+    dims = ("system", "track", "metric")
+    coords: dict[str, Any] = {SYSTEM: np.array(labels, dtype=str)}
+    for other in dims[1:]:
+        coords |= {other: ds[other].values, **{name: (other, one) for name, one in coords_of(ds, other).items()}}
+    cells = {name: (dims, values) for name, values in variables.items()}
+    import xarray as xr
+
+    more = {"status": (dims[:2], status), "duration": ("track", ds["duration"].values)}
+    return xr.Dataset({**cells, **more}, coords, ds.attrs)
