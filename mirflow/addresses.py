@@ -67,6 +67,17 @@ def parse_address(path: str | os.PathLike[str]) -> Address | None:
     return Address(kind, bucket, prefix.strip("/"), version) if kind else Address("icechunk", "", prefix, version)
 
 
+def is_url(text: str | os.PathLike[str]) -> bool:
+    """True for what starts as a URL does, of whichever kind.
+
+    Examples
+    --------
+    >>> is_url("ftp://host/x"), is_url("C:/x"), is_url("results/x")
+    (True, False, False)
+    """
+    return _URL.match(os.fspath(text)) is not None
+
+
 def as_given(path: str | os.PathLike[str]) -> str:
     """A path for a message: with both slashes of a URL, and nothing unprintable."""
     address = parse_address(path)
@@ -103,7 +114,7 @@ def store_flaw(path: str | os.PathLike[str], *, written: bool = True) -> str:
         return f"names no {lacking}; an address has the form {form}" if lacking else ""
     if address is not None and not written:
         return _url_flaw(address, text)
-    if _URL.match(text):
+    if is_url(text):
         return (
             "is a URL at which stores cannot be written; a store is a folder, such as stores/x.zarr, or a repository "
             "at s3://, gs://, az:// or icechunk:PATH"

@@ -286,11 +286,10 @@ def test_a_damaged_store_is_reported_by_every_command(
     pipeline = write_pipeline(tmp_path, metrics="[root, 'confusion@majmin']")
     mirflow.run(pipeline)
     chance = random.Random(4)
-    for chunk in (tmp_path / "store.zarr").rglob("c/**/*"):
-        if chunk.is_file():
-            data = bytearray(chunk.read_bytes())
-            data[chance.randrange(8, len(data))] ^= 0x55
-            chunk.write_bytes(data)
+    for chunk in sorted((tmp_path / "store.zarr").rglob("c.*")):
+        data = bytearray(chunk.read_bytes())
+        data[chance.randrange(8, len(data))] ^= 0x55
+        chunk.write_bytes(data)
     monkeypatch.chdir(tmp_path)
     places = {"STORE": str(tmp_path / "store.zarr"), "PIPELINE": str(pipeline)}
     result = CliRunner().invoke(cli, [places.get(word, word) for word in command])
@@ -442,3 +441,23 @@ def test_columns_that_leave_out_what_is_needed_are_reported(tmp_path: Path) -> N
     ):
         with pytest.raises(AnnotationError, match=rf"a\.csv:1: {message}"):
             mirflow.load(str(path), task=task, columns=columns)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["check", "URL"],
+        ["evaluate", "URL", "URL"],
+        ["init", "URL"],
+        ["run", "URL"],
+        ["demo", "URL"],
+        ["query", "STORE", "--output", "URL"],
+    ],
+    ids=" ".join,
+)
+def test_a_url_where_files_are_on_this_machine_is_named_as_given(tmp_path: Path, command: list[str]) -> None:
+    places = {"URL": "s3://lab/x.jams", "STORE": str(tmp_path / "x.zarr")}
+    result = CliRunner().invoke(cli, [places.get(word, word) for word in command])
+    assert result.exit_code == exits.BAD_INPUT, result.output
+    assert "s3://lab/x.jams is a URL; name a file or folder on this machine" in result.stderr
+    assert list(tmp_path.iterdir()) == []

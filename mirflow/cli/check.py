@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from ..errors import place_of, shorten_quotes, visible
-from .common_options import ReadingCommand, check_existing, option
+from .common_options import LocalPath, ReadingCommand, check_existing, option
 from .output import FAILED, choose_format, echo, emit, output_options
 
 if TYPE_CHECKING:
@@ -24,16 +24,14 @@ if TYPE_CHECKING:
     place=1,
     short_help="List the problems of annotation files.",
 )
-@click.argument(
-    "paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...", callback=check_existing
-)
+@click.argument("paths", nargs=-1, required=True, type=LocalPath(), metavar="PATH...", callback=check_existing)
 @option("task", "Task of the annotations. Default: that of the namespaces of JAMS files; chord for .lab files.")
 @option("convention", "Convention with the rules of errors.")
 @click.option("--schema/--no-schema", default=True, help="Validate JAMS files against their schemas (slow).")
 @option("annotator", "For JAMS files with several annotators: a number or an identifier. Default: all.")
 @click.option(
     "--reference",
-    type=click.Path(path_type=Path, exists=True),
+    type=LocalPath(exists=True),
     help="Reference of PATH, a file or a folder, to warn about implausible estimates.",
 )
 @click.option(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import MetricError, UnknownNameError
-from .common_options import Command, open_evaluations
+from .common_options import Command, LocalPath, open_evaluations
 from .output import echo
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command("cite", cls=Command, section="show", place=4, short_help="Print references to cite.")
 @click.argument("stores", type=click.Path(path_type=Path), nargs=-1, metavar="[STORE...]")
 @click.option("--format", "style", type=click.Choice(("text", "bibtex")), default="text", show_default=True)
-@click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file.")
+@click.option("--output", "-o", type=LocalPath(dir_okay=False), help="Write to a file.")
 def cite_command(stores: tuple[Path, ...], style: str, output: Path | None) -> None:
     """Print the reference of mirflow, and those of the metrics and conventions in STORE.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ..addresses import as_given, is_url
 from ..analysis.query_options import BESIDE, OPTIONS
 
 if TYPE_CHECKING:
@@ -21,6 +22,20 @@ else:
     NameChoice = click.Choice  # generic since click 8.2
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+class LocalPath(click.Path):
+    """A file or folder on this machine; URLs, of which there is no such file, are refused by name."""
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**{"path_type": Path, **how})
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Convert an argument to a path."""
+        if is_url(value):
+            self.fail(f"{as_given(value)} is a URL; name a file or folder on this machine", param, ctx)
+        return super().convert(value, param, ctx)
+
 
 LEVEL = click.FloatRange(0, 1, min_open=True, max_open=True)
 
@@ -121,7 +136,7 @@ _SHARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     ),
     "root": (
         ("--root",),
-        {"type": click.Path(file_okay=False, path_type=Path), "help": "Base folder of its patterns."},
+        {"type": LocalPath(file_okay=False), "help": "Base folder of its patterns."},
     ),
     "task": (("--task", "-t"), {"help": "Task of the annotations, for example chord."}),
     "convention": (("--convention", "-c"), {"help": "Default: mir_eval's."}),

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ..errors import MirflowError
-from .common_options import Command
+from .common_options import Command, LocalPath
 from .output import echo
 from .run import run_command
 
@@ -33,7 +33,7 @@ def demonstration() -> Path:
 
 
 @click.command("demo", cls=Command, section="score", place=1, short_help="Write and score a small example.")
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default="mirflow-demo")
+@click.argument("folder", type=LocalPath(file_okay=False), default="mirflow-demo")
 @click.option("--quiet", "-q", is_flag=True, help="Do not print progress and results.")
 @click.pass_context
 def demo_command(context: click.Context, folder: Path, quiet: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from .common_options import Command, option, query_options
+from .common_options import Command, LocalPath, option, query_options
 from .output import FAILED, choose_format, echo, emit, given_options, output_options
 
 TOLERANCE = "tolerance"
@@ -114,11 +114,11 @@ def diff_command(
 
 
 @click.command("import", cls=Command, section="score", place=5, short_help="Import published scores into a store.")
-@click.argument("table", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("table", required=False, type=LocalPath(exists=True, dir_okay=False))
 @click.option(
     "--mapping",
     required=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=LocalPath(exists=True, dir_okay=False),
     help="A YAML file that assigns columns to metrics.",
 )
 @click.option("--store", "-o", required=True, type=click.Path(path_type=Path), help="Path of the store.")

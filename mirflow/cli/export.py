@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .common_options import LEVEL, Command, open_evaluations, option, query_options
+from .common_options import LEVEL, Command, LocalPath, open_evaluations, option, query_options
 from .output import echo, given_options
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ SUFFIXES = {"leaderboard": (".json",), "codabench": (".json",), "model-index": (
     "export", cls=Command, section="show", place=3, short_help="Write a leaderboard as JSON, or for other platforms."
 )
 @click.argument("stores", type=click.Path(path_type=Path), nargs=-1, metavar="STORE...")
-@click.argument("output", type=click.Path(allow_dash=True, path_type=Path))
+@click.argument("output", type=LocalPath(allow_dash=True))
 @click.option(
     "--format",
     "style",

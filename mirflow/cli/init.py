@@ -7,20 +7,20 @@ from pathlib import Path
 
 import click
 
-from .common_options import Command
+from .common_options import Command, LocalPath
 from .output import echo
 
 
 @click.command("init", cls=Command, section="score", place=2, short_help="Draft a pipeline file for a folder.")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=".")
+@click.argument("folder", type=LocalPath(exists=True, file_okay=False), default=".")
 @click.option("--reference", multiple=True, metavar="NAME", help="A folder of references. Repeat for several.")
 @click.option("--estimates", multiple=True, metavar="NAME", help="A folder of estimates. Repeat for several.")
 @click.option(
-    "--output", "-o", type=click.Path(dir_okay=False), help="The file, relative to FOLDER.", default="pipeline.yaml"
+    "--output", "-o", type=LocalPath(dir_okay=False), help="The file, relative to FOLDER.", default="pipeline.yaml"
 )
 @click.option("--force", is_flag=True, help="Overwrite the file.")
 def init_command(
-    folder: Path, reference: tuple[str, ...], estimates: tuple[str, ...], output: str, force: bool
+    folder: Path, reference: tuple[str, ...], estimates: tuple[str, ...], output: Path, force: bool
 ) -> None:
     """Write a pipeline file for the references and estimates in FOLDER (default: the working directory).
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import click
 
 from ..errors import visible
+from .common_options import LocalPath
 
 if TYPE_CHECKING:
     from ..analysis.scores import Results
@@ -54,9 +55,7 @@ _SUFFIXES = {
 
 def output_options(command: Command) -> Command:
     """``--format`` and ``--output``."""
-    command = click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file.")(
-        command
-    )
+    command = click.option("--output", "-o", type=LocalPath(dir_okay=False), help="Write to a file.")(command)
     return click.option(
         "--format", "style", type=click.Choice(FORMATS), help="Default: by the suffix of the output file, else table."
     )(command)

@@ -14,6 +14,7 @@ from .common_options import (
     LEVEL,
     Command,
     Declared,
+    LocalPath,
     label_stores,
     option,
     query_options,
@@ -54,9 +55,7 @@ class _PlotCommand(Command):
 @click.command("plot", cls=_PlotCommand, section="show", place=2, short_help="Draw a figure for a paper.")
 @store_argument
 @click.argument("kind", type=Declared(_kinds))
-@click.option(
-    "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), required=True, help=".pdf, .png or .svg."
-)
+@click.option("--output", "-o", type=LocalPath(dir_okay=False), required=True, help=".pdf, .png or .svg.")
 @query_options(
     "metric",
     "aggregate",
@@ -86,7 +85,7 @@ class _PlotCommand(Command):
 @click.option("--to", "end", type=float, help="timeline: the last second to show.")
 @click.option(
     "--root",
-    type=click.Path(path_type=Path),
+    type=LocalPath(),
     help="timeline: folder of the annotations, if they were moved or the store was not written by your run.",
 )
 @click.option(
@@ -158,7 +157,7 @@ def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) ->
 @click.option(
     "--output",
     "-o",
-    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    type=LocalPath(dir_okay=False, allow_dash=True),
     default=Path("report.html"),
     show_default=True,
     help="The file to write; - for standard output.",
@@ -173,7 +172,7 @@ def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) ->
 @click.option(
     "--root",
     "roots",
-    type=click.Path(path_type=Path),
+    type=LocalPath(),
     multiple=True,
     help="Folder of the annotations, if they were moved or the store was not written by your run. For several stores "
     "one for all, or one for each.",

@@ -13,7 +13,16 @@ import click
 from ..analysis.policies import say_undefined
 from ..errors import RunError, counted, shorten_quotes, visible
 from ..interruption import Interrupted
-from .common_options import Command, ReadingCommand, check_existing, number_or_name, option, query_options, typed
+from .common_options import (
+    Command,
+    LocalPath,
+    ReadingCommand,
+    check_existing,
+    number_or_name,
+    option,
+    query_options,
+    typed,
+)
 from .output import FAILED, choose_format, echo, emit, for_people, output_options, tables_of
 
 if TYPE_CHECKING:
@@ -62,7 +71,7 @@ _quiet_option = click.option("--quiet", "-q", is_flag=True, help="Do not print p
 
 
 @click.command("run", cls=Command, section="score", place=3, short_help="Score the evaluations of a pipeline file.")
-@click.argument("pipeline", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("pipeline", type=LocalPath(exists=True, dir_okay=False))
 @option("root")
 @_store_option
 @click.option("--scheduler", callback=_check_scheduler, help="auto, serial, processes, threads, or tcp://host:port.")
@@ -131,7 +140,7 @@ def run_command(
 
 
 @click.command("publish", cls=Command, section="score", place=3, short_help="Publish a run that was computed in parts.")
-@click.argument("pipeline", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("pipeline", type=LocalPath(exists=True, dir_okay=False))
 @option("root")
 @_store_option
 @click.option("--incomplete", is_flag=True, help="Publish although parts are missing or unfinished.")
@@ -324,8 +333,8 @@ def _grid(context: click.Context, parameter: click.Parameter, value: str | None)
     place=4,
     short_help="Score two files or two folders.",
 )
-@click.argument("reference", type=click.Path(path_type=Path), callback=check_existing)
-@click.argument("estimate", type=click.Path(path_type=Path), callback=check_existing)
+@click.argument("reference", type=LocalPath(), callback=check_existing)
+@click.argument("estimate", type=LocalPath(), callback=check_existing)
 @option("task", required=True)
 @query_options("metric", metric="Metrics by name. Repeat for several. Default: the convention's.")
 @option("convention")
@@ -335,7 +344,7 @@ def _grid(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.option("--estimate-annotator", callback=number_or_name, help="Annotator of the estimate, if it differs.")
 @click.option(
     "--classes",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    type=LocalPath(exists=True, dir_okay=False),
     help="Vocabulary of classes or tags: a table of names; of class,parent; or of from,to,credit.",
 )
 @output_options
@@ -429,7 +438,7 @@ def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Ta
 
 @click.command("pack", cls=ReadingCommand, section="tools", place=4, short_help="Pack annotations for fast reading.")
 @click.argument("pattern")
-@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("out", type=LocalPath())
 @option("task", required=True)
 @option("annotator", "For files with several annotators: a number or an identifier.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing pack.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .common_options import ReadingCommand, check_existing, option
+from .common_options import LocalPath, ReadingCommand, check_existing, option
 from .output import echo
 
 if TYPE_CHECKING:
@@ -30,18 +30,14 @@ _SUFFIXES = (".wav", ".flac", ".ogg")
     "annotations",
     nargs=-1,
     required=True,
-    type=click.Path(path_type=Path),
+    type=LocalPath(),
     metavar="ANNOTATION...",
     callback=check_existing,
 )
-@click.option(
-    "--output", "-o", required=True, type=click.Path(dir_okay=False, path_type=Path), help="A wav, flac or ogg file."
-)
+@click.option("--output", "-o", required=True, type=LocalPath(dir_okay=False), help="A wav, flac or ogg file.")
 @option("task", required=True)
 @option("annotator")
-@click.option(
-    "--mix", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Audio to mix with the annotations."
-)
+@click.option("--mix", type=LocalPath(exists=True, dir_okay=False), help="Audio to mix with the annotations.")
 @click.option("--stereo", is_flag=True, help="Two annotations: the first one left, the second one right.")
 @click.option(
     "--rate", type=click.IntRange(1000, 384000), help="Sampling rate in Hz. Default: that of --mix, otherwise 44100."

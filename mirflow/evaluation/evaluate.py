@@ -37,7 +37,7 @@ from ..progress import Progress, progress_of
 from ..readers import read
 from ..readers.audio_files import SUFFIXES as AUDIO
 from ..readers.audio_files import audio_folders
-from ..readers.content import dangling, is_listed_file
+from ..readers.content import absent, is_listed_file
 from ..readers.formats import SUFFIXES
 from ..readers.names import NAMED, ReferenceNames, RenamedSource, call_tracks, nearest_names
 from ..readers.objects import ObjectSource, is_read
@@ -747,7 +747,7 @@ def evaluate_paths(
     >>> evaluate_paths("absent.lab", "absent.lab", "chord")
     Traceback (most recent call last):
     ...
-    mirflow.errors.AnnotationError: absent.lab: no such file or folder
+    mirflow.errors.UnreadableError: absent.lab: no such file or folder
     """
     left, right = Path(reference), Path(estimate)
     own, other = split_sides(options)
@@ -756,7 +756,7 @@ def evaluate_paths(
     readings = Reading.of(task, defaults=defaults, **own), Reading.of(task, defaults=defaults, **other)
     for path, reading in zip((left, right), readings, strict=True):
         if not path.exists() and not has_parts(str(path), reading):
-            raise AnnotationError(dangling(path) or "no such file or folder", path=path)
+            raise absent(path)
     if left.is_dir() != right.is_dir():
         raise AnnotationError("give two files or two folders, not one of each", path=right)
     tracks = list(_tracks(left, right, readings, annotators))

@@ -28,7 +28,7 @@ from ..ragged import Ragged
 from ..readers import read_all, schema_problems
 from ..readers.audio_files import SUFFIXES as AUDIO
 from ..readers.audio_files import audio_folders
-from ..readers.content import is_listed_file
+from ..readers.content import absent, is_listed_file
 from ..readers.formats import TABLES
 from ..readers.jams import describe_absent, open_jams
 from ..readers.namespaces import NAMESPACES
@@ -321,7 +321,7 @@ def _files(paths: Iterable[str | Path], task: str | None, levelled: bool) -> Ite
         elif is_listed_file(given):
             yield given
         else:
-            raise AnnotationError("no such file or folder", path=given)
+            raise absent(given)
 
 
 def _check_file(path: Path, settings: _Settings) -> Iterator[FileProblem]:

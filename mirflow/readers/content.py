@@ -13,6 +13,7 @@ from io import FileIO
 from pathlib import Path
 from time import sleep, time_ns
 
+from ..addresses import as_given, is_url
 from ..errors import UnreadableError
 from .downloads import local_path
 
@@ -153,7 +154,15 @@ def unreadable(path: str | Path, error: OSError | ValueError, name: str | None =
     A ValueError comes from an invalid path, such as one with a null character.
     """
     message = dangling(Path(path)) or f"cannot be read: {getattr(error, 'strerror', None) or error}"
-    return UnreadableError(message, path=name or path)
+    return absent(path) if is_url(path) else UnreadableError(message, path=name or path)
+
+
+def absent(path: str | Path) -> UnreadableError:
+    """The error for a path at which nothing is."""
+    if is_url(path):
+        message = "is a URL, of which only pipelines read annotations; download the file"
+        return UnreadableError(message, path=as_given(path))
+    return UnreadableError(dangling(Path(path)) or "no such file or folder", path=path)
 
 
 def dangling(path: Path) -> str:

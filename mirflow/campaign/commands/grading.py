@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...cli.common_options import LEVEL, Command, CommandFamily, ReadingCommand
+from ...cli.common_options import LEVEL, Command, CommandFamily, LocalPath, ReadingCommand
 from ...cli.output import check_figure, choose_format, echo, emit, for_people, output_options
 from ...errors import GradingError, counted
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from ..grading.query_draw import PieceTable
     from ..grading.rater_agreement import RoundProgress
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_OUT = click.Path(dir_okay=False, path_type=Path)
+_FILE = LocalPath(exists=True, dir_okay=False)
+_OUT = LocalPath(dir_okay=False)
 _SEED = 2**63
 _NAMED = 5
 """Number of short lists to report by name."""
@@ -189,9 +189,7 @@ def pool_command(
 
 @grading_command.command("clip", cls=Command, short_help="Cut clips from the middle of recordings.")
 @click.argument("recordings", nargs=-1, required=True, type=_FILE, metavar="RECORDINGS...")
-@click.option(
-    "--output", "-o", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder for the clips."
-)
+@click.option("--output", "-o", type=LocalPath(file_okay=False), required=True, help="Folder for the clips.")
 @click.option(
     "--seconds", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True, help="Length of the clips."
 )
@@ -388,9 +386,7 @@ def _ranking_table(rows: Sequence[GraderJudgement], pool: Pool, people: bool) ->
 @click.argument("judgements", type=_FILE)
 @click.argument("round_name", metavar="[ROUND]", default="")
 @click.option("--key", type=_FILE, help="Key written by pool; not needed for a campaign.")
-@click.option(
-    "--output", "-o", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder to write."
-)
+@click.option("--output", "-o", type=LocalPath(file_okay=False), required=True, help="Folder to write.")
 @click.option("--events", type=_FILE, help="Log of events (JSON lines), to copy without names.")
 @click.option(
     "--withdrawn", multiple=True, metavar="GRADER", help="Forget this grader's judgements. Repeat for several."
@@ -577,14 +573,14 @@ _FACTORS = (
 @grading_command.command("agreement", cls=Command, short_help="Measure the agreement of graders.")
 @click.argument(
     "paths",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=LocalPath(exists=True, dir_okay=False),
     nargs=-1,
     required=True,
     metavar="JUDGEMENTS...",
 )
 @click.option(
     "--figure",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=LocalPath(dir_okay=False),
     help="Box plots of the fine judgements within each category: .pdf, .png or .svg.",
 )
 @click.option(

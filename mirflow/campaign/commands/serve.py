@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...cli.common_options import Command, CommandFamily
+from ...cli.common_options import Command, CommandFamily, LocalPath
 from ...cli.output import choose_format, echo, emit, output_options
 from ...errors import MirflowError, counted
 
@@ -83,13 +83,13 @@ def serve_command() -> None:
 @click.option("--only-aggregates", is_flag=True, help="Withhold scores by track, and names and pages of tracks.")
 @click.option(
     "--archive",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=LocalPath(exists=True, dir_okay=False),
     help="A table of years, as for `mirflow archive`. Default: the years of the systems, if stores have them.",
 )
 @click.option(
     "--root",
     "roots",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=LocalPath(exists=True, file_okay=False),
     multiple=True,
     help="Folder of the annotations, if they were moved or the store comes from elsewhere. One for all "
     "stores, or one for each.",
@@ -170,7 +170,7 @@ def _attached(paths: tuple[Path, ...], campaign: Campaign | None, workers: int) 
     return AttachedWorkers(paths[0], workers)
 
 
-campaign_argument = click.argument("campaign", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+campaign_argument = click.argument("campaign", type=LocalPath(exists=True, dir_okay=False))
 
 
 @serve_command.command("worker", cls=Command)
@@ -359,7 +359,7 @@ def notify_command(campaign: Path, mail: str) -> None:
 
 @serve_command.command("backup")
 @campaign_argument
-@click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), required=True, help="A .tar.gz file.")
+@click.option("--output", "-o", type=LocalPath(dir_okay=False), required=True, help="A .tar.gz file.")
 def backup_command(campaign: Path, output: Path) -> None:
     """Back up accounts, submissions, judgements and stores, even while the server is running."""
     demand_packages()
@@ -374,7 +374,7 @@ def backup_command(campaign: Path, output: Path) -> None:
 
 
 @serve_command.command("restore")
-@click.argument("backup", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("backup", type=LocalPath(exists=True, dir_okay=False))
 @campaign_argument
 def restore_command(backup: Path, campaign: Path) -> None:
     """Restore a backup to the folder of a campaign, which must not exist."""
@@ -395,7 +395,7 @@ def restore_command(backup: Path, campaign: Path) -> None:
 @click.option(
     "--output",
     "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=LocalPath(dir_okay=False),
     help="Backup to write first. Default: before-REVISION.tar.gz beside the campaign file.",
 )
 @click.option("--no-backup", is_flag=True, help="Skip the backup, if there is another one, for example by pg_dump.")

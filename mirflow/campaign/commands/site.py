@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ...cli.common_options import LEVEL, Command, label_stores, option, stores_argument
+from ...cli.common_options import LEVEL, Command, LocalPath, label_stores, option, stores_argument
 from ...cli.output import choose_format, echo, emit, output_options
 
 
@@ -22,7 +22,7 @@ from ...cli.output import choose_format, echo, emit, output_options
 @click.option(
     "--output",
     "-o",
-    type=click.Path(path_type=Path),
+    type=LocalPath(),
     default=Path("site"),
     show_default=True,
     help="Output folder; an existing site is replaced.",
@@ -40,13 +40,13 @@ from ...cli.output import choose_format, echo, emit, output_options
 @click.option(
     "--root",
     "roots",
-    type=click.Path(path_type=Path),
+    type=LocalPath(),
     multiple=True,
     help="Folder of the annotations, if they were moved. One for all stores, or one for each.",
 )
 @click.option(
     "--archive",
-    type=click.Path(path_type=Path),
+    type=LocalPath(),
     help="A table of years, as for `mirflow archive`. Default: the years of the systems, if stores have them.",
 )
 @click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Confidence level of the intervals.")
@@ -107,7 +107,7 @@ def site_command(
     place=2,
     short_help="Tabulate the years of a campaign: tasks, runs, best values.",
 )
-@click.argument("table", type=click.Path(path_type=Path))
+@click.argument("table", type=LocalPath())
 @output_options
 def archive_command(table: Path, style: str | None, output: Path | None) -> None:
     """Show the years in TABLE: task sets and runs, and the best value of each task by its primary metric.

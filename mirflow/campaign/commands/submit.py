@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...cli.check import lines_of_check
-from ...cli.common_options import Command
+from ...cli.common_options import Command, LocalPath
 from ...cli.output import FAILED, choose_format, echo, emit, for_people, output_options
 from ...errors import clean_text, counted
 
@@ -29,7 +29,7 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._+-]+")
     "submit", cls=Command, section="campaign", place=4, short_help="Send estimates to a server and wait for the scores."
 )
 @click.argument("url")
-@click.argument("path", type=click.Path(exists=True, path_type=Path), metavar="FOLDER|FILE")
+@click.argument("path", type=LocalPath(exists=True), metavar="FOLDER|FILE")
 @click.option("--token", envvar="MIRFLOW_TOKEN", help="Token of your account. Default: MIRFLOW_TOKEN, else ~/.netrc.")
 @click.option("--name", help="Name of the system. Default: name of the folder or file.")
 @click.option("--split", "splits", multiple=True, help="Split; repeatable. Default: all that are not hidden.")
