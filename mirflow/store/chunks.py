@@ -13,6 +13,7 @@ import numpy as np
 
 from ..metrics.base import Sparse
 from .cells import CELL_ATTRS, GroupContent
+from .chunk_files import SEPARATOR
 from .format import DENSE, FILLS, TYPES, Array, StoredVariable, dense_cells, extra_entries, layout
 from .generations import write_synced
 from .stored import StoredGroup
@@ -20,7 +21,9 @@ from .stored import StoredGroup
 if TYPE_CHECKING:
     import zarr
 
-_TRACKS_PER_CHUNK = 20_000
+_TRACKS_PER_CHUNK, _TRACKS_PER_FILE = 20_000, 100_000
+"""Of scores and weights, whose chunks are read one by one; and of everything that lies along the tracks: each file of
+each system is linked in each generation."""
 _LEAST_PER_CHUNK = 2**13
 """Least values in a chunk of some metrics, 64 kB: smaller ones take longer to find than to read."""
 _SPARSE_TRACKS, _SPARSE_VALUES = 256, 2**19
@@ -142,25 +145,27 @@ def _write_results(
 
 
 def _chunks(dims: tuple[str, ...], shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
-    """Chunks and shards of a variable: one system and many tracks; in a shard of scores, a chunk for each metric.
+    """Chunks and shards of a variable: one system and many tracks; in a shard of scores, chunks for each metric.
 
-    Of few tracks a chunk has several metrics; where it has all, there are no shards.
+    Of few tracks a chunk has several metrics; where it has all of one file, there are no shards.
 
     Examples
     --------
     >>> _chunks(("system", "track", "metric"), (100, 50_000, 15))
-    ((1, 20000, 1), (1, 20000, 15))
+    ((1, 20000, 1), (1, 60000, 15))
     >>> _chunks(("system", "track", "metric"), (100, 2000, 15)), _chunks(("system", "track", "metric"), (12, 217, 15))
     (((1, 2000, 5), (1, 2000, 15)), ((1, 217, 15), None))
     """
-    per_file = {"system": 1 if len(dims) > 1 else shape[0], "track": _TRACKS_PER_CHUNK}
+    per_file = {"system": 1 if len(dims) > 1 else shape[0], "track": _TRACKS_PER_FILE}
     whole = tuple(min(size, per_file.get(dim, size)) for dim, size in zip(dims, shape, strict=True))
     if len(shape) < 3 or 0 in shape:
         return whole, None
-    *cells, metrics = whole
-    columns = math.ceil(metrics / max(1, math.prod(whole) // _LEAST_PER_CHUNK))
-    chunks = (*cells, columns)
-    return chunks, None if chunks == whole else (*cells, columns * math.ceil(metrics / columns))
+    system, tracks, metrics = whole
+    several = min(tracks, _TRACKS_PER_CHUNK)
+    columns = math.ceil(metrics / max(1, several * metrics // _LEAST_PER_CHUNK))
+    chunks = (system, several, columns)
+    file = (system, several * math.ceil(tracks / several), columns * math.ceil(metrics / columns))
+    return chunks, None if chunks == file else file
 
 
 def _create_sparse(group: zarr.Group, variable: StoredVariable, shape: tuple[int, int]) -> zarr.Array[Any]:
@@ -219,22 +224,25 @@ def _link(array: zarr.Array[Any], name: str, content: GroupContent) -> set[int]:
         return set(range(len(content.systems)))
     folder = place / array.path
     computed, new = set(content.cells.system), set()
-    same: dict[StoredGroup, bool] = {}
+    rows: dict[StoredGroup, Mapping[int, Mapping[str, str]] | None] = {}
     for row, system in enumerate(content.systems):
         source = content.stored.get(system)
         if not isinstance(source, StoredGroup) or system in computed:
             new.add(row)
             continue
-        if source not in same:
-            same[source] = _is_same(folder, name, source, content)
-        if same[source]:
-            _link_row(source, name, system, folder / "c" / str(row))
-        else:
+        if source not in rows:
+            rows[source] = source.files(name) if _is_same(folder, name, source, content) else None
+        files = rows[source]
+        if files is None:
             new.add(row)
+            continue
+        start = f"{folder}{os.sep}c{SEPARATOR}{row}{SEPARATOR}"
+        for rest, path in files.get(source.row(system), {}).items():
+            link_or_copy(path, f"{start}{rest}")
     return new
 
 
-_FORM = ("data_type", "chunk_grid", "chunk_key_encoding", "codecs", "fill_value")
+_FORM = ("data_type", "chunk_grid", "codecs", "fill_value")
 """Metadata of arrays on which the bytes of chunks depend."""
 
 
@@ -250,17 +258,6 @@ def _is_same(array: Path, name: str, source: StoredGroup, content: GroupContent)
         return False
     old, new = (json.loads((folder / "zarr.json").read_bytes()) for folder in (source.folder / name, array))
     return old["shape"][1:] == new["shape"][1:] and all(old[key] == new[key] for key in _FORM)
-
-
-def _link_row(source: StoredGroup, name: str, system: str, target: Path) -> None:
-    """Link the files of a system; a lost one is not passed on in silence."""
-    source.demand_written(name)
-    folder = str(cast(Path, source.folder) / name / "c" / str(source.row(system)))
-    for where, _, files in os.walk(folder):
-        below = f"{target}{where.removeprefix(folder)}"
-        os.makedirs(below, exist_ok=True)  # noqa: PTH103 - of many systems, paths as objects take longer than the links
-        for file in files:
-            link_or_copy(f"{where}{os.sep}{file}", f"{below}{os.sep}{file}")
 
 
 def link_or_copy(source: str, target: str) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import stat
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -13,6 +13,7 @@ import numpy as np
 from ..metrics.base import Sparse
 from ..ragged import Float
 from .cells import Entry, GroupContent, StoredResults, no_cells
+from .chunk_files import chunk_files
 from .format import DIMS, OWN_DIMS, TYPES, Array
 from .generations import reading
 
@@ -101,8 +102,7 @@ class StoredGroup:
             return None
         with reading(self._path):
             array = self._group[name]
-            if self.folder is not None and not (self.folder / name / "c" / str(row)).is_dir():
-                self.demand_written(name)
+            if self.folder is not None and row not in self.files(name):
                 return whole
             per_chunk, indices, values = array.chunks[1], [whole.index], [whole.value]
             for start in range(0, len(self.tracks), per_chunk):
@@ -117,9 +117,9 @@ class StoredGroup:
         """True if the texts of a system are all empty; of equal files, one is read."""
         if self.folder is None:
             return not (self.read(name, [system]) != "").any()
-        folder = self.folder / name / "c" / str(self.row(system))
         with reading(self._path):
-            data = b"".join(file.read_bytes() for file in sorted(folder.iterdir()) if file.is_file())
+            files = self.files(name).get(self.row(system), {})
+            data = b"".join(Path(files[rest]).read_bytes() for rest in sorted(files))
         if data not in self._blank:
             blank = not (self.read(name, [system]) != "").any()
             if not blank:  # not kept, as texts may be long
@@ -139,17 +139,22 @@ class StoredGroup:
             return False
         if self.extras.keys() != other.extras.keys():
             return False
-        return all(self._files(name, system) == other._files(name, system) for name in (*TYPES, *self.extras))
+        names = (*TYPES, *self.extras)
+        return all(self._inodes(name, system) == other._inodes(name, system) for name in names)
 
-    def _files(self, name: str, system: str) -> dict[str, tuple[int, int]]:
+    def _inodes(self, name: str, system: str) -> dict[str, tuple[int, int]]:
         """Device and inode of each file of a variable of a system."""
-        folder = cast(Path, self.folder) / name / "c" / str(self.row(system))
-        found = {}
-        for file in folder.rglob("*"):
-            status = file.stat()
-            if stat.S_ISREG(status.st_mode):
-                found[str(file.relative_to(folder))] = status.st_dev, status.st_ino
-        return found
+        files = chunk_files(cast(Path, self.folder) / name).get(self.row(system), {})
+        found = {rest: os.stat(path) for rest, path in files.items()}  # noqa: PTH116 - of many systems
+        return {rest: (status.st_dev, status.st_ino) for rest, status in found.items()}
+
+    def files(self, name: str) -> Mapping[int, Mapping[str, str]]:
+        """The files of a variable in a folder, by row, then by the places of chunks along the other dims.
+
+        Raises a StoreError if one is lost.
+        """
+        self.demand_written(name)
+        return chunk_files(cast(Path, self.folder) / name)
 
     def demand_written(self, name: str) -> None:
         """Raise a StoreError if a chunk of a variable is lost."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import os
-import re
 import stat
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,13 +25,13 @@ from zarr.codecs import ZstdCodec
 from zarr.storage import LocalStore, WrapperStore
 
 from ..errors import DamagedError
+from .chunk_files import CHUNK, SEPARATOR, chunk_encoding, count_chunks, folder_identity
 from .generations import reading, replaced, write_synced
 
 if TYPE_CHECKING:
     from zarr.abc.buffer import Buffer, BufferPrototype
     from zarr.abc.store import ByteRequest
 
-_CHUNK = re.compile(r"(.*)/c(?:/\d+)*")
 WRITTEN = "chunks_written"
 """Attribute of a variable of which not every chunk is written: how many are, so that a lost one shows."""
 
@@ -77,7 +75,7 @@ class GenerationStore(LocalStore):
         value = await super().get(key, prototype, byte_range)
         if value is None and not self.root.exists():
             raise replaced(self.root)
-        chunk = _CHUNK.fullmatch(key)
+        chunk = CHUNK.fullmatch(key)
         if chunk is None:
             return value
         what = ""
@@ -85,7 +83,7 @@ class GenerationStore(LocalStore):
             what = "lost" if is_lost(self.root / chunk[1]) else ""
         elif not isinstance(byte_range, SuffixByteRequest):  # the index of a shard, which has a checksum of its own
             array = self.root / chunk[1]
-            what = flaw_of(value.as_numpy_array().data, _form(array, _identity(array)), whole=byte_range is None)
+            what = flaw_of(value.as_numpy_array().data, _form(array, folder_identity(array)), whole=byte_range is None)
         if what:
             raise DamagedError(self.root, f"a chunk of {chunk[1]!r} is {what}")
         return value
@@ -213,12 +211,6 @@ def _content_size(frame: memoryview) -> int | None:
     return int.from_bytes(field, "little") + 256 * (width == 2)
 
 
-def _identity(array: Path) -> tuple[int, int]:
-    """Inode and time of change: a store that is made anew may get the inodes of the one that was removed."""
-    found = array.stat()
-    return found.st_ino, found.st_ctime_ns
-
-
 class Form(NamedTuple):
     """How an array is cut: bytes of a chunk in memory, of text at most; and the number of chunks in a shard."""
 
@@ -258,7 +250,7 @@ def _demand_written(array: zarr.Array[Any], root: Path) -> None:
     folder = root / array.path
     if not root.exists():
         return  # it was replaced, which reading it says
-    if array.size and WRITTEN not in array.attrs and _files_of(array) != _chunks(folder, _identity(folder)):
+    if array.size and WRITTEN not in array.attrs and _files_of(array) != count_chunks(folder):
         raise DamagedError(root, f"a chunk of {array.path!r} is lost")
 
 
@@ -271,13 +263,7 @@ def _files_of(array: zarr.Array[Any]) -> int:
 def is_lost(array: Path) -> bool:
     """True if a missing chunk of an array was written once: always, unless the array counts its written chunks."""
     attrs = _metadata(array)["attributes"]
-    return WRITTEN not in attrs or _chunks(array, _identity(array)) < attrs[WRITTEN]
-
-
-@lru_cache(maxsize=64)
-def _chunks(array: Path, _made: tuple[int, int]) -> int:
-    """Number of chunks of an array; published arrays do not change, so they are counted once."""
-    return sum(len(files) for _, _, files in os.walk(array / "c"))
+    return WRITTEN not in attrs or count_chunks(array) < attrs[WRITTEN]
 
 
 def create_array(
@@ -305,6 +291,7 @@ def create_array(
         chunks=tuple(max(1, size) for size in chunks),
         shards=shards,
         fill_value=fill,
+        chunk_key_encoding=chunk_encoding(SEPARATOR if isinstance(group.store, LocalStore) else "/"),
         compressors=ZstdCodec(level=0, checksum=True),
         dimension_names=dims,
         attributes=dict(attrs),
@@ -365,7 +352,7 @@ def demand_written(array: zarr.Array[Any]) -> None:
         return
     folder = array.store.root / array.path
     written = array.attrs[WRITTEN] if WRITTEN in array.attrs else _files_of(array)
-    if array.size and _chunks(folder, _identity(folder)) != written:
+    if array.size and count_chunks(folder) != written:
         raise ValueError(f"chunks of {array.basename!r} are lost")
 
 

@@ -70,8 +70,19 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
+def name_by_slashes(path: Path) -> None:
+    """Give the chunks of a store the names of earlier stores, such as ``c/0/1``."""
+    for file in [*path.resolve().rglob("c.*")]:
+        place = file.parent / file.name.replace(".", "/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        file.rename(place)
+    for file in path.resolve().rglob("zarr.json"):
+        file.write_text(file.read_text().replace('"separator": "."', '"separator": "/"'))
+
+
 def make_format_1(path: Path) -> None:
     """Give a store the layout of version 1, in which a chunk has the scores of all metrics."""
+    name_by_slashes(path)
     root = zarr.open_group(str(path.resolve()), mode="r+", use_consolidated=False)
     for _, group in root.groups():
         for name in ("score", "weight"):

@@ -44,7 +44,7 @@ def read_bytes(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
 
     async def counting(self, key, prototype=None, byte_range=None):
         value = await get(self, key, prototype, byte_range)
-        if value is not None and "/c/" in key:
+        if value is not None and "/c." in key:
             name = key.split("/")[1]
             counts[name] = counts.get(name, 0) + len(value)
         return value
@@ -61,8 +61,8 @@ def test_a_shard_is_a_system_and_its_chunks_are_metrics(store):
     group = zarr.open_group(str(store), mode="r")["chord"]
     for name in ("score", "weight"):
         assert (group[name].chunks, group[name].shards) == ((1, TRACKS, 1), (1, TRACKS, METRICS))
-        files = sorted(str(file.relative_to(store)) for file in (store / "chord" / name / "c").rglob("*/0/0"))
-        assert files == [f"chord/{name}/c/{system}/0/0" for system in range(3)]
+        files = sorted(str(file.relative_to(store)) for file in (store / "chord" / name).glob("c.*.0.0"))
+        assert files == [f"chord/{name}/c.{system}.0.0" for system in range(3)]
     assert group["status"].shards is None
     assert zarr.open_group(str(store), mode="r").attrs["mirflow_store"] == 2
 
@@ -73,7 +73,8 @@ def test_a_shard_is_a_system_and_its_chunks_are_metrics(store):
         (7, 3, (1, 7, 3), None),
         (2000, 15, (1, 2000, 5), (1, 2000, 15)),
         (3000, 7, (1, 3000, 4), (1, 3000, 8)),
-        (20_001, 2, (1, 20_000, 1), (1, 20_000, 2)),
+        (20_001, 2, (1, 20_000, 1), (1, 40_000, 2)),
+        (100_001, 1, (1, 20_000, 1), (1, 100_000, 1)),
         (5, 0, (1, 5, 1), None),
     ],
 )
@@ -166,7 +167,7 @@ def test_the_next_publish_writes_layout_2(store, tmp_path):
 @pytest.mark.parametrize("metrics", [[2], [0, 1, 2, 3]], ids=["part", "whole"])
 def test_a_damaged_shard_is_an_error_and_never_a_number(store, scores, metrics):
     chance = random.Random(7)
-    shard = store / "chord" / "score" / "c" / "1" / "0" / "0"
+    shard = store / "chord" / "score" / "c.1.0.0"
     whole = shard.read_bytes()
     for place in (0, 3, len(whole) - 1, len(whole) - 8, *(chance.randrange(len(whole)) for _ in range(60))):
         shard.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << chance.randrange(8)]) + whole[place + 1 :])
@@ -180,7 +181,7 @@ def test_a_damaged_shard_is_an_error_and_never_a_number(store, scores, metrics):
 
 @pytest.mark.parametrize("size", [0, 10, 1000])
 def test_a_shard_that_was_cut_off_is_an_error(store, size):
-    shard = store / "chord" / "score" / "c" / "1" / "0" / "0"
+    shard = store / "chord" / "score" / "c.1.0.0"
     shard.write_bytes(shard.read_bytes()[:size])
     for metrics in ([1], [0, 1, 2, 3]):
         with pytest.raises(StoreError, match="is damaged"):
@@ -188,7 +189,7 @@ def test_a_shard_that_was_cut_off_is_an_error(store, size):
 
 
 def test_a_lost_shard_is_an_error(store):
-    (store / "chord" / "score" / "c" / "1" / "0" / "0").unlink()
+    (store / "chord" / "score" / "c.1.0.0").unlink()
     with pytest.raises(DamagedError, match="a chunk of 'chord/score' is lost"):
         read_scores(store)["chord"].score.isel(metric=[0]).load()
     with pytest.raises(DamagedError, match="chunks of 'score' are lost"):

@@ -30,6 +30,7 @@ from .example import (
     make_cells,
     make_content,
     make_format_1,
+    name_by_slashes,
 )
 
 BY_SYSTEM = ("score", "weight", "status", "repairs", "message", "digest", "stamp")
@@ -58,10 +59,11 @@ def inodes(generation: Path, names=(*BY_SYSTEM, "confusion")) -> dict[str, dict[
     found: dict[str, dict[str, int]] = {system: {} for system in systems}
     for row, system in enumerate(systems):
         for name in names:
-            folder = generation / "chord" / name / "c" / str(row)
-            for file in sorted(folder.rglob("*")):
+            folder = generation / "chord" / name
+            for file in (*folder.glob(f"c.{row}.*"), *folder.glob(f"c/{row}/**/*")):
                 if file.is_file():
-                    found[system][f"{name}/{file.relative_to(folder)}"] = file.stat().st_ino
+                    place = str(file.relative_to(folder)).replace("/", ".").removeprefix(f"c.{row}.")
+                    found[system][f"{name}/{place}"] = file.stat().st_ino
     return found
 
 
@@ -142,6 +144,16 @@ def test_a_store_of_layout_1_is_linked_where_the_layouts_agree(store):
     assert zarr.open_group(str(store), mode="r").attrs["mirflow_store"] == 2
 
 
+def test_chunks_named_by_slashes_are_linked_to_names_with_dots(store):
+    name_by_slashes(store)
+    before, cells = inodes(store.resolve()), read_group(store, "chord").cells
+    assert (store / "chord/score/c/0/0/0").is_file()
+    after = inodes(add(store))
+    assert {system: after[system] for system in before} == before
+    assert not (store / "chord/score/c").exists()
+    assert_same_cells(read_group(store, "chord").part(SYSTEMS).cells, cells)
+
+
 @pytest.mark.parametrize("number", [errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOSYS])
 def test_where_links_are_refused_files_are_copied(store, monkeypatch, number):
     def refuse(*_args, **_keywords):
@@ -158,7 +170,7 @@ def test_where_links_are_refused_files_are_copied(store, monkeypatch, number):
 
 @pytest.mark.parametrize("name", ["score", "confusion"])
 def test_a_lost_file_is_not_passed_on(store, name):
-    next(file for file in sorted((store / "chord" / name / "c").rglob("*")) if file.is_file()).unlink()
+    min((store / "chord" / name).glob("c.*")).unlink()
     with pytest.raises(DamagedError, match=f"chunks of '{name}' are lost"):
         add(store)
     assert store.resolve().name == "generation-000001"

@@ -12,7 +12,7 @@ import zarr
 
 from mirflow.errors import DamagedError, StoreError
 from mirflow.ragged import Ragged
-from mirflow.store import StoreWriter, read_group, read_tree, write_pack, zarr_io
+from mirflow.store import StoreWriter, chunk_files, read_group, read_tree, write_pack
 
 from ..groups import random_group, write_store
 from .example import MEASURES, SYSTEMS, TRACKS, all_pairs, make_cells, make_content, value_of
@@ -71,7 +71,7 @@ def test_a_tree_has_a_group_for_each_evaluation_with_labels(store):
 
 
 def test_nothing_is_read_before_it_is_asked_for(store):
-    chunk = store / "chord" / "score" / "c" / "0" / "0" / "0"
+    chunk = store / "chord" / "score" / "c.0.0.0"
     chunk.write_bytes(b"garbage")
     tree = read_tree(store)
     assert tree["chord"].weight.sel(system="KO1").sum() > 0
@@ -100,13 +100,13 @@ def test_a_tree_whose_generation_is_gone_raises_instead_of_reading_fill_values(s
 
 
 def test_a_generation_that_goes_while_a_chunk_is_read_is_named_so(store, monkeypatch):
-    tree, identity = read_tree(store), zarr_io._identity
+    tree, identity = read_tree(store), chunk_files.folder_identity
 
     def remove_first(array):
         shutil.rmtree(store.resolve())
         return identity(array)
 
-    monkeypatch.setattr(zarr_io, "_identity", remove_first)
+    monkeypatch.setattr(chunk_files, "folder_identity", remove_first)
     with pytest.raises(StoreError, match="was replaced by later runs while it was open; open the store again"):
         tree["chord"].score.load()
 
@@ -121,7 +121,7 @@ def test_a_chunk_that_was_never_written_reads_as_its_fill(store):
 
 @pytest.mark.parametrize("name", ["score", "weight", "status", "message", "duration"])
 def test_a_lost_chunk_raises_instead_of_reading_fill_values(store, name):
-    chunk = next(path for path in sorted((store / "chord" / name / "c").rglob("*")) if path.is_file())
+    chunk = min((store / "chord" / name).glob("c.*"))
     chunk.unlink()
     tree = read_tree(store)
     with pytest.raises(StoreError, match=rf"is damaged: a chunk of 'chord/{name}' is lost; remove it and make it"):
@@ -129,7 +129,7 @@ def test_a_lost_chunk_raises_instead_of_reading_fill_values(store, name):
 
 
 def test_a_lost_chunk_of_a_sparse_result_raises_too(store):
-    chunks = [path for path in sorted((store / "chord" / "confusion" / "c").rglob("*")) if path.is_file()]
+    chunks = sorted((store / "chord" / "confusion").glob("c.*"))
     chunks[0].unlink()
     with pytest.raises(StoreError, match="a chunk of 'chord/confusion' is lost"):
         read_tree(store)["chord"].confusion.load()

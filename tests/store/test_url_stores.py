@@ -65,13 +65,13 @@ class TestReading:
         assert not read & (set(TYPES) | {"confusion"})
         before = len(server.asked)
         tree["chord"].score.sel(system=SYSTEMS[0]).load()
-        assert {path.rpartition("/c/")[2] for _, path in server.asked[before:]} == {"0/0/0"}
+        assert {path.rpartition("/c.")[2] for _, path in server.asked[before:]} == {"0.0.0"}
 
     @pytest.mark.parametrize("ranges", [True, False])
     def test_parts_of_files(self, server, url, tmp_path, ranges):
         server.ranges = ranges
         store = url_stores.open_url(url).store
-        data = (tmp_path / "My stores/x.zarr/chord/score/c/0/0/0").read_bytes()
+        data = (tmp_path / "My stores/x.zarr/chord/score/c.0.0.0").read_bytes()
         before = len(server.asked)
         parts = (
             (RangeByteRequest(2, 9), data[2:9]),
@@ -79,7 +79,7 @@ class TestReading:
             (SuffixByteRequest(7), data[-7:]),
         )
         for asked, expected in parts:
-            assert bytes(asyncio.run(store._read("chord/score/c/0/0/0", asked))) == expected
+            assert bytes(asyncio.run(store._read("chord/score/c.0.0.0", asked))) == expected
         # A server without parts sends the file once, after the first request shows that there are none.
         assert len(server.asked) - before == (3 if ranges else 2)
 
@@ -133,7 +133,7 @@ class TestMessages:
     def test_an_answer_that_breaks_off(self, server, url, monkeypatch):
         monkeypatch.setattr("mirflow.remote.RETRY_SECONDS", 0)
         tree = read_tree(url)
-        server.broken = "/0/0"
+        server.broken = ".0.0"
         with pytest.raises(StoreError, match=r"cannot be read: the connection broke off; check the network"):
             tree["chord"].status.load()
 
@@ -153,7 +153,7 @@ class TestMessages:
 
     def test_lost_and_damaged_chunks(self, server, url, tmp_path):
         tree = read_tree(url)
-        chunk = tmp_path / "My stores/x.zarr/chord/status/c/0/0"
+        chunk = tmp_path / "My stores/x.zarr/chord/status/c.0.0"
         chunk.write_bytes(b"(\xb5/\xfd\xa4\xff\xff\xff\x7f" + b"\0" * 10)
         with pytest.raises(StoreError, match=r"a chunk of 'chord/status' is not what was written \(2147483647 bytes"):
             tree["chord"].status.load()

@@ -19,6 +19,7 @@ from starlette.routing import BaseRoute
 
 from ...errors import DamagedError, StoreError, UnknownNameError
 from ...pipeline.document import without_folders
+from ...store.chunk_files import chunk_encoding, chunk_key
 from .cache import CORS, digest, is_known
 from .security import GuardedRoute
 from .service import Service
@@ -106,7 +107,8 @@ class ZarrFiles:
             if len(place) != len(array["shape"]):
                 return None
             snapshot = current if pinned else self._generation(current, tag)
-            path = _file(snapshot.folder, "/".join([named["array"], "c", *map(str, place)]))
+            stored = snapshot.nodes.get(named["array"], {})
+            path = _file(snapshot.folder, f"{named['array']}/{chunk_key(stored, place)}") if stored else None
             if path is None:
                 _check_missing(snapshot, named["array"], place)
             return None if path is None else (snapshot, path)
@@ -237,4 +239,4 @@ def _rewrite(node: dict[str, Any], encoding: tuple[str, str]) -> None:
         attributes["pipeline"] = without_folders(str(attributes["pipeline"]))
     if node.get("node_type") == "array":
         name, separator = encoding
-        node["chunk_key_encoding"] = {"name": name, "configuration": {"separator": separator}}
+        node["chunk_key_encoding"] = {**chunk_encoding(separator), "name": name}

@@ -102,7 +102,7 @@ def test_a_pinned_generation_is_always_the_same(address: str, client: TestClient
 
 def test_chunks_come_whole_in_part_or_as_headers_alone(client: TestClient, store: Path) -> None:
     address = "/stores/onsets.zarr/onset/score/c.0.0.0"
-    data = (store / "onset/score/c/0/0/0").read_bytes()
+    data = (store / "onset/score/c.0.0.0").read_bytes()
     answer = client.get(address)
     assert answer.content == data
     assert client.head(address).headers["content-length"] == str(len(data))
@@ -167,7 +167,7 @@ def test_whatever_is_no_value_of_the_store_is_not_found(client: TestClient, stor
 def test_a_link_inside_a_store_leads_nowhere(client: TestClient, store: Path) -> None:
     secret = store.parent / "secret"
     secret.write_text("canary")
-    chunk = store / "onset/score/c/0/0/0"
+    chunk = store / "onset/score/c.0.0.0"
     chunk.unlink()
     chunk.symlink_to(secret)
     answer = client.get("/stores/onsets.zarr/onset/score/c.0.0.0")
@@ -176,7 +176,7 @@ def test_a_link_inside_a_store_leads_nowhere(client: TestClient, store: Path) ->
 
 
 def test_a_lost_chunk_is_an_error_and_not_read_as_missing_scores(client: TestClient, store: Path) -> None:
-    (store / "onset/score/c/1/0/0").unlink()
+    (store / "onset/score/c.1.0.0").unlink()
     assert client.get("/stores/onsets.zarr/onset/score/c.1.0.0").status_code == 503
 
 

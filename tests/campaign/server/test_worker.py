@@ -155,7 +155,7 @@ def test_a_submission_is_written_once_and_linked_after_that(tmp_path: Path, conf
 
     def files(store: Path, system: str) -> dict[str, int]:
         row = mirflow.open_store(store)["chord"].system.values.tolist().index(system)
-        found = {file: file.relative_to(store) for file in (store / "chord").glob(f"*/c/{row}/**/*") if file.is_file()}
+        found = {file: file.relative_to(store) for file in (store / "chord").glob(f"*/c.{row}.*")}
         return {place.parts[1]: file.stat().st_ino for file, place in found.items()}
 
     for name, sent in (("oak", estimates()), ("elm", {**estimates(), "dev1.lab": ""})):

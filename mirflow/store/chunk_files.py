@@ -1,0 +1,69 @@
+"""Names of the files of chunks in a folder, which are the keys of Zarr.
+
+New arrays join indices by dots (``c.5.0.0``), so that an array is one folder: in a store of a thousand systems, making
+and removing a folder for each of their chunks takes ten times as long as linking the files. Arrays of earlier stores
+join them by slashes (``c/5/0/0``). The bytes are the same.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+SEPARATOR = "."
+"""Of indices in the names of new files. Repositories only know the slash."""
+CHUNK = re.compile(r"(?P<array>.*)/c(?:[/.]\d+)*")
+"""Keys of chunks in a store, of both kinds."""
+_FILE = re.compile(r"c(?:[/.](?P<row>\d+))?(?:[/.](?P<rest>\d+(?:[/.]\d+)*))?")
+
+
+def chunk_key(metadata: Mapping[str, Any], place: Sequence[int]) -> str:
+    """The key of a chunk in its array, by the metadata of the array.
+
+    Examples
+    --------
+    >>> old = {"chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}}}
+    >>> chunk_key(old, (5, 0)), chunk_key({"chunk_key_encoding": chunk_encoding(SEPARATOR)}, (5, 0))
+    ('c/5/0', 'c.5.0')
+    """
+    separator = metadata["chunk_key_encoding"].get("configuration", {}).get("separator", "/")
+    return str(separator).join(["c", *map(str, place)])
+
+
+def chunk_encoding(separator: str) -> dict[str, Any]:
+    """The metadata of an array that say how indices are joined."""
+    return {"name": "default", "configuration": {"separator": separator}}
+
+
+def folder_identity(folder: Path) -> tuple[int, int]:
+    """Inode and time of change: a store that is made anew may get the inodes of the one that was removed."""
+    found = folder.stat()
+    return found.st_ino, found.st_ctime_ns
+
+
+def chunk_files(array: Path) -> Mapping[int, Mapping[str, str]]:
+    """The files of chunks in the folder of an array, by the first index, then by the others joined by dots."""
+    return _listed(array, folder_identity(array))
+
+
+def count_chunks(array: Path) -> int:
+    """Number of files of chunks in the folder of an array."""
+    return sum(map(len, chunk_files(array).values()))
+
+
+@lru_cache(maxsize=64)
+def _listed(array: Path, _made: tuple[int, int]) -> dict[int, dict[str, str]]:
+    """Published arrays do not change, so they are listed once."""
+    whole, rows = str(array), dict[int, dict[str, str]]()
+    for where, _, files in os.walk(whole):
+        below = where[len(whole) + 1 :].replace(os.sep, "/")
+        for file in files:
+            found = _FILE.fullmatch(f"{below}/{file}" if below else file)
+            if found is not None:
+                rest = (found["rest"] or "").replace("/", ".")
+                rows.setdefault(int(found["row"] or 0), {})[rest] = f"{where}{os.sep}{file}"
+    return rows
