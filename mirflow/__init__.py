@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from .readers.user_formats import declare_reader as declare_reader
     from .store.write import save as save
     from .system_comparisons import compare as compare
+    from .system_comparisons import overlap as overlap
     from .system_comparisons import plan as plan
     from .system_comparisons import ranks as ranks
 
@@ -90,6 +91,7 @@ _HOMES = {
     "load_collection": "loading",
     "open_pipeline": "engine.runs",
     "open_store": "analysis.evaluations",
+    "overlap": "system_comparisons",
     "pack": "loading",
     "pair_metric": "metrics.pair_metrics",
     "pair_task": "metrics.user_tasks",

@@ -1,10 +1,11 @@
-"""Functions that compare systems, as the commands do, and return tables: ``compare``, ``ranks``, ``plan``."""
+"""Functions that compare systems, as the commands do, and return tables: ``compare``, ``ranks``, ``overlap``, ..."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from .analysis.evaluations import Boards, ScoresLike, evaluations_of
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from .analysis.inference.resampling import Seed
+    from .progress import Progress
 
 
 def compare(
@@ -351,6 +353,60 @@ def plan(
 
     boards = choose(evaluations_of(scores), asked.metric, group)
     return each_evaluation(boards, asked, partial(resolution, **how), tables, plan_long_table)
+
+
+def overlap(
+    scores: ScoresLike,
+    metric: str | None = None,
+    aggregate: str | None = None,
+    *,
+    group: str | None = None,
+    root: str | Path | None = None,
+    percent: bool = False,
+    progress: bool | Progress | None = None,
+    **options: Unpack[QueryOptions],
+) -> Tabulation[xr.Dataset]:
+    """Score the estimates of every system with those of every other one as the reference, as ``mirflow overlap`` does.
+
+    Parameters
+    ----------
+    scores : path, xr.DataTree or xr.Dataset
+        A store that a pipeline made: the files that it names are read again.
+    metric : str or None
+        None: the headline metric of each evaluation.
+    aggregate, **options
+        See :class:`mirflow.analysis.query_options.Query`.
+    group : str or None
+        The evaluation; None: every one that has the metric.
+    root : path or None
+        Present folder of the annotations; None: the original one.
+    percent : bool
+        Ratios as percentages in tables for people.
+    progress : bool, Progress or None
+        Whether the number of tracks is shown; None: on a terminal or in a notebook.
+
+    Returns
+    -------
+    Tabulation of xr.Dataset
+        For each evaluation ``value`` and ``n`` over (system, other).
+
+    Raises
+    ------
+    QueryError
+        If the annotations are gone, or nothing can be scored.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+    StoreError
+        If a path is not a result store.
+    """
+    from .progress import progress_of
+    from .reports.inference_tables import overlap_long_table, overlap_table
+    from .reports.overlaps import overlaps
+
+    asked = make_query("overlap", metric, aggregate, **options)
+    boards = choose(evaluations_of(scores), asked.metric, group)
+    infer = partial(overlaps, root=root, progress=progress_of(progress))
+    return each_evaluation(boards, asked, infer, lambda ds: [overlap_table(ds, percent=percent)], overlap_long_table)
 
 
 def rank_systems(boards: Boards, asked: Query, percent: bool, **how: Any) -> Tabulation[xr.Dataset]:

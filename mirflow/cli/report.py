@@ -79,6 +79,10 @@ class _PlotCommand(Command):
 @click.option("--order", type=click.Choice(("difficulty", "stored")), help="heatmap. Default: difficulty.")
 @click.option("--tie", type=click.FloatRange(0), help="scatter: differences up to this value are ties. Default: 0.")
 @option("against", "covariate: a numeric coordinate of the tracks, duration, or others (the mean score of the others).")
+@click.option(
+    "--of", type=click.Choice(("scores", "outputs")), help="agreement: of the scores of tracks, or of the estimates."
+)
+@click.option("--coefficient", type=click.Choice(("pearson", "kendall")), help="agreement of scores. Default: pearson.")
 @click.option("--parameter", help="tolerance: the swept parameter. Default: the metric's primary parameter.")
 @click.option("--most", type=click.IntRange(2), help="confusion: number of classes to show. Default: 26.")
 @click.option("--from", "start", type=float, help="timeline: the first second to show.")
@@ -86,7 +90,8 @@ class _PlotCommand(Command):
 @click.option(
     "--root",
     type=LocalPath(),
-    help="timeline: folder of the annotations, if they were moved or the store was not written by your run.",
+    help="timeline, agreement of outputs: folder of the annotations, if they were moved or the store was not written "
+    "by your run.",
 )
 @click.option(
     "--width", callback=_width, help="column (3.5 inches), page (7.16) or inches. Default: as the kind needs."

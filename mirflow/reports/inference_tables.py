@@ -257,6 +257,35 @@ def correlation_long_table(ds: xr.Dataset) -> Table:
     return table_of(frame, columns, fixed)
 
 
+def overlap_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
+    """For people: a row for the estimates of each system, a column for each one that is the reference."""
+    attrs, names = ds.attrs, ds["system"].values.tolist()
+    percent = percent and not attrs["unit"]
+    rows = tuple(
+        (name, *("-" if at == other else show_value(value, percent) for other, value in enumerate(row)))
+        for at, (name, row) in enumerate(zip(names, ds["value"].values.tolist(), strict=True))
+    )
+    n = ds["n"].values[~np.eye(len(names), dtype=np.bool_)]
+    counts = sorted({int(n.min()), int(n.max())}) if n.size else []
+    notes = (
+        "rows: the estimates of a system; columns: the system whose estimates are the reference",
+        f"{attrs['aggregate']}: {DECLARED[attrs['aggregate']].words}",
+        *(("ratios in percent",) if percent else ()),
+        f"n: {'-'.join(map(str, counts))} tracks that both systems have",
+        *caution_notes(attrs),
+    )
+    return Table(
+        ("system", *names), rows, f"{title_of(attrs)}; overlaps of systems by {attrs['metric']}", notes, keys=1
+    )
+
+
+def overlap_long_table(ds: xr.Dataset) -> Table:
+    """For programs: a row for every two systems, either way round."""
+    columns = (*origin_names(ds.attrs), "metric", "aggregate", "system", "other", "value", "unit", "n", "undefined")
+    frame = ds.to_dataframe(["system", "other"]).reset_index()
+    return table_of(frame[frame["system"] != frame["other"]], columns, ds.attrs)
+
+
 def agreement_table(ds: xr.Dataset) -> Table:
     """For people: tau of every two metrics, annotators or systems."""
     between, attrs = str(ds["tau"].dims[0]), ds.attrs
@@ -281,5 +310,6 @@ def agreement_long_table(ds: xr.Dataset) -> Table:
     """For programs: a row for every two metrics, annotators or systems."""
     between = str(ds["tau"].dims[0])
     about = () if between == "metric" else ("metric", "aggregate")
-    columns = (*origin_names(ds.attrs), *about, between, "other", "tau", "p", "n", "missing", "undefined")
+    correlated = ("r",) if "r" in ds else ()
+    columns = (*origin_names(ds.attrs), *about, between, "other", "tau", "p", *correlated, "n", "missing", "undefined")
     return table_of(each_pair(ds, columns), columns, ds.attrs)

@@ -103,6 +103,24 @@ class StoredPipeline:
         return {one.name: one for one in found}, ""
 
 
+def find_plan(ds: xr.Dataset, group: str = "", root: str | Path | None = None) -> EvaluationFiles:
+    """The existing files of one evaluation of a store.
+
+    Raises
+    ------
+    QueryError
+        If they are not known, or not there.
+    """
+    plans, reason = StoredPipeline.of(ds, root).files
+    if reason:
+        raise QueryError(reason)
+    task, convention = (str(ds.attrs.get(name)) for name in ("task", "convention"))
+    fitting = [plan for plan in plans.values() if (plan.task, plan.convention) == (task, convention)]
+    if group not in plans and len(fitting) != 1:
+        raise QueryError(f"say group=, as these scores may be any of: {', '.join(plans)}")
+    return plans[group] if group in plans else fitting[0]
+
+
 class Shelf:
     """Annotations by source, each read once, and the errors of those that cannot be read."""
 

@@ -11,7 +11,7 @@ from ...errors import QueryError, UnknownNameError
 from ...ragged import Float, Int
 from ..aggregation import aggregate_scores
 from ..query_options import Query
-from ..scores import ANNOTATOR, names_of
+from ..scores import ANNOTATOR, Array, names_of
 from .sample import dataset_of, select_numbers, settle, signs_of
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ _LONG_NAMES = {
     "tau": "Kendall's tau-b of the rankings of the {}",
     "p": "p-value of no association",
     "n": "number of {} that both have a value for",
+    "r": "Pearson's correlation of the scores of the {}",
 }
 
 
@@ -46,7 +47,8 @@ def agreement(ds: xr.Dataset, query: Query | None = None, *, between: str = "met
     -------
     xr.Dataset
         ``tau`` (1: the same order; -1: the reverse one; NaN where one gives all of them the same value), ``p`` and
-        ``n`` over (metric, other), or over (annotator, other) or (system, other).
+        ``n`` over (metric, other), or over (annotator, other) or (system, other). Between systems also ``r``, Pearson's
+        correlation of the scores of the tracks.
 
     Raises
     ------
@@ -77,7 +79,9 @@ def agreement(ds: xr.Dataset, query: Query | None = None, *, between: str = "met
         value = np.where(part["_included"].values, part["score"].values, np.nan)[..., 0].T
     elif between == ANNOTATOR:
         value = value[:, 0]
-    arrays = dict(zip(_LONG_NAMES, rank_correlations(settle(value * signs)), strict=True))
+    arrays: dict[str, Array] = dict(zip(("tau", "p", "n"), rank_correlations(settle(value * signs)), strict=True))
+    if between == "system":
+        arrays["r"] = correlations_of(value)
     long_names = {name: text.format(BETWEEN[between]) for name, text in _LONG_NAMES.items()}
     variables = {name: ((between, "other"), array) for name, array in arrays.items()}
     kinds = names_of(result, "aggregate")
@@ -86,6 +90,24 @@ def agreement(ds: xr.Dataset, query: Query | None = None, *, between: str = "met
     described = {name: (dims, array, {"long_name": long_names[name]}) for name, (dims, array) in variables.items()}
     about = {**result.attrs, "metric": names_of(result, "metric")[0], "aggregate": kinds[0]}
     return xr.Dataset(described, {between: names, "other": names}, about)
+
+
+def correlations_of(value: Float) -> Float:
+    """Pearson's correlation of every two columns of scores on the rows that both have, NaN where one is constant.
+
+    Examples
+    --------
+    >>> correlations_of(np.array([[0.1, 0.3], [0.2, 0.2], [0.3, 0.1]])).round(12).tolist()
+    [[1.0, -1.0], [-1.0, 1.0]]
+    """
+    count = value.shape[1]
+    found = np.full((count, count), np.nan)
+    for one, other in zip(*np.triu_indices(count), strict=True):
+        both = value[np.isfinite(value[:, one]) & np.isfinite(value[:, other])][:, [one, other]]
+        if len(both) > 1 and (np.ptp(settle(both), axis=0) > 0).all():
+            matrix: Float = np.asarray(np.corrcoef(both.T))
+            found[one, other] = found[other, one] = min(1.0, max(-1.0, float(matrix[0, 1])))
+    return found
 
 
 def rank_correlations(value: Float) -> tuple[Float, Float, Int]:

@@ -14,14 +14,14 @@ from ...analysis.scores import computed, names_of, numbers_of
 from ...analysis.selection import find_labels, find_metrics
 from ...annotations.annotation import Annotation
 from ...annotations.schema import Kind, kind_of
-from ...errors import FigureError, MirflowError, UnknownNameError
+from ...errors import FigureError, MirflowError, QueryError, UnknownNameError
 from ...metrics.base import Convention, get_task
 from ...metrics.measures import Measure, parse
 from ...pipeline.plan import EvaluationFiles
 from ...ragged import Bool, Column, Int
 from ..captions import metric_title, origin_in_words, title_in
 from ..drawing import GREY, explained, form_of, matches
-from ..origins import Shelf, StoredPipeline
+from ..origins import Shelf, find_plan
 from .canvas import Sheet, figure, label, sheet
 from .lanes import BOTTOM, TOP, Lanes, draw, draw_verdicts, legend_entries
 from .track_scores import FigureOptions, Stored, best_first, board_of, frame_of, one_metric
@@ -127,14 +127,10 @@ def _height(kind: Kind, lanes: int) -> float:
 
 
 def _plan_of(ds: xr.Dataset, group: str, root: str | Path | None) -> EvaluationFiles:
-    plans, reason = StoredPipeline.of(ds, root).files
-    if reason:
-        raise FigureError(f"no timeline without annotations. {reason}")
-    task, convention = (str(ds.attrs.get(name)) for name in ("task", "convention"))
-    fitting = [plan for plan in plans.values() if (plan.task, plan.convention) == (task, convention)]
-    if group not in plans and len(fitting) != 1:
-        raise FigureError(f"say group=, as these scores may be any of: {', '.join(plans)}")
-    plan = plans[group] if group in plans else fitting[0]
+    try:
+        plan = find_plan(ds, group, root)
+    except QueryError as error:
+        raise FigureError(f"no timeline without annotations. {error}") from None
     if plan.task == "separation":
         raise FigureError("audio has no timeline")
     if kind_of(plan.task).drawn_as == "list":
