@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from .readers.label_maps import read_label_map as read_label_map
     from .readers.midi import to_midi as to_midi
     from .readers.user_formats import declare_reader as declare_reader
+    from .reports.error_budgets import budget as budget
     from .store.write import save as save
     from .system_comparisons import compare as compare
     from .system_comparisons import overlap as overlap
@@ -75,6 +76,7 @@ _HOMES = {
     "Accumulator": "evaluation.accumulator",
     "align": "engine.time_grids",
     "annotation": "loading",
+    "budget": "reports.error_budgets",
     "check": "api",
     "collection": "loading",
     "compare": "system_comparisons",

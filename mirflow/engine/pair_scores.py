@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from ..errors import UnreadableError
 from ..interruption import is_stop
 from ..metrics.base import Convention, Grid, Pairs, Scores, Sparse
+from ..metrics.losses import score_losses
 from ..metrics.measures import Measure
 from ..metrics.pair_metrics import layout_of, read_result
 from ..metrics.user_metrics import describe_failure, function_of
@@ -156,10 +158,11 @@ def score_pairs(convention: Convention, pairs: Pairs, measures: Sequence[Measure
         ``refused`` names the pairs of which no metric has a score, and ``broken`` those of which some metrics from
         outside have none, because they raised an error or returned something else than scores.
     """
-    batched = [measure for measure in measures if measure.metric.pair is None]
+    losses = [measure for measure in measures if measure.metric.error]
+    batched = [measure for measure in measures if measure.metric.pair is None and not measure.metric.error]
     foreign = [measure for measure in batched if measure.metric.origin]
     functions = [measure for measure in measures if measure.metric.pair is not None]
-    if not functions and not foreign:
+    if not functions and not foreign and not losses:
         return score_safely(convention, pairs, measures, grid)
     table = _Table(measures, len(pairs))
     try:
@@ -177,6 +180,10 @@ def score_pairs(convention: Convention, pairs: Pairs, measures: Sequence[Measure
             for pair, why in part.refused.items():
                 if pair not in kernel.refused:
                     table.fail(pair, measure, why.removeprefix(BROKEN))
+    if losses:
+        table.put(
+            losses, score_safely(replace(convention, score=partial(score_losses, convention)), pairs, losses, grid)
+        )
     for pair in range(len(pairs)) if functions else ():
         if pair in kernel.refused:
             continue

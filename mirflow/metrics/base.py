@@ -19,6 +19,7 @@ from ..errors import MetricError, MirflowError, PluginError, UnknownNameError
 from ..plugins import TASKS, declare, declared, find
 from ..ragged import Bool, Column, Float, Int, Ragged
 from .cleaning import Cleaned
+from .edits import ErrorBudget
 from .measures import Measure, Metric, expand, parse, select
 from .user_metrics import installed_metrics, is_reference, load_metrics, metrics_from
 
@@ -65,7 +66,7 @@ FRAMES = "frames"
 Grid = str | float
 """A common time axis: ``union``, ``reference``, or the hop of frames in seconds."""
 
-MetricLike = str | Metric | Callable[..., Any]
+MetricLike = str | Metric | Measure | Callable[..., Any]
 """Any form in which users specify a metric."""
 
 
@@ -193,6 +194,8 @@ class Convention:
     """Citations such as ``"@raffel2014"``; see :mod:`mirflow.metrics.literature`."""
     counted: bool = False
     """Whether `score` needs the `counts` of all weights, for pairs with too few items."""
+    errors: ErrorBudget | None = None
+    """Kinds of errors among which losses are split; None: those of the task."""
 
     def __post_init__(self) -> None:
         for metric in self.metrics if self.counted else ():
@@ -240,6 +243,12 @@ class Convention:
         more = [metric for metric in installed_metrics(self.task) if metric.name not in names]
         return replace(self, metrics=(*self.metrics, *more)) if more else self
 
+    def losses(self, whole: Measure) -> tuple[Measure, ...]:
+        """Return the losses by each kind of errors under a measure, or raise a MetricError."""
+        if self.errors is None:
+            raise MetricError(f"no kinds of errors are declared for task {self.task!r}, so its losses cannot be split")
+        return self.errors.losses(whole)
+
     def demand_grid(self, measures: Sequence[Measure], grid: Grid) -> None:
         """Raise a MetricError for functions over a pair on any grid but the default."""
         for measure in measures:
@@ -262,7 +271,7 @@ class Convention:
         """
         if asked is None:
             return self.default_measures or select(None, self.metrics)
-        several = [asked] if isinstance(asked, str | Metric) or callable(asked) else asked
+        several = [asked] if isinstance(asked, str | Metric | Measure) or callable(asked) else asked
         found = tuple(dict.fromkeys(measure for one in several for measure in self.measures_of(one, folder)))
         refuse_namesakes(found)
         return found
@@ -272,9 +281,9 @@ class Convention:
 
         Parameters
         ----------
-        asked : str, callable or Metric
+        asked : str, callable, Metric or Measure
             An identity string or a sweep, of a metric of the convention or of an installed package; a metric by its
-            module, such as ``my_metrics.py:swing_error@0.1``; a function over one pair; or a record.
+            module, such as ``my_metrics.py:swing_error@0.1``; a function over one pair; a record; or a measure.
         folder : path
             Folder to which paths of Python files are relative.
 
@@ -285,6 +294,8 @@ class Convention:
         >>> [str(one) for one in get_task("beat").convention().measures_of(first_error)]
         ['first_error']
         """
+        if isinstance(asked, Measure):
+            return [asked]
         if not isinstance(asked, str):
             metrics = metrics_from(asked, self.task)
             self._refuse_taken(metrics)
@@ -337,6 +348,8 @@ class Task:
     """Kind of annotation, for tasks declared outside of mirflow."""
     doubts: tuple[Doubt, ...] = ()
     """Doubts shared by all conventions."""
+    errors: ErrorBudget | None = None
+    """Kinds of errors, of conventions without their own; None: losses cannot be split."""
 
     def headline_of(self, convention: str) -> tuple[str, ...]:
         """Return the headline metrics of a convention, or those of the task if the convention is unknown.
@@ -357,7 +370,8 @@ class Task:
         rules = self.conventions[name]
         if classes is not None:
             rules = rules.with_classes(classes)
-        return replace(rules, task=self.name, doubts=(*self.doubts, *rules.doubts))
+        doubts, errors = (*self.doubts, *rules.doubts), rules.errors or self.errors
+        return replace(rules, task=self.name, doubts=doubts, errors=errors)
 
 
 def tasks() -> tuple[str, ...]:

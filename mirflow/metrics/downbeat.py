@@ -32,7 +32,8 @@ from .beat import *  # noqa: F403
 from .beat import __all__ as __all__
 from .beat.metrics import CONVENTIONS
 from .beat.mir_eval import FUNCTIONS
+from .event_errors import BEATS
 
-TASK = Task("downbeat", "Downbeat tracking", CONVENTIONS, ("f_measure",))
+TASK = Task("downbeat", "Downbeat tracking", CONVENTIONS, ("f_measure",), errors=BEATS)
 
 globals().update(FUNCTIONS)

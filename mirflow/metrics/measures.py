@@ -154,6 +154,8 @@ class Metric:
     """Module and name of a metric declared outside of mirflow."""
     digest: str = ""
     """Digest of the source files of `origin`; scores stored with another digest are computed again."""
+    error: bool = False
+    """Whether it is the loss by errors of a kind, of the metric in its parameter ``of``."""
 
     def with_defaults(self, **values: Value) -> Metric:
         """Replace defaults of parameters; names that the metric does not have are ignored.

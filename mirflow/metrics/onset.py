@@ -40,6 +40,7 @@ from ..kernels.ratios import Scored, rate, share
 from ..ragged import Int, rows_of
 from . import onset_madmom as madmom
 from .base import Convention, Pairs, Shared, Sparse, Task, read_pair, score_by
+from .event_errors import ONSETS
 from .events import (
     CHECKS,
     CLOSE,
@@ -226,6 +227,7 @@ TASK = Task(
     MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX, madmom.CONVENTION)}),
     ("class_f_measure", "f_measure"),
     {madmom.CONVENTION.name: ("f_measure",)},
+    errors=ONSETS,
 )
 
 

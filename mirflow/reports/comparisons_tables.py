@@ -10,7 +10,7 @@ import numpy as np
 
 from ..analysis.inference import CORRECTIONS, TESTS
 from ..analysis.inference.noninferiority import PASSED
-from ..analysis.inference.paired import compared_pairs
+from ..analysis.inference.paired import compared_pairs, correct
 from ..analysis.policies import COMPARED_WITH, MAX_T, MISSING, MOST_SYSTEMS, say_intervals, say_undefined
 from ..analysis.scores import coordinate_columns
 from ..analysis.selected import VALUELESS
@@ -80,6 +80,37 @@ def comparison_tables(ds: xr.Dataset, *, percent: bool = False, all_pairs: bool 
         tables.append(_ranking(ds, metric, order, in_percent))
         tables.append(_pairs(ds, metric, order, in_percent, all_pairs))
     return tables
+
+
+def kinds_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
+    """For people: the difference of two systems in a score and in the losses by each kind of errors.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        A comparison of two systems by all metrics of an error budget.
+    percent : bool
+        Ratios as percentages.
+    """
+    names, kinds = ds["system"].values.tolist(), ds["kind"].values.tolist()
+    value, corrected = ds["value"].values, correct(np.where(ds["kind"].values == "", np.nan, ds["p"].values[0, 1]))
+    rows: list[tuple[Entry, ...]] = []
+    for place, kind in enumerate(kinds):
+        in_percent = percent and not ds["unit"].values[place]
+        gap, *ends, p = (float(ds[name].values[0, 1, place]) for name in _PAIR[:4])
+        difference = f"{show_value(gap, in_percent)} {show_interval(ends, in_percent, gap)}".strip()
+        each = (show_value(float(one), in_percent) for one in value[:, place])
+        rows.append((kind or str(ds["metric"].values[place]), *each, difference, show_p(p), show_p(corrected[place])))
+    notes = (
+        f"difference: {names[0]} minus {names[1]}, of the score and of the losses by each kind of errors, with its "
+        f"{100 * float(ds.attrs['level']):g} % confidence interval ({say_intervals(ds.attrs)})",
+        *(("ratios in percent",) if percent else ()),
+        *(note for note in _pair_notes(ds, 0) if note.startswith(("n:", "[-]"))),
+        f"p: {ds['test'].values[0]}: {TESTS[str(ds['test'].values[0])]}; p_corrected: over the kinds, by Holm (1979)",
+        *caution_notes(ds.attrs),
+    )
+    columns = ("kind", *names, "difference", "p", "p_corrected")
+    return Table(columns, tuple(rows), f"{title_of(ds.attrs)}; {ds['metric'].values[0]}", notes)
 
 
 def listed_pairs(order: Sequence[int], all_pairs: bool) -> list[tuple[int, int]]:

@@ -110,8 +110,9 @@ DECLARED_METRICS = "declared_metrics"
 
 
 def kept_metrics(measures: Iterable[Measure]) -> dict[str, dict[str, Any]]:
-    """The attribute that keeps the records of metrics from outside of mirflow; none where there is none."""
-    kept = {measure.metric.name: to_record(measure.metric) for measure in measures if measure.metric.origin}
+    """The attribute that keeps the records of metrics from outside of mirflow, and of losses; none without these."""
+    own = [measure.metric for measure in measures]
+    kept = {metric.name: to_record(metric) for metric in own if metric.origin or metric.error}
     return {DECLARED_METRICS: kept} if kept else {}
 
 

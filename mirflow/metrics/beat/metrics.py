@@ -15,6 +15,7 @@ from ...kernels.intervals import batches
 from ...kernels.ratios import Scored
 from ...ragged import Bool, Float, Int, Ragged
 from ..base import Convention, Doubt, Grid, Pairs, Scores, Task
+from ..event_errors import BEATS
 from ..events import CLOSE, clean, events_of, evidence
 from ..measures import CountedWeight, Measure, Metric, Parameter, Value, metric, metrics_in
 from . import kernel, madmom
@@ -410,4 +411,4 @@ MIREX = Convention(
 )
 CONVENTIONS = MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX, madmom.CONVENTION)})
 
-TASK = Task("beat", "Beat tracking", CONVENTIONS, ("f_measure",), {MIREX.name: ("p_score", "f_measure")})
+TASK = Task("beat", "Beat tracking", CONVENTIONS, ("f_measure",), {MIREX.name: ("p_score", "f_measure")}, errors=BEATS)

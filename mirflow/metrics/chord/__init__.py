@@ -47,6 +47,7 @@ from ...theory.harte import (
     scale_degree_to_semitone,
 )
 from ..base import Task
+from .chord_errors import ERRORS
 from .madmom import CONVENTION as MADMOM
 from .metrics import DECIBEL, MIR_EVAL
 from .mirex2013 import CONVENTION as MIREX2013
@@ -57,6 +58,7 @@ TASK = Task(
     MappingProxyType({one.name: one for one in (MIR_EVAL, DECIBEL, MIREX2013, MADMOM)}),
     ("majmin", "root"),
     {DECIBEL.name: ("csr",)},
+    errors=ERRORS,
 )
 
 if TYPE_CHECKING:

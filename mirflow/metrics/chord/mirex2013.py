@@ -22,6 +22,7 @@ from ...theory.spelling import NONE, SpelledTable, encode_spelled, tetrad_code, 
 from ..base import Convention, Grid, Pairs, Scores, Shared
 from ..cleaning import NO_INTERVALS, Cleaned, inspected, set_aside
 from ..measures import Measure, Parameter, Weight, family, metrics_in
+from .chord_errors import ERRORS_WITH_GAPS
 from .metrics import Evidence, judge, single_evidence
 
 RULES = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")
@@ -571,4 +572,5 @@ CONVENTION = Convention(
     explain=partial(single_evidence, evidences),
     explain_many=evidences,
     literature="@pauwels2013; @musoo2013",
+    errors=ERRORS_WITH_GAPS,
 )

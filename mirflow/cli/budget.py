@@ -1,0 +1,98 @@
+"""The command that splits losses among kinds of errors: ``budget``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import QueryError
+from .common_options import LEVEL, Command, label_stores, option, query_options, stores_argument
+from .output import choose_format, echo, emit, for_people, given_options, output_options
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from ..reports.tables import Tabulation
+
+
+@click.command("budget", cls=Command, section="ask", place=5, short_help="Split what systems lose by kinds of errors.")
+@stores_argument
+@click.option("--metric", "-m", help="The metric whose loss is split. Default: the headline metric.")
+@query_options("aggregate", "by", "system", "tracks", "where")
+@query_options("missing", "undefined", missing="Treatment of cells without a score: common, skip or raise.")
+@option("group")
+@option("ci", type=LEVEL, metavar="LEVEL")
+@option("cluster")
+@click.option("--compare", "versus", nargs=2, metavar="A B", help="Test the differences of two systems, by kind.")
+@option("root", "Folder of the annotations, if they are no longer where they were.")
+@click.option(
+    "--save", type=click.Path(path_type=Path), metavar="STORE", help="Write the losses of all tracks to a store."
+)
+@option("percent")
+@option("label")
+@output_options
+def budget_command(
+    stores: tuple[Path, ...],
+    labels: tuple[str, ...],
+    metric: str | None,
+    root: Path | None,
+    versus: tuple[str, str] | None,
+    save: Path | None,
+    style: str | None,
+    output: Path | None,
+    **options: Any,
+) -> None:
+    """Split what the systems in STORE lose among kinds of errors.
+
+    The annotations are read again. The share of a kind is what mending all of its errors adds to the score, averaged
+    over all orders in which the kinds may be mended (Shapley value); the score and all shares sum to the score of
+    the reference by itself. A store written by --save answers every command about stores.
+    """
+    import xarray as xr
+
+    from ..api import query
+    from ..reports.error_budgets import budgets
+    from ..store.write import save as write
+
+    style = choose_format(style, output)
+    given = given_options(options)
+    if given.get("missing") == "zero":
+        raise QueryError(
+            "missing 'zero': a missing estimate has no errors to split its loss among; choose common or skip"
+        )
+    chosen = {name: given[name] for name in ("group", "tracks", "where") if name in given}
+    found = budgets(label_stores(stores, labels), metric, root=root, guarded=True, **chosen)
+    tree = xr.DataTree.from_dict(found)
+    if save is not None:
+        write(tree, save)
+    if versus is None:
+        result = query(tree, **{"sort": "best" if for_people(style) else "stored"} | given)
+    else:
+        result = _compare(found, versus, given)
+    for note in result.notes if not for_people(style) else ():
+        echo(note, err=True)
+    emit(result, style, output)
+
+
+def _compare(found: dict[str, xr.Dataset], systems: tuple[str, str], given: dict[str, Any]) -> Tabulation[xr.Dataset]:
+    """The differences of two systems by kind, in one table for each evaluation."""
+    import xarray as xr
+
+    from ..reports.comparisons_tables import kinds_table
+    from ..reports.tables import Tabulation
+    from ..system_comparisons import compare
+
+    for name in ("by", "ci", "system"):
+        if name in given:
+            raise click.UsageError(f"--compare takes no --{name}")
+    percent = given.pop("percent", False)
+    metrics = dict.fromkeys(str(name) for ds in found.values() for name in ds["metric"].values)
+    result = compare(xr.DataTree.from_dict(found), [*metrics], system=systems, **given)
+    return Tabulation(
+        result.items,
+        lambda width: [kinds_table(ds, percent=percent) for ds in result],
+        lambda: [result.rows()],
+        result.notes,
+    )

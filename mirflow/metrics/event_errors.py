@@ -1,0 +1,192 @@
+"""Kinds of errors of beats and onsets."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels.matching import match, match_nearest_first
+from ..ragged import Bool, Float, Int, Ragged
+from .edits import RIGHT, Edits, ErrorBudget, ErrorKind
+from .measures import Measure
+
+_MIDDLE = 0.35
+"""Largest deviation of a beat from the place where another tempo or phase has it, in intervals of that tempo: twice the
+share of the interval of the continuity measures, as these intervals are halves."""
+_MOST_BETWEEN = 3
+"""Most beats between two at another tempo: half, a third or a quarter of it, or twice, three or four times."""
+_OFFSET_RUN = 3
+"""Fewest consecutive beats with the same deviation."""
+
+_BEATS = (
+    ErrorKind("half_tempo", "Half tempo", "beats left out over a stretch at half, a third or a quarter of the tempo"),
+    ErrorKind("double_tempo", "Double tempo", "beats added over a stretch at two, three or four times the tempo"),
+    ErrorKind("off_beat", "Off-beat", "a stretch of beats midway between those of the reference"),
+    ErrorKind(
+        "offset", "Offset", "a stretch of at least three beats that are all early, or all late, by the same time"
+    ),
+    ErrorKind("late", "Early or late", "single beats that are early or late by less than half a beat"),
+    ErrorKind("missing", "Missing", "beats of the reference without an estimate"),
+    ErrorKind("extra", "Extra", "estimates without a beat of the reference"),
+)
+_HALF, _DOUBLE, _OFF, _OFFSET, _LATE, _MISSING, _EXTRA = range(len(_BEATS))
+
+
+def _window(measure: Measure, default: float) -> float:
+    """The window of a measure in seconds, or a usual one for measures without."""
+    own = next((one for one in measure.metric.parameters if one.name == "window" and one.unit == "s"), None)
+    return default if own is None else float(measure["window"])
+
+
+def _matched(references: Float, estimates: Float, window: float) -> tuple[Int, Int]:
+    one = match(references, np.array([len(references)]), estimates, np.array([len(estimates)]), window)
+    return one.reference, one.estimate
+
+
+def _nearest(references: Float, estimates: Float, window: float) -> tuple[Int, Int]:
+    one = match_nearest_first(references, np.array([len(references)]), estimates, np.array([len(estimates)]), window)
+    return one.reference, one.estimate
+
+
+def _runs(some: Bool, least: int) -> Bool:
+    """Keep the True values that are in runs of at least so many."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], some, [False]]).astype(np.int8)))
+    kept = np.zeros(len(some), dtype=np.bool_)
+    for start, end in edges.reshape(-1, 2).tolist():
+        kept[start:end] = end - start >= least
+    return kept
+
+
+def _align_beats(reference: Ragged, estimate: Ragged, measure: Measure) -> Edits:
+    trim = float(measure.parameters.get("trim", -np.inf))
+    times = [rows.columns["time"] for rows in (reference, estimate)]
+    late = [side >= trim for side in times]
+    kinds = [np.full(len(side), RIGHT, dtype=np.int64) for side in times]
+    found = _classify_beats(times[0][late[0]], times[1][late[1]], _window(measure, 0.07), not measure.metric.itemwise)
+    for side in (0, 1):
+        kinds[side][late[side]] = found[side]
+    return Edits(reference, estimate, kinds[0], kinds[1])
+
+
+def _classify_beats(reference: Float, estimate: Float, window: float, exact: bool) -> tuple[Int, Int]:
+    """Kinds of the beats of both sides; if `exact`, matched beats with another time are errors as well."""
+    kinds = np.full(len(reference), _MISSING), np.full(len(estimate), _EXTRA)
+    hit = _matched(reference, estimate, window)
+    for kind, own in zip(kinds, hit, strict=True):
+        kind[own] = RIGHT
+    if len(reference) > 1:
+        _find_tempo(reference, estimate, *kinds)
+        half = float(np.median(np.diff(reference))) / 2
+        left = np.flatnonzero(kinds[0] == _MISSING), np.flatnonzero(kinds[1] == _EXTRA)
+        near = _nearest(reference[left[0]], estimate[left[1]], half)
+        pairs = left[0][near[0]], left[1][near[1]]
+        if exact:
+            pairs = np.concatenate([hit[0], pairs[0]]), np.concatenate([hit[1], pairs[1]])
+            order = np.argsort(pairs[0], kind="stable")
+            pairs = pairs[0][order], pairs[1][order]
+        _find_shifts(reference, estimate, *kinds, *pairs, window)
+    return kinds
+
+
+def _find_tempo(reference: Float, estimate: Float, own: Int, other: Int) -> None:
+    """Mark stretches at another tempo, and off-beat ones, among beats that are missing and extra."""
+    # Intervals between beats of the reference, with one more at both ends: interval i ends at beat i.
+    gaps = np.diff(reference)
+    ends = np.concatenate([[reference[0] - gaps[0]], reference, [reference[-1] + gaps[-1]]])
+    free = np.flatnonzero(other == _EXTRA)
+    interval = np.searchsorted(ends, estimate[free], side="right") - 1
+    inside = (interval >= 0) & (interval < len(ends) - 1)
+    free, interval = free[inside], interval[inside]
+    count = np.bincount(interval, minlength=len(ends) - 1)
+    rank = np.arange(len(interval)) - np.searchsorted(interval, interval)
+    width = np.maximum(np.diff(ends), np.finfo(np.float64).tiny)
+    parts = count[interval] + 1
+    uneven = np.abs((estimate[free] - ends[interval]) / width[interval] * parts - rank - 1) > _MIDDLE
+    even = (count > 0) & (count <= _MOST_BETWEEN) & (np.bincount(interval, uneven, len(count)) == 0)
+    found = np.concatenate([[own[0]], own, own[-1:]]) == RIGHT  # the ends are as the beats beside them
+    double = _runs(even & found[1:] & found[:-1], 2)
+    other[free[double[interval]]] = _DOUBLE
+    off = _runs(even & (count == 1) & ~found[1:] & ~found[:-1], 2)
+    other[free[off[interval]]] = _OFF
+    own[(off[1:] | off[:-1]) & (own == _MISSING)] = _OFF
+    _find_half(own, count)
+
+
+def _find_half(own: Int, count: Int) -> None:
+    """Mark beats that are left out regularly: the same number of them between each two that are there."""
+    hits = np.flatnonzero(own == RIGHT)
+    if len(hits) < 2:
+        return
+    silent = np.concatenate([[0], np.cumsum(count > 0)])
+    between = np.diff(hits) - 1
+    # Interval i ends at beat i, so that those between beats a and b are a + 1 ... b.
+    clean = (silent[hits[1:] + 1] == silent[hits[:-1] + 1]) & (between >= 1) & (between <= _MOST_BETWEEN)
+    same = clean[1:] & clean[:-1] & (between[1:] == between[:-1])
+    regular = np.append(same, False) | np.insert(same, 0, False)
+    for place in np.flatnonzero(regular).tolist():
+        own[hits[place] + 1 : hits[place + 1]] = _HALF
+    if regular[-1] and len(own) - 1 - hits[-1] <= between[-1]:
+        own[hits[-1] + 1 :] = _HALF
+    if regular[0] and hits[0] <= between[0]:
+        own[: hits[0]] = _HALF
+
+
+def _find_shifts(reference: Float, estimate: Float, own: Int, other: Int, left: Int, right: Int, window: float) -> None:
+    """Mark pairs of beats that are apart as single deviations, or as offsets where neighbours deviate alike."""
+    apart = estimate[right] - reference[left]
+    beside = (left[1:] == left[:-1] + 1) & (np.abs(np.diff(apart)) <= window / 2) & (apart[1:] * apart[:-1] > 0)
+    far = np.abs(apart) > window / 2
+    beside &= far[1:] & far[:-1]
+    alike = _runs(beside, _OFFSET_RUN - 1)
+    shifted = np.append(alike, False) | np.insert(alike, 0, False) if len(apart) else far
+    kind = np.where(shifted, _OFFSET, _LATE)[apart != 0]
+    own[left[apart != 0]] = kind
+    other[right[apart != 0]] = kind
+
+
+_ONSETS = (
+    ErrorKind("merged", "Merged", "onsets of the reference that share an estimate with one beside them"),
+    ErrorKind("doubled", "Doubled", "estimates beside another one of the same onset"),
+    ErrorKind("late", "Early or late", "estimates that are early or late by up to three windows"),
+    ErrorKind("missing", "Missing", "onsets of the reference without an estimate"),
+    ErrorKind("extra", "Extra", "estimates without an onset of the reference"),
+)
+_NEAR = 3
+"""Windows within which an onset is late, and not missing."""
+_BESIDE = 2
+"""Windows within which two onsets are beside each other."""
+
+
+def _align_onsets(reference: Ragged, estimate: Ragged, measure: Measure) -> Edits:
+    merged, doubled, late, missing, extra = range(len(_ONSETS))
+    references, estimates = reference.columns["time"], estimate.columns["time"]
+    window = _window(measure, 0.05)
+    own, other = np.full(len(references), missing), np.full(len(estimates), extra)
+    hit = _matched(references, estimates, window)
+    own[hit[0]] = other[hit[1]] = RIGHT
+    if not measure.metric.itemwise:
+        moved = references[hit[0]] != estimates[hit[1]]
+        own[hit[0][moved]] = other[hit[1][moved]] = late
+    left = np.flatnonzero(own == missing), np.flatnonzero(other == extra)
+    near = _nearest(references[left[0]], estimates[left[1]], _NEAR * window)
+    own[left[0][near[0]]] = other[left[1][near[1]]] = late
+    for kinds, times, lone, kind, partners in (
+        (own, references, missing, merged, references[hit[0]]),
+        (other, estimates, extra, doubled, estimates[hit[1]]),
+    ):
+        alone = np.flatnonzero(kinds == lone)
+        kinds[alone[_are_beside(times[alone], partners, _BESIDE * window)]] = kind
+    return Edits(reference, estimate, own, other)
+
+
+def _are_beside(times: Float, others: Float, most: float) -> Bool:
+    """Whether each time is at most so far from one of others, which ascend."""
+    if not len(others):
+        return np.zeros(len(times), dtype=np.bool_)
+    place = np.searchsorted(others, times)
+    before, after = others[np.maximum(place - 1, 0)], others[np.minimum(place, len(others) - 1)]
+    beside: Bool = np.minimum(np.abs(times - before), np.abs(times - after)) <= most
+    return beside
+
+
+BEATS = ErrorBudget(_BEATS, _align_beats)
+ONSETS = ErrorBudget(_ONSETS, _align_onsets)

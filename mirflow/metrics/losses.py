@@ -1,0 +1,109 @@
+"""Error budgets: the score that a pair loses, split among the kinds of errors that the estimate has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..kernels.intervals import batches
+from ..kernels.shapley import coalitions, shapley
+from ..ragged import Float, Int, Ragged, concatenate, rows_of
+from .base import Convention, Grid, Pairs, Scores
+from .edits import Edits
+from .measures import Measure, parse
+
+_ITEMS = 2**19
+"""Items of mended estimates that are scored at once."""
+
+
+def score_losses(convention: Convention, pairs: Pairs, measures: Sequence[Measure], grid: Grid) -> Scores:
+    """Losses by kind: a column for each measure of :meth:`mirflow.metrics.base.Convention.losses`.
+
+    The share of a kind is its Shapley value in the game whose players are the kinds that the pair has: the value of a
+    set of kinds is the score after mending them. Shares of a pair sum to the score of the reference by itself less the
+    score of the estimate. Scores of all sets are computed at once by the convention's kernel.
+
+    Weights are those of the score that is split.
+
+    References
+    ----------
+    L. S. Shapley, "A value for n-person games", 1953; D. Bolya et al., "TIDE: A general toolbox for identifying object
+    detection errors", ECCV 2020, for budgets by mending one kind at a time, whose shares do not sum to the loss.
+    """
+    assert convention.errors is not None
+    names = [kind.name for kind in convention.errors.kinds]
+    found = np.zeros((2, len(pairs), len(measures)))
+    refused: dict[int, str] = {}
+    wholes = [str(measure["of"]) for measure in measures]
+    for whole in dict.fromkeys(wholes):
+        loss, weight = _split(convention, pairs, parse(whole, convention.metrics), grid, refused)
+        for column, measure in enumerate(measures):
+            if wholes[column] == whole:
+                found[0, :, column], found[1, :, column] = loss[:, names.index(str(measure["kind"]))], weight
+    return Scores(found[0], found[1], refused=refused)
+
+
+def _split(
+    convention: Convention, pairs: Pairs, whole: Measure, grid: Grid, refused: dict[int, str]
+) -> tuple[Float, Float]:
+    """Losses by kind, float64 (pairs, kinds), and weights, float64 (pairs,)."""
+    errors = convention.errors
+    assert errors is not None
+    shared = [name for name in pairs.references.columns if name in pairs.estimates.columns]
+    sides = [(replace(rows, columns={name: rows.columns[name] for name in shared}), own) for rows, own in pairs.sides]
+    (references, reference_row), (estimates, estimate_row) = sides
+    edits = [
+        errors.align(references.take([own]), estimates.take([other]), whole)
+        for own, other in zip(reference_row.tolist(), estimate_row.tolist(), strict=True)
+    ]
+    present = [one.present for one in edits]
+    sizes = np.array([len(one.inserted) + len(one.removed) for one in edits], dtype=np.int64)
+    sizes = (sizes + 1) << np.array([len(kinds) for kinds in present], dtype=np.int64)
+    loss, weight = np.zeros((len(pairs), len(errors.kinds))), np.zeros(len(pairs))
+    sign = -1.0 if whole.metric.orientation == "lower" else 1.0
+    for batch in batches(sizes, _ITEMS):
+        chosen = range(*batch.indices(len(pairs)))
+        scores, rows = _score_mended(convention, pairs, edits, present, chosen, whole, grid)
+        for number, pair in enumerate(chosen):
+            own = np.flatnonzero(rows == number)
+            for variant in own.tolist():
+                if variant in scores.refused:
+                    refused[pair] = scores.refused[variant]
+            weight[pair] = scores.weight[own[0], 0]
+            values = scores.score[own, 0]
+            loss[pair] = np.nan if np.isnan(values).any() else 0.0
+            loss[pair, present[pair]] = sign * shapley(values)
+    return loss, weight
+
+
+def _score_mended(
+    convention: Convention,
+    pairs: Pairs,
+    edits: Sequence[Edits],
+    present: Sequence[Int],
+    chosen: Sequence[int],
+    whole: Measure,
+    grid: Grid,
+) -> tuple[Scores, Int]:
+    """Scores of the estimates of some pairs after mending all sets of kinds, and the number of the pair of each."""
+    assert convention.errors is not None
+    (references, reference_row), (estimates, estimate_row) = pairs.sides
+    parts: list[Ragged] = []
+    for pair in chosen:
+        sets = coalitions(len(present[pair]))
+        # No kind and all kinds give the estimate and the reference themselves, so that shares sum to their difference.
+        parts.append(estimates.take([int(estimate_row[pair])]))
+        if len(sets) > 1:
+            kinds = np.zeros((len(sets) - 2, len(convention.errors.kinds)), dtype=np.bool_)
+            kinds[:, present[pair]] = sets[1:-1]
+            reference = references.take([int(reference_row[pair])])
+            parts += [edits[pair].mend(kinds), reference]
+    alike = [name for name in estimates.columns if all(name in part.columns for part in parts)]
+    rows = concatenate(replace(part, columns={name: part.columns[name] for name in alike}) for part in parts)
+    variants = rows_of(np.array([1 << len(present[pair]) for pair in chosen], dtype=np.int64))
+    row = np.arange(len(rows), dtype=np.int64)
+    own = np.array(chosen, dtype=np.int64)[variants]
+    mended = replace(pairs, estimates=rows, estimate_row=row, reference_row=reference_row[own])
+    return convention.score(mended, [whole], grid), variants

@@ -1,0 +1,268 @@
+"""Error budgets: what systems lose by each kind of errors, as scores that queries, tests and figures read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ..analysis.evaluations import ScoresLike, name_stores
+from ..analysis.queries import boards_of, choose
+from ..analysis.query_options import Names, Query
+from ..analysis.scores import cell_texts, names_of
+from ..analysis.selection import CHOSEN, choose_tracks, headline_metric
+from ..annotations.annotation import AnnotationLike
+from ..annotations.schema import kind_of
+from ..engine.block import block_size, works_of
+from ..engine.schedule import choose_scheduler, execute
+from ..errors import MetricError, MirflowError, QueryError, UnknownNameError, counted, warn_caller
+from ..evaluation.evaluate import evaluate, score
+from ..evaluation.sides import TracksLike, holds_tracks, task_of
+from ..metrics.base import Convention, get_task
+from ..metrics.edits import OF
+from ..metrics.measures import Measure
+from ..pipeline.plan import EvaluationPlan, Stale
+from ..progress import Progress, progress_of
+from ..store.cells import Cells, GroupContent, concatenate_cells, no_cells
+from ..store.format import kept_settings, metric_coords, nested_attrs
+from ..store.read import dataset_of
+from ..store.write import software_versions
+from .origins import Origin, Roots, read_origins
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+TRACKS = 16
+"""Most tracks of a block: each pair is scored many times."""
+
+
+def budget(
+    references: ScoresLike | AnnotationLike | TracksLike,
+    estimates: Any = None,
+    task: str | None = None,
+    *,
+    metric: str | None = None,
+    convention: str | None = None,
+    group: str | None = None,
+    root: Roots = None,
+    progress: bool | Progress | None = None,
+    **options: Any,
+) -> xr.Dataset:
+    """Split the loss of each score among the kinds of errors that the estimate has.
+
+    A loss is the score of the reference by itself less the score of the estimate. The share of a kind is its Shapley
+    value: what mending all errors of the kind adds to the score, averaged over all orders in which the kinds may be
+    mended. Shares sum to the loss. :attr:`mirflow.metrics.base.Convention.errors` has the kinds.
+
+    Parameters
+    ----------
+    references : path of a store, xr.DataTree or xr.Dataset of scores; or annotations
+        A result store, or an evaluation of one, whose annotations are read again. Or references as for
+        :func:`mirflow.score` or, for a single one, :func:`mirflow.evaluate`.
+    estimates : annotations or None
+        None only for a store.
+    task, convention, **options
+        Of annotations: as for :func:`mirflow.score`.
+    metric : str or None
+        The metric whose loss is split; None: the headline metric. The reference scored by itself must have the best
+        value of the metric.
+    group : str or None
+        The evaluation of a store; None: the only one that has kinds of errors.
+    root : path or None
+        The folder of the annotations of a store, if they are no longer where they were.
+    progress : bool, Progress or None
+        Whether to show the number of tracks; None: on a terminal or in a notebook.
+
+    Returns
+    -------
+    xr.Dataset
+        In the form of :func:`mirflow.score`, over (system, track, metric): the metric, and ``lost@KIND`` for each kind.
+        Coordinates ``kind`` and ``of`` along ``metric`` name the kind (empty for the metric itself) and the metric that
+        is split. Weights are those of the metric, so that all means and intervals of shares are those of scores.
+
+    Raises
+    ------
+    MetricError
+        If the task has no kinds of errors, or the metric has no best value that the reference reaches.
+    QueryError
+        If the annotations of a store cannot be found.
+
+    References
+    ----------
+    L. S. Shapley, "A value for n-person games", Contributions to the Theory of Games II, 1953.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> beats = np.arange(5.0, 20.0, 0.5)
+    >>> found = budget({"x": beats}, {"ours": {"x": beats[::2]}}, "beat")
+    >>> found.score.sel(metric=["f_measure", "lost@half_tempo", "lost@missing"]).values.round(3).tolist()
+    [[[0.667, 0.333, 0.0]]]
+    """
+    if estimates is None:
+        if options or task or convention:
+            raise QueryError("a budget of a store takes no task, convention and options of reading")
+        found = budgets(cast(ScoresLike, references), metric, group=group, root=root, progress=progress)
+        if len(found) > 1:
+            raise QueryError(f"group is needed: one of {', '.join(found)}")
+        return next(iter(found.values()))
+    if group is not None or root is not None:
+        raise QueryError("'group' and 'root' are about stores")
+    task = task or task_of(references, estimates)
+    chosen = get_task(task).convention(convention, options.get("classes"))
+    measures = split_measures(chosen, metric)
+    how: dict[str, Any] = {"metrics": measures, "convention": convention, **options}
+    if holds_tracks(references, kind_of(task)):
+        return score(cast(TracksLike, references), estimates, task, progress=progress, **how)
+    return evaluate(cast(AnnotationLike, references), estimates, task, **how)
+
+
+def split_measures(convention: Convention, metric: str | None) -> tuple[Measure, ...]:
+    """The metric whose loss is split, by default the first headline metric that is one by default, and its losses."""
+    if metric is not None:
+        (whole,) = convention.select([metric])
+    else:
+        default = convention.select()
+        names = get_task(convention.task).headline_of(convention.name)
+        found = [one for name in names for one in default if one.metric.name == name] or [*default]
+        whole = found[0]
+    return whole, *convention.losses(whole)
+
+
+def budgets(
+    scores: ScoresLike,
+    metric: str | None = None,
+    *,
+    group: str | None = None,
+    tracks: Names = None,
+    where: str | None = None,
+    root: Roots = None,
+    progress: bool | Progress | None = None,
+    guarded: bool = False,
+) -> dict[str, xr.Dataset]:
+    """Error budgets of the evaluations of a store, or of several as one, by name; see :func:`budget`.
+
+    Only `tracks`, and those for which `where` holds, are scored; with `guarded`, perhaps in worker processes.
+    Evaluations that are budgets already stay as they are. Of several, those that cannot be split are left out.
+    """
+    import xarray as xr
+
+    how: dict[str, Any] = {"group": group, "tracks": tracks, "where": where, "progress": progress, "guarded": guarded}
+    if not isinstance(scores, str | Path | xr.Dataset | xr.DataTree):
+        named = dict(scores) if isinstance(scores, Mapping) else name_stores(scores)
+        roots = [root] * len(named) if root is None or isinstance(root, str | Path) else [*root]
+        if len(roots) != len(named):
+            raise QueryError(f"{len(roots)} roots for {len(named)} stores; give one for all of them, or one for each")
+        each = zip(named.items(), roots, strict=True)
+        return _joined({name: budgets(one, metric, root=own, **how) for (name, one), own in each}, scores)
+    boards, origins = read_origins(scores, root)
+    found: dict[str, xr.Dataset] = {}
+    refused: list[MirflowError] = []
+    for name, ds in choose(boards, None, group).items():
+        if is_budget(ds):
+            found[name] = ds
+            continue
+        try:
+            measures = _measures_of(ds, metric)
+        except (MetricError, UnknownNameError) as error:
+            refused.append(error)
+            continue
+        part = choose_tracks(ds, Query(tracks=tracks, where=where))
+        found[name] = _split_stored(name, part, measures, origins[0], progress_of(progress), guarded)
+    if not found:
+        raise refused[0]
+    return found
+
+
+def is_budget(ds: xr.Dataset) -> bool:
+    """True for a dataset of scores that :func:`budget` made."""
+    return OF in ds.coords and ds[OF].dims == ("metric",) and any(map(bool, names_of(ds, OF)))
+
+
+def _joined(parts: Mapping[str, Mapping[str, xr.Dataset]], scores: ScoresLike) -> dict[str, xr.Dataset]:
+    """The budgets of several stores as one, with the names of stores before those of systems if these are given."""
+    import xarray as xr
+
+    from ..analysis.combine import join_trees
+
+    trees = {name: xr.DataTree.from_dict(dict(boards)) for name, boards in parts.items()}
+    return boards_of(join_trees(trees, label=isinstance(scores, Mapping)))
+
+
+def _measures_of(ds: xr.Dataset, metric: str | None) -> tuple[Measure, ...]:
+    """The metric of an evaluation whose loss is split, and its losses."""
+    if ds.attrs.get("combine") == "max":
+        raise MetricError("scores are those of the best annotator of each track (combine: max), which cannot be split")
+    convention = get_task(str(ds.attrs["task"])).convention(str(ds.attrs["convention"]))
+    return split_measures(convention, metric or headline_metric(ds))
+
+
+def _split_stored(
+    name: str, ds: xr.Dataset, measures: tuple[Measure, ...], origin: Origin, progress: Progress, guarded: bool
+) -> xr.Dataset:
+    """Score the files of a stored evaluation again, for the losses."""
+    files = origin.files(name)
+    if files is None:
+        raise QueryError(origin.reason(name) or f"{name}: its annotations are not known")
+    plan, attrs = files.plan, nested_attrs(ds.attrs)
+    systems, tracks = names_of(ds, "system"), names_of(ds, "track")
+    lost = [*(one for one in systems if one not in plan.systems), *(one for one in tracks if one not in plan.tracks)]
+    if lost:
+        raise QueryError(f"{name}: the pipeline no longer has {lost[0]!r}; run it again")
+    rows, columns = [plan.systems.index(one) for one in systems], [plan.tracks.index(one) for one in tracks]
+    again = EvaluationPlan(
+        name=name,
+        task=plan.task,
+        convention=plan.convention,
+        systems=tuple(systems),
+        tracks=tuple(tracks),
+        references=tuple(plan.references[column] for column in columns),
+        estimates=tuple(tuple(plan.estimates[row][column] for column in columns) for row in rows),
+        classes=plan.classes,
+        plugins=plan.plugins,
+        grid=attrs.get("grid", "union"),
+        measures=measures,
+        combine=attrs.get("combine", ""),
+        track_meta={},
+        system_meta={},
+        stamps=np.zeros((len(systems), len(tracks)), dtype=np.int64),
+        signatures={},
+        max_block=block_size(plan.task, TRACKS),
+    )
+    works = works_of(again, Stale(np.ones(again.shape, dtype=np.bool_)))
+    done: dict[int, Cells] = {}
+    with progress as shown:
+        shown.start(len(tracks))
+
+        def finish(number: int, cells: Cells) -> None:
+            done[number] = cells
+            shown.advance(len(works[number].tracks))
+
+        execute(works, choose_scheduler("auto", works, guarded), finish)
+    scalars = tuple(map(str, measures))
+    cells = concatenate_cells([no_cells(scalars), *(done[number] for number in sorted(done))])
+    kept = kept_settings(
+        plan.task,
+        plan.convention,
+        again.grid,
+        again.combine,
+        measures,
+        plan.classes,
+        (),
+        {"versions": software_versions()},
+    )
+    content = GroupContent(name, again.systems, again.tracks, cells, metric_coords(measures), attrs=kept)
+    found = dataset_of(content)
+    _note_changes(name, ds, found)
+    named = {one: coord for one, coord in ds.coords.items() if coord.dims in (("track",), ("system",))}
+    return found.assign_coords(named).assign_attrs({one: ds.attrs[one] for one in CHOSEN if one in ds.attrs})
+
+
+def _note_changes(name: str, ds: xr.Dataset, found: xr.Dataset) -> None:
+    """Warn about cells whose files are not those that were scored."""
+    before, now = cell_texts(ds, "digest"), cell_texts(found, "digest")
+    changed = int(((before != now) & (before != "") & (before != ":")).sum())
+    if changed:
+        warn_caller(f"{name}: the files of {counted(changed, 'cell')} have changed since they were scored; run again")
