@@ -100,7 +100,8 @@ def kinds_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
         gap, *ends, p = (float(ds[name].values[0, 1, place]) for name in _PAIR[:4])
         difference = f"{show_value(gap, in_percent)} {show_interval(ends, in_percent, gap)}".strip()
         each = (show_value(float(one), in_percent) for one in value[:, place])
-        rows.append((kind or str(ds["metric"].values[place]), *each, difference, show_p(p), show_p(corrected[place])))
+        ps = (show_p(float(one), _is_floor(ds, place, p)) for one in (p, corrected[place]))
+        rows.append((kind or str(ds["metric"].values[place]), *each, difference, *ps))
     notes = (
         f"difference: {names[0]} minus {names[1]}, of the score and of the losses by each kind of errors, with its "
         f"{100 * float(ds.attrs['level']):g} % confidence interval ({say_intervals(ds.attrs)})",
@@ -217,13 +218,16 @@ def _resolution_note(ds: xr.Dataset, metric: int, listed: Sequence[tuple[int, in
 
 def _show_ps(ds: xr.Dataset, metric: int, p: float, corrected: float) -> tuple[str, str]:
     """A p-value and its correction for people; as bounds where no random permutation was as far apart."""
-    drawn = str(ds["test"].values[metric]) == "permutation"
-    floor = 1 / (int(ds.attrs["replicates"]) + 1)
-    bound = drawn and bool(np.isclose(p, floor, rtol=1e-9, atol=0))
+    bound = _is_floor(ds, metric, p)
     # Holm's and Benjamini and Hochberg's corrections multiply the p-value; max-t counts permutations itself.
     multiplied = bound and ds.attrs["correction"] != MAX_T
-    at_floor = drawn and bool(np.isclose(corrected, floor, rtol=1e-9, atol=0))
-    return show_p(p, bound), show_p(corrected, multiplied or at_floor)
+    return show_p(p, bound), show_p(corrected, multiplied or _is_floor(ds, metric, corrected))
+
+
+def _is_floor(ds: xr.Dataset, metric: int, p: float) -> bool:
+    """True for the smallest p-value that the random permutations of a comparison can give."""
+    floor = 1 / (int(ds.attrs["replicates"]) + 1)
+    return str(ds["test"].values[metric]) == "permutation" and bool(np.isclose(p, floor, rtol=1e-9, atol=0))
 
 
 def _pair_notes(ds: xr.Dataset, metric: int) -> tuple[str, ...]:

@@ -18,6 +18,8 @@ from mirflow.metrics.literature import bibliography, cited, spell_out, to_bibtex
 ROOT = Path(__file__).parents[2]
 RULES = [rules for task in tasks() for rules in get_task(task).conventions.values()]
 TEXTS = {metric.literature for rules in RULES for metric in rules.metrics} | {rules.literature for rules in RULES}
+_BEATS = get_task("beat").convention()
+TEXTS |= {loss.metric.literature for loss in _BEATS.losses(_BEATS.select()[0])}
 REQUIRED = {
     "article": {"journal", "year"},
     "inproceedings": {"booktitle", "year"},

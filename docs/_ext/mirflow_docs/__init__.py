@@ -11,6 +11,7 @@ A comment such as ``<!-- generated: metrics onset -->`` in a page is replaced by
 ``conventions``           the conventions of all tasks with their rules; ``conventions TASK``: of one
 ``doubts``                the signs of mistakes that runs warn of
 ``rules``                 the rules by which references are searched for mistakes
+``errors``                the kinds of errors of the tasks
 ``pipeline``              the keys of pipeline files, from the model that checks them
 ``mapping``, ``campaign``  likewise, the keys of mapping files and of campaign files
 ``kinds``, ``headings``   the kinds of annotations; the names of columns in headers
@@ -41,6 +42,7 @@ from .pictures import show_made
 from .records import (
     conventions_text,
     doubts_text,
+    errors_text,
     keys_text,
     metrics_text,
     overview_text,
@@ -63,6 +65,7 @@ _MAKERS: dict[str, Callable[..., str]] = {
     "conventions": conventions_text,
     "doubts": doubts_text,
     "rules": rules_text,
+    "errors": errors_text,
     "keys": keys_text,
     "pipeline": pipeline_text,
     "mapping": mapping_text,

@@ -13,6 +13,7 @@ from mirflow.engine.plausibility import every_doubt
 from mirflow.evaluation.consistency import RULES, SPELLING, VOCABULARY
 from mirflow.metrics.aggregates import TABLE_AGGREGATES
 from mirflow.metrics.base import Convention, get_task, tasks
+from mirflow.metrics.edits import ErrorKind
 from mirflow.metrics.literature import spell_out
 from mirflow.metrics.measures import KEY, Metric, Parameter, describe
 
@@ -114,6 +115,22 @@ def rules_text() -> str:
     rows = [(code(rule.name), ", ".join(rule.tasks), plain(rule.sign)) for rule in RULES]
     rows += [(code(name), "names of a list", plain(sign)) for name, sign in (SPELLING, VOCABULARY)]
     return table(("rule", "tasks", "finds"), rows)
+
+
+def errors_text() -> str:
+    """A table of the kinds of errors of the tasks; tasks with the same kinds share them."""
+    names: dict[tuple[ErrorKind, ...], list[str]] = {}
+    for name in tasks():
+        task = get_task(name)
+        for errors in (task.errors, *(rules.errors for rules in task.conventions.values())):
+            if errors is not None:
+                names.setdefault(errors.kinds, []).append(name)
+    rows = [
+        ("" if at else ", ".join(map(code, dict.fromkeys(of))), code(kind.name), plain(kind.summary))
+        for kinds, of in names.items()
+        for at, kind in enumerate(kinds)
+    ]
+    return table(("task", "kind", "errors"), rows)
 
 
 def tasks_text() -> str:
