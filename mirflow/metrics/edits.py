@@ -143,8 +143,8 @@ def refuse_unsplit(whole: Measure) -> None:
     """Raise a MetricError for a metric whose loss cannot be split."""
     metric = whole.metric
     if metric.dims or metric.nominal:
-        raise MetricError(f"{whole} is not one number, so there is no loss to split; choose another metric")
+        raise MetricError(f"{whole} is not one number, so its loss cannot be split; choose another metric")
     if metric.pair is not None or metric.origin:
         raise MetricError(f"{whole} is declared outside of mirflow, and only metrics of mirflow are split")
     if metric.perfect is None or metric.orientation == "none":
-        raise MetricError(f"{whole} has no best value that the reference reaches, so there is no loss to split")
+        raise MetricError(f"{whole} has no best value that the reference reaches, so its loss cannot be split")

@@ -53,7 +53,7 @@ def budget(
     """Split the loss of each score among the kinds of errors that the estimate has.
 
     A loss is the score of the reference by itself less the score of the estimate. The share of a kind is its Shapley
-    value: what mending all errors of the kind adds to the score, averaged over all orders in which the kinds may be
+    value: the gain of the score by mending all errors of the kind, averaged over all orders in which the kinds may be
     mended. Shares sum to the loss. :attr:`mirflow.metrics.base.Convention.errors` has the kinds.
 
     Parameters
@@ -145,13 +145,14 @@ def budgets(
     """Error budgets of the evaluations of a store, or of several as one, by name; see :func:`budget`.
 
     Only `tracks`, and those for which `where` holds, are scored; with `guarded`, perhaps in worker processes.
-    Evaluations that are budgets already stay as they are. Of several, those that cannot be split are left out.
+    Evaluations that are budgets already are returned unchanged. Of several, those that cannot be split are left out.
     """
     import xarray as xr
 
     how: dict[str, Any] = {"group": group, "tracks": tracks, "where": where, "progress": progress, "guarded": guarded}
     if not isinstance(scores, str | Path | xr.Dataset | xr.DataTree):
-        named = dict(scores) if isinstance(scores, Mapping) else name_stores(scores)
+        given: Any = scores
+        named: dict[str, Any] = dict(given) if isinstance(given, Mapping) else name_stores(given)
         roots = [root] * len(named) if root is None or isinstance(root, str | Path) else [*root]
         if len(roots) != len(named):
             raise QueryError(f"{len(roots)} roots for {len(named)} stores; give one for all of them, or one for each")

@@ -1,4 +1,4 @@
-"""Kinds of errors of chords: pieces of time on which both sides have the same chords, and what is wrong there."""
+"""Kinds of errors of chords: pieces of time on which both sides have the same chords, and the errors there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..measures import Measure
 from .rules import Chords, encode_sides
 
 _KINDS = (
-    ErrorKind("no_chord", "No chord", "no chord, or nothing, where the reference has a chord, or the other way round"),
+    ErrorKind("no_chord", "No chord", "no chord, or a gap, where the reference has a chord, or the other way round"),
     ErrorKind("root", "Root", "a chord with another root"),
     ErrorKind("quality", "Quality", "a chord with the right root and other tones"),
     ErrorKind("bass", "Bass", "a chord with the right root and tones, and another bass"),
@@ -99,4 +99,4 @@ def _displaced(own: _Side, other: _Side, start: Float, end: Float, left: Int, ri
 ERRORS = ErrorBudget(_KINDS, partial(_align, carry=True))
 """Of conventions in which a chord lasts through the gap after it."""
 ERRORS_WITH_GAPS = ErrorBudget(_KINDS, partial(_align, carry=False))
-"""Of conventions in which gaps are no chord."""
+"""Of conventions that take gaps for no chord."""

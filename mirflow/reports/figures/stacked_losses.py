@@ -1,4 +1,4 @@
-"""Stacked bars of error budgets: what each system scores, and what it loses by each kind of errors."""
+"""Stacked bars of error budgets: the score of each system, and its losses by kind of errors."""
 
 from __future__ import annotations
 
