@@ -28,7 +28,7 @@ from .captions import (
     titles_of,
 )
 from .layout import origin_names, resampled, show_interval, show_value, title_of, together
-from .tables import BOUND, Entry, Table, table_of
+from .tables import BOUND, Entry, ShownValue, Table, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -351,23 +351,41 @@ _NAMED = 3
 _SOME_CELLS = 5
 
 
-_GATE = ("gain", "low", "high", "n", "n_lacking", "verdict")
+_GATE = ("before", "after", "gain", "low", "high", "n", "n_lacking", "verdict")
 
 
 def noninferiority_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
-    """For people: the gain of each system over its baseline by each metric, with its interval and the verdict."""
-    level = f"{100 * float(ds.attrs['level']):g} %"
-    rows = tuple(
-        (*about, show_value(gain, percent), show_interval((low, high), percent, gain), n, lacking, verdict)
-        for *about, gain, low, high, n, lacking, verdict in _gate_rows(ds)
-    )
+    """For people: the values of each system and its baseline by each metric, the gain, its interval and the verdict."""
+    attrs, rows = ds.attrs, []
+    level, lacking = f"{100 * float(attrs['level']):g} %", bool(ds["n_lacking"].values.any())
+    units = dict(zip(ds["metric"].values.tolist(), ds["unit"].values.tolist(), strict=True))
+    kinds = dict.fromkeys(ds["aggregate"].values.tolist())
+    for system, baseline, metric, kind, before, after, gain, low, high, n, lost, verdict in _gate_rows(ds):
+        in_percent = percent and not units[metric]
+        shown = [show_value(value, in_percent) for value in (before, after)]
+        better = gain < 0, gain > 0
+        values = [ShownValue(text, best=best) for text, best in zip(shown, better, strict=True)]
+        change = show_value(gain, in_percent), show_interval((low, high), in_percent, gain)
+        name = f"{metric} [{kind}]" if len(kinds) > 1 else metric
+        rows.append((system, baseline, name, *values, *change, n, *((lost,) if lacking else ()), verdict))
+    gains = [
+        f"{show_value(float(mean), percent and not unit)}{f' ({metric})' if len(units) > 1 else ''}"
+        for (metric, unit), mean in zip(units.items(), ds["gain"].values.mean(axis=0), strict=True)
+    ]
+    several = ds.sizes["system"] > 1 and not np.isnan(ds["gain"].values).any()
     notes = (
-        f"gain: system minus baseline on their common tracks, towards better values; [ ]: its {level} interval",
-        f"interval: {say_intervals(ds.attrs)}",
-        f"not worse: the interval does not reach below {0 - ds.attrs['margin']:g}; better, worse: it excludes 0",
+        *(f"{kind}: {DECLARED[kind].words}" for kind in kinds),
+        *(("ratios in percent",) if percent else ()),
+        "before: the baseline, after: the system, on their common tracks",
+        f"gain: system minus baseline, towards better values; [ ]: its {level} interval",
+        *((f"mean gain of {ds.sizes['system']} systems: {', '.join(gains)}",) if several else ()),
+        f"interval: {say_intervals(attrs)}",
+        f"not worse: the interval does not reach below {0 - attrs['margin']:g}; better, worse: it excludes 0",
     )
-    columns = ("system", "baseline", "metric", "aggregate", "gain", level, "n", "lacking", "verdict")
-    return Table(columns, rows, title_of(ds.attrs), notes)
+    last = (*(("lacking",) if lacking else ()), "verdict")
+    columns = ("system", "baseline", "metric", "before", "after", "gain", level, "n", *last)
+    titles = {name: title_in(ds, place) for place, name in enumerate(units)}
+    return Table(columns, tuple(rows), title_of(attrs), notes, titles=lambda: titles)
 
 
 def noninferiority_long_table(ds: xr.Dataset) -> Table:
@@ -445,7 +463,7 @@ def noninferiority_sentences(ds: xr.Dataset, *, percent: bool = False) -> list[s
         "lacks tracks": "has no score of {counted} that {baseline} has",
     }
     sentences = []
-    for system, baseline, metric, _, gain, low, high, n, lacking, verdict in _gate_rows(ds):
+    for system, baseline, metric, _, _, _, gain, low, high, n, lacking, verdict in _gate_rows(ds):
         if verdict in PASSED:
             continue
         words = {

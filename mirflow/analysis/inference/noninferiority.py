@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import QueryError, UnknownNameError
 from ...ragged import Bool, Float, Int
-from ..aggregation import POLICIES, aggregate_query, aggregate_selected, origin_of, select_scores
+from ..aggregation import POLICIES, aggregate_query, aggregate_selected, origin_of, reduce, select_scores
 from ..over_systems import refuse_over_systems
 from ..per_class import rated_kind
 from ..policies import AUTO
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 PASSED = ("not worse", "better")
 VERDICTS = (*PASSED, "worse", "perhaps worse", "too few tracks", "lacks tracks")
 """The possible verdicts; those of `PASSED` are no reason to refuse a system."""
+_NAMES = ("before", "after", "gain", "low", "high", "n", "n_lacking", "verdict")
 
 
 def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 0.0, **options: Any) -> xr.Dataset:
@@ -58,10 +59,11 @@ def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 
     Returns
     -------
     xr.Dataset
-        Over (system, metric): ``gain`` (the difference towards better values), ``low`` and ``high``, ``n`` (common
-        tracks), ``n_lacking`` (tracks that only the baseline has a score of) and ``verdict``: ``better`` (the whole
-        interval is above 0), ``not worse``, ``worse`` (below 0), ``perhaps worse``, ``too few tracks`` for an interval,
-        or ``lacks tracks``, unless the policy for missing scores is ``zero``. Over (system): ``baseline``.
+        Over (system, metric): ``before`` and ``after``, the values of baseline and system on their common tracks;
+        ``gain`` (the difference towards better values), ``low`` and ``high``, ``n`` (common tracks), ``n_lacking``
+        (tracks that only the baseline has a score of) and ``verdict``: ``better`` (the whole interval is above 0),
+        ``not worse``, ``worse`` (below 0), ``perhaps worse``, ``too few tracks`` for an interval, or ``lacks tracks``,
+        unless the policy for missing scores is ``zero``. Over (system): ``baseline``.
 
     References
     ----------
@@ -87,9 +89,9 @@ def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 
     found = [_judge(ds, query, members[name], members[other], margin, options) for name, other in pairs.items()]
     first = found[0]
     coords: dict[str, Any] = {"system": list(pairs), "baseline": ("system", list(pairs.values()))}
-    coords |= {name: first[name].variable for name in ("metric", "aggregate", "unit", "orientation")}
-    names = ("gain", "low", "high", "n", "n_lacking", "verdict")
-    variables = {name: (("system", "metric"), np.stack([one[name].values for one in found])) for name in names}
+    about = ("metric", "aggregate", "unit", "orientation", "title")
+    coords |= {name: first[name].variable for name in about if name in first.coords}
+    variables = {name: (("system", "metric"), np.stack([one[name].values for one in found])) for name in _NAMES}
     attrs = {name: value for name, value in first.attrs.items() if name not in ("test", "correction")}
     return xr.Dataset(variables, coords, {**attrs, "margin": margin})
 
@@ -138,6 +140,7 @@ def _judge(
     columns = _verdicts(difference, low, high, lacking, equal, lower, margin, query.missing)
     kept = found.drop_vars(list(found.data_vars))
     columns |= {"n": found["n"].values[0, 1], "n_lacking": lacking}
+    columns |= dict(zip(("after", "before"), found["value"].values, strict=True))
     return kept.assign({name: ("metric", values) for name, values in columns.items()})
 
 
@@ -203,7 +206,8 @@ def _judge_in_blocks(
         aggregate_selected(selected, np.zeros(len(selected.duration), dtype=np.int64))
     pairs = np.array([[systems.index(name), systems.index(base)] for name, base in names.items()], dtype=np.int64)
     shape = (len(pairs), len(selected.kinds))
-    found: dict[str, Array] = {name: np.full(shape, np.nan) for name in ("difference", "low", "high")}
+    floats = ("difference", "low", "high", "before", "after")
+    found: dict[str, Array] = {name: np.full(shape, np.nan) for name in floats}
     found |= {name: np.zeros(shape, dtype=np.int64) for name in ("n", "n_lacking")}
     found |= {name: np.zeros(shape, dtype=np.bool_) for name in ("normal", "equal")}
     parts = list(tiles(pairs, blocks.most(shape[1])))
@@ -222,7 +226,7 @@ def _judge_in_blocks(
     lower = np.array([way == "lower" for way in selected.names("orientation")])
     difference, low, high = (found[name] for name in ("difference", "low", "high"))
     columns = _verdicts(difference, low, high, found["n_lacking"], found["equal"], lower, margin, query.missing)
-    columns |= {"n": found["n"], "n_lacking": found["n_lacking"]}
+    columns |= {name: found[name] for name in ("n", "n_lacking", "before", "after")}
     if cluster is None and blocks.repeats:
         cluster = TRACK
     first, base = next(iter(names.items()))
@@ -233,10 +237,9 @@ def _judge_in_blocks(
     attrs |= {name: policies[name] for name in POLICIES if name in policies}
     coords: dict[str, Any] = {"system": list(names), "baseline": ("system", list(names.values()))}
     coords |= {"metric": frame["metric"].variable, "aggregate": frame["_aggregate"].variable}
-    coords |= {name: frame[name].variable for name in ("unit", "orientation")}
-    order = ("gain", "low", "high", "n", "n_lacking", "verdict")
+    coords |= {name: frame[name].variable for name in ("unit", "orientation", "title") if name in frame.coords}
     return xr.Dataset(
-        {name: (("system", "metric"), columns[name]) for name in order}, coords, {**attrs, "margin": margin}
+        {name: (("system", "metric"), columns[name]) for name in _NAMES}, coords, {**attrs, "margin": margin}
     )
 
 
@@ -249,6 +252,9 @@ def _fill(
     for name, values in pair_intervals(own, metric, local, how).items():
         found[name][rows, metric] = values
     found["n"][rows, metric] = len(units)
+    score, weight = (one[..., [metric]] for one in (own.score, own.weight))
+    value = reduce(score, weight, own.duration, own.kinds[metric], own.included[..., [metric]])[:, 0]
+    found["after"][rows, metric], found["before"][rows, metric] = value[local].T
     for row in rows[found["difference"][rows, metric] == 0].tolist():
         one, other = own.score[local[rows == row][0], :, metric]
         found["equal"][row, metric] = not settle(differences(one, other)).any()

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from ...commands import invoke, refused, rows
+from ...commands import invoke, printed, refused, rows
 from ...groups import make_group, write_store
 
 RNG = np.random.default_rng(3)
@@ -57,6 +57,20 @@ def test_intervals_are_those_of_the_comparison_of_two_systems(store):
     for row in rows("compare", store, "-m", "error", "--baseline", "base"):
         (pair,) = rows("compare", store, "-m", "error", "-s", row["system"], "-s", "base")
         assert (-pair["difference"], -pair["high"], -pair["low"]) == (row["gain"], row["low"], row["high"])
+
+
+def test_values_before_and_after_are_those_on_common_tracks(tmp_path):
+    score = np.array([BASE, BASE + 0.1, BASE + 0.3])[..., np.newaxis]
+    status = np.full((3, 30), "ok", dtype=object)
+    status[1, :6] = "missing_estimate"
+    score[1, :6] = np.nan
+    store = write_store(tmp_path / "s.zarr", {"beat": make_group(score, status=status, standard=["mean"])})
+    words = ("compare", store, "-m", "majmin", "--baseline", "S0")
+    one, other = rows(*words)
+    values = [row[name] for row in (one, other) for name in ("before", "after", "gain")]
+    assert values == pytest.approx([BASE[6:].mean(), BASE[6:].mean() + 0.1, 0.1, BASE.mean(), BASE.mean() + 0.3, 0.3])
+    assert "mean gain of 2 systems: 20.00" in printed(*words, "--percent").splitlines()
+    assert f"textbf{{{100 * one['after']:.2f}}}" in printed(*words, "--percent", "--format", "latex")
 
 
 def test_a_gate_needs_scores_on_the_tracks_of_the_baseline(tmp_path):
