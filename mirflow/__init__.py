@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from .api import query as query
     from .api import report as report
     from .api import show as show
+    from .corrections import apply_patch as apply_patch
+    from .corrections import make_patch as make_patch
+    from .corrections import patch_effects as patch_effects
     from .engine.publishing import publish as publish
     from .engine.runs import open_pipeline as open_pipeline
     from .engine.runs import run as run
@@ -76,6 +79,7 @@ _HOMES = {
     "Accumulator": "evaluation.accumulator",
     "align": "engine.time_grids",
     "annotation": "loading",
+    "apply_patch": "corrections",
     "budget": "reports.error_budgets",
     "check": "api",
     "collection": "loading",
@@ -91,12 +95,14 @@ _HOMES = {
     "import_scores": "published.score_tables",
     "load": "loading",
     "load_collection": "loading",
+    "make_patch": "corrections",
     "open_pipeline": "engine.runs",
     "open_store": "analysis.evaluations",
     "overlap": "system_comparisons",
     "pack": "loading",
     "pair_metric": "metrics.pair_metrics",
     "pair_task": "metrics.user_tasks",
+    "patch_effects": "corrections",
     "plan": "system_comparisons",
     "plot": "api",
     "problems": "api",

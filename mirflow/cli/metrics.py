@@ -43,12 +43,13 @@ def metrics_command(task: str | None, convention: str | None, style: str | None,
 @click.option("--mapping", is_flag=True, help="Print the schema of mappings of published tables.")
 @click.option("--leaderboard", is_flag=True, help="Print the schema of files written by `mirflow export`.")
 @click.option("--campaign", is_flag=True, help="Print the schema of campaign files of `mirflow serve`.")
-def schema_command(mapping: bool, leaderboard: bool, campaign: bool) -> None:
+@click.option("--patch", is_flag=True, help="Print the schema of patches of references.")
+def schema_command(mapping: bool, leaderboard: bool, campaign: bool, patch: bool) -> None:
     """Print the JSON Schema of pipeline files, for editors."""
     import json
 
-    if mapping + leaderboard + campaign > 1:
-        raise click.UsageError("give only one of --mapping, --leaderboard and --campaign")
+    if mapping + leaderboard + campaign + patch > 1:
+        raise click.UsageError("give only one of --mapping, --leaderboard, --campaign and --patch")
     if mapping:
         from ..published.score_tables import mapping_schema as json_schema
     elif leaderboard:
@@ -57,6 +58,8 @@ def schema_command(mapping: bool, leaderboard: bool, campaign: bool) -> None:
         from ..plugins import DOCUMENTS, find
 
         json_schema = find(DOCUMENTS, "campaign").json_schema
+    elif patch:
+        from ..readers.patches import patch_schema as json_schema
     else:
         from ..pipeline import json_schema
     echo(json.dumps(json_schema(), indent=2))

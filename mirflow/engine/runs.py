@@ -57,6 +57,7 @@ from ..store.format import (
     extra_entries,
     kept_cautions,
     kept_metrics,
+    kept_patches,
     kept_reading,
     kept_settings,
     loaded,
@@ -164,7 +165,9 @@ def _content(job: Job, attrs: Mapping[str, Any]) -> GroupContent:
     """The group to store, with attributes in addition to the plan's."""
     plan = job.plan
     rules = plan.task, plan.convention, plan.grid, plan.combine, plan.measures, plan.classes, plan.cautions
-    own = kept_settings(*rules, {**kept_reading(plan.reading), SIGNATURES: dict(plan.signatures)})
+    own = kept_settings(
+        *rules, {**kept_reading(plan.reading), **kept_patches(plan.patches), SIGNATURES: dict(plan.signatures)}
+    )
     coords = metric_coords(plan.measures), dict(plan.system_meta), dict(plan.track_meta)
     content = GroupContent(plan.name, plan.systems, plan.tracks, job.cells(), *coords, {**own, **attrs}, job.stored())
     extras = content.cells.extras
@@ -744,10 +747,11 @@ def open_pipeline(pipeline: str | Path, *, root: str | Path | None = None, block
     planned = plan(pipeline, root=root)
     execution = planned.pipeline.execution
     size = block or (execution.block if "block" in execution.model_fields_set else 1)
-    return xr.DataTree.from_dict({one.name: _lazy(replace(one, max_block=size)) for one in planned.plans})
+    return xr.DataTree.from_dict({one.name: open_plan(replace(one, max_block=size)) for one in planned.plans})
 
 
-def _lazy(plan: EvaluationPlan) -> xr.Dataset:
+def open_plan(plan: EvaluationPlan) -> xr.Dataset:
+    """The scores of an evaluation, computed on access, as a group of the tree of `open_pipeline`."""
     import xarray as xr
 
     from .chunks import lazy_scores
@@ -765,6 +769,7 @@ def _lazy(plan: EvaluationPlan) -> xr.Dataset:
         coords |= {dim: list(labels) for dim, labels in zip(sparse.dims, sparse.coords, strict=True)}
     attrs: dict[str, Any] = {"task": plan.task, "convention": plan.convention, "grid": plan.grid}
     attrs |= {**kept_reading(plan.reading), **kept_metrics(plan.measures), **kept_cautions(plan.cautions)}
+    attrs |= kept_patches(plan.patches)
     return xr.Dataset(variables, coords, plain_attrs(attrs))
 
 

@@ -787,7 +787,7 @@ def _tracks(reference: Path, estimate: Path, readings: Readings, annotators: Ann
         yield work_of(_name(reference), own, {system: other})
         return
     references, estimates = (
-        _by_track(folder, reading, who)
+        sources_by_track(folder, reading, who)
         for folder, reading, who in zip((reference, estimate), readings, annotators, strict=True)
     )
     _demand_shared(reference, estimate, references, estimates)
@@ -849,7 +849,7 @@ def pack_sources(path: Path, kind: str) -> Mapping[str, PackSource]:
     return sources
 
 
-def _by_track(folder: Path, reading: Reading, annotator: str | int | None) -> Mapping[str, Source]:
+def sources_by_track(folder: Path, reading: Reading, annotator: str | int | None) -> Mapping[str, Source]:
     """The files of a folder by relative path without suffix; for audio, the folders of files by path."""
     if is_pack(folder):
         found = pack_sources(folder, reading.kind)

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from ..annotations.schema import KINDS
 from ..annotations.source import Source
@@ -204,6 +205,8 @@ class Discovery:
     """Values of other placeholders, by track or system; and metadata of data sets of mirdata."""
     cautions: list[Caution] = field(default_factory=list)
     """Warnings so far."""
+    patches: list[Mapping[str, Any]] = field(default_factory=list)
+    """What patches have corrected so far."""
     # Languages of the tracks' lyrics, of each side that takes them from metadata.
     languages: list[str] = field(default_factory=list)
     # Names of the reference's files, by path; and one of them for each system whose files they seem to be.

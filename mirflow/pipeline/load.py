@@ -41,6 +41,7 @@ from .discovery import (
 )
 from .document import Document, Place, dump_document, form_problems, read_document, schema_of, validate
 from .model import Evaluation, Execution, Pipeline, Resolved, Tracks, Trouble, resolve
+from .patching import apply_patches
 from .plan import EvaluationFiles, EvaluationPlan, Metadata, cell_stamps, fingerprint
 
 Made = TypeVar("Made")
@@ -340,6 +341,7 @@ def _paths_outside(evaluation: Evaluation, root: str) -> list[Trouble]:
         ("tracks", "path"): tracks.path if tracks else None,
         **{("tracks", "files", name): pattern for name, pattern in (tracks.files if tracks else {}).items()},
     }
+    paths |= {("reference", "patch", place): path for place, path in enumerate(evaluation.reference.patch)}
     for key in ("reference", "estimates"):
         labels: str | None = getattr(getattr(evaluation, key), "labels")  # noqa: B009 - the model is made of options
         paths[key, "labels"] = None if labels in shipped_maps() else labels
@@ -446,6 +448,8 @@ def _discover(
         found = discover(evaluation, resolved, root, open_pack, troubles, confined, scored, listed)
         if not troubles and (resolved.reference.language or resolved.estimates.language):
             _set_languages(found, troubles)
+        if not troubles and evaluation.reference.patch:
+            apply_patches(found)
         return troubles or found
     sides = {"reference": evaluation.reference, "estimates": evaluation.estimates}
     tabular = {key: is_table(side, evaluation.task) for key, side in sides.items()}
@@ -511,6 +515,7 @@ def _files_of(found: Discovery) -> dict[str, Any]:
         "references": tuple(tuple(found.references.get(track, ())) for track in found.tracks),
         "estimates": tuple(tuple(found.estimates.get((name, one)) for one in found.tracks) for name in found.systems),
         "classes": found.resolved.classes,
+        "patches": tuple(found.patches),
     }
 
 

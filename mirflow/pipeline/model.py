@@ -275,11 +275,25 @@ class Estimates(_Options):
         return Reading.of(task, defaults=defaults, **given)
 
 
+def _patches(value: Any) -> Any:
+    """Convert one path to a list."""
+    return [value] if isinstance(value, str) else value
+
+
+Patches = Annotated[
+    list[str],
+    BeforeValidator(_patches),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+]
+
+
 class References(Estimates):
     """As estimates; several annotators of a track are combined. Or a data set of mirdata."""
 
     path: str = ""
     """Pattern with {track}, ..., relative to root, or a URL; one ending in .zarr names a pack."""
+    patch: Patches = Field(default_factory=list)
+    """Patch files with corrections of references, relative to root: one, or a list, applied in this order."""
     combine: Literal["mean", "max", "each"] | None = None
     """What becomes of the scores against several references of a track; each keeps them along a dim annotator."""
     mirdata: str | None = None

@@ -56,6 +56,8 @@ class EvaluationFiles:
     estimates: tuple[tuple[Source | None, ...], ...]
     classes: Classes | None = None
     """The classes or tags, if the evaluation declares them."""
+    patches: tuple[Mapping[str, Any], ...] = ()
+    """What patches have corrected in the references: file, tracks, authors, reasons and dates."""
     plugins: tuple[str, ...] = ()
     """Python files and modules that declare tasks and readers, which workers import."""
 

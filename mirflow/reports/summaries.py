@@ -21,7 +21,7 @@ from ..metrics.base import Convention
 from ..metrics.measures import Metric, Parameter
 from ..ragged import Float
 from ..store.cells import EMPTY, FAILED, Status
-from ..store.format import list_cautions, told_reading
+from ..store.format import list_cautions, told_patches, told_reading
 from .captions import caution_notes, nothing_notes, titles_of
 from .layout import (
     group_labels,
@@ -62,6 +62,7 @@ def contents_table(name: str, ds: xr.Dataset) -> Table:
     attrs = ds.attrs
     rows = [(key, str(attrs[key])) for key in ("task", "convention", "grid", "combine", "imported") if attrs.get(key)]
     rows += [("reading", told)] if (told := told_reading(attrs)) else []
+    rows += [("patch", told) for told in told_patches(attrs)]
     for dim in ("system", "track", "metric"):
         labels = names_of(ds, dim)
         rows.append((f"{dim}s ({len(labels)})", _some(labels)))

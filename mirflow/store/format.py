@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..annotations.classes import Classes
-from ..errors import StoreError
+from ..errors import StoreError, counted
 from ..metrics.base import Grid, Sparse, get_task
 from ..metrics.measures import Measure, describe, to_record
 from ..ragged import Float, Int
@@ -123,6 +123,32 @@ READING = "reading"
 def kept_reading(reading: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """The attribute that keeps options of reading; none where the convention has no say in them."""
     return {READING: {side: dict(options) for side, options in reading.items()}} if reading else {}
+
+
+PATCHES = "patches"
+"""The attribute of an evaluation that keeps which patches have corrected its references: file, digest, and changes with
+track, author, reason and date."""
+
+
+def kept_patches(patches: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """The attribute that keeps patches; none without any, as in stores that know of none."""
+    return {PATCHES: list(patches)} if patches else {}
+
+
+def told_patches(attrs: Mapping[str, Any]) -> list[str]:
+    """The kept patches, for people.
+
+    Examples
+    --------
+    >>> changes = [{"track": "a", "author": "Ada"}, {"track": "b", "author": "Ada"}]
+    >>> told_patches({"patches": [{"file": "fixes.json", "digest": "00", "changes": changes}]})
+    ['fixes.json (00): 2 references by Ada']
+    """
+    told = []
+    for one in attrs.get(PATCHES, ()):
+        authors = ", ".join(dict.fromkeys(change["author"] for change in one["changes"]))
+        told.append(f"{one['file']} ({one['digest']}): {counted(len(one['changes']), 'reference')} by {authors}")
+    return told
 
 
 def told_reading(attrs: Mapping[str, Any]) -> str:
