@@ -18,7 +18,6 @@ from .common_options import (
     label_stores,
     option,
     query_options,
-    store_argument,
     stores_argument,
 )
 from .output import check_figure, echo
@@ -53,7 +52,7 @@ class _PlotCommand(Command):
 
 
 @click.command("plot", cls=_PlotCommand, section="show", place=2, short_help="Draw a figure for a paper.")
-@store_argument
+@stores_argument
 @click.argument("kind", type=Declared(_kinds))
 @click.option("--output", "-o", type=LocalPath(dir_okay=False), required=True, help=".pdf, .png or .svg.")
 @query_options(
@@ -75,6 +74,8 @@ class _PlotCommand(Command):
     help="critical-difference, ranks, groups, covariate: level of intervals and tests. Default: 0.95.",
 )
 @option("cluster", "ranks, groups, covariate: resample tracks together by this coordinate (artist, album).")
+@click.option("--baseline", metavar="SYSTEM|LABEL", help="histogram: this system, or those of one STORE, as outlines.")
+@click.option("--bins", type=click.IntRange(2, 200), help="histogram: number of bins. Default: 20.")
 @click.option("--style", type=click.Choice(("violin", "box")), help="distributions. Default: violin.")
 @click.option("--order", type=click.Choice(("difficulty", "stored")), help="heatmap. Default: difficulty.")
 @click.option("--tie", type=click.FloatRange(0), help="scatter: differences up to this value are ties. Default: 0.")
@@ -106,8 +107,16 @@ class _PlotCommand(Command):
     help="Title and explanation above the figure. Default: with; for pdf, as LaTeX in a file next to it.",
 )
 @option("names", "Name metrics by titles, such as F-measure, or by identifiers, such as f_measure. Default: titles.")
-def plot_command(store: Path, kind: str, output: Path, metric: tuple[str, ...], **options: Any) -> None:
-    """Draw a figure of the scores in STORE.
+@option("label")
+def plot_command(
+    stores: tuple[Path, ...],
+    labels: tuple[str, ...],
+    kind: str,
+    output: Path,
+    metric: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Draw a figure of the scores in STORE; several stores are queried as one.
 
     \b
     KINDS
@@ -136,7 +145,7 @@ def plot_command(store: Path, kind: str, output: Path, metric: tuple[str, ...], 
         if len(tracks) > 1:
             raise click.UsageError(f"a timeline shows one track, not {len(tracks)}")
         given["track"] = tracks[0]
-    ax = plot(store, kind, **given)
+    ax = plot(label_stores(stores, labels), kind, **given)
     caption = f", its caption in {figures.save_caption(ax, output)}" if beside else ""
     echo(f"{figures.save(ax, output)} written{caption}", err=True)
 
