@@ -70,6 +70,8 @@ if TYPE_CHECKING:
     from .system_comparisons import overlap as overlap
     from .system_comparisons import plan as plan
     from .system_comparisons import ranks as ranks
+    from .verification import signature as signature
+    from .verification import verify as verify
 
     __version__: str
 
@@ -115,10 +117,12 @@ _HOMES = {
     "save": "store.write",
     "score": "evaluation.evaluate",
     "show": "api",
+    "signature": "verification",
     "to_csv": "readers.delimited",
     "to_jams": "readers.jams",
     "to_lab": "readers.delimited",
     "to_midi": "readers.midi",
+    "verify": "verification",
 }
 __all__ = [*_HOMES]
 

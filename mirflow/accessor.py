@@ -110,6 +110,21 @@ class Inference:
         query = make_query("intervals", metric, aggregate, by, **asked)
         return intervals(ds, query, **how, group=name)
 
+    def signature(
+        self,
+        metric: Names = None,
+        aggregate: str | None = None,
+        by: Names = None,
+        *,
+        group: str | None = None,
+        percent: bool = False,
+        **options: Unpack[QueryOptions],
+    ) -> list[str]:
+        """Signatures of the numbers that ``query`` gives; see :func:`mirflow.signature`."""
+        from .verification import signature
+
+        return signature(self._scored, metric, aggregate, by, group=group, percent=percent, **options)
+
     def worst(
         self,
         metric: str | None = None,

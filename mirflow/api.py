@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from .analysis.differences import Comparable
+    from .analysis.signatures import Signature
     from .evaluation.linter import FileCheck
     from .progress import Progress
     from .reports.origins import Roots
@@ -164,15 +165,28 @@ def query(
         ask = partial(_infer, ci=ci, significance=significance, how=how, rated=not primary)
     if primary:
         return _primary(*primary_results(boards, asked, ask), percent)
-    found = [result for name, ds in boards.items() for result in ask(ds, asked, name)]
+    found = [(result, ds) for name, ds in boards.items() for result in ask(ds, asked, name)]
+    signed = [(result, partial(_sign, ds, asked, result)) for result, ds in found]
 
     def tables(width: int) -> list[Table]:
-        return [table for one in found for table in readable_tables(one, percent=percent, width=width, across=pivot)]
+        layout: dict[str, Any] = {"percent": percent, "width": width, "across": pivot}
+        return [
+            table
+            for one, sign in signed
+            for table in readable_tables(one, **layout, signatures=partial(sign, percent=percent))
+        ]
 
     def rows() -> list[Table]:
-        return [long_table(one) if pivot is None else wide_table(one, pivot) for one in found]
+        return [long_table(one, sign) if pivot is None else wide_table(one, pivot) for one, sign in signed]
 
-    return Tabulation(found, tables, rows)
+    return Tabulation([result for result, _ in signed], tables, rows)
+
+
+def _sign(ds: xr.Dataset, asked: Query, result: xr.Dataset, percent: bool = False) -> list[Signature]:
+    """Sign a result when a table of it is written."""
+    from .analysis.signatures import sign
+
+    return sign(ds, asked, result, percent=percent)
 
 
 def _extremes(

@@ -331,6 +331,10 @@ class QueryError(MirflowError, ValueError):
     """A query that is invalid for the store."""
 
 
+class SignatureError(MirflowError, ValueError):
+    """A text is not a signature of numbers, or one of a later version."""
+
+
 class GradingError(MirflowError, ValueError):
     """A round of grading cannot be drawn, or judgements cannot be evaluated."""
 

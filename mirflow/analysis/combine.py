@@ -151,7 +151,7 @@ def _tracks(ds: xr.Dataset) -> list[str]:
 
 def _other_files(given: Mapping[str, xr.Dataset], shared: set[str]) -> tuple[set[str], set[str]]:
     """Tracks whose references have several digests, and the stores that these are in."""
-    known = {store: _reference_digests(ds, shared) for store, ds in given.items()}
+    known = {store: reference_digests(ds, shared) for store, ds in given.items()}
     tracks: set[str] = set()
     stores: set[str] = set()
     for track in shared:
@@ -162,7 +162,7 @@ def _other_files(given: Mapping[str, xr.Dataset], shared: set[str]) -> tuple[set
     return tracks, stores
 
 
-def _reference_digests(ds: xr.Dataset, shared: set[str]) -> dict[str, str]:
+def reference_digests(ds: xr.Dataset, shared: set[str]) -> dict[str, str]:
     """Known digests of the references of some tracks."""
     found: dict[str, str] = {}
     if DIGEST not in ds.data_vars:

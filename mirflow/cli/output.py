@@ -29,9 +29,10 @@ TERMINATED = 143
 
 MEANINGS = {
     OK: "done",
-    INTERNAL: "an error inside mirflow; --debug shows the traceback",
+    INTERNAL: "numbers that differ (verify); otherwise an error inside mirflow, whose traceback --debug shows",
     BAD_INPUT: "invalid command, pipeline or file; unknown name; or unreachable scheduler",
-    FAILED: "cells without score (run, evaluate), bad files (check), scores that differ (diff) or are worse (compare)",
+    FAILED: "cells without score (run, evaluate, verify), bad files (check), "
+    "scores that differ (diff) or are worse (compare)",
     STORE: "the store is locked by another run, damaged, or not a store",
     HUNG_UP: "the terminal was closed (SIGHUP); computed scores are kept",
     INTERRUPTED: "interrupted (Ctrl-C); computed scores are kept",
@@ -121,9 +122,17 @@ def echo(text: str = "", *, nl: bool = True, err: bool = False) -> None:
 
 
 def emit(
-    shown: Tabulation[Any] | Sequence[Table], style: str, output: Path | None = None, latex: Mapping[str, Any] = {}
+    shown: Tabulation[Any] | Sequence[Table],
+    style: str,
+    output: Path | None = None,
+    latex: Mapping[str, Any] = {},
+    *,
+    signed: bool = False,
 ) -> None:
-    """Print tables, or write them to a file; for programs, all rows are joined to one table."""
+    """Print tables, or write them to a file; for programs, all rows are joined to one table.
+
+    In text numbers are signed in files, and on terminals if `signed`; in other formats always.
+    """
     from ..reports.tables import Tabulation
 
     made = shown if isinstance(shown, Tabulation) else Tabulation((), lambda width: shown, lambda: shown)
@@ -134,7 +143,7 @@ def emit(
     if style == "latex":
         text = made.to_latex(**latex)
     elif style == "table":
-        text = made.to_text(bold=output is None and shows_styles(sys.stdout))
+        text = made.to_text(bold=output is None and shows_styles(sys.stdout), signed=signed or output is not None)
     else:
         text = {"csv": made.to_csv, "json": made.to_json, "markdown": made.to_markdown}[style]()
     if output is None:

@@ -97,8 +97,14 @@ def _optional_level(name: str) -> Callable[[Decorated], Decorated]:
 @option("names")
 @option("percent")
 @option("label")
+@click.option("--signatures", is_flag=True, help="Print the signatures of the numbers below a table (see verify).")
 def query_command(
-    stores: tuple[Path, ...], labels: tuple[str, ...], style: str | None, output: Path | None, **options: Any
+    stores: tuple[Path, ...],
+    labels: tuple[str, ...],
+    style: str | None,
+    output: Path | None,
+    signatures: bool,
+    **options: Any,
 ) -> None:
     """Aggregate the scores in STORE over tracks; several stores are queried as one.
 
@@ -115,7 +121,7 @@ def query_command(
     result = query(label_stores(stores, labels), **given)
     for note in () if for_people(style) else result.notes:
         echo(note, err=True)
-    emit(result, style, output, latex)
+    emit(result, style, output, latex, signed=signatures)
 
 
 def _latex(options: dict[str, Any], style: str) -> dict[str, Any]:

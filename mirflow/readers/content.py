@@ -194,13 +194,19 @@ def mix_stats(stats: Sequence[tuple[int, int]]) -> tuple[int, int]:
 
 
 def digest_of(data: bytes) -> str:
-    """A short fingerprint of bytes: 16 hexadecimal digits of blake2b.
+    """A short fingerprint of the content of a file: 16 hexadecimal digits of blake2b.
+
+    Text has the same one with any line ends, and with or without a byte order mark. Data with a null byte are not text.
 
     Examples
     --------
-    >>> len(digest_of(b"0.0 1.0 C"))
-    16
+    >>> len(digest_of(b"0.0 1.0 C\\n")), digest_of(b"0.0 1.0 C\\n") == digest_of(b"\\xef\\xbb\\xbf0.0 1.0 C\\r\\n")
+    (16, True)
     """
+    if b"\0" not in data:
+        data = data.removeprefix(codecs.BOM_UTF8)
+        if b"\r" in data:
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return hashlib.blake2b(data, digest_size=8).hexdigest()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -16,6 +16,7 @@ from ..analysis.policies import MISSING, say_intervals, say_test, say_undefined
 from ..analysis.queries import UNGROUPED, across_of, repeats
 from ..analysis.scores import ResultInMemory, Results, coordinate_columns, names_of, show_span
 from ..analysis.selected import VALUELESS
+from ..analysis.signatures import Signature
 from ..analysis.system_groups import EACH, GROUPED, RUN, RUNS
 from ..errors import QueryError, counted
 from ..kernels.ratios import divide
@@ -51,6 +52,7 @@ from .results import (
     shown_metrics,
     values_of,
 )
+from .signed_numbers import SIGNATURE, Names, Signing
 from .tables import MARK, Entry, ShownValue, Table, blocks_of, fewest_blocks, full_width, plain_entry, table_of
 
 if TYPE_CHECKING:
@@ -63,10 +65,11 @@ MARKS = ("like_best", "test", "correction", "test_level")
 NOTHING_GROUPED = "pivot 'group': nothing is grouped; say by which coordinate (by, --by)"
 
 
-def long_table(ds: xr.Dataset) -> Table:
+def long_table(ds: xr.Dataset, signatures: Callable[[], Sequence[Signature]] | None = None) -> Table:
     """Give each value a row with everything needed to read it alone, as csv and json hold it.
 
-    Of counts those that are not 0 have a row, of scores along extra dims those with a value.
+    Of counts those that are not 0 have a row, of scores along extra dims those with a value. With `signatures`, a
+    function that gives those of the result, each row has the signature of its metric.
     """
     attrs, has_dims = ds.attrs, "metric" in ds.attrs
     groupings = [str(dim) for dim in ds["n_tracks"].dims]
@@ -92,7 +95,16 @@ def long_table(ds: xr.Dataset) -> Table:
     there = frame["n_tracks"] > 0 if groupings else frame["n_tracks"] == frame["n_tracks"]
     if has_dims:
         there &= frame["value"].fillna(0) != 0 if adds_up else frame["value"].notna()
-    return table_of(frame[there], (*head, *named, *tail), fixed, named)
+    found = table_of(frame[there], (*head, *named, *tail), fixed, named)
+    return found if signatures is None else _with_signatures(found, signatures())
+
+
+def _with_signatures(table: Table, signatures: Sequence[Signature]) -> Table:
+    """A table with the signature of the metric of each row in its last column."""
+    texts = {metric: str(one) for one in signatures for metric in one.metrics}
+    place = table.columns.index("metric")
+    rows = tuple((*row, texts.get(str(row[place]), "")) for row in table.rows)
+    return Table((*table.columns, SIGNATURE), rows)
 
 
 def wide_table(ds: xr.Dataset, across: str) -> Table:
@@ -146,6 +158,7 @@ def readable_tables(
     width: int = 120,
     notes: Sequence[str] = (),
     across: str | None = None,
+    signatures: Callable[[], Sequence[Signature]] | None = None,
 ) -> list[Table]:
     """Lay out the result of a query for people.
 
@@ -165,6 +178,8 @@ def readable_tables(
         More lines below.
     across : {"metric", "system", "group"} or None
         What runs across; None: what fits.
+    signatures : callable or None
+        Gives the signatures of the result, for files.
     """
     attrs, has_dims, labels = ds.attrs, "metric" in ds.attrs, labels_of(ds)
     if has_dims and len(labels) > 1 and adds_up(ds):
@@ -192,7 +207,9 @@ def readable_tables(
         title += f"; {attrs['metric']}{_in_brackets(unit)}"
     below = (*_notes(ds, percent), *table.notes, *notes)
     caption = partial(caption_of, ds, percent)
-    return [replace(table, title=title, notes=below, caption=caption, titles=partial(_titles, ds))]
+    assert table.signing is not None
+    signing = None if signatures is None else replace(table.signing, signatures=signatures)
+    return [replace(table, title=title, notes=below, caption=caption, titles=partial(_titles, ds), signing=signing)]
 
 
 def _titles(ds: Results) -> dict[str, str]:
@@ -309,20 +326,44 @@ def _lay_out(ds: Results, cells: npt.NDArray[Any], across: str | None) -> Table:
     counts = {name: count for name, count in counts_of(ds).items() if name == "n" or count.any()}
     beside = {name: count.transpose(turn).reshape(-1, len(along)) for name, count in counts.items()}
     rows: list[tuple[Entry, ...]] = []
+    signed = _names_of_cells(ds, labels, groupings)
+    names_of_rows: list[tuple[Names, ...]] = []
     kept: Bool = np.ones(len(body), dtype=np.bool_)
     if has_dims and any(name in labels for name in down):  # a frame that no track has
         kept = np.asarray(beside["n"].any(axis=1))
-    for index, own in enumerate(product(*(names[name] for name in down))):
+    every = zip(product(*(names[name] for name in down)), product(*(signed[name] for name in down)), strict=True)
+    for index, (own, about) in enumerate(every):
         if kept[index]:
             named = [label for one in own for label in one]
+            names_of_rows.append(tuple(each for one in about for each in one))
             rows.append((*named, *body[index], *(show_span(count[index]) for count in beside.values())))
     heads = {"system": ["system"], "group": groupings}
     left = [head for name in down for head in heads.get(name, [name] if name else [])]
     columns = (*left, *along, *(_COUNT_HEADS[name] for name in beside))
+    along_names = [()] if across is None else [sum(one, ()) for one in signed[across]]
+    signing = Signing(tuple(names_of_rows), tuple(along_names), list)
     if across is None:
-        return Table(columns, tuple(rows))
+        return Table(columns, tuple(rows), signing=signing)
     notes = count_notes(metrics if across == "metric" else along, beside["n"][kept]) if len(along) > 1 else ()
-    return Table(columns, tuple(rows), notes=notes, keys=len(left))
+    return Table(columns, tuple(rows), notes=notes, keys=len(left), signing=signing)
+
+
+def _names_of_cells(
+    ds: Results, labels: Mapping[str, Sequence[str]], groupings: Sequence[str]
+) -> dict[str, list[tuple[Names, ...]]]:
+    """What each place along an axis says of its cells, for each column that names it."""
+    found: dict[str, list[tuple[Names, ...]]] = {dim: [(((dim, one),),) for one in own] for dim, own in labels.items()}
+    if "" in found:
+        found[""] = [()]
+    found["system"] = [((("system", name),),) for name in names_of(ds, "system")]
+    groups = (
+        tuple(((name, plain),) for name, plain in zip(groupings, map(str, group), strict=True))
+        for group in groups_of(ds)
+    )
+    found["group"] = list(groups)
+    if "metric" not in ds.attrs:
+        found["metric"] = [((("metric", name),),) for name in column_of(ds, "metric")]
+    return found
 
 
 def _statistics(ds: Results, across: str) -> list[str]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from .signed_numbers import Signing
+
 MARK = "*"
 """Stands behind values that do not differ significantly from the best."""
 BOUND = "<= "
@@ -95,6 +97,8 @@ class Table:
     titles: Callable[[], Mapping[str, str]] = dict
     """Gives the titles of metrics, which LaTeX shows, by their names in the column ``metric`` or, without one, in the
     headings."""
+    signing: Signing | None = None
+    """How its cells are signed, for files."""
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -150,7 +154,7 @@ def merge(tables: Sequence[Table]) -> Table:
     return Table(columns, tuple(tuple(row.get(name) for name in columns) for row in rows))
 
 
-def to_text(table: Table, width: int | None = None, *, bold: bool = False) -> str:
+def to_text(table: Table, width: int | None = None, *, bold: bool = False, signed: bool = False) -> str:
     """Write a table for a terminal.
 
     Parameters
@@ -161,8 +165,11 @@ def to_text(table: Table, width: int | None = None, *, bold: bool = False) -> st
         are never cut.
     bold : bool
         Whether the best values are bold, in the codes of a terminal.
+    signed : bool
+        Whether the signatures of the numbers are among the notes.
     """
-    title, *notes = [_fold(line, width) if width else line for line in (table.title, *table.notes)]
+    below = _signed(table)[2] if signed else table.notes
+    title, *notes = [_fold(line, width) if width else line for line in (table.title, *below)]
     blocks = [_grid(block, width, bold) for block in blocks_of(table, width)] if table.columns else []
     return "".join(f"{part}\n" for part in (title, "\n\n".join(blocks), *notes) if part)
 
@@ -268,9 +275,12 @@ def to_markdown(table: Table) -> str:
         return "".join(f"{line}  \n" for line in (table.title, *table.notes) if line)
     rows = [table.columns, *([show_entry(entry) for entry in row] for row in table.rows)]
     plain = [[clean_text(entry).replace("\\", "\\\\").replace("|", "\\|") for entry in row] for row in rows]
-    first, *others = (f"| {' | '.join(row)} |" for row in plain)
+    heads, comments, notes = _signed(table)
+    inside = ["", *(f" <!-- {one} -->" for one in comments)] if comments else [""] * len(plain)
+    first, *others = (f"| {' | '.join(row)}{own} |" for row, own in zip(plain, inside, strict=True))
     head = [table.title, ""] if table.title else []
-    foot = ["", *(f"{note}  " for note in table.notes)] if table.notes else []
+    head += [*(f"<!-- {one} -->" for one in heads), ""] if heads else []
+    foot = ["", *(f"{note}  " for note in notes)] if notes else []
     return "".join(f"{line}\n" for line in [*head, first, "|" + "---|" * len(table.columns), *others, *foot])
 
 
@@ -285,17 +295,19 @@ def to_html(table: Table) -> str:
     from html import escape as escaped
 
     body, number = [], numeric_columns(table)
-    for row in table.rows:
+    heads, comments, below = _signed(table)
+    for row, comment in zip(table.rows, comments or [""] * len(table.rows), strict=True):
         cells = []
         for entry, flush in zip(row, number, strict=True):
             text = escaped(clean_text(show_entry(entry)))
             text = f"<b>{text}</b>" if isinstance(entry, ShownValue) and entry.best else text
             cells.append(f'<td style="text-align: right">{text}</td>' if flush else f"<td>{text}</td>")
-        body.append(f"<tr>{''.join(cells)}</tr>")
-    heads = "".join(f"<th>{escaped(clean_text(name))}</th>" for name in table.columns)
+        body.append(f"<tr>{''.join(cells)}{f'<!-- {comment} -->' if comment else ''}</tr>")
+    columns = "".join(f"<th>{escaped(clean_text(name))}</th>" for name in table.columns)
     title = f"<div>{escaped(clean_text(table.title))}</div>" if table.title else ""
-    notes = "".join(f"<div><small>{escaped(clean_text(note))}</small></div>" for note in table.notes)
-    grid = f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    title = "".join(f"<!-- {one} -->" for one in heads) + title
+    notes = "".join(f"<div><small>{escaped(clean_text(note))}</small></div>" for note in below)
+    grid = f"<table><thead><tr>{columns}</tr></thead><tbody>{''.join(body)}</tbody></table>"
     return f"{title}{grid if table.columns else ''}{notes}"
 
 
@@ -337,6 +349,18 @@ def escape(text: str) -> str:
     """
     # Two hyphens would be a dash.
     return _DASH.sub("-{}", "".join(_ESCAPES.get(c, c) for c in clean_text(text)))
+
+
+SIGNED = "signature: "
+"""Begins the note with a signature."""
+
+
+def _signed(table: Table) -> tuple[list[str], list[str], tuple[str, ...]]:
+    """Comments with the signatures of a table and with the names of each row's numbers, and all notes."""
+    if table.signing is None:
+        return [], [], table.notes
+    signatures = [f"{SIGNED}{one}" for one in table.signing.signatures()]
+    return table.signing.heads(), table.signing.comments(), (*table.notes, *signatures)
 
 
 NAMES = ("titles", "identifiers")
@@ -395,8 +419,11 @@ def to_latex(
         + r" \\"
         for row in table.rows
     ]
+    heads_of_signatures, comments, below = _signed(table)
+    body = [f"{row} % {comment}" for row, comment in zip(body, comments, strict=True)] if comments else body
     lines = [
         r"% needs \usepackage{booktabs}",
+        *(f"% {one}" for one in heads_of_signatures),
         r"\begin{table}",
         r"\centering",
         *([rf"\caption{{{above}}}"] if above else []),
@@ -408,7 +435,7 @@ def to_latex(
         *body,
         r"\bottomrule",
         r"\end{tabular}",
-        *_latex_notes(table.notes if notes else ()),
+        *_latex_notes(below if notes else ()),
         r"\end{table}",
     ]
     return "".join(f"{line}\n" for line in lines)
@@ -418,8 +445,14 @@ def _latex_notes(notes: tuple[str, ...]) -> list[str]:
     """The notes, a line each, small and as wide as the text."""
     if not notes:
         return []
-    lines = [rf"{escape(note)}\\" for note in notes[:-1]] + [escape(notes[-1])]
+    escaped = [_latex_note(note) for note in notes]
+    lines = [rf"{note}\\" for note in escaped[:-1]] + escaped[-1:]
     return [r"\par\smallskip", r"\begin{minipage}{\linewidth}", r"\footnotesize", *lines, r"\end{minipage}"]
+
+
+def _latex_note(note: str) -> str:
+    """A note; a signature has no blanks at which it could break over lines."""
+    return escape(note).replace(";", r";\allowbreak{}") if note.startswith(SIGNED) else escape(note)
 
 
 def _latex_head(text: str, titles: Mapping[str, str]) -> str:
@@ -630,10 +663,10 @@ class Tabulation(Generic[Item]):
         """The rows for programs: full precision, a column for everything that is needed to read one alone."""
         return merge(self._rows())
 
-    def to_text(self, width: int | None = None, *, bold: bool = False) -> str:
-        """Text for a terminal of some columns, the best values perhaps in bold."""
+    def to_text(self, width: int | None = None, *, bold: bool = False, signed: bool = False) -> str:
+        """Text for a terminal of some columns, the best values perhaps in bold, and perhaps with signatures."""
         width = terminal_width() if width is None else width
-        return "\n".join(to_text(table, width, bold=bold) for table in self._readable(width))
+        return "\n".join(to_text(table, width, bold=bold, signed=signed) for table in self._readable(width))
 
     def to_markdown(self) -> str:
         """Markdown, for a README or an issue."""

@@ -50,7 +50,15 @@ from .records import (
     task_page,
     tasks_text,
 )
-from .vocabularies import drum_maps_text, exits_text, headings_text, kinds_text, namespaces_text, suffixes_text
+from .vocabularies import (
+    drum_maps_text,
+    exits_text,
+    headings_text,
+    kinds_text,
+    namespaces_text,
+    signatures_text,
+    suffixes_text,
+)
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -74,6 +82,7 @@ _MAKERS: dict[str, Callable[..., str]] = {
     "headings": headings_text,
     "namespaces": namespaces_text,
     "exits": exits_text,
+    "signatures": signatures_text,
     "suffixes": suffixes_text,
     "drum_maps": drum_maps_text,
     "commands": commands_text,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from mirflow.analysis.signatures import FIELDS
 from mirflow.annotations.schema import HEADINGS, KINDS, Variable
 from mirflow.cli.output import MEANINGS
 from mirflow.readers.namespaces import NAMESPACES
@@ -48,6 +49,16 @@ def namespaces_text() -> str:
 def exits_text() -> str:
     """A table of the exit codes of commands."""
     return table(("code", "meaning"), [(str(number), plain(meaning)) for number, meaning in MEANINGS.items()])
+
+
+def signatures_text() -> str:
+    """A table of the fields of signatures."""
+    rows = []
+    for name, one in FIELDS.items():
+        default = "always named" if one.default is None else code(one.default) if isinstance(one.default, str) else ""
+        words, _, left_out = one.words.partition("; left out: ")
+        rows.append((code(name), plain(words), plain(left_out) or default or "none"))
+    return table(("field", "meaning", "left out"), rows)
 
 
 def suffixes_text() -> str:

@@ -30,6 +30,7 @@ from .track_scores import (
     one_metric,
     query_of,
     rank_systems,
+    signer_of,
 )
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ def groups(
         page.head(
             f"{label(axis_name(result), 60)} by {label(named_by, 40)}{whose}",
             describe(result, notes=[note, *drawn, *infinite(values_of(result), "infinite value")]),
+            signer_of(ds, query, first),
         )
     return page.ax
 

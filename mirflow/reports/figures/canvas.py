@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ...analysis.signatures import Signature
+
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _LINES: tuple[str | tuple[int, tuple[float, ...]], ...] = ("-", (0, (4, 1.5)), (0, (1, 1)))
 MOST_LOOKS = len(CYCLE) * len(_LINES)
 
 
 Draw = Callable[..., "Axes"]
+Signer = Callable[[], "Sequence[Signature]"]
 KINDS: dict[str, FigureKind] = {}
 """What can be drawn of scores, by the name on the command line."""
 
@@ -158,6 +161,8 @@ _STYLE: dict[str, Any] = {
 # Text stays text in pdf; nothing in a file depends on when it was written.
 _SAVING = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.hashsalt": "mirflow", "savefig.dpi": 300}
 _UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
+_SIGNED = {"pdf": "Subject", "svg": "Description", "png": "Description"}
+"""The key of the metadata for signatures."""
 
 
 @dataclass(frozen=True)
@@ -200,6 +205,8 @@ def figure_of(ax: Axes) -> Figure:
 
 _HEADS: WeakKeyDictionary[Figure, tuple[str, str]] = WeakKeyDictionary()
 """Title and caption of each figure, shown or not."""
+_SIGNERS: WeakKeyDictionary[Figure, Signer] = WeakKeyDictionary()
+"""What gives the signatures of the numbers in each figure."""
 
 
 class Sheet:
@@ -227,8 +234,10 @@ class Sheet:
         """Points of type at which the names of so many rows do not touch."""
         return max(3.0, min(most, 0.75 * 72 * self._height / max(rows, 1)))
 
-    def head(self, title: str, caption: str) -> None:
-        """Write title and caption above the axes."""
+    def head(self, title: str, caption: str, signed: Signer | None = None) -> None:
+        """Write title and caption above the axes; `signed` gives the signatures of the numbers, for files."""
+        if signed is not None:
+            _SIGNERS[self.figure] = signed
         _HEADS[self.figure] = title.replace("\\$", "$"), caption.replace("\\$", "$")
         if not self.frame.caption:
             return
@@ -301,6 +310,8 @@ def label(text: object, most: int = 28) -> str:
 def save(ax: Axes, path: str | Path) -> Path:
     """Write the figure of some axes; the same figure gives the same bytes.
 
+    Its metadata hold the signatures of the numbers: the subject of PDF, the description of PNG and SVG.
+
     Parameters
     ----------
     ax : Axes
@@ -324,9 +335,11 @@ def save(ax: Axes, path: str | Path) -> Path:
     path = Path(path)
     kind = format_of(path)
     figure = figure_of(ax)
+    signed = "\n".join(map(str, _SIGNERS[figure]())) if figure in _SIGNERS else ""
+    metadata = {**_UNDATED[kind], **({_SIGNED[kind]: f"mirflow: {signed}"} if signed else {})}
     with need_matplotlib().rc_context(_SAVING), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        figure.savefig(path, format=kind, metadata=_UNDATED[kind])
+        figure.savefig(path, format=kind, metadata=metadata)
     for one in caught:
         if "missing from font" not in str(one.message):
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)

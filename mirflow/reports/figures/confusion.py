@@ -19,7 +19,7 @@ from ..layout import REST, choose_labels, with_others
 from ..results import column_of, count_tracks, labels_of, values_of
 from ..tables import aggregate_in_words
 from .canvas import Sheet, figure, label, sheet
-from .track_scores import FigureOptions, Stored, board_of, frame_of, query_of
+from .track_scores import FigureOptions, Stored, board_of, frame_of, query_of, signer_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -64,7 +64,8 @@ def confusion(
     variable = _variable(ds, metric)
     system = _only_system(ds, options)
     options["system"] = system
-    result = aggregate_table(select_table(ds, variable, query_of(options, None)), None, group)
+    query = query_of(options, None)
+    result = aggregate_table(select_table(ds, variable, query), None, group)
     dims = tuple(labels_of(result))
     if dims != CONFUSED:
         raise FigureError(f"{result.attrs['metric']} is not a confusion of classes: its dims are {', '.join(dims)}")
@@ -75,7 +76,8 @@ def confusion(
         page.ax.set_xlabel(f"estimated by {label(system)}")
         page.ax.set_ylabel("reference")
         title = metric_title(result.attrs["metric"], find_measures(ds)[variable].metric.title)
-        page.head(f"{label(title, 60)}: {label(system)}", _describe(result, labels[-1] == REST))
+        about = _describe(result, labels[-1] == REST)
+        page.head(f"{label(title, 60)}: {label(system)}", about, signer_of(ds, query, result))
     return page.ax
 
 

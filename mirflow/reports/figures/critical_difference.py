@@ -16,7 +16,7 @@ from ...ragged import Float
 from ..captions import letters_note, origin_in_words, title_in
 from ..tables import aggregate_in_words
 from .canvas import Sheet, figure, label, sheet
-from .track_scores import FigureOptions, Stored, board_of, frame_of, infinite, one_metric, query_of
+from .track_scores import FigureOptions, Stored, board_of, frame_of, infinite, one_metric, query_of, signer_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -91,7 +91,7 @@ def critical_difference(
         _draw(page, shown, levels, bars)
         passing = any(not _is_run(members, shown.order) for members, _ in levels)
         dots = "; dots show which systems a bar joins where it passes by others" if passing else ""
-        page.head(shown.title, shown.about + dots)
+        page.head(shown.title, shown.about + dots, signer_of(ds, query, group=group))
     return page.ax
 
 

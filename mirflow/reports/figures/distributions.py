@@ -12,7 +12,7 @@ from ...ragged import Float
 from ..drawing import BLUE, RED, SKY
 from ..results import column_of, values_of
 from ..tables import aggregate_in_words
-from .canvas import Sheet, figure, label, sheet
+from .canvas import Sheet, Signer, figure, label, sheet
 from .track_scores import FigureOptions, Stored, axis_name, describe, frame_of, infinite, rank_systems, scores_of
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def distributions(
     """
     if style not in _SHAPES:
         raise FigureError(f"not a style of distributions: {style!r}; say violin or box")
-    result, _, score = scores_of(scores, metric, aggregate, options)
+    result, _, score, signed = scores_of(scores, metric, aggregate, options)
     every = rank_systems(result)
     order = every[:_ROWS]
     cut = [f"the best {_ROWS} of {len(every)} systems"] if len(every) > _ROWS else []
@@ -78,7 +78,7 @@ def distributions(
         value = values_of(result)[:, 0, 0].tolist()
         for index, system in enumerate(order):
             _draw_row(page, score[system], value[system], index, style, score.size > _MANY)
-        _finish(page, result, order, style, [*cut, *infinite(score)])
+        _finish(page, result, order, style, [*cut, *infinite(score)], signed)
     return page.ax
 
 
@@ -125,7 +125,8 @@ def _spread(score: Float) -> Float:
     return np.asarray((place * 0.6180339887498949) % 1.0)
 
 
-def _finish(page: Sheet, result: xr.Dataset, order: list[int], style: str, notes: list[str]) -> None:
+def _finish(page: Sheet, result: xr.Dataset, order: list[int], style: str, notes: list[str], signed: Signer) -> None:
+    """Name the axes, and write what the figure shows."""
     ax, n, systems = page.ax, values_of(result, "n")[:, 0, 0], names_of(result, "system")
     differ = len(set(n.tolist())) > 1
     names = [label(systems[place]) + (f" ({n[place]})" if differ else "") for place in order]
@@ -139,4 +140,5 @@ def _finish(page: Sheet, result: xr.Dataset, order: list[int], style: str, notes
     page.head(
         f"{label(axis_name(result), 60)} of each track",
         f"{describe(result, notes=notes)}. Points: tracks; {shape}; diamond: {kind}",
+        signed,
     )

@@ -62,7 +62,7 @@ def heatmap(
     if order not in ORDERS:
         raise FigureError(f"not an order of tracks: {order!r}; say {' or '.join(ORDERS)}")
     options.setdefault("missing", "skip")
-    result, tracks, score = scores_of(scores, metric, aggregate, options)
+    result, tracks, score, signed = scores_of(scores, metric, aggregate, options)
     rows, columns = rank_systems(result), _columns(result, score, order)
     frame = frame_of(options, "page")
     has_names = len(columns) * _NAME < frame.inches - 1.6
@@ -80,7 +80,7 @@ def heatmap(
             ax.set_xlabel(f"{counted(len(columns), 'track')}, {first}")
         ax.tick_params(length=0)
         title = f"{label(axis_name(result), 60)} of every track and system"
-        page.head(title, describe(result) + "; hatched: no score")
+        page.head(title, describe(result) + "; hatched: no score", signed)
     return page.ax
 
 

@@ -14,7 +14,7 @@ from ..captions import origin_in_words, ranks_note, title_in
 from ..layout import together
 from ..tables import aggregate_in_words
 from .canvas import Sheet, figure, label, sheet
-from .track_scores import FigureOptions, Stored, board_of, frame_of, one_metric, query_of
+from .track_scores import FigureOptions, Stored, board_of, frame_of, one_metric, query_of, signer_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -80,7 +80,7 @@ def ranks(
         if has_matrix:
             _draw_matrix(page, better, [label(found["system"].values[place], 12) for place in order])
         title = f"Ranks by {label(title_in(found), 60)}, {aggregate_in_words(found['aggregate'].item())}"
-        page.head(title, _describe(found, has_matrix))
+        page.head(title, _describe(found, has_matrix), signer_of(ds, query, group=group))
     return page.ax
 
 

@@ -31,6 +31,7 @@ from .track_scores import (
     query_of,
     rank_systems,
     scores_of,
+    signer_of,
 )
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def scatter(
     if not tie >= 0:
         raise FigureError(f"ties cannot be differences up to {tie}; say 0 or more")
     options["system"] = names
-    result, _, score = scores_of(scores, metric, aggregate, options)
+    result, _, score, signed = scores_of(scores, metric, aggregate, options)
     x, y = score
     both = np.isfinite(x) & np.isfinite(y)
     if not both.any():
@@ -100,7 +101,8 @@ def scatter(
         notes = [f"points: {counted(int(both.sum()), 'track')} of both", *infinite(score)]
         notes += [f"ties: differences up to {tie:g}"] if tie else []
         here, there = (label(name, 24) for name in names_of(result, "system"))
-        page.head(f"{label(axis_name(result), 60)}: {there} against {here}", describe(result, notes=notes))
+        title = f"{label(axis_name(result), 60)}: {there} against {here}"
+        page.head(title, describe(result, notes=notes), signed)
     return page.ax
 
 
@@ -141,7 +143,7 @@ def _two_metrics(scores: Stored, metrics: list[str], aggregate: str | None, tie:
         notes += [f"the best {most} of {count} systems by {axis_name(result, 0)}"] if count > most else []
         notes += infinite(shown)
         title = f"{label(axis_name(result, 0), 40)} against {label(axis_name(result, 1), 40)}"
-        page.head(title, describe(result, notes=notes, aggregated=False))
+        page.head(title, describe(result, notes=notes, aggregated=False), signer_of(ds, query, result))
     return page.ax
 
 
@@ -210,12 +212,12 @@ def covariate(
         notes += [f"r: Pearson's correlation with its {100 * level:g}\u00a0% interval ({say_intervals(found.attrs)})"]
         notes += [f"the best {most} of {len(systems)} systems"] if len(systems) > most else []
         title = f"{label(axis_name(result), 40)} against {label(what, 40)}"
-        page.head(title, describe(result, notes=notes, aggregated=False))
+        page.head(title, describe(result, notes=notes, aggregated=False), signer_of(ds, query, result))
     return page.ax
 
 
 def _two_best(scores: Stored, metric: str | None, aggregate: str | None, options: FigureOptions) -> list[str]:
-    result, _, _ = scores_of(scores, metric, aggregate, options)
+    result, *_ = scores_of(scores, metric, aggregate, options)
     if result.sizes["system"] < 2:
         raise FigureError("this figure compares two systems, and the scores have one")
     return names_of(result, "system", sorted(rank_systems(result)[:2]))

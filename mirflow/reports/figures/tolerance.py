@@ -23,6 +23,7 @@ from .track_scores import (
     frame_of,
     query_of,
     rank_systems,
+    signer_of,
 )
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ def tolerance(
         )
     values = {identity: float(measure[swept]) for identity, measure in measures.items()}
     ordered = sorted(values, key=lambda identity: values[identity])
-    result = aggregate_query(ds, query_of(options, ordered, aggregate), group)
+    query = query_of(options, ordered, aggregate)
+    result = aggregate_query(ds, query, group)
     unit = next(one.unit for one in name.parameters if one.name == swept)
     with sheet(frame_of(options), 2.4) as page:
         _draw(page, result, np.array([values[identity] for identity in ordered]))
@@ -91,7 +93,8 @@ def tolerance(
         page.ax.set_ylabel(label(called + (f" [{name.unit}]" if name.unit else ""), 40))
         systems = result.sizes["system"]
         grey = [f"grey: the other {systems - len(CYCLE)} systems"] if systems > _ALL else []
-        page.head(f"{label(called, 60)} at several values of {words}", describe(result, notes=grey))
+        title = f"{label(called, 60)} at several values of {words}"
+        page.head(title, describe(result, notes=grey), signer_of(ds, query, result))
     return page.ax
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...analysis.aggregation import aggregate_scores, select
+from ...analysis.aggregation import aggregate_query, aggregate_scores, select
 from ...analysis.evaluations import ScoresLike, evaluations_of
 from ...analysis.policies import MISSING, say_undefined
 from ...analysis.queries import choose_one
@@ -15,13 +15,14 @@ from ...analysis.query_options import Names, Query, SelectionOptions
 from ...analysis.scores import names_of, show_span
 from ...analysis.selected import VALUELESS
 from ...analysis.selection import find_single, find_tables, headline_metric, split_names
+from ...analysis.signatures import Signature, sign
 from ...errors import FigureError, QueryError, counted
 from ...kernels.ratios import divide
 from ...ragged import Float
 from ..captions import metric_title, origin_in_words, reference_notes
 from ..results import column_of, values_of
 from ..tables import NAMES, aggregate_in_words, check_names
-from .canvas import Frame, Width
+from .canvas import Frame, Signer, Width
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -95,9 +96,18 @@ def one_metric(ds: xr.Dataset, metric: str | None) -> str:
         raise FigureError(str(error)) from None
 
 
+def signer_of(ds: xr.Dataset, query: Query, result: xr.Dataset | None = None, group: str = "") -> Signer:
+    """What gives the signatures of the numbers of a query, of which the result is perhaps known."""
+
+    def signed() -> list[Signature]:
+        return sign(ds, query, aggregate_query(ds, query, group) if result is None else result)
+
+    return signed
+
+
 def scores_of(
     scores: Stored, metric: str | None, aggregate: str | None, options: FigureOptions
-) -> tuple[xr.Dataset, list[str], Float]:
+) -> tuple[xr.Dataset, list[str], Float, Signer]:
     """Read the scores of one metric, and aggregate them.
 
     Returns
@@ -107,6 +117,8 @@ def scores_of(
     tracks : list of str
     score : float64 (systems, tracks)
         NaN where it does not count under the policies.
+    signed : callable
+        Gives the signatures of the result.
     """
     group, ds = board_of(scores, metric, options)
     query = query_of(options, one_metric(ds, metric), aggregate)
@@ -114,7 +126,8 @@ def scores_of(
     shown = np.where(part["_included"].values, part["score"].values, np.nan)
     if not shown.size:
         raise FigureError("no systems or no tracks to show")
-    return aggregate_scores(part, query.by, group), names_of(part, "track"), shown[..., 0]
+    result = aggregate_scores(part, query.by, group)
+    return result, names_of(part, "track"), shown[..., 0], signer_of(ds, query, result)
 
 
 def axis_name(result: xr.Dataset, metric: int = 0) -> str:

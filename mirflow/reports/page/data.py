@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from ...analysis.query_options import Query
 from ...analysis.scores import Array, computed, coords_of, names_of, numbers_of, states_of
 from ...analysis.selected import STORES, bare_cells
 from ...analysis.selection import find_measures
+from ...analysis.signatures import sign
 from ...errors import QueryError, shorten
 from ...metrics.aggregates import AGGREGATES, RATIOS, STATISTICS, allowed_aggregates
 from ...metrics.measures import DESCRIBED
@@ -118,7 +119,7 @@ def inferred_metrics(scores: xr.Dataset, main: Sequence[int]) -> list[int]:
 
 
 def describe_inference(
-    scores: xr.Dataset, metrics: Sequence[int], main: Sequence[int]
+    scores: xr.Dataset, metrics: Sequence[int], main: Sequence[int], name: str = ""
 ) -> list[tuple[int, dict[str, Any]]]:
     """Intervals and significance groups of metrics by their standard aggregates, over the tracks all systems have.
 
@@ -129,21 +130,25 @@ def describe_inference(
         Positions of the metrics.
     main : sequence of int
         Positions of the main metrics, whose systems are compared.
+    name : str
+        Of the evaluation, for signatures.
 
     Returns
     -------
     list of (int, dict)
         Position of a metric; ``aggregate``, ``low`` and ``high``, one a system (ends of the 95 % intervals; None where
         there are too few tracks, words where they are infinite), ``letters`` and ``ranks`` (none where nothing was
-        compared, or too few units were) and ``how``, the methods for people.
+        compared, or too few units were) and ``how``, the methods for people, with the signature of the values.
     """
     names = names_of(scores, "metric", metrics)
     if not names:
         return []
+    asked = Query(names, exact=True)
     try:
-        found = intervals(scores, Query(names, exact=True))
+        found = intervals(scores, asked, group=name)
     except QueryError:
         return []
+    signed = {name: replace(one, metrics=(name,)) for one in sign(scores, asked, found) for name in one.metrics}
     compared = names_of(scores, "metric", [place for place in metrics if place in main])
     groups = _significance_groups(scores, compared) if compared else {}
     ends, aggregates = [found[name].values for name in ("value", "low", "high")], names_of(found, "aggregate")
@@ -157,7 +162,7 @@ def describe_inference(
         level = f"{float(found.attrs['level']):.0%}".replace("%", " %")
         how = [] if np.isnan(low).all() else [f"{level} intervals: {say_intervals(found.attrs, 'tracks')}."]
         both = {name: list(map(_end, end.tolist())) for name, end in (("low", low), ("high", high))}
-        words = " ".join(filter(None, [*how, *few, tested]))
+        words = " ".join(filter(None, [*how, *few, tested, f"Signature: {signed[names[at]]}"]))
         described.append(
             (metric, {**both, "aggregate": aggregates[at], "letters": letters, "ranks": ranks, "how": words})
         )
@@ -413,7 +418,7 @@ def describe_evaluation(
         "groupings": [[by, [own[0] for own in grouping]] for by, grouping in groupings.items()],
         "metrics": metrics,
         "main": list(main),
-        "inference": _inference(scores, main, parts, shown, number),
+        "inference": _inference(name, scores, main, parts, shown, number),
         "duration": parts.put(f"{number}/duration", partial(pack_floats, numbers.duration)) if shown.by_track else None,
         "statuses": [[status_name, many] for status_name, many in counts if any(many)],
         "problems": parts.put(f"{number}/problems", lambda: pack_json(_problems(scores, shown))),
@@ -429,17 +434,17 @@ def _pack_aggregates(numbers: EvaluationNumbers, metric: int, kinds: Sequence[st
 
 
 def _inference(
-    scores: xr.Dataset, main: Sequence[int], parts: Parts, shown: Shown, number: int
+    name: str, scores: xr.Dataset, main: Sequence[int], parts: Parts, shown: Shown, number: int
 ) -> list[tuple[int, Any]]:
     """Of each metric its intervals, or where the page finds them when it shows the metric."""
     if not shown.inference:
         return []
     metrics = inferred_metrics(scores, main)
     if not shown.aggregates or not shown.by_track:
-        return describe_inference(scores, metrics, main)
+        return describe_inference(scores, metrics, main, name)
 
     def pack(metric: int) -> bytes:
-        return pack_json(next((found for _, found in describe_inference(scores, [metric], main)), None))
+        return pack_json(next((found for _, found in describe_inference(scores, [metric], main, name)), None))
 
     return [(metric, parts.put(f"{number}/{metric}/inference", partial(pack, metric))) for metric in metrics]
 

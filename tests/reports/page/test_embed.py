@@ -193,12 +193,14 @@ class TestInference:
         assert np.isfinite([found["low"], found["high"]]).all()
 
     def test_few_tracks_have_neither_intervals_nor_letters_and_two_sentences(self):
-        ((_, found),) = describe_inference(as_scores(random_group(3, 5, 1)), [0], [0])
+        group = random_group(3, 5, 1)
+        ((_, found),) = describe_inference(as_scores(group), [0], [0])
         assert found["letters"] == []
         assert found["low"] == found["high"] == [None, None, None]
         assert found["how"] == (
             "No interval: at 95 % it takes 6 tracks or more. "
-            "No letters: so few units cannot give a corrected p-value below 0.05 (permutation test, max-T, n = 5)."
+            "No letters: so few units cannot give a corrected p-value below 0.05 (permutation test, max-T, n = 5). "
+            f"Signature: {group.mirflow.signature('majmin')[0]}"
         )
 
     def test_of_one_metric_alone_is_the_same_as_among_others(self):

@@ -1,0 +1,374 @@
+r"""Signatures: how numbers of a table were computed, as text that other people can resolve.
+
+A signature names the task, the metrics, and fields that are separated by semicolons::
+
+    chord/majmin+sevenths;agg=wcsr;miss=common;systems=3;n=4;ref=9a7f0c31d2e4;mirflow=0.1.0
+
+The grammar, in which blanks are not allowed::
+
+    signature = task "/" metric *("+" metric) *(";" field)
+    field     = key "=" value
+    metric    = an identity, such as f_measure@0.1(trim=true)
+
+Every other character than letters, digits and ``_.-~@()=*:,/'!`` is written as in addresses: ``%20`` is a blank. The
+keys and their defaults are those of :data:`FIELDS`; a field that has its default is left out. Two rules let later
+versions read a signature:
+
+1. The default of a field never changes, not even if that of a query does: the query then names the field. A field that
+   is added later gets the default that all earlier versions computed with.
+2. A parameter that an identity leaves out has the default of its metric in the version of the field ``rev``. A metric
+   whose default changes gets another version.
+
+Post (2018), A call for clarity in reporting BLEU scores, introduced signatures for BLEU.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
+
+import numpy as np
+
+from ..annotations.classes import Classes
+from ..errors import SignatureError, UnknownNameError, suggest
+from ..metrics.base import chosen_grid, get_task, has_task
+from ..store.cells import Status
+from ..store.format import CLASSES, READING
+from ..store.write import software_versions
+from .combine import reference_digests
+from .queries import names_across
+from .query_options import Query, as_names
+from .scores import Scores, computed, names_of, show_span, states_of
+from .selection import choose_tracks, find_labels, find_measures
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Pairs = tuple[tuple[str, str], ...]
+Value = str | tuple[str, ...] | Pairs
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of signatures."""
+
+    words: str
+    """Its meaning."""
+    default: Value | None = ""
+    """The value of a signature without the field; None: no signature lacks it."""
+    form: str = ""
+    """Regular expression of a text; empty: any."""
+
+
+FIELDS: Mapping[str, Field] = MappingProxyType(
+    {
+        "group": Field("name of the evaluation; left out: that of the task"),
+        "conv": Field("convention", "mir_eval"),
+        "grid": Field("grid of time: a word, or the hop of frames in seconds; left out: that of the convention"),
+        "combine": Field("how several references of a track are combined; left out: each track has one"),
+        "read": Field("options of reading that differ from those of the convention", ()),
+        "classes": Field("digest of the classes and their credits; left out: all that occur", "", "[0-9a-f]+"),
+        "tracks": Field("chosen tracks, or patterns of them; left out: all", ()),
+        "where": Field("condition on the tracks; left out: none"),
+        "annotator": Field("chosen annotators; left out: all", ()),
+        "over": Field("how extra dims are reduced within each track", ()),
+        "by": Field("coordinates that group the tracks; left out: one group", ()),
+        "across": Field("how groups, classes or runs are reduced", ()),
+        "agg": Field("aggregate over the tracks", None),
+        "miss": Field("treatment of cells without a score: common, skip, zero or raise", None),
+        "undef": Field("treatment of scores with nothing to measure: keep or skip", "keep"),
+        "systems": Field("number of systems of the query, where it decides which tracks count (common)", "1", "[0-9]+"),
+        "n": Field(
+            "number of scores that count, or the fewest and the most of several numbers", None, "[0-9]+(-[0-9]+)?"
+        ),
+        "ref": Field("digest of the references and their tracks; left out: not known", "", "[0-9a-f]+"),
+        "rev": Field("version of the metrics", "1", "[0-9]+"),
+        "unit": Field("percent, where ratios are printed as percentages"),
+        "mirflow": Field("version of mirflow that computed the scores", None),
+    }
+)
+"""The fields of a signature, in their order."""
+
+_SAFE = "_.-~@()=*/'!"
+_ALONE = f"{_SAFE},:"
+"""Characters that need no percent sign outside of lists."""
+_MOST = 20_000
+"""Characters of a signature."""
+_SPAN = re.compile(r"([0-9]+)(?:-([0-9]+))?")
+
+
+@dataclass(frozen=True)
+class Signature:
+    """How numbers were computed.
+
+    Examples
+    --------
+    >>> signed = Signature.parse("beat/f_measure@0.1;conv=madmom;agg=mean;miss=skip;n=250;mirflow=0.1.0")
+    >>> signed.task, signed.metrics, signed["conv"], signed["undef"]
+    ('beat', ('f_measure@0.1',), 'madmom', 'keep')
+    >>> str(signed)
+    'beat/f_measure@0.1;conv=madmom;agg=mean;miss=skip;n=250;mirflow=0.1.0'
+    """
+
+    task: str
+    metrics: tuple[str, ...]
+    """Identities."""
+    fields: Mapping[str, Value] = field(default_factory=dict)
+    """Values by the keys of `FIELDS`; those that are defaults are left out."""
+
+    def __post_init__(self) -> None:
+        if not self.task or not self.metrics or not all(self.metrics):
+            raise SignatureError("a signature begins with a task and a metric, such as chord/majmin")
+        for key, value in self.fields.items():
+            _check_field(key, value)
+        lacking = [key for key, one in FIELDS.items() if one.default is None and key not in self.fields]
+        if lacking:
+            raise SignatureError(f"a signature needs the fields {', '.join(lacking)}")
+        kept = {
+            key: self.fields[key] for key, one in FIELDS.items() if self.fields.get(key, one.default) != one.default
+        }
+        object.__setattr__(self, "fields", MappingProxyType(kept))
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __getitem__(self, key: str) -> Any:
+        """The value of a field, or its default."""
+        return self.fields.get(key, FIELDS[key].default)
+
+    def __str__(self) -> str:
+        named = "".join(f";{key}={_written(value)}" for key, value in self.fields.items())
+        metrics = "+".join(quoted(one, _ALONE) for one in self.metrics)
+        return f"{quoted(self.task).replace('/', '%2F')}/{metrics}{named}"
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The fewest and the most scores that count."""
+        found = _SPAN.fullmatch(str(self["n"]))
+        assert found is not None
+        return int(found[1]), int(found[2] or found[1])
+
+    @classmethod
+    def parse(cls, text: str) -> Signature:
+        """Read a signature.
+
+        Raises
+        ------
+        SignatureError
+            If the text is not a signature, or one with fields of a later version.
+        """
+        if len(text) > _MOST:
+            raise SignatureError(f"not a signature: longer than {_MOST} characters")
+        head, *parts = text.strip().split(";")
+        task, slash, metrics = head.partition("/")
+        if not slash:
+            raise SignatureError(f"not a signature: {text[:80]!r}; expected one like chord/majmin;agg=wcsr;...")
+        fields: dict[str, Value] = {}
+        for part in parts:
+            key, equals, value = part.partition("=")
+            if not equals or not value:
+                raise SignatureError(f"invalid field {part[:80]!r} of a signature: expected key=value")
+            if key in fields:
+                raise SignatureError(f"the signature has two fields {key!r}")
+            if key not in FIELDS:
+                raise SignatureError(
+                    f"unknown field {key[:80]!r} of a signature: a later version of mirflow may have it; "
+                    f"{suggest(key[:80], FIELDS)}"
+                )
+            fields[key] = _read(value) if isinstance(FIELDS[key].default, tuple) else unquoted(value)
+        return cls(unquoted(task), tuple(map(unquoted, metrics.split("+"))), fields)
+
+    def query(self, systems: Sequence[str] | None = None) -> Query:
+        """The query for the numbers, of all systems or of some."""
+
+        def several(key: str) -> Any:
+            return list(self[key]) or None
+
+        def pairs(key: str) -> Any:
+            return dict(self[key]) or None
+
+        across: dict[str, list[str]] = {}
+        for dim, how in self["across"]:
+            across.setdefault(dim, []).append(how)
+        return Query(
+            metric=list(self.metrics),
+            aggregate=self["agg"],
+            by=several("by"),
+            system=None if systems is None else list(systems),
+            tracks=several("tracks"),
+            where=self["where"] or None,
+            annotator=several("annotator"),
+            over=pairs("over"),
+            across={dim: tuple(names) for dim, names in across.items()} or None,
+            missing=self["miss"],
+            undefined=self["undef"],
+            exact=True,
+        )
+
+
+def _check_field(key: str, value: Value) -> None:
+    if key not in FIELDS:
+        raise UnknownNameError("field of signatures", key, FIELDS)
+    form, default = FIELDS[key].form, FIELDS[key].default
+    if isinstance(value, str) and form and value != default and not re.fullmatch(form, value):
+        raise SignatureError(f"invalid field {key}={value[:80]!r} of a signature: expected {FIELDS[key].words}")
+
+
+def quoted(text: str, safe: str = _SAFE) -> str:
+    """A text without the characters that separate parts of a signature.
+
+    Examples
+    --------
+    >>> quoted("R&B; soul"), unquoted("R%26B%3B%20soul")
+    ('R%26B%3B%20soul', 'R&B; soul')
+    """
+    return quote(text, safe, errors="surrogatepass")
+
+
+def unquoted(text: str) -> str:
+    """The text that `quoted` made safe."""
+    try:
+        return unquote(text, errors="surrogatepass")
+    except UnicodeDecodeError:
+        raise SignatureError(f"invalid text {text[:80]!r} in a signature: not UTF-8") from None
+
+
+def _written(value: Value) -> str:
+    """A text, names with commas between, or pairs with colons."""
+    if isinstance(value, str):
+        return quoted(value, _ALONE)
+    return ",".join(quoted(one) if isinstance(one, str) else ":".join(map(quoted, one)) for one in value)
+
+
+def _read(text: str) -> Value:
+    """The names or pairs of a list."""
+    found = [tuple(map(unquoted, one.split(":", 1))) for one in text.split(",")]
+    if len({len(one) for one in found}) > 1:
+        raise SignatureError(f"invalid list {text[:80]!r} in a signature: names and pairs are mixed")
+    return tuple(one[0] if len(one) == 1 else one for one in found)  # type: ignore[return-value]  # all alike
+
+
+def sign(ds: xr.Dataset, query: Query, result: xr.Dataset, *, percent: bool = False) -> list[Signature]:
+    """Sign the numbers of a query.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        The evaluation.
+    query : Query
+    result : xr.Dataset
+        The result of the query.
+    percent : bool
+        Whether ratios are printed as percentages.
+
+    Returns
+    -------
+    list of Signature
+        One for all metrics with the same aggregate, version and unit, in the order of the result.
+    """
+    shared = _fields_of(ds, query, result)
+    groups: dict[tuple[str, str, str], list[int]] = {}
+    about = _metrics_of(ds, result)
+    for place, (_, kind, version, unit) in enumerate(about):
+        shown = "percent" if percent and not unit else ""
+        groups.setdefault((kind, version, shown), []).append(place)
+    signed = []
+    for (kind, version, shown), places in groups.items():
+        own = {"agg": kind, "rev": version, "unit": shown, "n": show_span(_counts(result, places))}
+        metrics = tuple(about[place][0] for place in places)
+        signed.append(Signature(str(ds.attrs.get("task") or "unknown"), metrics, {**shared, **own}))
+    return signed
+
+
+def _metrics_of(ds: xr.Dataset, result: xr.Dataset) -> list[tuple[str, str, str, str]]:
+    """Identity, aggregate, version and unit of each metric."""
+    if "metric" in result.attrs:
+        name = str(result.attrs["metric"])
+        versions = [one.metric.version for one in find_measures(ds).values() if str(one) == name]
+        unit = str(result["value"].attrs.get("units", ""))
+        return [(name, str(result.attrs["aggregate"]), str(versions[0] if versions else 1), unit)]
+    names = ("metric", "aggregate", "version", "unit")
+    texts = [names_of(result, name) if name in result.coords else ["1"] * result.sizes["metric"] for name in names]
+    return list(zip(*texts, strict=True))
+
+
+def _counts(result: xr.Dataset, places: Sequence[int]) -> Any:
+    """Numbers of scores that count, of the groups that have tracks: int64."""
+    n = result["n"].where(result["n_tracks"] > 0, -1) if result["n_tracks"].ndim else result["n"]
+    values = (n.isel(metric=list(places)) if "metric" in n.dims else n).values
+    return values[values >= 0].astype(np.int64)
+
+
+def _fields_of(ds: xr.Dataset, query: Query, result: xr.Dataset) -> dict[str, Value]:
+    """The fields that all metrics share."""
+    attrs = ds.attrs
+    task, convention, grid = (str(attrs.get(name) or "") for name in ("task", "convention", "grid"))
+    classes = attrs.get(CLASSES) or {}
+    names, credits = classes.get("names"), tuple(map(tuple, classes.get("credits", ())))
+    missing = str(result.attrs["missing"])
+    systems = len(find_labels(ds, "system", query.system)) if missing == "common" else 1
+    group = str(result.attrs.get("group", ""))
+    return {
+        "group": "" if group == task else group,
+        "conv": convention or "mir_eval",
+        "grid": grid if chosen_grid(task, convention, grid) else "",
+        "combine": str(attrs.get("combine") or ""),
+        "read": _options_of(task, convention, attrs.get(READING) or {}),
+        "classes": Classes(tuple(names), credits).digest if names else "",
+        "tracks": tuple(as_names(query.tracks) or ()),
+        "where": query.where or "",
+        "annotator": tuple(as_names(query.annotator) or ()),
+        "over": tuple((str(dim), str(how)) for dim, how in (query.over or {}).items()),
+        "by": tuple(as_names(query.by) or ()),
+        "across": tuple((dim, how) for dim, names in names_across(query.across).items() for how in names),
+        "miss": missing,
+        "undef": str(result.attrs.get("undefined", query.undefined)),
+        "systems": str(systems),
+        "ref": digest_references(ds, names_of(choose_tracks(ds, query), "track")),
+        "mirflow": str((attrs.get("versions") or software_versions()).get("mirflow") or "unknown"),
+    }
+
+
+def _options_of(task: str, convention: str, reading: Mapping[str, Mapping[str, Any]]) -> Pairs:
+    """Options of reading in which an evaluation differs from its convention."""
+    rules = get_task(task).conventions.get(convention) if has_task(task) else None
+    usual = {} if rules is None else rules.reading
+    return tuple(
+        (f"{side}.{name}", str(value))
+        for side, options in reading.items()
+        for name, value in options.items()
+        if value != usual.get(name)
+    )
+
+
+def digest_references(ds: Scores, tracks: Iterable[str]) -> str:
+    """Digest the references of some tracks: 12 hexadecimal digits of blake2b; empty if none is known.
+
+    It is the digest of sorted lines: the name of a track in the Unicode form NFC, a null character, and the digest of
+    its reference that the scores keep. That is one of the content of the file, of text with ``\\n`` as line ends and
+    without a byte order mark; of a pack, one of the annotation. Tracks without a reference have no line. Thus neither
+    the order of files and tracks nor folders and machines matter.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Scores of an evaluation, with ``digest`` over (system, track).
+    tracks : iterable of str
+    """
+    if "digest" not in getattr(ds, "data_vars", ()):
+        return ""
+    status = states_of(computed(ds))[0]
+    lacking = np.isin(status, [int(Status.missing_reference), int(Status.not_computed)])
+    wanted = set(tracks) & {
+        name for name, lost in zip(names_of(ds, "track"), lacking.T.tolist(), strict=True) if not all(lost)
+    }
+    found = reference_digests(ds, wanted)  # type: ignore[arg-type]  # a dataset, as it has variables
+    lines = sorted(f"{unicodedata.normalize('NFC', track)}\0{digest}" for track, digest in found.items())
+    text = "\n".join(lines).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(text, digest_size=6).hexdigest() if lines else ""

@@ -1,0 +1,549 @@
+"""Signed numbers computed again: ``mirflow.signature`` and ``mirflow.verify``."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from .analysis.differences import rounding_tolerance
+from .analysis.evaluations import ScoresLike, evaluations_of
+from .analysis.queries import choose_one, evaluate_query
+from .analysis.query_options import Names, QueryOptions, make_query
+from .analysis.scores import as_scores, coords_of, names_of
+from .analysis.signatures import Signature, sign
+from .analysis.system_groups import RUN
+from .engine.runs import run_plans
+from .errors import MirflowError, QueryError, SignatureError, counted, suggest
+from .metrics.base import get_task
+from .metrics.measures import parse
+from .pipeline.load import load_pipeline, plan_pipeline
+from .pipeline.model import Evaluation, Pipeline
+from .reports.signed_numbers import SignedNumber, read_signed
+from .reports.tables import Table, Tabulation, plain_entry
+from .store.journal import Journal
+from .store.packs import open_pack
+from .store.read import dataset_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+EQUAL, DIFFERENT, COMPUTED, UNKNOWN = VERDICTS = "equal", "different", "computed", "not computable"
+
+
+@dataclass(frozen=True)
+class NumberCheck:
+    """A signed number, and what is computed in its place."""
+
+    place: str
+    """File and line, or row; empty for a signature alone."""
+    names: Mapping[str, str]
+    """What the number is about: ``metric``, ``system``, and values of groupings and dims."""
+    printed: str
+    """As it is printed."""
+    value: float
+    """The computed number, in the unit of the printed one; NaN where there is none."""
+    verdict: str
+    """``equal``, ``different``, ``computed`` (nothing is printed, as for a signature alone) or ``not computable``."""
+    reason: str = ""
+    """Why they differ, or why nothing can be computed."""
+    signature: str = ""
+
+    @property
+    def difference(self) -> float:
+        """The computed number minus the printed one; NaN where one is missing."""
+        return self.value - float(self.printed) if self.printed else math.nan
+
+
+def signature(
+    scores: ScoresLike,
+    metric: Names = None,
+    aggregate: str | None = None,
+    by: Names = None,
+    *,
+    group: str | None = None,
+    percent: bool = False,
+    **options: Unpack[QueryOptions],
+) -> list[str]:
+    """Sign the numbers of a query: how they are computed, from which references, by which version.
+
+    Parameters
+    ----------
+    scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset
+        As for :func:`mirflow.query`.
+    metric, aggregate, by, **options
+        See :class:`mirflow.analysis.query_options.Query`.
+    group : str or None
+        The evaluation; None: the only one that has the metrics.
+    percent : bool
+        Whether ratios are printed as percentages.
+
+    Returns
+    -------
+    list of str
+        One for all metrics with the same aggregate; see :mod:`mirflow.analysis.signatures` for their grammar.
+
+    Raises
+    ------
+    QueryError
+        If the query makes no sense for these scores, or several evaluations have the metrics.
+    UnknownNameError
+        For an unknown name, with a suggestion.
+
+    Examples
+    --------
+    >>> import numpy as np, mirflow
+    >>> references = {"a": np.array([1.0, 2.0, 3.0]), "b": np.array([0.5, 1.5])}
+    >>> estimates = {"ours": {"a": np.array([1.0, 2.0]), "b": np.array([0.5, 1.5])}}
+    >>> signature(mirflow.score(references, estimates, "onset"), "f_measure")  # doctest: +ELLIPSIS
+    ['onset/f_measure;agg=mean;miss=skip;n=2;mirflow=...']
+    """
+    asked = make_query("signature", metric, aggregate, by, **options)
+    name, ds = choose_one(evaluations_of(scores), asked.metric, group)
+    signed = [one for result in evaluate_query(ds, asked, name) for one in sign(ds, asked, result, percent=percent)]
+    return list(map(str, signed))
+
+
+def verify(
+    document: str | Path,
+    *,
+    store: ScoresLike | None = None,
+    pipeline: str | Path | None = None,
+    reference: str | Path | None = None,
+    estimates: str | Path | None = None,
+    root: str | Path | None = None,
+    every: bool = False,
+) -> Tabulation[NumberCheck]:
+    """Compute the signed numbers of a table again.
+
+    A number is equal if the computed one rounds to it with as many digits as are printed.
+
+    Parameters
+    ----------
+    document : path or str
+        A table that mirflow wrote, or a paper with such tables: LaTeX, Markdown, HTML, CSV or JSON; or a signature.
+    store : path, sequence or mapping of paths, xr.DataTree or xr.Dataset, or None
+        Scores to aggregate, as for :func:`mirflow.query`.
+    pipeline : path or None
+        Score the estimates again: a pipeline file with the references and the options of reading.
+    reference, estimates : path or None
+        Score the estimates again: a folder, or a pattern with ``{track}``, and for estimates ``{system}``. In a folder,
+        files of estimates are ``system/track.suffix``. With a pipeline, `estimates` replaces its folder of estimates.
+    root : path or None
+        Base folder of the pipeline's patterns, in place of the one in the file.
+    every : bool
+        Whether tables for people list equal numbers, too.
+
+    Returns
+    -------
+    Tabulation of NumberCheck
+        Every signed number, in the order of the document.
+
+    Raises
+    ------
+    QueryError
+        If the document cannot be read or has no signed numbers, or if it is not clear what to compute from.
+    PipelineError, StoreError
+        If references or estimates cannot be found, or the store cannot be read.
+    """
+    numbers = _numbers_of(document)
+    signed = [one.signature for one in numbers if one.signature is not None]
+    given = {"store": store, "pipeline": pipeline, "reference": reference}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        raise QueryError(
+            "say what to compute the numbers from: a store (--store); a pipeline (--pipeline), perhaps with estimates; "
+            f"or references and estimates (--reference, --estimates){' - only one of them' if named else ''}"
+        )
+    if store is not None and (estimates is not None or root is not None):
+        raise QueryError("a store has scores: leave out estimates and root (--estimates, --root)")
+    if reference is not None and estimates is None:
+        raise QueryError("references alone give no numbers: name the estimates (--estimates)")
+    if store is not None:
+        boards = evaluations_of(store)
+    elif pipeline is not None:
+        boards = _score(_of_pipeline(pipeline, root, estimates, signed))
+    else:
+        boards = _score(_of_folders(str(reference), str(estimates), signed))
+    checks = [*_check_all(numbers, boards)]
+    about = str(document) if Path(document).suffix else "signature"
+    return Tabulation(checks, lambda _: [_table(about, checks, every)], lambda: [_rows(checks)])
+
+
+def _numbers_of(document: str | Path) -> list[SignedNumber]:
+    """The signed numbers of a file, or a signature without numbers."""
+    path = Path(document)
+    try:
+        is_file = path.is_file()
+    except (OSError, ValueError):  # a text that cannot be a name
+        is_file = False
+    if not is_file:
+        try:
+            return [SignedNumber("", "", Signature.parse(str(document)))]
+        except SignatureError as error:
+            raise QueryError(f"{str(document)[:200]}: no such file; and as a signature: {error}") from None
+    numbers = read_signed(path)
+    if not numbers:
+        raise QueryError(
+            f"{path}: no signed numbers; tables that mirflow writes have them (mirflow query STORE --output table.tex)"
+        )
+    return numbers
+
+
+Rules = tuple[str, str, str, str]
+"""Task, convention, grid and combination of references."""
+
+
+def _rules_of(signed: Signature) -> Rules:
+    return signed.task, signed["conv"], signed["grid"], signed["combine"]
+
+
+def _name_of(signed: Signature) -> str:
+    """The name of the evaluation."""
+    return str(signed["group"] or signed.task)
+
+
+def _flaw(signed: Signature) -> str:
+    """Why this version of mirflow cannot compute a number; empty if it can."""
+    try:
+        metrics = get_task(signed.task).convention(signed["conv"]).metrics
+        for one in signed.metrics:
+            parse(one, metrics)
+    except MirflowError as error:
+        return str(error)
+    return ""
+
+
+def _of_pipeline(
+    path: str | Path, root: str | Path | None, estimates: str | Path | None, signed: Sequence[Signature]
+) -> Pipeline | None:
+    """The evaluations of a pipeline that signatures are about, with their metrics; None without any."""
+    model = load_pipeline(path)
+    wanted: dict[tuple[str, str, str], list[str]] = {}
+    for one in signed:
+        wanted.setdefault((one.task, one["conv"], _name_of(one)), []).extend([] if _flaw(one) else one.metrics)
+    names = {evaluation.name or evaluation.task for evaluation in model.evaluations}
+    kept = []
+    for evaluation in model.evaluations:
+        convention = get_task(evaluation.task).convention(evaluation.convention).name
+        own = [evaluation.name or evaluation.task, *({name for _, _, name in wanted} - names)]
+        asked = [wanted[key] for name in own if (key := (evaluation.task, convention, name)) in wanted]
+        metrics = [name for name in evaluation.metrics or () if ":" in name]  # of the user's own
+        metrics += dict.fromkeys(name for each in asked for name in each)
+        if asked and metrics:
+            changed: dict[str, Any] = {"metrics": metrics, "parameters": {}}
+            if estimates is not None:
+                pattern = _in_folder(str(estimates), evaluation.estimates.path)
+                changed["estimates"] = evaluation.estimates.model_copy(update={"path": pattern})
+            kept.append(evaluation.model_copy(update=changed))
+    if not kept:
+        return None
+    place = Path(path).absolute().parent / model.root if root is None else Path(root).absolute()
+    plugins = [str(place.parent / one) if one.endswith(".py") else one for one in model.plugins]
+    return model.model_copy(update={"evaluations": kept, "root": str(place), "plugins": plugins})
+
+
+def _of_folders(reference: str, estimates: str, signed: Sequence[Signature]) -> Pipeline | None:
+    """A pipeline of one evaluation for the rules of each signature; None without any that can be computed."""
+    rules: dict[tuple[Any, ...], list[str]] = {}
+    for one in signed:
+        if not _flaw(one):
+            rules.setdefault((*_rules_of(one), one["read"]), []).extend(one.metrics)
+    evaluations = []
+    for number, ((task, convention, grid, combine, read), metrics) in enumerate(rules.items()):
+        sides: dict[str, dict[str, Any]] = {
+            "reference": {"path": _pattern_of(reference, "")},
+            "estimates": {"path": _pattern_of(estimates, "{system}/")},
+        }
+        for name, value in read:
+            side, _, option = name.partition(".")
+            if side in sides:
+                sides[side][option] = value
+        if combine:
+            sides["reference"]["combine"] = combine
+        values: dict[str, Any] = {"name": f"{task}_{number}", "convention": convention, **sides}
+        if grid:
+            values["grid"] = float(grid) if grid[0].isdigit() else grid
+        metrics = list(dict.fromkeys(metrics))
+        evaluations.append(Evaluation.model_validate({"task": task, "metrics": metrics, **values}))
+    if not evaluations:
+        return None
+    return Pipeline.model_validate({"evaluations": evaluations, "store": "verify.zarr"})
+
+
+def _in_folder(given: str, pattern: str) -> str:
+    """A pattern as given, or that part of another one that has placeholders, in a given folder."""
+    if "{" in given:
+        return str(Path(given).absolute())
+    parts = Path(pattern).parts
+    first = next((place for place, part in enumerate(parts) if "{" in part), len(parts) - 1)
+    return str(Path(given).absolute().joinpath(*parts[first:]))
+
+
+def _pattern_of(given: str, above: str) -> str:
+    """A pattern as given, or that of the files in a folder, perhaps in folders of systems."""
+    if "{" in given:
+        return str(Path(given).absolute())
+    folder = Path(given)
+    if not folder.is_dir():
+        raise QueryError(f"{given}: no such folder; or write a pattern with placeholders such as {above}{{track}}.lab")
+    above = above if any(one.is_dir() for one in folder.iterdir()) else ""
+    files = [one for one in folder.glob("*/*" if above else "*") if one.is_file() and not one.name.startswith(".")]
+    suffixes = {one.suffix for one in files}
+    if not files:
+        raise QueryError(f"{given}: no files; write a pattern with placeholders such as {above}{{track}}.lab")
+    return str(folder.absolute() / f"{above}{{track}}{suffixes.pop() if len(suffixes) == 1 else '.{format}'}")
+
+
+def _score(pipeline: Pipeline | None) -> dict[str, xr.Dataset]:
+    """Score the evaluations of a pipeline without a store."""
+    if pipeline is None:
+        return {}
+    planned = plan_pipeline(pipeline, open_pack=open_pack)
+    with tempfile.TemporaryDirectory() as folder:
+        reports = run_plans(planned.plans, Journal(Path(folder)), scheduler=pipeline.execution.scheduler)
+    return {one.plan.name: as_scores(dataset_of(one.content)) for one in reports}
+
+
+def _check_all(numbers: Sequence[SignedNumber], boards: Mapping[str, xr.Dataset]) -> Iterator[NumberCheck]:
+    """Check every number; those with the same signature are computed together."""
+    systems: dict[Signature, dict[str, None]] = {}
+    for one in numbers:
+        if one.signature is not None and "system" in one.names:
+            systems.setdefault(one.signature, {})[one.names["system"]] = None
+    computed: dict[Signature, Recomputed | str] = {}
+    for one in numbers:
+        if one.signature is None:
+            yield NumberCheck(one.place, one.names, one.printed, math.nan, UNKNOWN, one.problem)
+            continue
+        if one.signature not in computed:
+            computed[one.signature] = _recompute(one.signature, [*systems.get(one.signature, {})], boards)
+        again = computed[one.signature]
+        if isinstance(again, str):
+            yield NumberCheck(one.place, one.names, one.printed, math.nan, UNKNOWN, again, str(one.signature))
+        elif one.place:
+            yield again.check(one)
+        else:
+            yield from again.list(one.signature)
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """The numbers of a signature, computed again."""
+
+    results: Mapping[str, xr.Dataset]
+    """By the identity of the metric."""
+    signed: Signature
+    """Of these results."""
+    versions: Mapping[str, str]
+    """Versions of the metrics."""
+    renamed: Mapping[str, str]
+    """Systems that have another name in the scores."""
+
+    def check(self, number: SignedNumber) -> NumberCheck:
+        """Compare a printed number."""
+        signed = number.signature
+        assert signed is not None
+        metric = number.names.get("metric", signed.metrics[0])
+        names = {"metric": metric, **number.names}
+        try:
+            value = self._value(metric, names) * (100 if signed["unit"] == "percent" else 1)
+        except QueryError as error:
+            return NumberCheck(number.place, names, number.printed, math.nan, UNKNOWN, str(error), str(signed))
+        made = NumberCheck(number.place, names, number.printed, value, EQUAL, "", str(signed))
+        if self.changed(signed):
+            return replace(made, verdict=UNKNOWN, reason=self.changed(signed))
+        reasons = [] if is_rounded(number.printed, value) else self._reasons(number.printed, value, signed, metric)
+        reasons += self._counts(signed)
+        return replace(made, verdict=DIFFERENT, reason="; ".join(reasons)) if reasons else made
+
+    def _reasons(self, printed: str, value: float, signed: Signature, metric: str) -> list[str]:
+        """Why a number differs."""
+        if not printed:
+            return ["no number is printed"]
+        reasons = [f"by {value - float(printed):+.6g}"] if math.isfinite(value) else ["without a value"]
+        version = self.versions.get(metric, signed["rev"])
+        if version != signed["rev"]:
+            reasons.append(f"signed by version {signed['rev']} of the metric, computed by version {version}")
+        return reasons
+
+    def _counts(self, signed: Signature) -> list[str]:
+        """Whether other numbers of scores count than are signed."""
+        if signed.span[0] <= self.signed.span[0] and self.signed.span[1] <= signed.span[1]:
+            return []
+        return [f"{self.signed['n']} scores count, and {signed['n']} are signed"]
+
+    def changed(self, signed: Signature) -> str:
+        """Why the numbers are not about the same references; empty if they are, or if nothing is known of one side."""
+        if not signed["ref"] or not self.signed["ref"] or signed["ref"] == self.signed["ref"]:
+            return ""
+        return (
+            f"the references or the tracks differ from the signed ones: their digest is {self.signed['ref']}, and "
+            f"{signed['ref']} is signed"
+        )
+
+    def list(self, signed: Signature) -> Iterator[NumberCheck]:
+        """All numbers of a signature that is given alone."""
+        factor = 100 if signed["unit"] == "percent" else 1
+        reason = self.changed(signed) or "; ".join(self._counts(signed))
+        verdict = UNKNOWN if self.changed(signed) else DIFFERENT if reason else COMPUTED
+        for metric, result in self.results.items():
+            values = result["value"].sel(metric=metric) if "metric" in result.dims else result["value"]
+            for place in np.ndindex(values.shape):
+                names = {str(dim): str(values[dim].values[at]) for dim, at in zip(values.dims, place, strict=True)}
+                value = float(values.values[place]) * factor
+                about = {"metric": metric, **names}
+                yield NumberCheck("", about, "", value, verdict, reason, str(signed))
+
+    def _value(self, metric: str, names: Mapping[str, str]) -> float:
+        """The number of some names, a ratio as such."""
+        values = self.results[metric]["value"] if metric in self.results else None
+        if values is None:
+            raise QueryError(f"the signature is not about {metric!r}")
+        for dim in map(str, values.dims):
+            wanted = names.get(dim, names.get(dim.removeprefix("track_")))
+            labels = values[dim].values.tolist()
+            texts = [str(label) for label in labels]
+            if dim == "system" and wanted is not None:
+                wanted = self.renamed.get(wanted, wanted)
+            if wanted is None and dim == RUN and "mean" in texts:
+                wanted = "mean"
+            if wanted is None:
+                raise QueryError(f"the table does not say which {dim} the number is about")
+            if wanted not in texts:
+                texts = [str(plain_entry(label)) for label in labels]
+            if wanted not in texts:
+                raise QueryError(f"no scores of {dim} {wanted!r}; {suggest(wanted, texts)}")
+            values = values.isel({dim: texts.index(wanted)})
+        return float(values.values)
+
+
+def is_rounded(printed: str, value: float) -> bool:
+    """True if a number rounds to a printed one.
+
+    Examples
+    --------
+    >>> is_rounded("0.904", 0.90362), is_rounded("0.903", 0.90362), is_rounded("", float("nan"))
+    (True, False, True)
+    """
+    if not printed or not math.isfinite(value):
+        return float(printed) == value if printed else math.isnan(value)
+    exponent = Decimal(printed).as_tuple().exponent
+    if not isinstance(exponent, int):
+        return False
+    return abs(float(printed) - value) <= max(rounding_tolerance(10.0**exponent), 1e-9 * abs(value))
+
+
+def _recompute(signed: Signature, systems: Sequence[str], boards: Mapping[str, xr.Dataset]) -> Recomputed | str:
+    """The numbers of a signature for some systems, from the evaluation with its references; or why there are none."""
+    found: list[Recomputed] = []
+    reasons = [flaw] if (flaw := _flaw(signed)) else []
+    named = {name: ds for name, ds in boards.items() if name == _name_of(signed)}
+    for name, ds in (named or boards).items():
+        if (ds.attrs.get("task"), ds.attrs.get("convention")) != (signed.task, signed["conv"]):
+            continue
+        chosen = _systems_in(ds, signed, systems)
+        if isinstance(chosen, str):
+            reasons.append(chosen)
+            continue
+        query = signed.query(chosen)
+        try:
+            results = evaluate_query(ds, query, name)
+        except MirflowError as error:
+            reasons.append(str(error))
+            continue
+        again = [one for result in results for one in sign(ds, query, result)]
+        whole = again[0]
+        if _rules_of(whole) != _rules_of(signed) or (whole["read"], whole["classes"]) != (
+            signed["read"],
+            signed["classes"],
+        ):
+            reasons.append(f"the rules differ: {whole} is computed here")
+            continue
+        by_metric = {metric: result for result in results for metric in _metrics_of(result)}
+        versions = {metric: one["rev"] for one in again for metric in one.metrics}
+        only = {systems[0]: names_of(ds, "system")[0]} if len(systems) == 1 == ds.sizes["system"] else {}
+        found.append(Recomputed(by_metric, whole, versions, only))
+    same = [one for one in found if not one.changed(signed)]
+    if found:
+        return (same or found)[0]
+    if reasons:
+        return reasons[0]
+    return f"no scores of {signed.task} by the rules of {signed['conv']}"
+
+
+def _metrics_of(result: xr.Dataset) -> list[str]:
+    return [str(result.attrs["metric"])] if "metric" in result.attrs else names_of(result, "metric")
+
+
+def _systems_in(ds: xr.Dataset, signed: Signature, systems: Sequence[str]) -> list[str] | str | None:
+    """The systems of a query for the numbers of some; None: all; or the reason why that is not known, as text."""
+    every = names_of(ds, "system")
+    grouped = {RUN, *coords_of(ds, "system")} & {*signed["by"], *(dim for dim, _ in signed["across"])}
+    compared = int(signed["systems"])
+    if grouped or not systems or (len(systems) == len(every) == 1):
+        named: list[str] | None = None
+    else:
+        named = [name for name in systems if name in every]
+        if not named:
+            return f"no scores of system {systems[0]!r}; {suggest(systems[0], every)}"
+    count = len(every) if named is None else len(named)
+    if compared in (1, count):
+        return named
+    if compared == len(every):
+        return None
+    return (
+        f"only the tracks that {compared} systems have in common count, and {counted(count, 'system')} of them "
+        f"{'is' if count == 1 else 'are'} here: give the estimates of all"
+    )
+
+
+def _names(check: NumberCheck) -> str:
+    """What a number is about beside metric and system."""
+    return ", ".join(f"{name} {value}" for name, value in check.names.items() if name not in ("metric", "system"))
+
+
+def _table(about: str, checks: Sequence[NumberCheck], every: bool) -> Table:
+    """The numbers that are not equal, or all of them, for people."""
+    counts = Counter(one.verdict for one in checks)
+    sizes = ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts[name])
+    shown = [one for one in checks if every or one.verdict != EQUAL]
+    rows = [
+        (
+            one.place,
+            one.names.get("metric", ""),
+            one.names.get("system", ""),
+            _names(one),
+            one.printed or "-",
+            "-" if math.isnan(one.value) else f"{one.value:.6g}",
+            one.verdict,
+            one.reason,
+        )
+        for one in shown
+    ]
+    columns = ("place", "metric", "system", "of", "printed", "computed", "verdict", "reason")
+    kept = [place for place in range(len(columns)) if any(row[place] for row in rows)]
+    table = Table(tuple(columns[place] for place in kept), tuple(tuple(row[at] for at in kept) for row in rows))
+    return replace(table, title=f"{about}: {counted(len(checks), 'signed number')}: {sizes}", folds=("reason",))
+
+
+def _rows(checks: Sequence[NumberCheck]) -> Table:
+    """All numbers, for programs."""
+    columns = ("place", "metric", "system", "of", "printed", "computed", "difference", "verdict", "reason", "signature")
+    return Table(
+        columns,
+        tuple(
+            (
+                *(one.place, one.names.get("metric", ""), one.names.get("system", ""), _names(one)),
+                *(one.printed, one.value, one.difference, one.verdict, one.reason, one.signature),
+            )
+            for one in checks
+        ),
+    )
