@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from .readers.label_maps import read_label_map as read_label_map
     from .readers.midi import to_midi as to_midi
     from .readers.user_formats import declare_reader as declare_reader
+    from .reports.doubted_references import consensus as consensus
     from .reports.error_budgets import budget as budget
     from .store.write import save as save
     from .system_comparisons import compare as compare
@@ -86,6 +87,7 @@ _HOMES = {
     "check": "api",
     "collection": "loading",
     "compare": "system_comparisons",
+    "consensus": "reports.doubted_references",
     "declare_reader": "readers.user_formats",
     "declare_task": "metrics.base",
     "diff": "api",

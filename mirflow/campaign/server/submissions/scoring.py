@@ -30,7 +30,7 @@ from ....pipeline.load import plan_pipeline
 from ....pipeline.model import Pipeline
 from ....progress import Progress
 from ....store.cells import Cells, Entry, GroupContent, Status, concatenate_cells, with_measures
-from ....store.format import SIGNATURES, WARNINGS, dense_cells, loaded, of_systems
+from ....store.format import PATCHES, SIGNATURES, WARNINGS, dense_cells, loaded, of_systems
 from ....store.generations import remove
 from ....store.journal import Journal, read_content, write_content
 from ....store.packs import open_pack
@@ -413,7 +413,7 @@ def _publish_copy(task: Mapping[str, Any], contents: list[GroupContent], writer:
         places = (os.path.relpath(task["systems"], pipeline["root"]), str(task["systems"]))
         contents = [_with_short_messages(part, known.get(part.name), places) for part in contents]
     for index, content in enumerate(contents):
-        kept = {key: value for key, value in content.attrs.items() if key not in (_ROOT, _PIPELINE)}
+        kept = {key: value for key, value in content.attrs.items() if key not in (_ROOT, _PIPELINE, PATCHES)}
         contents[index] = replace(content, attrs={**kept, **attrs})
     # Readers are notified of the changes of the newest generation: do not publish one without changes.
     if known.keys() != {part.name for part in contents} or not all(

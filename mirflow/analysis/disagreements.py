@@ -1,0 +1,332 @@
+"""Disagreements of references with systems that agree with each other.
+
+Labels are compared as classes: chords as major and minor triads, keys as such, sections by name. How probable the
+systems' class is follows from the model of Dawid and Skene over all tracks, in which systems differ in what they
+confuse. Events, and boundaries of sections, agree within the window of their task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+
+from ..annotations.annotation import Annotation
+from ..errors import QueryError
+from ..kernels.latent_classes import fit_latent_classes
+from ..ragged import Bool, Float, Int
+from ..theory.chords import encode_vocabulary
+from ..theory.keys import parse_key
+
+WINDOWS: Mapping[str, float] = MappingProxyType({"beat": 0.07, "downbeat": 0.07, "onset": 0.05, "segment": 0.5})
+"""Seconds within which events of a task, or boundaries, are the same."""
+SHORTEST = 0.3
+"""Seconds that labels must differ for a disagreement: shorter ones are matters of precision."""
+_APART = 2.0
+"""Seconds from which events that disagree are two disagreements."""
+_SHOWN = 4
+"""Events that a disagreement names."""
+OTHER = -1
+"""Class of labels that are not compared."""
+_TRIADS = {0b10010001: 0, 0b10001001: 12}
+"""Semitones above the root up to the fifth and minor sixth, as bits, of major and minor triads."""
+
+
+@dataclass(frozen=True)
+class TrackAnnotations:
+    """The annotations of one track: a reference, and the estimates of systems that have one."""
+
+    track: str
+    reference: Annotation
+    estimates: Mapping[str, Annotation]
+    annotator: str = ""
+    """Of the reference, if the track has several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A place at which systems agree with each other and not with the reference."""
+
+    track: str
+    start: float
+    end: float
+    """In seconds; NaN for annotations without times."""
+    reference: str
+    consensus: str
+    """What each side says: a label, or times of events; empty: nothing."""
+    systems: int
+    """Systems that say so."""
+    of: int
+    """Systems that have an estimate."""
+    agreement: float
+    """Probability of the systems' class, or share of the systems."""
+    weight: float
+    """Length in seconds, or number of events, times agreement."""
+    missing: tuple[float, ...] = field(default=(), repr=False)
+    extra: tuple[float, ...] = field(default=(), repr=False)
+    """Times of events that the systems have and the reference lacks, and the other way round."""
+    annotator: str = ""
+    """Of the reference, if the track has several."""
+
+
+def find_disagreements(
+    task: str, tracks: Sequence[TrackAnnotations], least: float = 1.0, shortest: float = SHORTEST
+) -> list[Disagreement]:
+    """Find where systems agree against the references of a task, the heaviest disagreement first.
+
+    Parameters
+    ----------
+    task : str
+    tracks : sequence of TrackAnnotations
+        Those with fewer than two estimates have no disagreements.
+    least : float
+        Share of the systems that must say the same; of events it is always all of them.
+    shortest : float
+        Seconds from which labels that differ are listed.
+
+    Raises
+    ------
+    QueryError
+        If annotations of the task are neither labels nor events.
+
+    Examples
+    --------
+    >>> def chords(*labels):
+    ...     start = np.arange(float(len(labels)))
+    ...     return Annotation("intervals", {"start": start, "end": start + 1}, list(labels))
+    >>> track = TrackAnnotations("a", chords("C", "G"), {"x": chords("C", "E:min"), "y": chords("C:7", "E:min7")})
+    >>> [(one.start, one.end, one.reference, one.consensus) for one in find_disagreements("chord", [track])]
+    [(1.0, 2.0, 'G', 'E:min')]
+    """
+    held = [one for one in tracks if len(one.estimates) > 1]
+    if task == "segment" and not _share_names(held):
+        found = [one for track in held for one in _event_disagreements(track, WINDOWS[task], _boundaries)]
+    elif task in _CLASSES:
+        found = _label_disagreements(held, _CLASSES[task], least, shortest)
+    elif task in WINDOWS:
+        found = [one for track in held for one in _event_disagreements(track, WINDOWS[task], _times)]
+    else:
+        known = ", ".join(sorted({*_CLASSES, *WINDOWS}))
+        raise QueryError(
+            f"no consensus for task {task}: its annotations are neither labels nor events; choose from {known}"
+        )
+    return sorted(found, key=lambda one: (-one.weight, one.track, one.start))
+
+
+def _triads(labels: Sequence[str]) -> Int:
+    """Classes of chords: major and minor by root, N; others are not compared."""
+    table = encode_vocabulary(labels)
+    low = table.pitches.astype(np.int64) & 0xFF
+    kind = np.select([low == mask for mask in _TRIADS], list(_TRIADS.values()), OTHER)
+    classes = np.where(kind == OTHER, OTHER, kind + table.root.astype(np.int64))
+    silent = (table.root < 0) & ~table.undefined
+    silent[list(table.invalid)] = False
+    return np.where(silent, 24, np.where(table.undefined | (table.root < 0), OTHER, classes))
+
+
+def _keys(labels: Sequence[str]) -> Int:
+    parsed = [parse_key(label) for label in labels]
+    return np.array([OTHER if key is None else key.code for key in parsed], dtype=np.int64)
+
+
+def _names(labels: Sequence[str]) -> Int:
+    known = {name: code for code, name in enumerate(dict.fromkeys(label.lower() for label in labels))}
+    return np.array([known[label.lower()] for label in labels], dtype=np.int64)
+
+
+_CLASSES: Mapping[str, Callable[[Sequence[str]], Int]] = {
+    "chord": _triads,
+    "local_key": _keys,
+    "key": _keys,
+    "segment": _names,
+    "classification": _names,
+}
+"""Labels of a task, each once -> their classes."""
+
+
+def _share_names(tracks: Sequence[TrackAnnotations]) -> bool:
+    """True if most names of sections in estimates, of three letters or more, are also in the references."""
+    own = {label.lower() for track in tracks for label in track.reference.labels or ()}
+    others = [
+        label.lower()
+        for track in tracks
+        for one in track.estimates.values()
+        for label in dict.fromkeys(one.labels or ())
+    ]
+    return bool(others) and 2 * sum(label in own and len(label) > 2 for label in others) > len(others)
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Stretches of a track on which no side changes its label."""
+
+    start: Float
+    end: Float
+    reference: Int
+    """Number of the reference's label in the vocabulary; `OTHER` without one: int64 (cells,)."""
+    systems: Int
+    """The same of each system: int64 (systems, cells)."""
+
+
+def _cells(track: TrackAnnotations, names: Sequence[str], vocabulary: dict[str, int]) -> _Cells:
+    sides = [track.reference, *(track.estimates[name] for name in names if name in track.estimates)]
+    coded = [
+        np.array([vocabulary.setdefault(label, len(vocabulary)) for label in side.labels or ()], dtype=np.int64)
+        for side in sides
+    ]
+    rows = iter(coded)
+    if "start" not in track.reference.columns:
+        start, end = np.array([np.nan]), np.array([np.nan])
+        found = [codes[:1] if len(codes) == 1 else np.array([OTHER]) for codes in rows]
+    else:
+        own = track.reference.columns
+        cuts = np.unique(np.concatenate([side.columns[name] for side in sides for name in ("start", "end")]))
+        cuts = cuts[(cuts >= own["start"].min(initial=np.inf)) & (cuts <= own["end"].max(initial=-np.inf))]
+        start, end = cuts[:-1], cuts[1:]
+        found = [_labels_at(side, codes, (start + end) / 2) for side, codes in zip(sides, rows, strict=True)]
+    systems = np.full((len(names), len(start)), OTHER)
+    systems[[place for place, name in enumerate(names) if name in track.estimates]] = found[1:]
+    return _Cells(start, end, found[0], systems)
+
+
+def _labels_at(annotation: Annotation, codes: Int, time: Float) -> Int:
+    """Code of the interval at each time; `OTHER` where there is none. Of overlapping ones the last one counts."""
+    order = np.argsort(annotation.columns["start"], kind="stable")
+    start, end = (annotation.columns[name][order] for name in ("start", "end"))
+    if not len(start):
+        return np.full(len(time), OTHER)
+    place = np.maximum(np.searchsorted(start, time, side="right") - 1, 0)
+    return np.where((start[place] <= time) & (time < end[place]), codes[order][place], OTHER)
+
+
+def _label_disagreements(
+    tracks: Sequence[TrackAnnotations], classify: Callable[[Sequence[str]], Int], least: float, shortest: float
+) -> list[Disagreement]:
+    names = list(dict.fromkeys(name for track in tracks for name in track.estimates))
+    vocabulary: dict[str, int] = {}
+    cells = [_cells(track, names, vocabulary) for track in tracks]
+    if not cells:
+        return []
+    labels = list(vocabulary)
+    classes = np.append(classify(labels), OTHER)  # the last one is for no label
+    known, codes = np.unique(classes, return_inverse=True)
+    codes = np.where(classes == OTHER, OTHER, codes.ravel() - int(known[0] == OTHER))
+    said = codes[np.concatenate([one.systems for one in cells], axis=1)]
+    length = np.concatenate([one.end - one.start for one in cells])
+    timed = ~np.isnan(length)
+    fitted = fit_latent_classes(said, np.where(timed, length, 1.0), int(codes.max(initial=0)) + 1)
+    ends = np.cumsum([len(one.start) for one in cells])
+    found: list[Disagreement] = []
+    for track, one, last in zip(tracks, cells, ends.tolist(), strict=True):
+        own = slice(last - len(one.start), last)
+        found += _of_track(track, one, said[:, own], fitted.posterior[own], codes, labels, least, shortest)
+    return found
+
+
+def _of_track(
+    track: TrackAnnotations,
+    cells: _Cells,
+    said: Int,
+    posterior: Float,
+    codes: Int,
+    labels: Sequence[str],
+    least: float,
+    shortest: float,
+) -> Iterator[Disagreement]:
+    consensus = posterior.argmax(axis=1)
+    agreeing = (said == consensus).sum(axis=0)
+    reference = codes[cells.reference]
+    against = (reference != OTHER) & (reference != consensus)
+    against &= agreeing >= max(2, np.ceil(least * len(track.estimates) - 1e-9))
+    joined = (cells.reference[1:] == cells.reference[:-1]) & (consensus[1:] == consensus[:-1])
+    joined &= against[1:] & against[:-1]
+    for run in np.split(np.arange(len(against)), np.flatnonzero(~joined) + 1):
+        if not len(run) or not against[run[0]]:
+            continue
+        length = cells.end[run] - cells.start[run]
+        timed = not np.isnan(length).any()
+        weights = length if timed else np.ones(len(run))
+        if timed and length.sum() < shortest:
+            continue
+        agreement = float(weights @ posterior[run, consensus[run]] / weights.sum())
+        yield Disagreement(
+            track.track,
+            float(cells.start[run[0]]),
+            float(cells.end[run[-1]]),
+            labels[cells.reference[run[0]]],
+            _usual_label(cells.systems[:, run], said[:, run] == consensus[run], weights, labels),
+            int(agreeing[run].min()),
+            len(track.estimates),
+            agreement,
+            float(weights.sum()) * agreement,
+            annotator=track.annotator,
+        )
+
+
+def _usual_label(codes: Int, agreeing: Bool, weights: Float, labels: Sequence[str]) -> str:
+    """The label that the agreeing systems use most."""
+    spread = np.broadcast_to(weights, codes.shape)[agreeing]
+    return labels[int(np.bincount(codes[agreeing], weights=spread).argmax())]
+
+
+def _times(annotation: Annotation) -> Float:
+    return np.sort(annotation.columns["time"])
+
+
+def _boundaries(annotation: Annotation) -> Float:
+    """Boundaries between sections, without the first and the last."""
+    both = np.concatenate([annotation.columns["start"], annotation.columns["end"]])
+    return np.unique(both)[1:-1]
+
+
+def _event_disagreements(
+    track: TrackAnnotations, window: float, times_of: Callable[[Annotation], Float]
+) -> Iterator[Disagreement]:
+    """Events that all systems have and the reference lacks, or the other way round, as runs."""
+    reference = times_of(track.reference)
+    systems = [times_of(one) for one in track.estimates.values()]
+    base = min(systems, key=len)
+    near = [_nearest(system, base) for system in systems]
+    common = np.all([np.abs(one - base) <= window for one in near], axis=0)
+    agreed: Float = np.median(np.array(near)[:, common], axis=0) if common.any() else np.zeros(0)
+    missing = agreed[np.abs(_nearest(reference, agreed) - agreed) > window]
+    alone = np.all([np.abs(_nearest(system, reference) - reference) > window for system in systems], axis=0)
+    extra = reference[alone]
+    times = np.concatenate([missing, extra])
+    order = np.argsort(times, kind="stable")
+    breaks = np.flatnonzero(np.diff(times[order]) > _APART) + 1
+    for run in np.split(order, breaks) if len(order) else ():
+        lacking, own = np.sort(times[run[run < len(missing)]]), np.sort(times[run[run >= len(missing)]])
+        yield Disagreement(
+            track.track,
+            float(times[run[0]]),
+            float(times[run[-1]]),
+            _listed(own),
+            _listed(lacking),
+            len(systems),
+            len(systems),
+            1.0,
+            float(len(run)),
+            tuple(lacking.tolist()),
+            tuple(own.tolist()),
+            track.annotator,
+        )
+
+
+def _nearest(times: Float, wanted: Float) -> Float:
+    """The nearest of ascending times to each wanted one; infinite if there is none."""
+    if not len(times):
+        return np.full(len(wanted), np.inf)
+    after = np.clip(np.searchsorted(times, wanted), 1, len(times) - 1) if len(times) > 1 else np.zeros(len(wanted), int)
+    before = np.maximum(after - 1, 0)
+    closer = np.abs(times[before] - wanted) <= np.abs(times[after] - wanted)
+    found: Float = np.where(closer, times[before], times[after])
+    return found
+
+
+def _listed(times: Float) -> str:
+    """Times of events, the first of many."""
+    more = f" and {len(times) - _SHOWN} more" if len(times) > _SHOWN else ""
+    return ", ".join(f"{time:.2f}" for time in times[:_SHOWN].tolist()) + more

@@ -1,0 +1,93 @@
+"""True classes of items that several observers classify with errors: the model of Dawid and Skene, fitted by EM.
+
+A. P. Dawid and A. M. Skene, "Maximum likelihood estimation of observer error-rates using the EM algorithm", Journal of
+the Royal Statistical Society C 28(1), 1979.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..ragged import Float, Int
+
+ITERATIONS = 100
+TOLERANCE = 1e-6
+"""Change of the mean log likelihood of an item from which iterations end."""
+_SMALLEST = 1e-10
+"""Smallest probability of a confusion."""
+
+
+class LatentClasses(NamedTuple):
+    """The fitted model."""
+
+    posterior: Float
+    """Probability of each class for each item: float64 (items, classes)."""
+    confusion: Float
+    """Probability that an observer says a class, given the true one: float64 (observers, true, said)."""
+    prior: Float
+    """Probability of each true class: float64 (classes,)."""
+
+
+def fit_latent_classes(
+    codes: Int, weight: Float, classes: int, iterations: int = ITERATIONS, tolerance: float = TOLERANCE
+) -> LatentClasses:
+    """Fit the model of Dawid and Skene to weighted items, from the shares of votes on.
+
+    Items that all observers classify alike are one item with their weight, so that long annotations cost little.
+
+    Parameters
+    ----------
+    codes : int64 (observers, items)
+        Class that each observer says, from 0 on; -1 where an observer says nothing.
+    weight : float64 (items,)
+        How much each item counts, such as its seconds.
+    classes : int
+    iterations : int
+        Most steps of the EM algorithm.
+    tolerance : float
+        Change of the mean log likelihood from which iterations end.
+
+    Examples
+    --------
+    >>> codes = np.array([[0, 0, 1, 1, 0], [0, 0, 1, 1, 1], [1, 0, 1, 0, 0]])
+    >>> fit_latent_classes(codes, np.ones(5), 2).posterior.argmax(axis=1).tolist()
+    [0, 0, 1, 1, 0]
+    """
+    patterns, place = np.unique(codes, axis=1, return_inverse=True)
+    place = place.ravel()
+    total: Float = np.bincount(place, weights=weight, minlength=patterns.shape[1]).astype(np.float64)
+    votes = np.sum([_one_hot(own, classes) for own in patterns], axis=0)
+    count = votes.sum(axis=1, keepdims=True)
+    posterior = np.divide(votes, count, out=np.full(votes.shape, 1 / classes), where=count > 0)
+    likelihood = -np.inf
+    for _ in range(iterations):
+        confusion, prior = _maximise(posterior, patterns, total)
+        joint = np.tile(np.log(prior), (len(total), 1))
+        for own, table in zip(patterns, np.log(confusion), strict=True):
+            joint[own >= 0] += table.T[own[own >= 0]]
+        highest = joint.max(axis=1, keepdims=True)
+        posterior = np.exp(joint - highest)
+        evidence = posterior.sum(axis=1, keepdims=True)
+        posterior /= evidence
+        before, likelihood = likelihood, float(total @ (highest + np.log(evidence)).ravel() / total.sum())
+        if likelihood - before < tolerance:
+            break
+    confusion, prior = _maximise(posterior, patterns, total)
+    return LatentClasses(posterior[place], confusion, prior)
+
+
+def _one_hot(codes: Int, classes: int) -> Float:
+    found: Float = (codes[:, np.newaxis] == np.arange(classes)).astype(np.float64)
+    return found
+
+
+def _maximise(posterior: Float, patterns: Int, total: Float) -> tuple[Float, Float]:
+    """Confusions and priors that make the classifications most probable."""
+    weighted = posterior * total[:, np.newaxis]
+    counts = np.stack([weighted.T @ _one_hot(own, posterior.shape[1]) for own in patterns])
+    sums = counts.sum(axis=2, keepdims=True)
+    shares = np.divide(counts, sums, out=np.zeros(counts.shape), where=sums > 0)
+    prior = weighted.sum(axis=0) / weighted.sum()
+    return np.maximum(shares, _SMALLEST), np.maximum(prior, _SMALLEST)

@@ -1,0 +1,177 @@
+"""References that systems contradict together: read from the files that a store names, and listed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..analysis.disagreements import SHORTEST, Disagreement, TrackAnnotations, find_disagreements
+from ..analysis.evaluations import ScoresLike
+from ..analysis.query_options import Names, as_names
+from ..analysis.scores import names_of
+from ..annotations.annotation import Annotation
+from ..errors import QueryError, UnknownNameError, counted, shorten
+from .origins import Files, Roots, Shelf, read_origins
+from .tables import Table, Tabulation
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+COLUMNS = ("start", "end", "reference", "consensus", "systems", "of", "agreement", "weight")
+"""Fields of a disagreement that datasets and tables have, beside its track and annotator."""
+_LISTED = 20
+"""Disagreements in tables for people."""
+_LONGEST = 40
+"""Characters of a label in tables for people."""
+
+
+def consensus(
+    store: ScoresLike,
+    *,
+    group: str | None = None,
+    system: Names = None,
+    tracks: Names = None,
+    least: float = 1.0,
+    shortest: float = SHORTEST,
+    worst: int | None = None,
+    root: Roots = None,
+) -> Tabulation[xr.Dataset]:
+    """Places at which the systems of a store agree against the reference, as ``mirflow consensus`` lists them.
+
+    The annotations are read again. See :func:`mirflow.analysis.disagreements.find_disagreements` for how labels and
+    events are compared.
+
+    Parameters
+    ----------
+    store : path, sequence or mapping of paths, xr.DataTree or xr.Dataset
+        As for :func:`mirflow.report`.
+    group : str or None
+        One of the evaluations; None: all whose annotations are labels or events.
+    system, tracks : str, sequence of str or None
+        Some of the systems and tracks; None: all.
+    least : float
+        Share of the systems that must say the same about a label, above 0.5.
+    shortest : float
+        Seconds from which labels that differ are listed.
+    worst : int or None
+        Only so many of each evaluation, the heaviest ones; None: all, of which tables for people show 20.
+    root : path, sequence of paths or None
+        Where the annotations are now.
+
+    Returns
+    -------
+    Tabulation of xr.Dataset
+        For each evaluation a dataset along ``disagreement``, the heaviest first: ``track``, ``annotator``, ``start``
+        and ``end`` in seconds, ``reference`` and ``consensus`` (labels, or times of events), the number of ``systems``
+        that agree ``of`` those with an estimate, their ``agreement``, and the ``weight``: seconds, or the number of
+        events or tracks, times agreement.
+
+    Raises
+    ------
+    QueryError
+        If the annotations cannot be found, or have neither labels nor events.
+    UnknownNameError
+        For the name of an evaluation, system or track that is not there.
+    """
+    if not 0.5 < least <= 1:
+        raise QueryError(f"invalid least {least}: expected a share above 0.5, up to 1")
+    boards, origins = read_origins(store, root)
+    if group is not None and group not in boards:
+        raise UnknownNameError("group", group, boards)
+    found: list[xr.Dataset] = []
+    reasons: list[str] = []
+    shelf = Shelf()
+    for name in boards if group is None else [group]:
+        files = [one for one in (origin.files(name) for origin in origins) if one is not None]
+        if not files:
+            reasons += [f"{name}: {origin.reason(name)}" for origin in origins if origin.reason(name)]
+            continue
+        own = _chosen(system, names_of(boards[name], "system"), "system")
+        some = _chosen(tracks, names_of(boards[name], "track"), "track")
+        task = files[0].plan.task
+        try:
+            listed = find_disagreements(task, list(read_annotations(files, own, some, shelf)), least, shortest)
+        except QueryError:
+            if group is not None:
+                raise
+            reasons.append(f"{name}: left out, as its annotations are neither labels nor events")
+            continue
+        found.append(_dataset(listed[:worst], name, task, len(listed)))
+    if not found:
+        raise QueryError("; ".join(dict.fromkeys(reasons)))
+    shown = [ds for ds in found if ds.attrs["total"]] or found[:1]
+    return Tabulation(found, lambda width: [_readable(ds) for ds in shown], lambda: [_rows(found)], reasons)
+
+
+def _chosen(asked: Names, known: Sequence[str], what: str) -> list[str]:
+    names = as_names(asked)
+    for name in names or ():
+        if name not in known:
+            raise UnknownNameError(what, name, known)
+    return list(known) if names is None else names
+
+
+def read_annotations(
+    files: Sequence[Files], systems: Collection[str], tracks: Collection[str], shelf: Shelf
+) -> Iterator[TrackAnnotations]:
+    """The annotations of an evaluation that can be read, for each reference of each track.
+
+    An estimate that is the reference itself, as an annotator's own, is left out.
+    """
+    for file in files:
+        for track, references in file.references.items():
+            if track not in tracks:
+                continue
+            sources = {name: own.get(track) for name, own in file.estimates.items() if name in systems}
+            for one in references:
+                reference = shelf.read(one.source)
+                others = {name: source for name, source in sources.items() if source is not None}
+                read = {name: shelf.read(source) for name, source in others.items() if source.label != one.source.label}
+                estimates = {name: made for name, made in read.items() if isinstance(made, Annotation) and len(made)}
+                if isinstance(reference, Annotation):
+                    yield TrackAnnotations(track, reference, estimates, one.annotator)
+
+
+def _dataset(listed: Sequence[Disagreement], group: str, task: str, total: int) -> xr.Dataset:
+    import xarray as xr
+
+    columns: dict[str, Any] = {
+        name: ("disagreement", np.array([getattr(one, name) for one in listed], dtype=None if listed else float))
+        for name in ("track", "annotator", *COLUMNS)
+    }
+    units = {"start": "s", "end": "s"}
+    made = xr.Dataset(columns, attrs={"group": group, "task": task, "total": total})
+    for name, unit in units.items():
+        made[name].attrs["units"] = unit
+    return made
+
+
+def _readable(ds: xr.Dataset) -> Table:
+    """The heaviest disagreements of an evaluation."""
+    shown = ds.isel(disagreement=slice(_LISTED))
+    labels = [shorten(str(label), _LONGEST) for name in ("reference", "consensus") for label in shown[name].values]
+    half = len(labels) // 2
+    several = any(shown["annotator"].values)
+    rows = []
+    for place in range(shown.sizes["disagreement"]):
+        one = {name: shown[name].values[place].item() for name in shown}
+        times = [f"{one[name]:.2f}" if np.isfinite(one[name]) else None for name in ("start", "end")]
+        who = [one["annotator"]] if several else []
+        sides = labels[place] or "nothing", labels[half + place] or "nothing"
+        rows.append((one["track"], *who, *times, *sides, f"{one['systems']} of {one['of']}", one["weight"]))
+    left = int(ds.attrs["total"]) - len(rows)
+    notes = f"{counted(int(ds.attrs['total']), 'disagreement')}" + (f", {left} of them not shown" if left else "")
+    who = ["annotator"] if several else []
+    columns = ("track", *who, "start", "end", "reference", "consensus", "systems", "weight")
+    return Table(columns, tuple(rows), f"{ds.attrs['group']}: the systems agree against the reference", (notes,))
+
+
+def _rows(found: Sequence[xr.Dataset]) -> Table:
+    rows = [
+        (ds.attrs["group"], ds.attrs["task"], *row)
+        for ds in found
+        for row in zip(*(ds[name].values.tolist() for name in ("track", "annotator", *COLUMNS)), strict=True)
+    ]
+    return Table(("group", "task", "track", "annotator", *COLUMNS), tuple(rows))
