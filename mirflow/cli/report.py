@@ -40,6 +40,10 @@ def _kinds() -> dict[str, Any]:
     return {kind.name: kind for kind in kinds()}
 
 
+_METRICS = {"scatter": 2, "timeline": 8}
+"""Kinds of figures that show several metrics, and how many."""
+
+
 class _PlotCommand(Command):
     """A command whose help lists the kinds of figures."""
 
@@ -61,7 +65,7 @@ class _PlotCommand(Command):
     "system",
     "tracks",
     "where",
-    metric="The metric; for scatter one or two. Default: the headline.",
+    metric="The metric; for scatter one or two, for timeline up to eight. Default: the headline.",
     tracks="Tracks, by name or pattern (*). Repeat for several. Default: all. timeline: the track to draw.",
 )
 @option("group", "The evaluation. Default: the only one that has the metric.")
@@ -88,6 +92,8 @@ class _PlotCommand(Command):
 @click.option("--most", type=click.IntRange(2), help="confusion: number of classes to show. Default: 26.")
 @click.option("--from", "start", type=float, help="timeline: the first second to show.")
 @click.option("--to", "end", type=float, help="timeline: the last second to show.")
+@click.option("--below", metavar="EVALUATION|FILE", help="timeline: segments below: an evaluation of STORE, or a file.")
+@click.option("--expected", metavar="METRIC", help="timeline: the system that this metric expects to be best is bold.")
 @click.option(
     "--root",
     type=LocalPath(),
@@ -128,9 +134,9 @@ def plot_command(
 
     check_figure(output)
     draw = _kinds()[kind].draw
-    most = 2 if kind == "scatter" else 1
+    most = _METRICS.get(kind, 1)
     if len(metric) > most:
-        shown = "two metrics at most" if most > 1 else "one metric"
+        shown = f"{most} metrics at most" if most > 1 else "one metric"
         raise click.UsageError(f"{kind} shows {shown}, not {len(metric)} ({', '.join(metric)})")
     options["metric"] = metric if len(metric) > 1 else next(iter(metric), None)
     given = {name: value for name, value in options.items() if value not in (None, (), {})}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from ..errors import AnnotationError, MirflowError, PipelineError, QueryError, s
 from ..metrics.base import get_task, has_task
 from ..pipeline import find_files
 from ..pipeline.document import Document, parse_document
-from ..pipeline.plan import EvaluationFiles
+from ..pipeline.plan import EvaluationFiles, Reference
 from ..readers.content import join_digests
 from ..store.own_runs import is_own_run
 from ..store.packs import open_pack, row_digests
@@ -101,24 +101,6 @@ class StoredPipeline:
             hint = f"; Python of the pipeline is run where --plugin names it: {plugins}" if plugins else ""
             return {}, f"The annotations cannot be found: {problem}{hint}"
         return {one.name: one for one in found}, ""
-
-
-def find_plan(ds: xr.Dataset, group: str = "", root: str | Path | None = None) -> EvaluationFiles:
-    """The existing files of one evaluation of a store.
-
-    Raises
-    ------
-    QueryError
-        If they are not known, or not there.
-    """
-    plans, reason = StoredPipeline.of(ds, root).files
-    if reason:
-        raise QueryError(reason)
-    task, convention = (str(ds.attrs.get(name)) for name in ("task", "convention"))
-    fitting = [plan for plan in plans.values() if (plan.task, plan.convention) == (task, convention)]
-    if group not in plans and len(fitting) != 1:
-        raise QueryError(f"say group=, as these scores may be any of: {', '.join(plans)}")
-    return plans[group] if group in plans else fitting[0]
 
 
 class Shelf:
@@ -257,6 +239,71 @@ def read_origins(
     if single:
         return dict(origins[0].boards), origins
     return evaluations_of(store), origins
+
+
+def find_plans(scores: ScoresLike, ds: xr.Dataset, root: Roots = None) -> dict[str, EvaluationFiles]:
+    """The existing files of the evaluations of a store by name; of several stores, joined as their scores are.
+
+    Parameters
+    ----------
+    scores : path, sequence of paths, mapping of labels to paths, xr.DataTree or xr.Dataset
+    ds : xr.Dataset
+        One of the evaluations.
+    root : path, sequence of paths, or None
+        As for :func:`read_origins`.
+
+    Raises
+    ------
+    QueryError
+        If no files are known, or none are there.
+    """
+    paths = _paths(scores)
+    if paths is None or len(paths) == 1:
+        pipelines = {"": _pipeline_in_memory({"": ds}, root, trusted=False)}
+    else:
+        pipelines = {one.prefix or one.name: one.pipeline for one in read_origins(scores, root)[1]}
+    prefixed = isinstance(scores, Mapping)
+    parts: dict[str, list[tuple[str, EvaluationFiles]]] = {}
+    for name, pipeline in pipelines.items():
+        for evaluation, plan in pipeline.files[0].items():
+            parts.setdefault(evaluation, []).append((name if prefixed else "", plan))
+    if not parts:
+        raise QueryError(next(filter(None, (pipeline.files[1] for pipeline in pipelines.values()))))
+    return {name: _join_plans(some) for name, some in parts.items()}
+
+
+def find_plan(scores: ScoresLike, ds: xr.Dataset, group: str = "", root: Roots = None) -> EvaluationFiles:
+    """The existing files of one evaluation; see :func:`find_plans`.
+
+    Raises
+    ------
+    QueryError
+        If they are not known, or not there.
+    """
+    plans = find_plans(scores, ds, root)
+    task, convention = (str(ds.attrs.get(name)) for name in ("task", "convention"))
+    fitting = [plan for plan in plans.values() if (plan.task, plan.convention) == (task, convention)]
+    if group not in plans and len(fitting) != 1:
+        raise QueryError(f"say group=, as these scores may be any of: {', '.join(plans)}")
+    return plans[group] if group in plans else fitting[0]
+
+
+def _join_plans(parts: Sequence[tuple[str, EvaluationFiles]]) -> EvaluationFiles:
+    """The files of one evaluation in several stores, whose systems have prefixes."""
+    if len(parts) == 1 and not parts[0][0]:
+        return parts[0][1]
+    tracks = tuple(dict.fromkeys(track for _, plan in parts for track in plan.tracks))
+    references: dict[str, tuple[Reference, ...]] = {}
+    systems: dict[str, tuple[Source | None, ...]] = {}
+    for prefix, plan in parts:
+        for track, own in zip(plan.tracks, plan.references, strict=True):
+            references[track] = references.get(track) or own
+        for name, row in zip(plan.systems, plan.estimates, strict=True):
+            sources = dict(zip(plan.tracks, row, strict=True))
+            systems[f"{prefix}{name}"] = tuple(map(sources.get, tracks))
+    shared = tuple(references[track] for track in tracks)
+    names, rows = tuple(systems), tuple(systems.values())
+    return replace(parts[0][1], systems=names, tracks=tracks, references=shared, estimates=rows)
 
 
 IN_MEMORY = "scores"

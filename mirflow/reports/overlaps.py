@@ -72,7 +72,7 @@ def overlaps(
     if len(metrics) != 1:
         raise QueryError(f"overlaps are those of one metric; name one of: {', '.join(metrics)}")
     systems, tracks = selected.names("system"), selected.names("track")
-    plan = find_plan(ds, group, root)
+    plan = find_plan(ds, ds, group, root)
     if plan.task == "separation":
         raise QueryError("estimates of audio are no references of each other")
     grid = get_task(plan.task).convention(plan.convention, plan.classes).grid(ds.attrs.get("grid") or None)

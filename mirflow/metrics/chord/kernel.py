@@ -250,6 +250,14 @@ class Cut:
     def __len__(self) -> int:
         return len(self.line.counts)
 
+    @property
+    def edge(self) -> Bool:
+        """Whether a run of either side begins at each point: bool (points,)."""
+        side = self.line.is_right
+        edge: Bool = np.empty(len(side), dtype=np.bool_)
+        edge[~side], edge[side] = self.reference.edge, self.estimate.edge
+        return edge
+
 
 def cut(axis: ChordTimelines) -> Iterator[Cut]:
     """Cut pairs in batches that fit into the cache."""
@@ -274,14 +282,32 @@ def cut(axis: ChordTimelines) -> Iterator[Cut]:
 
 def fragmented(batch: Cut) -> tuple[Float, Float]:
     """Length of the runs of reference and estimate outside their largest pieces: float64 (pairs,) each."""
-    side = batch.line.is_right
-    edge: Bool = np.empty(len(side), dtype=np.bool_)
-    edge[~side], edge[side] = batch.reference.edge, batch.estimate.edge
+    side, edge = batch.line.is_right, batch.edge
     times, side = batch.times[edge], side[edge]
     counts = np.bincount(batch.pair[edge], minlength=len(batch))
     reference = fragmentation(times, counts, ~side, ~batch.reference.stop[batch.reference.edge])
     estimate = fragmentation(times, counts, side, ~batch.estimate.stop[batch.estimate.edge])
     return reference, estimate
+
+
+def largest_pieces(batch: Cut) -> tuple[Bool, Bool]:
+    """Whether each point lies in the largest pieces of the runs of reference and estimate: bool (points,) each.
+
+    The seconds elsewhere are those of :func:`fragmented`. Of equal pieces the first is the largest; gaps are whole.
+    """
+    edge, side = batch.edge, batch.line.is_right
+    piece = np.cumsum(edge) - 1
+    seconds = np.bincount(piece, batch.seconds)
+    found = []
+    for own, steps in ((~side, batch.reference), (side, batch.estimate)):
+        start = np.flatnonzero(own[edge])
+        run = np.maximum(np.cumsum(own[edge]) - 1, 0)
+        largest = np.flatnonzero(seconds == np.maximum.reduceat(seconds, start)[run])
+        first = largest[np.unique(run[largest], return_index=True)[1]]
+        inside = steps.stop[steps.edge][run]
+        inside[first] = True
+        found.append(inside[piece])
+    return found[0], found[1]
 
 
 def to_frames(axis: ChordTimelines, hop: float) -> ChordTimelines:

@@ -26,7 +26,7 @@ from ...theory.harte import (
 from ..base import Convention, Grid, Pairs, Scores
 from ..cleaning import NO_TIMES
 from ..measures import Measure, Weight, family, metrics_in
-from .kernel import ChordSide, ChordTimelines, cut, fragmented, lay_out
+from .kernel import ChordSide, ChordTimelines, Cut, cut, fragmented, lay_out
 from .metrics import Evidence, clean, judge, segments_of, single_evidence, sort_out
 from .rules import Chords
 
@@ -329,7 +329,11 @@ def evidences(
 
 def _judge_segments(rule: str, reference: Ragged, estimates: Ragged) -> list[Evidence]:
     distinct = Distinct(reference, estimates)
-    return segments_of(reference, estimates, distinct.chords, partial(distinct.judge, rule), stretched=True)
+
+    def judged(batch: Cut) -> Float | Int:
+        return distinct.judge(rule, batch.reference_chord, batch.estimate_chord)
+
+    return segments_of(reference, estimates, distinct.chords, judged, stretched=True)
 
 
 _clean = partial(clean, refused=(*NO_TIMES, "reversed"))

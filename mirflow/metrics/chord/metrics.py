@@ -30,7 +30,7 @@ from ..cleaning import (
 )
 from ..measures import Measure, Parameter, Weight, family, metric, metrics_in
 from . import kernel
-from .kernel import ChordSide, Totals, add_up, cut, lay_out, to_frames
+from .kernel import ChordSide, Cut, Totals, add_up, cut, largest_pieces, lay_out, to_frames
 from .rules import RULES, VOCABULARIES, Chords, compare, encode_runs, encode_sides
 
 
@@ -408,7 +408,8 @@ def evidences(
 ) -> list[Evidence | AnnotationError]:
     """Return the segments judged by a chord rule with their verdicts, for several estimates: a `ManyExplainer`.
 
-    The measure is one of the twelve rules, or a chord symbol recall on exact time by one of them. Columns are
+    The measure is one of the twelve rules, a chord symbol recall on exact time by one of them, or a segmentation, whose
+    right segments are the largest pieces into which one side cuts those of the other. Columns are
     ``start``, ``end`` (seconds), ``reference``, ``estimate`` (labels) and ``verdict``, one of ``right``, ``wrong`` and
     ``not comparable``. The right seconds over the comparable ones are the score. Estimates that cannot be scored are
     replaced by an AnnotationError.
@@ -423,19 +424,26 @@ def evidences(
     >>> found["end"].tolist(), found["estimate"].tolist(), found["verdict"].tolist()
     ([3.0, 4.0], ['C', 'N'], ['right', 'wrong'])
     """
-    rule = measure.metric.name if measure.metric.name in RULES else measure.parameters.get("rule")
+    name = measure.metric.name
+    if name in _PIECES:
+        return judge(clean, partial(_judge_pieces, name, True), reference, estimates)
+    rule = name if name in RULES else measure.parameters.get("rule")
     if rule is None or "hop" in measure.parameters:
-        raise MetricError(f"{measure} does not judge segments one by one; ask for csr, or one of {', '.join(RULES)}")
+        known = ", ".join((*_PIECES, *RULES))
+        raise MetricError(f"{measure} does not judge segments one by one; ask for csr, or one of {known}")
     return judge(clean, partial(_judge_segments, str(rule)), reference, estimates)
 
 
 def _decibel_evidences(
     reference: Annotation, estimates: Sequence[Annotation], measure: Measure
 ) -> list[Evidence | AnnotationError]:
-    """Return the segments of several estimates with verdicts under DECIBEL's chord symbol recall."""
-    if measure.metric.name != "csr":
-        raise MetricError(f"{measure} does not judge segments one by one; ask for csr")
-    return judge(clean_unmerged, partial(_judge_segments, "majmin"), reference, estimates)
+    """Return the segments of several estimates with verdicts under DECIBEL's recall or segmentation."""
+    name = _DECIBEL_PIECES.get(measure.metric.name)
+    if measure.metric.name != "csr" and name is None:
+        known = ", ".join(_DECIBEL_PIECES)
+        raise MetricError(f"{measure} does not judge segments one by one; ask for csr, {known}")
+    segments = partial(_judge_segments, "majmin") if name is None else partial(_judge_pieces, name, False)
+    return judge(clean_unmerged, segments, reference, estimates)
 
 
 def judge(
@@ -472,19 +480,40 @@ def _judge_segments(rule: str, reference: Ragged, estimates: Ragged) -> list[Evi
     chords = encode_sides(reference, estimates)
     table = chords.table
     return segments_of(
-        reference, estimates, chords, lambda one, other: compare(table.take(one), table.take(other), rule)
+        reference,
+        estimates,
+        chords,
+        lambda batch: compare(table.take(batch.reference_chord), table.take(batch.estimate_chord), rule),
     )
+
+
+_PIECES = ("overseg", "underseg", "seg")
+_DECIBEL_PIECES = dict(zip(("oversegmentation", "undersegmentation", "segmentation"), _PIECES, strict=True))
+
+
+def _judge_pieces(name: str, merging: bool, reference: Ragged, estimates: Ragged) -> list[Evidence]:
+    """Right are the largest pieces into which one side cuts the runs of the other; of both sides, the worse one."""
+    chords = encode_sides(reference, estimates)
+
+    def judged(batch: Cut) -> Int:
+        over, under = largest_pieces(batch)
+        outside = [np.bincount(batch.pair, batch.seconds * ~one, len(batch)) for one in (over, under)]
+        worse = np.where((outside[1] > outside[0])[batch.pair], under, over)
+        return {"overseg": over, "underseg": under, "seg": worse}[name].astype(np.int64)
+
+    return segments_of(reference, estimates, chords, judged, merging=merging)
 
 
 def segments_of(
     reference: Ragged,
     estimates: Ragged,
     chords: Chords,
-    judged: Callable[[Int, Int], Float | Int],
+    judged: Callable[[Cut], Float | Int],
     *,
+    merging: bool = True,
     stretched: bool = False,
 ) -> list[Evidence]:
-    """Return the segments of each estimate with verdicts; `judged` returns the verdicts on pairs of chords."""
+    """Return the segments of each estimate with verdicts, which `judged` returns for the points of a batch."""
     row = np.arange(len(estimates), dtype=np.int64)
     sides = ChordSide(reference, chords.reference), ChordSide(estimates, chords.estimate)
     names = [
@@ -492,8 +521,9 @@ def segments_of(
         for side in (reference, estimates)
     ]
     evidence: list[Evidence] = []
-    for batch in cut(replace(lay_out(sides, np.zeros_like(row), row, chords.merged), stretched=stretched)):
-        verdict = judged(batch.reference_chord, batch.estimate_chord)
+    merged = chords.merged if merging else None
+    for batch in cut(replace(lay_out(sides, np.zeros_like(row), row, merged), stretched=stretched)):
+        verdict = judged(batch)
         columns = {
             "reference": names[0][batch.reference.item[batch.line.left]],
             "estimate": names[1][batch.estimate.item[batch.line.right]],

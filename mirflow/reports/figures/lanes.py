@@ -255,8 +255,15 @@ BAND = (BOTTOM + 0.02, 0.14)
 
 
 def legend_entries(kind: str, evidence: Mapping[str, Column]) -> list[tuple[str, dict[str, Any]]]:
-    """Words of a legend, and the lines or markers that they explain; none where a band of time is coloured."""
-    return {
+    """Words of a legend, and the lines, markers or (with a ``facecolor``) patches that they explain."""
+    octaves = "frequency" in " ".join(evidence)
+    entries: dict[str, list[tuple[str, dict[str, Any]]]] = {
+        "band": [
+            ("right", {"facecolor": BLUE}),
+            *([("octave", {"facecolor": PURPLE, "hatch": ".....", "edgecolor": "white"})] if octaves else []),
+            ("wrong", {"facecolor": ORANGE, "hatch": "//////", "edgecolor": "white"}),
+            ("not judged", {"color": GREY, "linewidth": 1.2}),
+        ],
         "notes": [
             ("hit", {"color": BLUE, "linewidth": 1.7}),
             ("extra", {"color": RED, "linewidth": 0.9, "linestyle": (0, (2.2, 0.8))}),
@@ -277,7 +284,8 @@ def legend_entries(kind: str, evidence: Mapping[str, Column]) -> list[tuple[str,
             ("match: same colour", _mark(BLUE, ".")),
             ("no match", _mark(GREY, ".")),
         ],
-    }.get(form_of(kind, evidence), [])
+    }
+    return entries.get(form_of(kind, evidence), [])
 
 
 def _mark(colour: str, marker: str) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from ...analysis.aggregation import origin_of
-from ...analysis.scores import computed, names_of, numbers_of
-from ...analysis.selection import find_labels, find_metrics
+from ...analysis.query_options import Names, as_names
+from ...analysis.scores import Scores, computed, names_of, numbers_of
+from ...analysis.selection import find_labels, find_metrics, find_single
 from ...annotations.annotation import Annotation
 from ...annotations.schema import Kind, kind_of
 from ...errors import FigureError, MirflowError, QueryError, UnknownNameError
@@ -19,9 +20,10 @@ from ...metrics.base import Convention, get_task
 from ...metrics.measures import Measure, parse
 from ...pipeline.plan import EvaluationFiles
 from ...ragged import Bool, Column, Int
+from ...readers.objects import to_annotation
 from ..captions import metric_title, origin_in_words, title_in
 from ..drawing import GREY, explained, form_of, matches
-from ..origins import Shelf, find_plan
+from ..origins import Shelf, find_plan, find_plans
 from .canvas import Sheet, figure, label, sheet
 from .lanes import BOTTOM, TOP, Lanes, draw, draw_verdicts, legend_entries
 from .track_scores import FigureOptions, Stored, best_first, board_of, frame_of, one_metric
@@ -35,8 +37,10 @@ _LANE, _TALL, _DENSE, _LEVEL = 0.32, 0.62, 1.0, 0.14
 level of a hierarchy."""
 _POLYPHONIC = ("notes", "frames", "drums")
 """Forms with several pitches or drums at a time."""
-_MOST = 60
-"""Systems that a page has room for."""
+_MOST, _METRICS = 60, 8
+"""Systems, and metrics beside them, that a page has room for."""
+_NUMBER, _LETTER = 24, 0.04
+"""Points that a score takes on the right, and inches in height of a letter of a name over it that is turned."""
 _PAGE = 9.0
 """Inches up to which lanes of several pitches are so high."""
 
@@ -47,7 +51,8 @@ class _Lane:
 
     name: str
     annotation: Annotation | str
-    score: float = float("nan")
+    scores: tuple[float, ...] = ()
+    """By each of the shown metrics."""
     evidence: Mapping[str, Column] | None = None
 
 
@@ -55,10 +60,12 @@ class _Lane:
 def timeline(
     scores: Stored,
     track: str | None = None,
-    metric: str | None = None,
+    metric: Names = None,
     *,
     start: float | None = None,
     end: float | None = None,
+    below: str | None = None,
+    expected: str | None = None,
     root: str | Path | None = None,
     **options: Unpack[FigureOptions],
 ) -> Axes:
@@ -70,10 +77,16 @@ def timeline(
         Of a store that a pipeline made: it names the files.
     track : str or None
         None: the track on which the systems' scores lie farthest apart.
-    metric : str or None
-        What judges; None: the headline metric of the evaluation, or the first that judges single items.
+    metric : str, sequence of str or None
+        Metrics whose scores are beside each system, at most eight; the first that judges single items colours the
+        bands. None: the headline metric of the evaluation, and what judges is the first of all metrics that can.
     start, end : float or None, seconds
         What to show; None: from the beginning, to the end.
+    below : str or None
+        What lies below the systems: another evaluation of the store, by its reference, or the path of a file of
+        segments, in which ``{track}`` stands for the track.
+    expected : str or None
+        A metric that expects one of the systems to be the best on the track; its name is bold.
     root : path or None
         Present folder of the annotations; None: the original one.
     **options
@@ -91,26 +104,76 @@ def timeline(
         As for any query.
     """
     group, ds = board_of(scores, metric, options)
-    plan = _plan_of(ds, group, root)
+    plan = _plan_of(scores, ds, group, root)
     systems = find_labels(ds, "system", options.get("system"))
-    place = find_metrics(ds, one_metric(ds, metric), exact=True)[0]
-    values = numbers_of(computed(ds.isel(system=systems)), [place])[0][..., 0]
-    track = _widest(ds, values) if track is None else names_of(ds, "track")[find_labels(ds, "track", track)[0]]
+    asked = as_names(metric)
+    if asked is not None and len(asked) > _METRICS:
+        raise FigureError(f"a timeline has room for {_METRICS} metrics, not {len(asked)}")
+    named = [one_metric(ds, None)] if asked is None else [one_metric(ds, name) for name in asked]
+    places = [find_metrics(ds, name, exact=True)[0] for name in named]
+    scored = computed(ds.isel(system=systems))
+    values = numbers_of(scored, places)[0]
+    first = values[..., 0]
+    track = _widest(ds, first) if track is None else names_of(ds, "track")[find_labels(ds, "track", track)[0]]
     if track not in plan.tracks:
         raise UnknownNameError("track", track, plan.tracks)
-    rule = _Rule.of(ds, plan, place, named=metric is not None)
-    order = best_first(values[:, names_of(ds, "track").index(track)], names_of(ds, "orientation")[place])
-    own = values[:, names_of(ds, "track").index(track)]
+    rule = _Rule.of(ds, plan, places, named=asked is not None)
+    column = names_of(ds, "track").index(track)
+    order = best_first(first[:, column], names_of(ds, "orientation")[places[0]])
     cut = [f"the best {_MOST} of {len(order)} systems"] if len(order) > _MOST else []
-    lanes = _read(plan, track, [(names_of(ds, "system")[systems[row]], float(own[row])) for row in order[:_MOST]], rule)
-    origin = origin_in_words(origin_of(ds, group, ()))
-    about = f"{origin}; numbers on the right: {title_in(ds, place)} of this track"
+    shown = [(names_of(ds, "system")[systems[row]], tuple(values[row, column].tolist())) for row in order[:_MOST]]
+    lanes = _read(plan, track, shown, rule)
+    under = [] if below is None else [_below(scores, ds, below, track, root)]
+    bold = None if expected is None else _expected(ds, scored, expected, column)
+    titles = [title_in(ds, place) for place in places]
+    about = f"{origin_in_words(origin_of(ds, group, ()))}; numbers on the right: {', '.join(titles)} of this track"
+    notes = [*cut, *rule.legend(lanes), *([f"bold: expected to be the best by {label(expected)}"] if bold else [])]
     levels = max((_levels(lane.annotation) for lane in lanes), default=1)
     lane = max(_height(kind_of(plan.task), len(lanes)), 0.1 + _LEVEL * levels)
-    with sheet(frame_of(options, "page"), 0.4 + lane * len(lanes)) as page:
-        _draw(page, lanes, start, end, plan.task in ("chord",))
-        page.head(label(track, 80), "; ".join([about, *cut, *rule.legend(lanes)]))
+    heads = rule.heads(names_of(ds, "metric", places)) if len(places) > 1 else []
+    room = max(map(len, heads), default=0) * _LETTER if _turned(heads) else 0.0
+    with sheet(frame_of(options, "page"), 0.4 + room + lane * len(lanes) + _LANE * len(under)) as page:
+        _draw(page, lanes, under, start, end, chords=plan.task == "chord", heads=heads)
+        for text, one in zip(page.ax.get_yticklabels(), lanes, strict=False):
+            text.set_fontweight("bold" if bold and one.name == bold else "normal")
+        page.head(label(track, 80), "; ".join([about, *notes]))
     return page.ax
+
+
+def _below(scores: Stored, ds: xr.Dataset, below: str, track: str, root: str | Path | None) -> _Lane:
+    """The lane of another evaluation's reference of the track, or of a file."""
+    try:
+        plans = find_plans(scores, ds, root)
+    except QueryError:  # a file needs none
+        plans = {}
+    if below in plans:
+        plan = plans[below]
+        if track not in plan.tracks or not plan.references[plan.tracks.index(track)]:
+            return _Lane(below, "no reference")
+        return _Lane(below, Shelf().read(plan.references[plan.tracks.index(track)][0].source))
+    path = Path(below.replace("{track}", track))
+    if not path.is_file():
+        raise FigureError(
+            f"below {below!r}: neither a file nor an evaluation of this store, which has {', '.join(plans) or 'none'}"
+        )
+    try:
+        return _Lane(path.stem if "{track}" not in below else "segments", to_annotation(path, "segment"))
+    except MirflowError as error:
+        raise FigureError(f"below {below!r}: {error}") from None
+
+
+def _expected(ds: xr.Dataset, scored: Scores, metric: str, column: int) -> str | None:
+    """The system that a metric prefers on a track; None where it has no score of any."""
+    place = find_single(ds, metric)
+    way = names_of(ds, "orientation")[place]
+    if way == "none":
+        raise FigureError(f"expected {metric!r}: neither high nor low values of it are better")
+    score = numbers_of(scored, [place])[0][:, column, 0]
+    known = np.flatnonzero(np.isfinite(score))
+    if not len(known):
+        return None
+    best = known[np.argmin(score[known]) if way == "lower" else np.argmax(score[known])]
+    return names_of(scored, "system")[int(best)]
 
 
 def _levels(annotation: Annotation | str) -> int:
@@ -126,9 +189,9 @@ def _height(kind: Kind, lanes: int) -> float:
     return _TALL if kind.height else _LANE
 
 
-def _plan_of(ds: xr.Dataset, group: str, root: str | Path | None) -> EvaluationFiles:
+def _plan_of(scores: Stored, ds: xr.Dataset, group: str, root: str | Path | None) -> EvaluationFiles:
     try:
-        plan = find_plan(ds, group, root)
+        plan = find_plan(scores, ds, group, root)
     except QueryError as error:
         raise FigureError(f"no timeline without annotations. {error}") from None
     if plan.task == "separation":
@@ -154,11 +217,22 @@ class _Rule:
     chosen: Measure | None = None
 
     @classmethod
-    def of(cls, ds: xr.Dataset, plan: EvaluationFiles, place: int, *, named: bool) -> _Rule:
+    def of(cls, ds: xr.Dataset, plan: EvaluationFiles, places: Sequence[int], *, named: bool) -> _Rule:
         convention = get_task(plan.task).convention(plan.convention, plan.classes)
-        first = names_of(ds, "metric")[place]
+        first = names_of(ds, "metric", places)
         others = [] if named else [*names_of(ds, "metric"), *(metric.name for metric in convention.metrics)]
-        return cls(convention, list(dict.fromkeys([first, *others])))
+        return cls(convention, list(dict.fromkeys([*first, *others])))
+
+    def heads(self, metrics: Sequence[str]) -> list[str]:
+        """Short names of metrics: their aliases in the literature, such as CSR, or their identities."""
+        found = []
+        for name in metrics:
+            try:
+                aliases = parse(name, self.convention.metrics).metric.aliases
+            except MirflowError:  # of a metric that is not of the convention, as one that was imported
+                aliases = ()
+            found.append(next((alias for alias in aliases if len(alias) <= len(name)), name))
+        return found
 
     def explain(self, reference: Annotation, estimate: Annotation) -> Mapping[str, Column] | None:
         """The evidence, where there is any."""
@@ -183,7 +257,9 @@ class _Rule:
         return []
 
 
-def _read(plan: EvaluationFiles, track: str, systems: Sequence[tuple[str, float]], rule: _Rule) -> list[_Lane]:
+def _read(
+    plan: EvaluationFiles, track: str, systems: Sequence[tuple[str, tuple[float, ...]]], rule: _Rule
+) -> list[_Lane]:
     """The annotations of a track, read and explained; the reference first."""
     shelf, place = Shelf(), plan.tracks.index(track)
     lanes = []
@@ -192,26 +268,37 @@ def _read(plan: EvaluationFiles, track: str, systems: Sequence[tuple[str, float]
         name = one.annotator or (f"reference {number + 1}" if len(shown) > 1 else "reference")
         lanes.append(_Lane(name, annotation))
     where = {name: row for row, name in enumerate(plan.systems)}
-    for name, score in systems:
+    for name, scores in systems:
         source = plan.estimates[where[name]][place] if name in where else None
         estimate = "no estimate" if source is None else shelf.read(source)
         reference = next((a for one, a in shown if isinstance(a, Annotation) and one.source != source), None)
         evidence = None
         if isinstance(estimate, Annotation) and reference is not None:
             evidence = rule.explain(reference, estimate)
-        lanes.append(_Lane(name, estimate, score, evidence))
+        lanes.append(_Lane(name, estimate, scores, evidence))
     if not any(isinstance(lane.annotation, Annotation) for lane in lanes):
         raise FigureError(f"track {track!r}: none of its annotations can be read: {lanes[0].annotation}")
     return lanes
 
 
-def _draw(page: Sheet, rows: Sequence[_Lane], start: float | None, end: float | None, chords: bool) -> None:
+def _draw(
+    page: Sheet,
+    rows: Sequence[_Lane],
+    under: Sequence[_Lane],
+    start: float | None,
+    end: float | None,
+    *,
+    chords: bool,
+    heads: Sequence[str],
+) -> None:
     ax, read = page.ax, [lane.annotation for lane in rows if isinstance(lane.annotation, Annotation)]
     first, last = _span(read, start, end)
     # Verdicts of notes lie over the pitches; those of stretches of time need a band below.
     room = TOP if read[0].schema.drawn_as in _POLYPHONIC and not any(map(_has_band, rows)) else BOTTOM
     pitches = _pitches(read, first, last)
-    lanes = Lanes(ax, first, last, (page.inches - 1.5) * 72, pitches, _names(read), chords, room)
+    numbers = max((len(row.scores) for row in rows), default=0)
+    width = (page.inches - 1.2) * 72 - _NUMBER * max(numbers, 1)
+    lanes = Lanes(ax, first, last, width, pitches, _names(read), chords, room)
     for at, lane in enumerate(rows):
         if isinstance(lane.annotation, str):
             ax.text(first, at - 0.1, f" {label(lane.annotation, 110)}", va="center", fontsize=6, color=GREY)
@@ -221,29 +308,45 @@ def _draw(page: Sheet, rows: Sequence[_Lane], start: float | None, end: float | 
             draw(lanes, lane.annotation, at, _colours(rows, at))
         if lane.evidence is not None:
             draw_verdicts(lanes, lane.annotation.kind, lane.evidence, at)
-    ax.set_yticks(range(len(rows)), [label(lane.name) for lane in rows], fontsize=6.5)
-    for at, lane in enumerate(rows):
-        if np.isfinite(lane.score):
-            ax.annotate(
-                f"{lane.score:.3f}",
-                (1, at),
-                xycoords=ax.get_yaxis_transform(),
-                xytext=(3, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=6.5,
-            )
+    for at, lane in enumerate(under, len(rows)):
+        if isinstance(lane.annotation, str):
+            ax.text(first, at - 0.1, f" {label(lane.annotation, 110)}", va="center", fontsize=6, color=GREY)
+        else:
+            own = Lanes(ax, first, last, width, pitches, _names([lane.annotation]), chords=False)
+            draw(own, lane.annotation, at)
+    every = [*rows, *under]
+    ax.set_yticks(range(len(every)), [label(lane.name) for lane in every], fontsize=6.5)
+    _write_numbers(ax, rows, heads)
     _add_legend(ax, rows)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.set_xlim(first, last)
-    ax.set_ylim(len(rows) - 0.5, -0.55)
+    ax.set_ylim(len(every) - 0.5, -0.55)
     if read[0].schema.drawn_as == "text":
         ax.set_xticks([])
         ax.spines["bottom"].set_visible(False)
     else:
         title = "onset [quarter notes]" if "onset" in read[0].columns else "time [s]"
         ax.set_xlabel(title, loc="left" if ax.get_legend() else "center")  # the legend lies on the right
+
+
+def _turned(heads: Sequence[str]) -> bool:
+    """Whether the names of metrics are too long to be written over their scores."""
+    return any(len(head) > 5 for head in heads)
+
+
+def _write_numbers(ax: Axes, rows: Sequence[_Lane], heads: Sequence[str]) -> None:
+    """Write the scores of each system on the right, under the names of the metrics where there are several."""
+    common: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points", "fontsize": 6.5}
+    for at, lane in enumerate(rows):
+        for column, score in enumerate(lane.scores):
+            if np.isfinite(score):
+                ax.annotate(f"{score:.3f}", (1, at), xytext=(3 + _NUMBER * column, 0), va="center", **common)
+    turned = _turned(heads)
+    look: dict[str, Any] = {"rotation": 45, "rotation_mode": "anchor"} if turned else {}
+    for column, head in enumerate(heads):
+        place = 3 + _NUMBER * column, 0 if turned else 2
+        ax.annotate(label(head, 18), (1, -0.4), xytext=place, va="bottom", color="#444444", **look, **common)
 
 
 def _colours(rows: Sequence[_Lane], at: int) -> Int | None:
@@ -261,9 +364,15 @@ def _add_legend(ax: Axes, rows: Sequence[_Lane]) -> None:
     entries = next((legend_entries(one.kind, two) for one, two in judged if isinstance(one, Annotation) and two), [])
     if entries:
         from matplotlib.lines import Line2D
+        from matplotlib.patches import Patch
         from matplotlib.transforms import offset_copy
 
-        handles = [Line2D([], [], label=text, **style) for text, style in entries]
+        handles = [
+            (Patch if "facecolor" in style else Line2D)(
+                *(() if "facecolor" in style else ([], [])), label=text, **style
+            )
+            for text, style in entries
+        ]
         # Markers need less room than lines.
         room = (0.8, 0.3, 0.8) if "marker" in entries[0][1] else (2.0, 0.8, 1.2)
         spacing: dict[str, Any] = dict(zip(("handlelength", "handletextpad", "columnspacing"), room, strict=True))

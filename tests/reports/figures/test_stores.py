@@ -120,6 +120,37 @@ class TestTimeline:
         assert "Major/minor: right (blue), wrong (orange, hatched), thin where nothing is judged" in shown
         assert cut_off(ax) == []
 
+    def test_several_metrics_are_beside_each_system_and_the_first_judges(self, tree: xr.DataTree) -> None:
+        ax = figures.timeline(tree, "t00", ["seg", "majmin"])
+        cell = tree.chord.to_dataset().sel(track="t00")
+        shown = words(ax)
+        for metric in ("seg", "majmin"):
+            assert all(f"{value:.3f}" in shown for value in cell.score.sel(metric=metric).values.tolist())
+        assert {"seg", "majmin"} <= {text.get_text().lower() for text in ax.texts}
+        bands = [one for one in ax.collections if isinstance(one, PolyCollection) and one.get_paths()]
+        own = cell.sel(metric="seg")
+        assert self.seconds(bands, BLUE) == pytest.approx((own.score * own.weight).sum().item())
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["right", "wrong", "not judged"]
+        assert cut_off(ax) == []
+
+    def test_segments_may_lie_below_and_the_expected_system_is_bold(self, tree: xr.DataTree, tmp_path: Path) -> None:
+        (tmp_path / "form.lab").write_text("0 4 intro\n4 9 verse\n")
+        ax = figures.timeline(tree, "t00", "majmin", below=str(tmp_path / "form.lab"), expected="seg")
+        names = ax.get_yticklabels()
+        assert names[-1].get_text() == "form"
+        assert {"intro", "verse"} <= {text.get_text() for text in ax.texts}
+        seg = tree.chord.to_dataset().score.sel(track="t00", metric="seg")
+        bold = [one.get_text() for one in names if one.get_fontweight() == "bold"]
+        assert bold == [str(seg.system.values[seg.values.argmax()])]
+        assert "bold: expected to be the best by seg" in words(ax)
+        assert figures.timeline(tree, "t00", "majmin", below="chord").get_yticklabels()[-1].get_text() == "chord"
+        with pytest.raises(FigureError, match="below 'form': neither a file nor an evaluation of this store"):
+            figures.timeline(tree, "t00", below="form")
+
+    def test_systems_of_labelled_stores_are_drawn_together(self, store: Path) -> None:
+        ax = figures.timeline({"old": store, "new": store}, "t00", "majmin", system="*/ada")
+        assert [one.get_text() for one in ax.get_yticklabels()] == ["reference", "old/ada", "new/ada"]
+
     def test_notes_stand_above_the_band_of_their_verdicts(self, tmp_path: Path) -> None:
         for side, end in (("r", 1.0), ("e", 0.5)):
             rows = "".join(f"{start},{start + end},{pitch}\n" for start, pitch in enumerate((110, 220, 440, 880)))
@@ -427,13 +458,14 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            ("scatter -o a.pdf -m majmin -m root -m mirex", "scatter shows two metrics at most, not 3 (majmin, root"),
+            ("scatter -o a.pdf -m majmin -m root -m mirex", "scatter shows 2 metrics at most, not 3 (majmin, root"),
             ("scatter -o a.pdf -m majmin -m MAJMIN", "'majmin' and 'MAJMIN' are the same metric, majmin"),
             ("scatter -o a.pdf -m majmin -m seg --tie 0.1", "not for two metrics"),
             *(
                 (f"{kind} -o a.pdf -m majmin -m root", f"{kind} shows one metric, not 2 (majmin, root)")
-                for kind in ("distributions", "critical-difference", "heatmap", "tolerance", "groups", "timeline")
+                for kind in ("distributions", "critical-difference", "heatmap", "tolerance", "groups")
             ),
+            ("timeline -o a.pdf" + " -m majmin -m root -m seg" * 3, "timeline shows 8 metrics at most, not 9"),
             ("timeline -o a.pdf --where track=='t00'", "a timeline shows one track: give it with --track"),
             ("scatter -o a.pdf --by genre", "scatter has no option --by; besides the common ones it has: --metric"),
             ("heatmap -o a.jpg", "a.jpg: cannot write .jpg; known: .pdf, .png, .svg"),
