@@ -259,7 +259,8 @@ def find_plans(scores: ScoresLike, ds: xr.Dataset, root: Roots = None) -> dict[s
     """
     paths = _paths(scores)
     if paths is None or len(paths) == 1:
-        pipelines = {"": _pipeline_in_memory({"": ds}, root, trusted=False)}
+        own = root if root is None or isinstance(root, str | Path) else next(iter(root), None)
+        pipelines = {"": StoredPipeline.of(ds, own)}
     else:
         pipelines = {one.prefix or one.name: one.pipeline for one in read_origins(scores, root)[1]}
     prefixed = isinstance(scores, Mapping)
