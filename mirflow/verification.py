@@ -15,6 +15,7 @@ import numpy as np
 
 from .analysis.differences import rounding_tolerance
 from .analysis.evaluations import ScoresLike, evaluations_of
+from .analysis.over_systems import split_over
 from .analysis.queries import choose_one, evaluate_query
 from .analysis.query_options import Names, QueryOptions, make_query
 from .analysis.scores import as_scores, coords_of, names_of
@@ -488,7 +489,8 @@ def _systems_in(ds: xr.Dataset, signed: Signature, systems: Sequence[str]) -> li
     every = names_of(ds, "system")
     grouped = {RUN, *coords_of(ds, "system")} & {*signed["by"], *(dim for dim, _ in signed["across"])}
     compared = int(signed["systems"])
-    if grouped or not systems or (len(systems) == len(every) == 1):
+    reduced, _ = split_over(dict(signed["over"]))
+    if grouped or reduced or not systems or (len(systems) == len(every) == 1):
         named: list[str] | None = None
     else:
         named = [name for name in systems if name in every]

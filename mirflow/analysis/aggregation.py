@@ -197,7 +197,7 @@ def select_scores(ds: xr.Dataset, query: Query, *, single: bool = False) -> Sele
             refuse_annotators(ds, query, find_tables(ds)[variables[0]])
     systems_over, over = split_over(query.over)
     if systems_over:
-        query = replace(query, over=over or None)
+        query = replace(query, over=over or None, missing=query.missing or "skip")
     stored, asked = ds, query
     chosen = query.system is not None or query.sort not in (None, BEST, STORED)
     systems = find_labels(ds, "system", sort_systems(ds, query)) if chosen else None

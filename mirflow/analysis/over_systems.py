@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,7 +56,7 @@ def over_systems(
     kinds : mapping of int to str
         The aggregates of its metrics, by their positions.
     query : Query
-        Its policies; by default, systems without a score of a track are left out there.
+        Its policies.
     over : mapping of str to str
         ``system`` or ``run`` to words with commas between: ``worst``, ``mean``, ``median``, ``best``, or a metric, by
         which the best system of each track is chosen.
@@ -76,7 +75,7 @@ def over_systems(
     words = [word.strip() for word in text.split(",")]
     places = list(kinds)
     _check_words(ds, dim, words, places)
-    selected = SelectedScores.of(ds, kinds, replace(query, missing=query.missing or "skip"))
+    selected = SelectedScores.of(ds, kinds, query)
     cells, totals = selected.cells(), SelectionTotals(selected)
     totals.add(cells)
     totals.check()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mirflow.errors import QueryError, UnknownNameError
 
-from ..commands import refused, rows
+from ..commands import invoke, printed, refused, rows
 from ..groups import make_group, random_group, write_store
 
 
@@ -94,6 +94,12 @@ def test_questions_about_systems_are_about_the_reduced_ones(tmp_path):
     words = ("-m", "majmin", "--over", "system=best")
     assert "'significance' is about stored systems" in refused("query", store, *words, "--significance")
     assert "'baseline' is about stored systems" in refused("compare", store, *words, "--baseline", "S0")
+
+
+def test_signed_numbers_are_computed_again(demo_store, tmp_path):
+    words = ("-g", "chord", "-m", "majmin", "--over", "system=worst,best")
+    invoke("query", demo_store, *words, "-o", tmp_path / "t.tex", code=0)
+    assert "2 signed numbers: 2 equal" in printed("verify", tmp_path / "t.tex", "--store", demo_store)
 
 
 @pytest.mark.parametrize(

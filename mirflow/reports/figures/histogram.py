@@ -28,6 +28,7 @@ from .track_scores import (
     one_metric,
     query_of,
     rank_systems,
+    signer_of,
 )
 
 if TYPE_CHECKING:
@@ -111,7 +112,8 @@ def histogram(
             ax.set_ylim(0, highest)
             ax.tick_params(labelbottom=place + columns >= len(order), labelleft=place % columns == 0)
         _name(page, panels, label(axis_name(result), 60))
-        page.head(f"{label(axis_name(result), 60)}: histograms of the tracks", _describe(result, pairs, score, cut))
+        title = f"{label(axis_name(result), 60)}: histograms of the tracks"
+        page.head(title, _describe(result, pairs, score, cut), signer_of(ds, query, result))
     return page.ax
 
 
