@@ -45,6 +45,7 @@ from ..theory.general_midi import DRUM_MAPS, DrumMap, pitch_of
 from ..theory.pitch import HIGHEST_MIDI
 from .base import Convention, Doubt, Pairs, Shared, Sparse, Task, refuse_unjudged, score_by
 from .cleaning import Cleaned, Problem, in_order, inspected, set_aside, usable_pair
+from .event_errors import drum_errors
 from .events import COUNTED, MAX_TIME, OF_COUNTS, matched, tabulate
 from .measures import Measure, Parameter, Value, Weight, family, metric, metrics_in
 from .pair import PairFunctions, documented
@@ -410,12 +411,20 @@ ADTOF = _convention(
     {"zero_division": 1.0, "absent": "counted"},
 )
 
+
+def _numbers(rows: Ragged, measure: Measure) -> Int:
+    """Class of each hit under a measure, -1 for none; by the labels under a map of the user's own."""
+    name = str(measure["map"])
+    return _classes_of(rows, DRUM_MAPS[name]) if name in DRUM_MAPS else rows.columns["label"]
+
+
 TASK = Task(
     "drums",
     "Drum transcription",
     MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX, ADTOF)}),
     ("f_measure", "mean_f_measure"),
     MappingProxyType({"mirex": ("mean_f_measure", "f_measure")}),
+    errors=drum_errors(_numbers),
 )
 
 Hits = tuple[Any, Iterable[object]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -29,12 +30,24 @@ class ErrorKind:
     """What such an error is."""
 
 
+class Mending(Protocol):
+    """The edits that turn an estimate into its reference, each of one kind of error."""
+
+    @property
+    def present(self) -> Int:
+        """The kinds that occur, ascending."""
+
+    @property
+    def size(self) -> int:
+        """Number of items of a mended estimate, at most."""
+
+    def mend(self, kinds: Bool) -> Ragged:
+        """Mend sets of kinds, bool (sets, kinds of the task): a row for each set."""
+
+
 @dataclass(frozen=True)
 class Edits:
-    """The edits that turn an estimate into its reference, each of one kind of error.
-
-    Mending a kind removes the estimate's items of that kind and inserts the reference's.
-    """
+    """Edits of items: mending a kind removes the estimate's items of that kind and inserts the reference's."""
 
     reference: Ragged
     estimate: Ragged
@@ -43,35 +56,46 @@ class Edits:
     """Kind of each item of the reference, as an index; `RIGHT`: an item of the estimate that stays is equal to it."""
     removed: Int
     """Kind of each item of the estimate; `RIGHT`: it always stays."""
-    changed: Mapping[str, tuple[Int, Column]] = field(default_factory=dict)
-    """Columns in which items of the estimate that stay are wrong: kind and right value of each item of the estimate."""
+    partner: Int | None = None
+    """Item of the reference for each item of the estimate that stays; any for others."""
+    changed: Mapping[str, Int] = field(default_factory=dict)
+    """Columns in which items of the estimate that stay may be wrong: kind of each item of the estimate. Mending takes
+    the value of the partner."""
+    order: tuple[Column, Column] | None = None
+    """Place of each item, for both sides; None: its time or start."""
     origin: tuple[Int, Int] | None = None
     """Of pieces of intervals: number of the interval of each piece, for both sides. Pieces that meet are joined."""
 
     @property
     def present(self) -> Int:
         """The kinds that occur, ascending."""
-        kinds = np.concatenate([self.inserted, self.removed, *(kind for kind, _ in self.changed.values())])
+        kinds = np.concatenate([self.inserted, self.removed, *self.changed.values()])
         found: Int = np.unique(kinds[kinds >= 0])
         return found
 
+    @property
+    def size(self) -> int:
+        """Number of items of both sides."""
+        return len(self.inserted) + len(self.removed)
+
     def mend(self, kinds: Bool) -> Ragged:
-        """Mend sets of kinds, bool (sets, kinds of the task): a row for each set."""
+        """Mend sets of kinds: a row for each set."""
         mended = np.column_stack([kinds, np.zeros(len(kinds), dtype=np.bool_)])  # the last column is for `RIGHT`
         both = concatenate([self.reference, self.estimate])
         count = len(self.inserted)
         of_reference = np.arange(int(both.counts[0].sum())) < count
         by = "time" if "time" in both.columns else "start"
-        order = np.argsort(both.columns[by], kind="stable")
+        places = both.columns[by] if self.order is None else np.concatenate(self.order)
+        order = np.argsort(places, kind="stable")
         kept = (mended[:, np.concatenate([self.inserted, self.removed])] == of_reference)[:, order]
         row, place = np.nonzero(kept)
         item = order[place]
         columns = {name: values[item] for name, values in both.columns.items()}
-        for name, (kind, right) in self.changed.items():
-            own = item >= count
-            wrong = np.zeros(len(item), dtype=np.bool_)
-            wrong[own] = mended[row[own], kind[item[own] - count]]
-            columns[name][wrong] = right[item[wrong] - count]
+        own = np.flatnonzero(item >= count)
+        for name, kind in self.changed.items():
+            assert self.partner is not None
+            wrong = own[mended[row[own], kind[item[own] - count]]]
+            columns[name][wrong] = both.columns[name][self.partner[item[wrong] - count]]
         if by in self.changed:
             order = np.lexsort((columns[by], row))
             columns = {name: values[order] for name, values in columns.items()}
@@ -95,8 +119,10 @@ def _joined(
     return joined, row[first]
 
 
-Align = Callable[[Ragged, Ragged, Measure], Edits]
-"""(reference, estimate, measure) -> edits: both are single rows after the convention's `clean`."""
+Align = Callable[[Ragged, Ragged, Measure, bool], Mending]
+"""(reference, estimate, measure, exact) -> edits: both are single rows after the convention's `clean`.
+
+If `exact`, all differences are errors; otherwise, not those within the tolerances of the measure."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..kernels.matching import match, match_nearest_first
@@ -56,12 +58,12 @@ def _runs(some: Bool, least: int) -> Bool:
     return kept
 
 
-def _align_beats(reference: Ragged, estimate: Ragged, measure: Measure) -> Edits:
+def _align_beats(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
     trim = float(measure.parameters.get("trim", -np.inf))
     times = [rows.columns["time"] for rows in (reference, estimate)]
     late = [side >= trim for side in times]
     kinds = [np.full(len(side), RIGHT, dtype=np.int64) for side in times]
-    found = _classify_beats(times[0][late[0]], times[1][late[1]], _window(measure, 0.07), not measure.metric.itemwise)
+    found = _classify_beats(times[0][late[0]], times[1][late[1]], _window(measure, 0.07), exact)
     for side in (0, 1):
         kinds[side][late[side]] = found[side]
     return Edits(reference, estimate, kinds[0], kinds[1])
@@ -156,14 +158,14 @@ _BESIDE = 2
 """Windows within which two onsets are beside each other."""
 
 
-def _align_onsets(reference: Ragged, estimate: Ragged, measure: Measure) -> Edits:
+def _align_onsets(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
     merged, doubled, late, missing, extra = range(len(_ONSETS))
     references, estimates = reference.columns["time"], estimate.columns["time"]
     window = _window(measure, 0.05)
     own, other = np.full(len(references), missing), np.full(len(estimates), extra)
     hit = _matched(references, estimates, window)
     own[hit[0]] = other[hit[1]] = RIGHT
-    if not measure.metric.itemwise:
+    if exact:
         moved = references[hit[0]] != estimates[hit[1]]
         own[hit[0][moved]] = other[hit[1][moved]] = late
     left = np.flatnonzero(own == missing), np.flatnonzero(other == extra)
@@ -176,6 +178,37 @@ def _align_onsets(reference: Ragged, estimate: Ragged, measure: Measure) -> Edit
         alone = np.flatnonzero(kinds == lone)
         kinds[alone[_are_beside(times[alone], partners, _BESIDE * window)]] = kind
     return Edits(reference, estimate, own, other)
+
+
+_HITS = (
+    ErrorKind("drum", "Drum", "a hit of another drum"),
+    ErrorKind("late", "Early or late", "hits that are early or late by up to three windows"),
+    ErrorKind("missing", "Missing", "hits of the reference without an estimate"),
+    ErrorKind("extra", "Extra", "estimated hits without one of the reference"),
+)
+
+
+def drum_errors(classes_of: Callable[[Ragged, Measure], Int]) -> ErrorBudget:
+    """Make the kinds of errors of drums from a function that gives the class of each hit, -1 for none."""
+
+    def align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
+        drum, late, missing, extra = range(len(_HITS))
+        window = _window(measure, 0.05)
+        sides = [(rows.columns["time"], classes_of(rows, measure)) for rows in (reference, estimate)]
+        own, other = np.where(sides[0][1] >= 0, missing, RIGHT), np.where(sides[1][1] >= 0, extra, RIGHT)
+        for kind, reach, of_class in ((RIGHT, window, True), (late, _NEAR * window, True), (drum, window, False)):
+            numbers = np.unique(sides[0][1][own == missing]) if of_class else np.zeros(1, dtype=np.int64)
+            for number in numbers.tolist():
+                left = [
+                    np.flatnonzero((kinds == lone) & ((classes == number) | (not of_class)))
+                    for (_, classes), kinds, lone in zip(sides, (own, other), (missing, extra), strict=True)
+                ]
+                pair = _matched if kind == RIGHT else _nearest
+                found = pair(sides[0][0][left[0]], sides[1][0][left[1]], reach)
+                own[left[0][found[0]]] = other[left[1][found[1]]] = kind
+        return Edits(reference, estimate, own, other)
+
+    return ErrorBudget(_HITS, align)
 
 
 def _are_beside(times: Float, others: Float, most: float) -> Bool:

@@ -55,6 +55,7 @@ from ..theory.keys import (
 )
 from .base import Convention, Doubt, Pairs, Task, score_by
 from .cleaning import Cleaned, keep_first, usable_pair
+from .interval_errors import KEYS
 from .measures import Measure, Parameter, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
 
@@ -418,6 +419,7 @@ TASK = Task(
     MappingProxyType({one.name: one for one in _CONVENTIONS}),
     ("weighted_score",),
     doubts=(LOWER_CASE,),
+    errors=KEYS,
 )
 
 globals().update(_scores.functions("Keys in mir_eval's syntax."))

@@ -48,6 +48,7 @@ from ..theory.keys import (
 )
 from .base import Convention, Grid, Pairs, Scores, Task, read_scores, refuse_grid
 from .cleaning import NO_INTERVALS, Cleaned, find_overlaps, inspected, intervals_in_order, set_aside, usable_pair
+from .interval_errors import LOCAL_KEYS
 from .key import LOWER_CASE
 from .key import METRICS as OF_TRACKS
 from .measures import Measure, Metric, Weight, metric, metrics_in
@@ -266,6 +267,7 @@ TASK = Task(
     MappingProxyType({one.name: one for one in (MIREX2017, MIREX2005)}),
     ("weighted_score",),
     doubts=(LOWER_CASE,),
+    errors=LOCAL_KEYS,
 )
 
 

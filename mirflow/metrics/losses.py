@@ -11,7 +11,7 @@ from ..kernels.intervals import batches
 from ..kernels.shapley import coalitions, shapley
 from ..ragged import Float, Int, Ragged, concatenate, rows_of
 from .base import Convention, Grid, Pairs, Scores
-from .edits import Edits
+from .edits import Mending
 from .measures import Measure, parse
 
 _ITEMS = 2**19
@@ -46,42 +46,71 @@ def score_losses(convention: Convention, pairs: Pairs, measures: Sequence[Measur
 
 
 def _split(
-    convention: Convention, pairs: Pairs, whole: Measure, grid: Grid, refused: dict[int, str]
+    convention: Convention,
+    pairs: Pairs,
+    whole: Measure,
+    grid: Grid,
+    refused: dict[int, str],
+    exact: bool = False,
 ) -> tuple[Float, Float]:
     """Losses by kind, float64 (pairs, kinds), and weights, float64 (pairs,)."""
     errors = convention.errors
     assert errors is not None
-    shared = [name for name in pairs.references.columns if name in pairs.estimates.columns]
-    sides = [(replace(rows, columns={name: rows.columns[name] for name in shared}), own) for rows, own in pairs.sides]
-    (references, reference_row), (estimates, estimate_row) = sides
+    references, estimates = _alike(pairs.references, pairs.estimates)
+    pairs = replace(pairs, references=references, estimates=estimates)
+    exact = exact or not whole.metric.itemwise or whole.parameters.get("matching", "optimal") != "optimal"
     edits = [
-        errors.align(references.take([own]), estimates.take([other]), whole)
-        for own, other in zip(reference_row.tolist(), estimate_row.tolist(), strict=True)
+        errors.align(references.take([own]), estimates.take([other]), whole, exact)
+        for own, other in zip(pairs.reference_row.tolist(), pairs.estimate_row.tolist(), strict=True)
     ]
     present = [one.present for one in edits]
-    sizes = np.array([len(one.inserted) + len(one.removed) for one in edits], dtype=np.int64)
+    sizes = np.array([one.size for one in edits], dtype=np.int64)
     sizes = (sizes + 1) << np.array([len(kinds) for kinds in present], dtype=np.int64)
     loss, weight = np.zeros((len(pairs), len(errors.kinds))), np.zeros(len(pairs))
     sign = -1.0 if whole.metric.orientation == "lower" else 1.0
+    unseen: list[int] = []
     for batch in batches(sizes, _ITEMS):
         chosen = range(*batch.indices(len(pairs)))
         scores, rows = _score_mended(convention, pairs, edits, present, chosen, whole, grid)
         for number, pair in enumerate(chosen):
             own = np.flatnonzero(rows == number)
-            for variant in own.tolist():
-                if variant in scores.refused:
-                    refused[pair] = scores.refused[variant]
+            reasons = [scores.refused[variant] for variant in own.tolist() if variant in scores.refused]
+            if reasons:
+                refused[pair] = reasons[0]
             weight[pair] = scores.weight[own[0], 0]
             values = scores.score[own, 0]
             loss[pair] = np.nan if np.isnan(values).any() else 0.0
-            loss[pair, present[pair]] = sign * shapley(values)
+            if len(present[pair]):
+                loss[pair, present[pair]] = sign * shapley(values)
+            elif values[0] != values[1] and not exact:
+                unseen.append(pair)
+    if unseen:  # a matching of the metric that finds less, or another tolerance
+        index = np.array(unseen, dtype=np.int64)
+        again: dict[int, str] = {}
+        loss[index] = _split(convention, pairs[index], whole, grid, again, exact=True)[0]
+        refused |= {unseen[pair]: reason for pair, reason in again.items()}
     return loss, weight
+
+
+def _alike(*sides: Ragged) -> list[Ragged]:
+    """Give both sides the same columns, with NaN, or -1 for whole numbers, where a side has none."""
+    columns = {name: column.dtype for side in sides for name, column in side.columns.items()}
+    filled = []
+    for side in sides:
+        size = int(side.counts[0].sum())
+        blank = {
+            name: np.full(size, np.nan if kind.kind == "f" else -1).astype(kind)
+            for name, kind in columns.items()
+            if name not in side.columns
+        }
+        filled.append(replace(side, columns={**side.columns, **blank}))
+    return filled
 
 
 def _score_mended(
     convention: Convention,
     pairs: Pairs,
-    edits: Sequence[Edits],
+    edits: Sequence[Mending],
     present: Sequence[Int],
     chosen: Sequence[int],
     whole: Measure,
@@ -91,19 +120,17 @@ def _score_mended(
     assert convention.errors is not None
     (references, reference_row), (estimates, estimate_row) = pairs.sides
     parts: list[Ragged] = []
+    sizes = []
     for pair in chosen:
-        sets = coalitions(len(present[pair]))
         # No kind and all kinds give the estimate and the reference themselves, so that shares sum to their difference.
-        parts.append(estimates.take([int(estimate_row[pair])]))
-        if len(sets) > 1:
-            kinds = np.zeros((len(sets) - 2, len(convention.errors.kinds)), dtype=np.bool_)
-            kinds[:, present[pair]] = sets[1:-1]
-            reference = references.take([int(reference_row[pair])])
-            parts += [edits[pair].mend(kinds), reference]
-    alike = [name for name in estimates.columns if all(name in part.columns for part in parts)]
-    rows = concatenate(replace(part, columns={name: part.columns[name] for name in alike}) for part in parts)
-    variants = rows_of(np.array([1 << len(present[pair]) for pair in chosen], dtype=np.int64))
-    row = np.arange(len(rows), dtype=np.int64)
+        kinds = np.zeros((max(2 ** len(present[pair]) - 2, 0), len(convention.errors.kinds)), dtype=np.bool_)
+        kinds[:, present[pair]] = coalitions(len(present[pair]))[1:-1]
+        mended = [edits[pair].mend(kinds)] if len(kinds) else []
+        parts += [estimates.take([int(estimate_row[pair])]), *mended, references.take([int(reference_row[pair])])]
+        sizes.append(len(kinds) + 2)
+    rows = concatenate(parts)
+    variants = rows_of(np.array(sizes, dtype=np.int64))
     own = np.array(chosen, dtype=np.int64)[variants]
-    mended = replace(pairs, estimates=rows, estimate_row=row, reference_row=reference_row[own])
-    return convention.score(mended, [whole], grid), variants
+    row = np.arange(len(rows), dtype=np.int64)
+    mended_pairs = replace(pairs, estimates=rows, estimate_row=row, reference_row=reference_row[own])
+    return convention.score(mended_pairs, [whole], grid), variants

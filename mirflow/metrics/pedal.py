@@ -33,14 +33,17 @@ from ..errors import AnnotationError, refuse_unknown
 from ..ragged import Column, Ragged
 from ..theory import general_midi
 from ..theory.general_midi import pedal_of
+from ..theory.pitch import midi_to_hz
 from .base import Convention, Grid, Pairs, Scores, Task, refuse_grid
 from .cleaning import NO_TIMES, Cleaned, drop_items, inspected, set_aside, usable_pair
+from .edits import RIGHT, Edits, ErrorBudget
 from .measures import Measure, Metric, Parameter, Value
 from .pair import PairFunctions, row_of_intervals
 from .transcription.conventions import MIREX2024
 from .transcription.metrics import RATES
 from .transcription.metrics import evidence as evidence_of_notes
 from .transcription.metrics import score as score_notes
+from .transcription.note_errors import NOTES, OF_TIMES
 from .util import Array
 
 __all__ = ["PEDALS", "TASK", "evaluate"]
@@ -172,7 +175,30 @@ TRANSKUN = Convention(
     explain=evidence,
     literature="@yan2021",
 )
-TASK = Task("pedal", "Piano pedals", MappingProxyType({TRANSKUN.name: TRANSKUN}), ("f_measure", "f_measure_no_offset"))
+
+
+def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
+    """Find the edits of the stretches of one pedal, as those of notes with a pitch for each pedal."""
+    sides, own = [], []
+    for rows in (reference, estimate):
+        pedal = np.array([pedal_of(label) for label in (*rows.labels, "")])[rows.columns["label"]]
+        times = {name: rows.columns[name] for name in ("start", "end")}
+        sides.append(Ragged({**times, "pitch": midi_to_hz(60.0 + 5 * pedal)}, rows.counts))
+        own.append(pedal == PEDALS.index(str(measure["pedal"])))
+    found = NOTES.align(sides[0], sides[1], measure, exact)
+    assert isinstance(found, Edits)
+    changed = {name: np.where(own[1], found.changed[name], RIGHT) for name in ("start", "end")}
+    inserted, removed = np.where(own[0], found.inserted, RIGHT), np.where(own[1], found.removed, RIGHT)
+    return replace(found, reference=reference, estimate=estimate, inserted=inserted, removed=removed, changed=changed)
+
+
+TASK = Task(
+    "pedal",
+    "Piano pedals",
+    MappingProxyType({TRANSKUN.name: TRANSKUN}),
+    ("f_measure", "f_measure_no_offset"),
+    errors=ErrorBudget(OF_TIMES, _align),
+)
 
 
 def _row(side: Any) -> Ragged:

@@ -47,6 +47,7 @@ from .base import Convention, Doubt, Grid, Pairs, Scores, Task, read_pair, read_
 from .cleaning import Cleaned, set_aside, tempo_problems, usable_pair
 from .measures import Measure, Parameter, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
+from .tempo_errors import TEMPI
 from .util import Array
 
 __all__ = ["TASK", "detection", "evaluate", "madmom", "validate", "validate_tempi"]
@@ -576,6 +577,7 @@ TASK = Task(
     "Tempo estimation",
     MappingProxyType({one.name: one for one in (MIR_EVAL, madmom.CONVENTION)}),
     ("p_score",),
+    errors=TEMPI,
     doubts=(
         Doubt(
             "tempo_unit",

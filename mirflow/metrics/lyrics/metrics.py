@@ -17,7 +17,8 @@ from ...errors import AnnotationError, refuse_unknown
 from ...kernels.ratios import Scored, f_measure, share
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of
 from ..base import Convention, Doubt, Grid, Pairs, Scores, Sparse, Task, read_scores, refuse_grid, refuse_unjudged
-from ..cleaning import Cleaned, usable_pair
+from ..cleaning import Cleaned, drop_items, usable_pair
+from ..edits import RIGHT, Edits, ErrorBudget, ErrorKind
 from ..events import COUNTED, OF_COUNTS, tabulate
 from ..measures import Measure, Weight, family, metric, metrics_in
 from ..pair import PairFunctions, documented
@@ -358,6 +359,46 @@ class Rules:
         if there and there[1] == tag:
             yield "", there[0], EDITS[INSERTION]
 
+    def find_errors(self, reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
+        """Find the edits of words, or of all tokens for metrics of marks."""
+        words = not any(measure.metric.name.startswith(TAGS[tag]) for tag in _MARKS)
+        # Characters are then compared as those of the words, and not as the text that the estimate had.
+        reference, estimate = (drop_items(rows, rows.columns["tag"] == TEXT) for rows in (reference, estimate))
+        sides = reference, estimate
+        listed = [np.flatnonzero((side.columns["tag"] == WORD) | (not words)) for side in sides]
+        one, other = self._align(sides, words=words).pairs
+        spelt = [self._listed(side, words) for side in sides]
+        kinds = np.full(len(reference.columns["tag"]), RIGHT), np.full(len(estimate.columns["tag"]), RIGHT)
+        order = [np.zeros(len(kind)) for kind in kinds]
+        for place, (here, there) in enumerate(zip(one.tolist(), other.tolist(), strict=True)):
+            for side, index in enumerate((here, there)):
+                if index >= 0:
+                    order[side][listed[side][index]] = place + 1
+            if here < 0:
+                kinds[1][listed[1][there]] = _EXTRA
+            elif there < 0:
+                kinds[0][listed[0][here]] = _MISSING
+            else:
+                kind = _compared(spelt[0][here], spelt[1][there], self.fold)
+                kinds[0][listed[0][here]] = kinds[1][listed[1][there]] = kind
+        return Edits(reference, estimate, kinds[0], kinds[1], order=(order[0], order[1]))
+
+
+_ERRORS = (
+    ErrorKind("substituted", "Substituted", "another word, or mark, in place of the one of the reference"),
+    ErrorKind("case", "Case", "a word that differs only in case"),
+    ErrorKind("missing", "Missing", "words, or marks, of the reference without an estimate"),
+    ErrorKind("extra", "Extra", "estimated words, or marks, without one of the reference"),
+)
+_SUBSTITUTED, _CASE, _MISSING, _EXTRA = range(len(_ERRORS))
+
+
+def _compared(one: tuple[str, int], other: tuple[str, int], fold: Callable[[str], str]) -> int:
+    """Kind of error of two aligned tokens, with their tags."""
+    if one == other:
+        return RIGHT
+    return _CASE if one[1] == other[1] and fold(one[0]) == fold(other[0]) else _SUBSTITUTED
+
 
 _EVIDENCE = ("reference", "estimate", "verdict")
 
@@ -383,6 +424,7 @@ def _convention(
         rules.score,
         explain=rules.explain,
         literature=literature,
+        errors=ErrorBudget(_ERRORS, rules.find_errors),
     )
 
 

@@ -18,6 +18,7 @@ from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task
 from ..cleaning import Cleaned, Problem, in_order, inspected, set_aside, usable_pair
 from ..measures import Measure, Metric, Parameter, Weight, metric, metrics_in
 from . import kernel
+from .melody_errors import MELODIES
 
 MIN_FREQUENCY, MAX_FREQUENCY = 1e-9, 1e9
 """Bounds of valid frequencies in Hz, beyond which cents would overflow."""
@@ -483,4 +484,5 @@ TASK = Task(
     "Melody extraction",
     MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX, MIREX_HOLD)}),
     ("overall_accuracy",),
+    errors=MELODIES,
 )

@@ -21,6 +21,7 @@ from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..events import matched
 from ..measures import FUNCTIONS, Measure, Metric, Parameter, Weight, family, metric, metrics_in, select
 from . import functions, kernel, mirex, statistics
+from .segment_errors import SEGMENTS
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -614,4 +615,5 @@ TASK = Task(
     MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX, MIREX2025, FRAMELESS)}),
     ("f_measure", "pairwise_f_measure"),
     {MIREX2025.name: ("label_accuracy", "f_measure"), FRAMELESS.name: ("pairwise_f_measure", "v_measure")},
+    errors=SEGMENTS,
 )

@@ -20,6 +20,7 @@ from .frames import NEEDS
 from .kernel import NO_OFFSET, VELOCITY
 from .madmom import CONVENTION as MADMOM
 from .metrics import METRICS, MIR_EVAL, MIREX2015, MT3, RATES, clean, evidence, score
+from .note_errors import NOTES
 from .resolving import cut_rows, decode_rows
 
 _PEDAL = MappingProxyType({"pedal": "extend"})
@@ -198,6 +199,7 @@ TASK = Task(
     ),
     ("f_measure_no_offset", "f_measure", "velocity_f_measure"),
     {"mt3": ("program_f_measure",), MADMOM.name: ("f_measure",)},
+    errors=NOTES,
     doubts=(
         Doubt(
             "velocity",

@@ -1,0 +1,140 @@
+"""Errors of labels over time: pieces on which neither side changes, and the kind of error of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..ragged import Bool, Float, Int, Ragged
+from ..theory.keys import FIFTH_DOWN, FIFTH_UP, PARALLEL, RELATIVE, SAME, UNNAMED, parse_key, relation_table
+from .edits import RIGHT, Edits, ErrorBudget, ErrorKind
+from .measures import Measure
+
+Classify = Callable[[Int, Int], Int]
+"""Labels of the reference and of the estimate on each piece, as codes -> kinds of errors; `RIGHT` for none."""
+
+
+class Spans:
+    """The intervals of one side, in order of time and without overlaps; with `carry`, without gaps as well.
+
+    `code` is a number for the label of each interval, and one more for times without an interval.
+    """
+
+    def __init__(self, rows: Ragged, code: Int, carry: bool) -> None:
+        order = np.argsort(rows.columns["start"], kind="stable")
+        self.start: Float = rows.columns["start"][order]
+        self.end: Float = rows.columns["end"][order]
+        self.label: Int = rows.columns["label"][order]
+        self.code = np.append(code[:-1][order], code[-1])
+        self.end[:-1] = self.start[1:] if carry else np.minimum(self.end[:-1], self.start[1:])
+
+    def at(self, times: Float) -> Int:
+        """The interval at each time; -1: none."""
+        place = np.searchsorted(self.start, times, side="right") - 1
+        return np.where((place >= 0) & (times < np.append(self.end, -np.inf)[place]), place, -1)
+
+
+def align_pieces(
+    reference: Ragged, estimate: Ragged, codes: tuple[Int, Int], classify: Classify, boundaries: int, carry: bool
+) -> Edits:
+    """Find the edits of labels over time.
+
+    Parameters
+    ----------
+    reference, estimate : Ragged
+        Single rows.
+    codes : (int64, int64)
+        Numbers of the labels; see `Spans`. Equal numbers are right.
+    classify : callable
+    boundaries : int
+        The kind of wrong labels that are due to a boundary that is early or late, and of boundaries between labels that
+        are right.
+    carry : bool
+        Whether a label lasts through the gap after its interval.
+    """
+    own, other = Spans(reference, codes[0], carry), Spans(estimate, codes[1], carry)
+    low, high = (own.start[0], own.end.max()) if len(own.start) else (0.0, 0.0)
+    cuts = np.unique(np.clip(np.concatenate([own.start, own.end, other.start, other.end]), low, high))
+    start, end = cuts[:-1], cuts[1:]
+    left, right = own.at(start), other.at(start)
+    kind = classify(own.code[left], other.code[right])
+    kind[(kind == RIGHT) | _displaced(own, other, start, end, left, right)] = boundaries
+    same = (left >= 0) & (right >= 0) & (own.code[left] == other.code[right])
+    same[same] = (own.start[left[same]] == other.start[right[same]]) & (own.end[left[same]] == other.end[right[same]])
+    kind[same] = RIGHT
+    pieces, kinds, origins = [], [], []
+    for side, rows, item in ((own, reference, left), (other, estimate, right)):
+        there = item >= 0
+        columns = {"start": start[there], "end": end[there], "label": side.label[item[there]]}
+        pieces.append(Ragged(columns, (np.array([there.sum()], dtype=np.int64),), rows.labels))
+        kinds.append(kind[there])
+        origins.append(item[there])
+    return Edits(pieces[0], pieces[1], kinds[0], kinds[1], origin=(origins[0], origins[1]))
+
+
+def _displaced(own: Spans, other: Spans, start: Float, end: Float, left: Int, right: Int) -> Bool:
+    """Whether a piece is at an end of an interval of the reference, and the estimate has the label beyond that end.
+
+    The estimate's interval goes beyond the end, and the piece does not fill the reference's interval: that would be a
+    label which is not found.
+    """
+    found = np.zeros(len(start), dtype=np.bool_)
+    for step in (-1, 1):
+        beyond = left + step
+        inside = (left >= 0) & (right >= 0) & (beyond >= 0) & (beyond < len(own.start))
+        piece = np.flatnonzero(inside)
+        one, next_one, item = left[piece], beyond[piece], right[piece]
+        partial_piece = (start[piece] > own.start[one]) | (end[piece] < own.end[one])
+        if step < 0:
+            at_end = (start[piece] == own.start[one]) & (other.start[item] < start[piece])
+        else:
+            at_end = (end[piece] == own.end[one]) & (other.end[item] > end[piece])
+        found[piece] |= partial_piece & at_end & (own.code[next_one] == other.code[item])
+    return found
+
+
+_RELATIONS = (
+    ErrorKind("fifth", "Fifth", "the key a fifth above or below, in the same mode"),
+    ErrorKind("relative", "Relative", "the relative major or minor key"),
+    ErrorKind("parallel", "Parallel", "the key of the same tonic in another mode"),
+    ErrorKind("other", "Other", "any other key, or none"),
+)
+_FIFTH, _RELATIVE, _PARALLEL, _OTHER = range(len(_RELATIONS))
+_BOUNDARIES = len(_RELATIONS)
+
+
+def _codes_of(rows: Ragged) -> Int:
+    """The key of each label of a row, and that of no label."""
+    of_label = np.array([(parse_key(label) or UNNAMED).code for label in (*rows.labels, "X")], dtype=np.int64)
+    codes: Int = of_label[np.append(rows.columns["label"], -1)]
+    return codes
+
+
+def _relate(reference: Int, estimate: Int) -> Int:
+    """Kinds of errors by the relation of keys."""
+    of_relation = np.full(int(relation_table().max()) + 1, _OTHER, dtype=np.int64)
+    of_relation[[SAME, FIFTH_UP, FIFTH_DOWN, RELATIVE, PARALLEL]] = RIGHT, _FIFTH, _FIFTH, _RELATIVE, _PARALLEL
+    kinds: Int = of_relation[relation_table()[reference, estimate]]
+    return kinds
+
+
+def _align_keys(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
+    """Find the edit of the key of a track; a key that is missing is another one."""
+    codes = _codes_of(reference), _codes_of(estimate)
+    both = len(codes[0]) > 1 and len(codes[1]) > 1
+    kind = _relate(codes[0][:1], codes[1][:1]) if both else np.array([_OTHER])
+    kinds = [np.resize(kind, len(own) - 1) for own in codes]
+    return Edits(reference, estimate, kinds[0], kinds[1], order=(np.zeros(len(kinds[0])), np.zeros(len(kinds[1]))))
+
+
+def _align_local_keys(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
+    codes = _codes_of(reference), _codes_of(estimate)
+    return align_pieces(reference, estimate, codes, _relate, _BOUNDARIES, carry=False)
+
+
+KEYS = ErrorBudget(_RELATIONS, _align_keys)
+LOCAL_KEYS = ErrorBudget(
+    (*_RELATIONS, ErrorKind("boundaries", "Boundaries", "a change of keys that is early or late")),
+    _align_local_keys,
+)

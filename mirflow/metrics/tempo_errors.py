@@ -1,0 +1,63 @@
+"""Kinds of errors of tempi."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+
+from ..ragged import Float, Ragged
+from .edits import RIGHT, Edits, ErrorBudget, ErrorKind
+from .measures import Measure
+
+_KINDS = (
+    ErrorKind("half", "Half", "half or a third of the tempo"),
+    ErrorKind("double", "Double", "twice or three times the tempo"),
+    ErrorKind("other", "Other", "another tempo"),
+    ErrorKind("near", "Near", "a tempo within the tolerance that has another value, place or salience"),
+    ErrorKind("missing", "Missing", "a second tempo of the reference without an estimate"),
+    ErrorKind("extra", "Extra", "a second estimate without a tempo of the reference"),
+)
+_HALF, _DOUBLE, _OTHER, _NEAR, _MISSING, _EXTRA = range(len(_KINDS))
+_OCTAVES = ((_HALF, (1 / 2, 1 / 3)), (_DOUBLE, (2.0, 3.0)))
+_TOLERANCE = 0.08
+
+
+def _classify(reference: float, estimate: float, tolerance: float) -> int:
+    if abs(reference - estimate) <= tolerance * reference:
+        return RIGHT
+    for kind, factors in _OCTAVES:
+        if any(abs(reference * factor - estimate) <= tolerance * reference * factor for factor in factors):
+            return kind
+    return _OTHER
+
+
+def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
+    tolerance = float(measure.parameters.get("tol", _TOLERANCE))
+    tempi: list[list[float]] = [rows.columns["tempo"].tolist() for rows in (reference, estimate)]
+    kinds = np.full(len(tempi[0]), _MISSING), np.full(len(tempi[1]), _EXTRA)
+    size = min(map(len, tempi))
+    pairs = (
+        [*zip(own, other, strict=True)]
+        for own in permutations(range(len(tempi[0])), size)
+        for other in permutations(range(len(tempi[1])), size)
+    )
+    # The pairs with the most right tempi, then with the most octaves.
+    ranks = {RIGHT: 0, _HALF: 1, _DOUBLE: 1, _OTHER: 4}
+    best = min(pairs, key=lambda each: sum(ranks[_classify(tempi[0][i], tempi[1][j], tolerance)] for i, j in each))
+    for one, other in best:
+        kind = _classify(tempi[0][one], tempi[1][other], tolerance)
+        if exact and kind == RIGHT and _differs(reference, estimate, one, other):
+            kind = _NEAR
+        kinds[0][one] = kinds[1][other] = kind
+    places: list[Float] = [np.arange(len(side), dtype=np.float64) for side in tempi]
+    return Edits(reference, estimate, kinds[0], kinds[1], order=(places[0], places[1]))
+
+
+def _differs(reference: Ragged, estimate: Ragged, one: int, other: int) -> bool:
+    """Whether two tempi differ in value, salience or place."""
+    pairs = [(reference.columns[name][one], estimate.columns[name][other]) for name in reference.columns]
+    return one != other or not all(np.array_equal(left, right, equal_nan=True) for left, right in pairs)
+
+
+TEMPI = ErrorBudget(_KINDS, _align)
