@@ -53,7 +53,7 @@ def budget_command(
     import xarray as xr
 
     from ..api import query
-    from ..reports.error_budgets import budgets
+    from ..reports.error_budgets import budgets, costly
     from ..store.write import save as write
 
     style = choose_format(style, output)
@@ -64,16 +64,29 @@ def budget_command(
         )
     chosen = {name: given[name] for name in ("group", "tracks", "where") if name in given}
     found = budgets(label_stores(stores, labels), metric, root=root, guarded=True, **chosen)
-    tree = xr.DataTree.from_dict(found)
     if save is not None:
-        write(tree, save)
+        write(xr.DataTree.from_dict(found), save)
+    idle: dict[str, list[str]] = {}
+    if for_people(style):
+        for name, ds in found.items():
+            found[name], idle[name] = costly(ds)
     if versus is None:
+        tree = xr.DataTree.from_dict(found)
         result = query(tree, **{"sort": "best" if for_people(style) else "stored"} | given)
     else:
         result = _compare(found, versus, given)
     for note in result.notes if not for_people(style) else ():
         echo(note, err=True)
-    emit(result, style, output)
+    emit(_with_idle(result, idle), style, output)
+
+
+def _with_idle(result: Tabulation[xr.Dataset], idle: dict[str, list[str]]) -> Tabulation[xr.Dataset]:
+    """Name below the tables for people the kinds of errors that cost nothing."""
+    from ..reports.tables import Table, Tabulation
+
+    notes = [f"{name}: nothing is lost by {', '.join(kinds)}" for name, kinds in idle.items() if kinds]
+    more = [Table((), (), notes=tuple(notes))] if notes else []
+    return Tabulation(result.items, lambda width: [*result.tables(width), *more], lambda: [result.rows()], result.notes)
 
 
 def _compare(found: dict[str, xr.Dataset], systems: tuple[str, str], given: dict[str, Any]) -> Tabulation[xr.Dataset]:

@@ -24,8 +24,6 @@ class ErrorKind:
     """A kind of errors of a task."""
 
     name: str
-    title: str
-    """For tables and figures."""
     summary: str
     """What such an error is."""
 
@@ -140,6 +138,7 @@ class ErrorBudget:
         common = replace(
             whole.metric,
             name=LOST,
+            title="Loss",
             key="",
             aliases=(),
             mir_eval="",
@@ -158,9 +157,7 @@ class ErrorBudget:
             error=True,
         )
         return tuple(
-            replace(common, title=kind.title, summary=f"{lost} errors of a kind: {kind.summary}").measure(
-                kind=kind.name
-            )
+            replace(common, summary=f"{lost} errors of a kind: {kind.summary}").measure(kind=kind.name)
             for kind in self.kinds
         )
 

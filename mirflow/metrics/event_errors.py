@@ -20,15 +20,13 @@ _OFFSET_RUN = 3
 """Fewest consecutive beats with the same deviation."""
 
 _BEATS = (
-    ErrorKind("half_tempo", "Half tempo", "beats left out over a stretch at half, a third or a quarter of the tempo"),
-    ErrorKind("double_tempo", "Double tempo", "beats added over a stretch at two, three or four times the tempo"),
-    ErrorKind("off_beat", "Off-beat", "a stretch of beats midway between those of the reference"),
-    ErrorKind(
-        "offset", "Offset", "a stretch of at least three beats that are all early, or all late, by the same time"
-    ),
-    ErrorKind("late", "Early or late", "single beats that are early or late by less than half a beat"),
-    ErrorKind("missing", "Missing", "beats of the reference without an estimate"),
-    ErrorKind("extra", "Extra", "estimates without a beat of the reference"),
+    ErrorKind("half_tempo", "beats left out over a stretch at half, a third or a quarter of the tempo"),
+    ErrorKind("double_tempo", "beats added over a stretch at two, three or four times the tempo"),
+    ErrorKind("off_beat", "a stretch of beats midway between those of the reference"),
+    ErrorKind("offset", "a stretch of at least three beats that are all early, or all late, by the same time"),
+    ErrorKind("late", "single beats that are early or late by less than half a beat"),
+    ErrorKind("missing", "beats of the reference without an estimate"),
+    ErrorKind("extra", "estimates without a beat of the reference"),
 )
 _HALF, _DOUBLE, _OFF, _OFFSET, _LATE, _MISSING, _EXTRA = range(len(_BEATS))
 
@@ -146,11 +144,11 @@ def _find_shifts(reference: Float, estimate: Float, own: Int, other: Int, left: 
 
 
 _ONSETS = (
-    ErrorKind("merged", "Merged", "onsets of the reference that share an estimate with one beside them"),
-    ErrorKind("doubled", "Doubled", "estimates beside another one of the same onset"),
-    ErrorKind("late", "Early or late", "estimates that are early or late by up to three windows"),
-    ErrorKind("missing", "Missing", "onsets of the reference without an estimate"),
-    ErrorKind("extra", "Extra", "estimates without an onset of the reference"),
+    ErrorKind("merged", "onsets of the reference that share an estimate with one beside them"),
+    ErrorKind("doubled", "estimates beside another one of the same onset"),
+    ErrorKind("late", "estimates that are early or late by up to three windows"),
+    ErrorKind("missing", "onsets of the reference without an estimate"),
+    ErrorKind("extra", "estimates without an onset of the reference"),
 )
 _NEAR = 3
 """Windows within which an onset is late, and not missing."""
@@ -181,10 +179,10 @@ def _align_onsets(reference: Ragged, estimate: Ragged, measure: Measure, exact: 
 
 
 _HITS = (
-    ErrorKind("drum", "Drum", "a hit of another drum"),
-    ErrorKind("late", "Early or late", "hits that are early or late by up to three windows"),
-    ErrorKind("missing", "Missing", "hits of the reference without an estimate"),
-    ErrorKind("extra", "Extra", "estimated hits without one of the reference"),
+    ErrorKind("drum", "a hit of another drum"),
+    ErrorKind("late", "hits that are early or late by up to three windows"),
+    ErrorKind("missing", "hits of the reference without an estimate"),
+    ErrorKind("extra", "estimated hits without one of the reference"),
 )
 
 

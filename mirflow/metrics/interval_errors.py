@@ -95,10 +95,10 @@ def _displaced(own: Spans, other: Spans, start: Float, end: Float, left: Int, ri
 
 
 _RELATIONS = (
-    ErrorKind("fifth", "Fifth", "the key a fifth above or below, in the same mode"),
-    ErrorKind("relative", "Relative", "the relative major or minor key"),
-    ErrorKind("parallel", "Parallel", "the key of the same tonic in another mode"),
-    ErrorKind("other", "Other", "any other key, or none"),
+    ErrorKind("fifth", "the key a fifth above or below, in the same mode"),
+    ErrorKind("relative", "the relative major or minor key"),
+    ErrorKind("parallel", "the key of the same tonic in another mode"),
+    ErrorKind("other", "any other key, or none"),
 )
 _FIFTH, _RELATIVE, _PARALLEL, _OTHER = range(len(_RELATIONS))
 _BOUNDARIES = len(_RELATIONS)
@@ -135,6 +135,6 @@ def _align_local_keys(reference: Ragged, estimate: Ragged, measure: Measure, exa
 
 KEYS = ErrorBudget(_RELATIONS, _align_keys)
 LOCAL_KEYS = ErrorBudget(
-    (*_RELATIONS, ErrorKind("boundaries", "Boundaries", "a change of keys that is early or late")),
+    (*_RELATIONS, ErrorKind("boundaries", "a change of keys that is early or late")),
     _align_local_keys,
 )

@@ -79,9 +79,11 @@ def _split(
                 refused[pair] = reasons[0]
             weight[pair] = scores.weight[own[0], 0]
             values = scores.score[own, 0]
-            loss[pair] = np.nan if np.isnan(values).any() else 0.0
+            loss[pair] = np.nan if np.isnan(values[[0, -1]]).any() else 0.0
+            # Mending that leaves nothing to measure gains nothing.
+            values = np.where(np.isnan(values), values[0], values)
             if len(present[pair]):
-                loss[pair, present[pair]] = sign * shapley(values)
+                loss[pair, present[pair]] += sign * shapley(values)
             elif values[0] != values[1] and not exact:
                 unseen.append(pair)
     if unseen:  # a matching of the metric that finds less, or another tolerance

@@ -11,12 +11,12 @@ from .edits import RIGHT, Edits, ErrorBudget, ErrorKind
 from .measures import Measure
 
 _KINDS = (
-    ErrorKind("half", "Half", "half or a third of the tempo"),
-    ErrorKind("double", "Double", "twice or three times the tempo"),
-    ErrorKind("other", "Other", "another tempo"),
-    ErrorKind("near", "Near", "a tempo within the tolerance that has another value, place or salience"),
-    ErrorKind("missing", "Missing", "a second tempo of the reference without an estimate"),
-    ErrorKind("extra", "Extra", "a second estimate without a tempo of the reference"),
+    ErrorKind("half", "half or a third of the tempo"),
+    ErrorKind("double", "twice or three times the tempo"),
+    ErrorKind("other", "another tempo"),
+    ErrorKind("near", "a tempo within the tolerance that has another value, place or salience"),
+    ErrorKind("missing", "a second tempo of the reference without an estimate"),
+    ErrorKind("extra", "a second estimate without a tempo of the reference"),
 )
 _HALF, _DOUBLE, _OTHER, _NEAR, _MISSING, _EXTRA = range(len(_KINDS))
 _OCTAVES = ((_HALF, (1 / 2, 1 / 3)), (_DOUBLE, (2.0, 3.0)))

@@ -16,12 +16,13 @@ from ..analysis.selection import CHOSEN, choose_tracks, headline_metric
 from ..annotations.annotation import AnnotationLike
 from ..annotations.schema import kind_of
 from ..engine.block import block_size, works_of
+from ..engine.pair_scores import ROUNDING
 from ..engine.schedule import choose_scheduler, execute
 from ..errors import MetricError, MirflowError, QueryError, UnknownNameError, counted, warn_caller
 from ..evaluation.evaluate import evaluate, score
 from ..evaluation.sides import TracksLike, holds_tracks, task_of
 from ..metrics.base import Convention, get_task
-from ..metrics.edits import OF
+from ..metrics.edits import KIND, OF
 from ..metrics.measures import Measure
 from ..pipeline.plan import EvaluationPlan, Stale
 from ..progress import Progress, progress_of
@@ -180,6 +181,14 @@ def budgets(
 def is_budget(ds: xr.Dataset) -> bool:
     """True for a dataset of scores that :func:`budget` made."""
     return OF in ds.coords and ds[OF].dims == ("metric",) and any(map(bool, names_of(ds, OF)))
+
+
+def costly(ds: xr.Dataset) -> tuple[xr.Dataset, list[str]]:
+    """Leave out the kinds of errors of a budget that cost nothing anywhere, and name them."""
+    kinds, loss = names_of(ds, KIND), np.nan_to_num(ds["score"].values)
+    idle = [place for place, kind in enumerate(kinds) if kind and np.abs(loss[..., place]).max(initial=0) < ROUNDING]
+    kept = [place for place in range(len(kinds)) if place not in idle]
+    return ds.isel(metric=kept), [kinds[place] for place in idle]
 
 
 def _joined(parts: Mapping[str, Mapping[str, xr.Dataset]], scores: ScoresLike) -> dict[str, xr.Dataset]:

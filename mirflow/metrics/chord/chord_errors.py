@@ -13,13 +13,12 @@ from ..measures import Measure
 from .rules import Chords, encode_sides
 
 _KINDS = (
-    ErrorKind("no_chord", "No chord", "no chord, or a gap, where the reference has a chord, or the other way round"),
-    ErrorKind("root", "Root", "a chord with another root"),
-    ErrorKind("quality", "Quality", "a chord with the right root and other tones"),
-    ErrorKind("bass", "Bass", "a chord with the right root and tones, and another bass"),
+    ErrorKind("no_chord", "no chord, or a gap, where the reference has a chord, or the other way round"),
+    ErrorKind("root", "a chord with another root"),
+    ErrorKind("quality", "a chord with the right root and other tones"),
+    ErrorKind("bass", "a chord with the right root and tones, and another bass"),
     ErrorKind(
         "boundaries",
-        "Boundaries",
         "a change of chords that is early or late, or none of the reference, between chords that are right",
     ),
 )

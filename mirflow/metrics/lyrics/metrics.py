@@ -385,10 +385,10 @@ class Rules:
 
 
 _ERRORS = (
-    ErrorKind("substituted", "Substituted", "another word, or mark, in place of the one of the reference"),
-    ErrorKind("case", "Case", "a word that differs only in case"),
-    ErrorKind("missing", "Missing", "words, or marks, of the reference without an estimate"),
-    ErrorKind("extra", "Extra", "estimated words, or marks, without one of the reference"),
+    ErrorKind("substituted", "another word, or mark, in place of the one of the reference"),
+    ErrorKind("case", "a word that differs only in case"),
+    ErrorKind("missing", "words, or marks, of the reference without an estimate"),
+    ErrorKind("extra", "estimated words, or marks, without one of the reference"),
 )
 _SUBSTITUTED, _CASE, _MISSING, _EXTRA = range(len(_ERRORS))
 

@@ -12,10 +12,10 @@ from ..measures import Measure
 from . import kernel
 
 _KINDS = (
-    ErrorKind("missed_voicing", "Missed voicing", "samples with a melody that the estimate calls unvoiced"),
-    ErrorKind("false_voicing", "False voicing", "samples without a melody that the estimate calls voiced"),
-    ErrorKind("octave", "Octave", "a pitch in another octave, in a voiced sample"),
-    ErrorKind("pitch", "Pitch", "another pitch, or none, in a voiced sample"),
+    ErrorKind("missed_voicing", "samples with a melody that the estimate calls unvoiced"),
+    ErrorKind("false_voicing", "samples without a melody that the estimate calls voiced"),
+    ErrorKind("octave", "a pitch in another octave, in a voiced sample"),
+    ErrorKind("pitch", "another pitch, or none, in a voiced sample"),
 )
 _MISSED, _FALSE, _OCTAVE, _PITCH = range(len(_KINDS))
 _BASE = 10.0

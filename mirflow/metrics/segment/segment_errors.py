@@ -13,10 +13,10 @@ from ..interval_errors import Spans
 from ..measures import Measure
 
 _KINDS = (
-    ErrorKind("shifted", "Shifted", "boundaries that are early or late by up to 3 s"),
-    ErrorKind("missing", "Missing", "boundaries of the reference without an estimate"),
-    ErrorKind("extra", "Extra", "estimated boundaries without one of the reference"),
-    ErrorKind("labels", "Labels", "labels of segments, whatever their boundaries"),
+    ErrorKind("shifted", "boundaries that are early or late by up to 3 s"),
+    ErrorKind("missing", "boundaries of the reference without an estimate"),
+    ErrorKind("extra", "estimated boundaries without one of the reference"),
+    ErrorKind("labels", "labels of segments, whatever their boundaries"),
 )
 _SHIFTED, _MISSING, _EXTRA, _LABELS = range(len(_KINDS))
 _NEAR = 3.0

@@ -16,18 +16,18 @@ _LATE = 0.25
 _CLOSE = 0.05
 """Seconds within which onsets are taken for the same, unless the measure tolerates more."""
 OF_TIMES = (
-    ErrorKind("onset", "Onset", "a note that begins early or late by up to a quarter of a second"),
-    ErrorKind("end", "End", "a note that ends early or late"),
-    ErrorKind("missing", "Missing", "notes of the reference without an estimate"),
-    ErrorKind("extra", "Extra", "estimated notes without one of the reference"),
+    ErrorKind("onset", "a note that begins early or late by up to a quarter of a second"),
+    ErrorKind("end", "a note that ends early or late"),
+    ErrorKind("missing", "notes of the reference without an estimate"),
+    ErrorKind("extra", "estimated notes without one of the reference"),
 )
 """Kinds of errors that notes without pitches may have as well."""
 _KINDS = (
     *OF_TIMES,
-    ErrorKind("octave", "Octave", "a note in another octave"),
-    ErrorKind("tuning", "Tuning", "a pitch that is off by less than half a semitone"),
-    ErrorKind("velocity", "Velocity", "a note with another velocity"),
-    ErrorKind("program", "Program", "a note of another program or instrument"),
+    ErrorKind("octave", "a note in another octave"),
+    ErrorKind("tuning", "a pitch that is off by less than half a semitone"),
+    ErrorKind("velocity", "a note with another velocity"),
+    ErrorKind("program", "a note of another program or instrument"),
 )
 _ONSET, _END, _MISSING, _EXTRA, _OCTAVE, _TUNING, _VELOCITY, _PROGRAM = range(len(_KINDS))
 _SOUNDS = ("label", "program", "drum")

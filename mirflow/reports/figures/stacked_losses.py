@@ -10,12 +10,13 @@ from ...analysis.aggregation import aggregate_query
 from ...analysis.queries import choose_one
 from ...analysis.scores import names_of
 from ...errors import FigureError
+from ...metrics.edits import KIND
 from ..drawing import CYCLE, GREY, PALE, YELLOW
 from ..error_budgets import budgets
 from ..results import column_of, values_of
 from ..tables import aggregate_in_words
 from .canvas import Sheet, figure, label, sheet
-from .track_scores import FigureOptions, Stored, describe, frame_of, query_of
+from .track_scores import FigureOptions, Stored, axis_name, describe, frame_of, query_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -71,7 +72,7 @@ def budget(
     frame = frame_of(options)
     with sheet(frame, 0.85 + result.sizes["system"] * _BAR + 0.1 * result.sizes["metric"]) as page:
         _draw(page, result)
-        title = f"{column_of(result, 'title')[0]}, and losses by kind of errors"
+        title = f"{label(axis_name(result), 60)}, and losses by kind of errors"
         page.head(title, describe(result, notes=["shares: Shapley values of mending the kinds"]))
     return page.ax
 
@@ -81,7 +82,8 @@ def _draw(page: Sheet, result: xr.Dataset) -> None:
     rising = column_of(result, "orientation")[0] != "lower"
     order = np.argsort(-value[:, 0] if rising else value[:, 0], kind="stable")
     value, names = value[order], [names_of(result, "system")[place] for place in order.tolist()]
-    titles, places = column_of(result, "title"), np.arange(len(names))
+    kinds = [kind.replace("_", " ").capitalize() for kind in names_of(result, KIND)]
+    titles, places = [axis_name(result), *kinds[1:]], np.arange(len(names))
     right, left = np.zeros(len(names)), np.zeros(len(names))
     if rising:
         right = np.nan_to_num(value[:, 0])
@@ -99,9 +101,7 @@ def _draw(page: Sheet, result: xr.Dataset) -> None:
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.grid(axis="x")
-    unit = column_of(result, "unit")[0]
-    measured = f" [{unit}]" if unit else ""
-    ax.set_xlabel(label(f"{titles[0]}{measured}, {aggregate_in_words(column_of(result, 'aggregate')[0])}", 60))
+    ax.set_xlabel(label(f"{titles[0]}, {aggregate_in_words(column_of(result, 'aggregate')[0])}", 60))
     columns = max(1, min(4, int(page.inches / 1.15)))
     if page.frame.ax is None:
         page.figure.legend(loc="outside lower center", ncols=columns)
