@@ -15,7 +15,7 @@ Classify = Callable[[Int, Int], Int]
 """Labels of the reference and of the estimate on each piece, as codes -> kinds of errors; `RIGHT` for none."""
 
 
-class Spans:
+class LabelSpans:
     """The intervals of one side, in order of time and without overlaps; with `carry`, without gaps as well.
 
     `code` is a number for the label of each interval, and one more for times without an interval.
@@ -45,7 +45,7 @@ def align_pieces(
     reference, estimate : Ragged
         Single rows.
     codes : (int64, int64)
-        Numbers of the labels; see `Spans`. Equal numbers are right.
+        Numbers of the labels; see `LabelSpans`. Equal numbers are right.
     classify : callable
     boundaries : int
         The kind of wrong labels that are due to a boundary that is early or late, and of boundaries between labels that
@@ -53,7 +53,7 @@ def align_pieces(
     carry : bool
         Whether a label lasts through the gap after its interval.
     """
-    own, other = Spans(reference, codes[0], carry), Spans(estimate, codes[1], carry)
+    own, other = LabelSpans(reference, codes[0], carry), LabelSpans(estimate, codes[1], carry)
     low, high = (own.start[0], own.end.max()) if len(own.start) else (0.0, 0.0)
     cuts = np.unique(np.clip(np.concatenate([own.start, own.end, other.start, other.end]), low, high))
     start, end = cuts[:-1], cuts[1:]
@@ -73,7 +73,7 @@ def align_pieces(
     return Edits(pieces[0], pieces[1], kinds[0], kinds[1], origin=(origins[0], origins[1]))
 
 
-def _displaced(own: Spans, other: Spans, start: Float, end: Float, left: Int, right: Int) -> Bool:
+def _displaced(own: LabelSpans, other: LabelSpans, start: Float, end: Float, left: Int, right: Int) -> Bool:
     """Whether a piece is at an end of an interval of the reference, and the estimate has the label beyond that end.
 
     The estimate's interval goes beyond the end, and the piece does not fill the reference's interval: that would be a

@@ -9,7 +9,7 @@ import numpy as np
 from ...kernels.matching import match, match_nearest_first
 from ...ragged import Bool, Float, Int, Ragged
 from ..edits import RIGHT, ErrorBudget, ErrorKind
-from ..interval_errors import Spans
+from ..interval_errors import LabelSpans
 from ..measures import Measure
 
 _KINDS = (
@@ -29,7 +29,7 @@ _OF_BOUNDARIES = ("detection", "deviation")
 class SegmentEdits:
     """Edits of boundaries, and of the side that the labels are taken from."""
 
-    sides: tuple[Spans, Spans]
+    sides: tuple[LabelSpans, LabelSpans]
     vocabulary: tuple[str, ...]
     """Of both sides: codes of `sides` are places in it."""
     times: Float
@@ -85,9 +85,9 @@ def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -
     )
 
 
-def _spans(rows: Ragged, codes: dict[str, int]) -> Spans:
+def _spans(rows: Ragged, codes: dict[str, int]) -> LabelSpans:
     own = np.array([*(codes[label] for label in rows.labels), -1], dtype=np.int64)
-    return Spans(rows, np.append(own[rows.columns["label"]], -1), carry=False)
+    return LabelSpans(rows, np.append(own[rows.columns["label"]], -1), carry=False)
 
 
 def _classify(reference: Float, estimate: Float, window: float) -> tuple[Int, Int]:
