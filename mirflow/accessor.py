@@ -160,13 +160,15 @@ class Inference:
         test: str = "auto",
         correction: str = "auto",
         all_pairs: bool = False,
+        anytime: int | None = None,
         **options: Unpack[_AllOptions],
     ) -> xr.Dataset:
         """Compare all pairs of systems; see :func:`mirflow.analysis.inference.comparisons.compare`."""
         name, ds = self._choose(metric, group)
         asked, how = _apart(options)
         query = make_query("compare", metric, aggregate, **asked)
-        return compare(ds, query, test=test, correction=correction, all_pairs=all_pairs, **how, group=name)
+        words: dict[str, Any] = {"test": test, "correction": correction, "all_pairs": all_pairs, "anytime": anytime}
+        return compare(ds, query, **words, **how, group=name)
 
     def ranks(
         self,

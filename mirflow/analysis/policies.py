@@ -15,7 +15,7 @@ UNDEFINED = {
     "skip": "scores with nothing to measure are left out",
 }
 
-AUTO, NORMAL = "auto", "normal"
+AUTO, NORMAL, SEQUENCE = "auto", "normal", "sequence"
 NORMAL_UNITS = 20_000
 """Units (clusters) from which on the intervals of means and weighted ratios are normal by default."""
 METHODS = {
@@ -24,6 +24,8 @@ METHODS = {
     NORMAL: "by the delta method",
 }
 """Methods of intervals; the first two are of bootstraps."""
+ANYTIME = "anytime"
+"""Attribute of results that hold at every look while tracks are added: the units at which intervals are narrowest."""
 
 
 def say_intervals(attrs: Mapping[str, str], over: str = "") -> str:
@@ -32,7 +34,7 @@ def say_intervals(attrs: Mapping[str, str], over: str = "") -> str:
     Parameters
     ----------
     attrs : mapping
-        Of a result with intervals: `method` and `replicates`.
+        Of a result with intervals: `method`, `replicates`, and perhaps `anytime`.
     over : str
         What is drawn, if it is to be named.
 
@@ -43,6 +45,8 @@ def say_intervals(attrs: Mapping[str, str], over: str = "") -> str:
     >>> say_intervals({"method": "normal, bca", "replicates": "10000"})
     'normal (delta method) from 20000 units on, else bootstrap, bca, 10000 replicates'
     """
+    if attrs["method"] == SEQUENCE:
+        return f"confidence sequence, which holds at every look, narrowest at n = {attrs[ANYTIME]}"
     normal, drawn = f"{NORMAL} (delta method)", attrs["method"].removeprefix(f"{NORMAL}, ")
     if drawn == NORMAL:
         return f"{normal} over {over}" if over else normal
@@ -80,6 +84,7 @@ _SPOKEN = {
     "permutation": "permutation test",
     "wilcoxon": "Wilcoxon's signed-rank test",
     "t": "paired t-test",
+    SEQUENCE: "confidence sequence",
     MAX_T: "max-T",
     "holm": "Holm",
     "bh": "Benjamini-Hochberg",

@@ -70,6 +70,7 @@ def compare(
     group: str = "",
     sizes: bool = True,
     all_pairs: bool = False,
+    anytime: int | None = None,
 ) -> xr.Dataset:
     """Compare every two systems by their aggregates; of more than 100, the best one with each other one.
 
@@ -101,6 +102,10 @@ def compare(
         corrected for all pairs all the same (``max-t`` in a single step). Permutation tests of medians and other
         statistics that are no ratios of sums are of all pairs, and so are those of systems that lack different scores
         (``skip``).
+    anytime : int or None
+        Not None: intervals and p-values hold at every look while tracks are added, and are narrowest at so many units;
+        choose these before the first look, at 30 units or more. For means and weighted ratios: intervals are confidence
+        sequences (:mod:`mirflow.analysis.inference.sequences`), and so is the test, corrected by ``holm``.
 
     Returns
     -------
@@ -121,8 +126,10 @@ def compare(
         For a name that is not there, with a suggestion.
     """
     query = query or Query()
-    how = Resampling.of(level, method, replicates, rng)
+    how = Resampling.of(level, method, replicates, rng, anytime)
     attrs = {**how.attrs(), "test": test, "unit_of_comparison": unit}
+    if anytime is not None and (is_about_runs(ds, query) or rated_kind(ds, query) is not None):
+        raise QueryError("anytime is for metrics with one number per track; leave out across, or reduce dims")
     if is_about_runs(ds, query):
         return compare_runs(ds, query, how, attrs, correction, cluster, group, sizes=sizes)
     kind = rated_kind(ds, query)
@@ -150,7 +157,7 @@ def compare_blocks(
     how.check_normal(blocks.selected.aggregates, names)
     if cluster is None and blocks.repeats:
         cluster = TRACK
-    tests = choose_tests(test, blocks.kinds, names, cluster)
+    tests = choose_tests(test, blocks.kinds, names, cluster, how.anytime)
     correction = choose_correction(correction, tests)
     arrays, least = empty_arrays(len(value), len(names)), np.ones(len(names))
     leaders, normal = [""] * len(names), []

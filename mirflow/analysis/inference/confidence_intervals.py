@@ -19,7 +19,7 @@ from ..query_options import Query, as_names
 from ..scores import Array, coords_of, group_tracks, members_of
 from ..selection import show_parameters
 from .blocks import SampleBlocks
-from .normal import influence, normal_bounds, standard_error
+from .normal import difference_errors, influence, normal_bounds, standard_error
 from .repeated_runs import intervals_of_runs, is_about_runs
 from .resampling import (
     Orders,
@@ -36,6 +36,7 @@ from .resampling import (
     statistics_of,
 )
 from .sample import TRACK, Sample, check_numbers, clusters, columns_by_pattern, recount
+from .sequences import sequence_bounds
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -277,10 +278,10 @@ def pair_intervals(sample: Sample, metric: int, pairs: Int, how: Resampling) -> 
     systems = np.unique(pairs)
     place = np.searchsorted(systems, pairs)
     if how.is_normal(kind, sample.clusters):
-        influences = np.stack([influence(sample, system, metric) for system in systems.tolist()])
-        errors = np.array([standard_error(influences[left] - influences[right]) for left, right in place.tolist()])
-        found = difference_bounds(value, None, None, pairs, how)
+        found, errors = difference_bounds(value, None, None, pairs, how), difference_errors(sample, metric, pairs)
         low, high = normal_bounds(found["difference"], errors, how.level)
+        if how.anytime is not None:
+            low, high = sequence_bounds(found["difference"], errors, sample.clusters, how.anytime, how.level)
         return {"difference": found["difference"], "low": low, "high": high, "normal": ~normal["normal"]}
     statistics = statistics_of(sample, [(system, metric) for system in systems.tolist()])
     drawn = draw(statistics, len(systems), how)

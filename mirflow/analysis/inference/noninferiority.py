@@ -53,7 +53,7 @@ def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 
     margin : float
         How much worse a system may be, in the unit of the metric.
     **options
-        ``level``, ``method``, ``replicates``, ``cluster``, ``rng``, ``unit``: see
+        ``level``, ``method``, ``replicates``, ``cluster``, ``rng``, ``unit``, ``anytime``: see
         :func:`mirflow.analysis.inference.comparisons.compare`.
 
     Returns
@@ -190,8 +190,8 @@ def _judge_in_blocks(
     """
     import xarray as xr
 
-    words = {"level": 0.95, "method": AUTO, "replicates": 10_000, "rng": 0, **options}
-    how = Resampling.of(*(words[name] for name in ("level", "method", "replicates", "rng")))
+    words = {"level": 0.95, "method": AUTO, "replicates": 10_000, "rng": 0, "anytime": None, **options}
+    how = Resampling.of(*(words[name] for name in ("level", "method", "replicates", "rng", "anytime")))
     systems = list(dict.fromkeys([*names, *names.values()]))
     # The tracks that two systems have in common are found pair by pair.
     policy = "skip" if query.missing in (None, "common") else query.missing

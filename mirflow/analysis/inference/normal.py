@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...ragged import Float
+from ...ragged import Float, Int
 from .sample import Sample
 
 _NEAR = 1e-12
@@ -37,6 +37,14 @@ def standard_error(influences: Float) -> float:
     """
     # Not a product of vectors: for these few numbers BLAS would wake up its threads.
     return float(np.sqrt(np.square(influences).sum()))
+
+
+def difference_errors(sample: Sample, metric: int, pairs: Int) -> Float:
+    """The standard errors of the differences of ratios of pairs of systems, by the delta method: float64 (pairs,)."""
+    systems = np.unique(pairs)
+    influences = np.stack([influence(sample, system, metric) for system in systems.tolist()])
+    place = np.searchsorted(systems, pairs).tolist()
+    return np.array([standard_error(influences[left] - influences[right]) for left, right in place])
 
 
 def normal_bounds(value: Float, error: Float, level: float) -> tuple[Float, Float]:

@@ -12,12 +12,14 @@ from ...errors import QueryError, UnknownNameError
 from ...kernels.ratios import divide
 from ...ragged import Bool, Float, Int
 from ..aggregation import ranked
-from ..policies import COMPARED_WITH, MAX_T, alpha_of
+from ..policies import COMPARED_WITH, MAX_T, SEQUENCE, alpha_of
 from ..scores import Array, names_of
 from .groups import letter_table, significance_groups
+from .normal import difference_errors
 from .permutation import KEPT, SwappedRatios, Swaps, count_extremes, single_step, step_down, swap_scores
 from .resampling import Resampling
 from .sample import Sample, columns_by_pattern, dataset_of, differences, settle
+from .sequences import sequence_p
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -210,6 +212,7 @@ TESTS = {
     "permutation": "the two systems' results swapped unit by unit, compared by the value itself",
     "wilcoxon": "Wilcoxon's signed-rank test of the units' differences",
     "t": "Student's paired t-test of the units' differences",
+    SEQUENCE: "by a confidence sequence, valid at every look while units are added (Waudby-Smith et al. 2024)",
     "runs": "t-test by the variances between units and between runs, with Satterthwaite's degrees of freedom",
 }
 DEFAULT_TEST = "permutation"
@@ -217,17 +220,26 @@ DEFAULT_TEST = "permutation"
 _DEFINED = {"t": ("mean",), "wilcoxon": ("mean", "median")}
 
 
-def choose_tests(test: str, kinds: list[str], metrics: list[str], cluster: str | None) -> list[str]:
+def choose_tests(
+    test: str, kinds: list[str], metrics: list[str], cluster: str | None, anytime: int | None = None
+) -> list[str]:
     """The test of each metric.
 
     Parameters
     ----------
     test : {"auto", "permutation", "wilcoxon", "t"}
         ``auto`` is the permutation test, the only one that is about the value itself for every aggregate.
+    anytime : int or None
+        Not None: tests of confidence sequences.
     """
+    if anytime is not None:
+        if test != "auto":
+            raise QueryError(f"anytime has tests of its own, by confidence sequences: leave out test {test!r}")
+        return [SEQUENCE] * len(kinds)
     name = DEFAULT_TEST if test == "auto" else test
-    if name not in TESTS or name == "runs":
-        raise UnknownNameError("test", test, ["auto", *(one for one in TESTS if one != "runs")])
+    chosen = ["auto", *(one for one in TESTS if one not in ("runs", SEQUENCE))]
+    if name not in chosen:
+        raise UnknownNameError("test", test, chosen)
     if name in _DEFINED:
         for kind, metric in zip(kinds, metrics, strict=True):
             if kind not in _DEFINED[name]:
@@ -245,7 +257,7 @@ def p_values(test: str, sample: Sample, metric: int, pairs: Int, how: Resampling
 
     Parameters
     ----------
-    test : {"permutation", "wilcoxon", "t"}
+    test : {"permutation", "wilcoxon", "t", "sequence"}
     sample : Sample
         Units that all systems of the pairs have.
     metric : int
@@ -262,6 +274,8 @@ def p_values(test: str, sample: Sample, metric: int, pairs: Int, how: Resampling
         return np.full(len(pairs), np.nan)
     if test == "permutation":
         return count_extremes(swap_scores(sample, metric, pairs), how)[0][:, 0]
+    if test == SEQUENCE:
+        return _by_sequence(sample, metric, pairs, how)
     first, second = (sample.score[pairs[:, side], :, metric].T for side in (0, 1))
     return _by_units(test, differences(first, second))
 
@@ -274,12 +288,24 @@ def least_p(test: str, clusters: int, how: Resampling) -> float:
     >>> least_p("permutation", 5, Resampling.of(0.95, "bca", 10_000, 0))
     0.0625
     """
-    if clusters < 1 or (test == "t" and clusters < 2):
+    if clusters < 1 or (test == "t" and clusters < 2) or (test == SEQUENCE and clusters < how.least):
         return 1.0
-    if test == "t":
+    if test in ("t", SEQUENCE):
         return 0.0
     listed = test == "wilcoxon" or how.lists_signs(clusters)
     return 2.0 ** (1 - clusters) if listed else 1 / (how.replicates + 1)
+
+
+def _by_sequence(sample: Sample, metric: int, pairs: Int, how: Resampling) -> Float:
+    """p-values of confidence sequences; 1 of fewer units than the first look needs."""
+    assert how.anytime is not None
+    if sample.clusters < how.least:
+        return np.ones(len(pairs))
+    ratios = [sample.sums(system, metric) for system in range(len(sample.score))]
+    value = np.array([divide(above.sum(), below.sum(), np.nan) for above, below in ratios])
+    difference = settle(value[pairs[:, 0]] - value[pairs[:, 1]])
+    errors = difference_errors(sample, metric, pairs)
+    return sequence_p(difference, errors, sample.clusters, how.anytime, how.level)
 
 
 def _by_units(test: str, difference: Float) -> Float:

@@ -17,9 +17,10 @@ from ...metrics.aggregates import ORDER_AGGREGATES, RATIOS, STATISTICS, Statisti
 from ...ragged import Bool, Float, Int
 from ..dims import name_dim
 from ..per_class import TableSelection, rate
-from ..policies import AUTO, METHODS, NORMAL, NORMAL_UNITS
+from ..policies import ANYTIME, AUTO, METHODS, NORMAL, NORMAL_UNITS, SEQUENCE
 from ..queries import values_across
 from .sample import Sample
+from .sequences import FIRST_LOOK
 
 Seed = int | np.random.Generator
 Counts = npt.NDArray[np.unsignedinteger]
@@ -45,11 +46,17 @@ class Resampling:
     kept: dict[int, Counts] | None = field(default=None, compare=False, repr=False)
     """The counts of the last number of units, where several blocks of systems are to have the same; None: they are
     drawn for each block."""
+    anytime: int | None = None
+    """Units at which confidence sequences are narrowest, which take the place of intervals; None: intervals."""
 
     @classmethod
-    def of(cls, level: float, method: str, replicates: int, rng: Seed) -> Resampling:
+    def of(cls, level: float, method: str, replicates: int, rng: Seed, anytime: int | None = None) -> Resampling:
         """Check the options."""
         check_level(level)
+        if anytime is not None and anytime < 1:
+            raise QueryError(f"invalid anytime {anytime}: expected the units at which sequences are to be narrowest")
+        if anytime is not None and method != AUTO:
+            raise QueryError(f"anytime has confidence sequences in place of intervals: leave out method {method!r}")
         if method not in (AUTO, *METHODS):
             raise UnknownNameError("interval method", method, [AUTO, *METHODS])
         if replicates < 1:
@@ -57,12 +64,12 @@ class Resampling:
         seed = int(rng.integers(1 << 62)) if isinstance(rng, np.random.Generator) else int(rng)
         if seed < 0:
             raise QueryError(f"rng {seed}: a seed is not negative")
-        return cls(float(level), method, int(replicates), seed)
+        return cls(float(level), method, int(replicates), seed, anytime=anytime)
 
     @property
     def least(self) -> int:
         """The fewest units (clusters) that have an interval; see :func:`least_units`."""
-        return least_units(self.level)
+        return least_units(self.level) if self.anytime is None else max(least_units(self.level), FIRST_LOOK)
 
     def attrs(self, normal: Bool | None = None) -> dict[str, str]:
         """Attributes of a result about its intervals.
@@ -72,6 +79,9 @@ class Resampling:
         normal : bool array or None
             Whether each interval is normal; None: all are drawn.
         """
+        if self.anytime is not None:
+            kept = {"level": f"{self.level:.15g}", "method": SEQUENCE, "replicates": "0"}
+            return {**kept, ANYTIME: str(self.anytime), "least_units": str(self.least)}
         drawn = "bca" if self.method in (AUTO, NORMAL) else self.method
         method = drawn
         if normal is not None and normal.any():
@@ -84,11 +94,17 @@ class Resampling:
 
         This depends on its own units alone, so that what else is asked does not change an interval.
         """
-        return self.method == NORMAL or (self.method == AUTO and units >= NORMAL_UNITS and kind in RATIOS)
+        return (
+            self.anytime is not None
+            or self.method == NORMAL
+            or (self.method == AUTO and units >= NORMAL_UNITS and kind in RATIOS)
+        )
 
     def check_normal(self, kinds: Sequence[str], names: Sequence[str]) -> None:
         """Raise a QueryError if normal intervals are asked for of what is no ratio of sums."""
         for kind, name in zip(kinds, names, strict=True):
+            if self.anytime is not None and kind not in RATIOS:
+                raise QueryError(f"anytime is for means and weighted ratios, not for the {kind} of {name!r}")
             if self.method == NORMAL and kind not in RATIOS:
                 raise QueryError(
                     f"method {NORMAL!r} is for means and weighted ratios, not for the {kind} of {name!r}; choose bca"

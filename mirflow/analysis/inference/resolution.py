@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import QueryError
 from ...ragged import Float
 from ..per_class import rated_kind
-from ..policies import MAX_T, MOST_SYSTEMS
+from ..policies import MAX_T, MOST_SYSTEMS, SEQUENCE
 from ..query_options import Query
 from ..scores import Array, names_of
 from .blocks import replicates_of
@@ -134,13 +134,14 @@ def with_resolution(ds: xr.Dataset, query: Query, compared: xr.Dataset, **how: A
     -------
     xr.Dataset
         With ``resolution`` over (system, other, metric) and the attribute ``power``. Unchanged where it is not known:
-        for signed ranks, values of classes, runs, more than 100 systems, pairs that have different units, and too few.
+        for signed ranks, confidence sequences, values of classes, runs, more than 100 systems, pairs that have
+        different units, and too few.
     """
     if compared.sizes["system"] > MOST_SYSTEMS or is_about_runs(ds, query) or rated_kind(ds, query) is not None:
         return compared
     pairs = np.triu_indices(compared.sizes["system"], 1)
     counts, tests = compared["n"].values[pairs], names_of(compared, "test")
-    if "wilcoxon" in tests or (counts != counts[:1]).any():
+    if {"wilcoxon", SEQUENCE} & {*tests} or (counts != counts[:1]).any():
         return compared
     try:
         found = resolution(ds, query, correction=compared.attrs["correction"], **how)
