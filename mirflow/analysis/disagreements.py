@@ -69,6 +69,8 @@ class Disagreement:
     """Times of events that the systems have and the reference lacks, and the other way round."""
     annotator: str = ""
     """Of the reference, if the track has several."""
+    names: tuple[str, ...] = field(default=(), repr=False)
+    """Names of the systems that agree."""
 
 
 def find_disagreements(
@@ -207,7 +209,7 @@ def _label_disagreements(
     names = list(dict.fromkeys(name for track in tracks for name in track.estimates))
     vocabulary: dict[str, int] = {}
     cells = [_cells(track, names, vocabulary) for track in tracks]
-    if not cells:
+    if not sum(len(one.start) for one in cells):
         return []
     labels = list(vocabulary)
     classes = np.append(classify(labels), OTHER)  # the last one is for no label
@@ -221,12 +223,13 @@ def _label_disagreements(
     found: list[Disagreement] = []
     for track, one, last in zip(tracks, cells, ends.tolist(), strict=True):
         own = slice(last - len(one.start), last)
-        found += _of_track(track, one, said[:, own], fitted.posterior[own], codes, labels, least, shortest)
+        found += _of_track(track, names, one, said[:, own], fitted.posterior[own], codes, labels, least, shortest)
     return found
 
 
 def _of_track(
     track: TrackAnnotations,
+    names: Sequence[str],
     cells: _Cells,
     said: Int,
     posterior: Float,
@@ -250,18 +253,20 @@ def _of_track(
         weights = length if timed else np.ones(len(run))
         if timed and length.sum() < shortest:
             continue
+        alike = said[:, run] == consensus[run]
         agreement = float(weights @ posterior[run, consensus[run]] / weights.sum())
         yield Disagreement(
             track.track,
             float(cells.start[run[0]]),
             float(cells.end[run[-1]]),
             labels[cells.reference[run[0]]],
-            _usual_label(cells.systems[:, run], said[:, run] == consensus[run], weights, labels),
+            _usual_label(cells.systems[:, run], alike, weights, labels),
             int(agreeing[run].min()),
             len(track.estimates),
             agreement,
             float(weights.sum()) * agreement,
             annotator=track.annotator,
+            names=tuple(name for name, agrees in zip(names, alike.all(axis=1).tolist(), strict=True) if agrees),
         )
 
 
@@ -312,6 +317,7 @@ def _event_disagreements(
             tuple(lacking.tolist()),
             tuple(own.tolist()),
             track.annotator,
+            tuple(track.estimates),
         )
 
 

@@ -12,7 +12,10 @@ from ..analysis.evaluations import ScoresLike
 from ..analysis.query_options import Names, as_names
 from ..analysis.scores import names_of
 from ..annotations.annotation import Annotation
+from ..annotations.schema import kind_of
+from ..annotations.source import Source
 from ..errors import QueryError, UnknownNameError, counted, shorten
+from ..readers.patches import PatchedSource
 from .origins import Files, Roots, Shelf, read_origins
 from .tables import Table, Tabulation
 
@@ -132,6 +135,65 @@ def read_annotations(
                 estimates = {name: made for name, made in read.items() if isinstance(made, Annotation) and len(made)}
                 if isinstance(reference, Annotation):
                     yield TrackAnnotations(track, reference, estimates, one.annotator)
+
+
+MOST = 200
+"""Disagreements of an evaluation that a page lists."""
+
+
+def describe_disagreements(
+    files: Sequence[Files], systems: Sequence[str], tracks: Collection[str], shelf: Shelf
+) -> dict[str, Any] | None:
+    """The heaviest disagreements of an evaluation for a page, with the rows that a patch replaces.
+
+    Returns None where systems cannot agree: there is one, or annotations have neither labels nor events.
+    """
+    task = files[0].plan.task
+    if len(systems) < 2 or len(kind_of(task).dims) > 1:
+        return None
+    held = list(read_annotations(files, systems, tracks, shelf))
+    try:
+        found = find_disagreements(task, held)
+    except QueryError:
+        return None
+    references = {(one.track, one.annotator): one.reference for one in held}
+    sources = {
+        (track, one.annotator): one.source for file in files for track, own in file.references.items() for one in own
+    }
+    listed = []
+    for one in found[:MOST]:
+        key = one.track, one.annotator
+        system = next((place for place, name in enumerate(systems) if name in one.names), -1)
+        described = {name: getattr(one, name) for name in ("annotator", *COLUMNS)}
+        edits = {"digest": _digest(sources[key], shelf), **_editable(references[key], one)}
+        listed.append({"track": one.track, **described, "system": system, **edits})
+    return {"task": task, "total": len(found), "rows": listed}
+
+
+def _digest(source: Source, shelf: Shelf) -> str:
+    """Digest of a reference's file, without the corrections of patches that the pipeline has."""
+    return shelf.digest(source.source if isinstance(source, PatchedSource) else source)
+
+
+def _editable(reference: Annotation, one: Disagreement) -> dict[str, Any]:
+    """What has to be edited for the reference to say what the systems do; nothing where rows have to be heard first.
+
+    Labels: ``old`` are the rows of the reference that lie in the time. Events: ``old`` are those that the systems lack,
+    ``new`` those that they have.
+    """
+    labels = reference.labels
+    if "start" in reference.columns:
+        start, end = reference.columns["start"], reference.columns["end"]
+        inside = np.flatnonzero((end > one.start) & (start < one.end)).tolist() if one.consensus else []
+        if one.missing or one.extra or labels is None:
+            return {}
+        return {"old": [{"start": start[at], "end": end[at], "label": labels[at]} for at in inside]}
+    if "time" not in reference.columns:
+        return {"old": [{"label": one.reference}]}
+    named = {} if labels is None else dict(zip(reference.columns["time"].tolist(), labels, strict=True))
+    more = {} if labels is None else {"label": ""}
+    old = [{"time": time, **({} if labels is None else {"label": named[time]})} for time in one.extra]
+    return {"old": old, "new": [{"time": round(time, 6), **more} for time in one.missing]}
 
 
 def _dataset(listed: Sequence[Disagreement], group: str, task: str, total: int) -> xr.Dataset:

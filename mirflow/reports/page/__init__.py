@@ -17,7 +17,7 @@ from ...progress import Progress
 from ...store.generations import write_atomically
 from ..origins import Roots, Shelf
 from .assembly import assemble
-from .contents import Subject, describe_page, read_subject
+from .contents import Subject, add_doubts, describe_page, read_subject
 from .data import Shown
 from .embed import CompressedParts, pack_json, to_json
 from .timelines import BYTES, CELLS, ShownMetrics, Timelines, add_evaluation, find_evaluation_files, tracks_wanted
@@ -145,6 +145,8 @@ def write_page(
         reported.stage("writing the page")
         blocks = CompressedParts()
         contents = describe_page(subject, drawn.evaluations, blocks, shown)
+        if references and drawn.tracks:
+            add_doubts(contents, subject, blocks, drawn.tracks)
         places, dropped = _pack(drawn, blocks, BYTES if wanted == "auto" else None)
         vocabulary = blocks.add(pack_json(drawn.vocabulary.entries()))
         contents |= {"timelines": places, "vocabulary": vocabulary, "verdicts": list(drawn.verdicts)}

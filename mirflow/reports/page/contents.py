@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,11 @@ from ...annotations.schema import kind_of
 from ...errors import MirflowError, QueryError, UnknownNameError
 from ...metrics.base import has_task
 from ...pipeline.document import without_folders
-from ..origins import Origin, Roots, page_title, read_origins, store_names
+from ..doubted_references import describe_disagreements
+from ..origins import Files, Origin, Roots, Shelf, page_title, read_origins, store_names
 from .data import Shown, describe_evaluation, describe_stores, describe_words, main_metrics
-from .embed import Parts
+from .embed import Parts, pack_json
+from .timelines import find_evaluation_files
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -88,6 +91,35 @@ def describe_page(
         "evaluations": _describe_evaluations(subject, timelines, parts, shown),
         **describe_words(),
     }
+
+
+def add_doubts(
+    contents: dict[str, Any], subject: Subject, parts: Parts, tracks: Collection[str] | None = None, most: int = 0
+) -> None:
+    """Add where the systems of each evaluation agree against the references, as parts of the page.
+
+    Parameters
+    ----------
+    contents : dict
+        As `describe_page` gives it; the key ``doubts`` of evaluations is added.
+    subject : Subject
+    parts : Parts
+        It grows.
+    tracks : collection of str or None
+        Tracks to look at; None: all.
+    most : int
+        Cells (systems times tracks) of an evaluation above which it has no such part; 0: any number.
+    """
+    for number, (name, ds) in enumerate(subject.boards.items()):
+        files = find_evaluation_files(name, subject.origins).files
+        if files and not 0 < most < ds.sizes["system"] * ds.sizes["track"]:
+            own = [track for track in names_of(ds, "track") if tracks is None or track in tracks]
+            make = partial(_pack_doubts, files, names_of(ds, "system"), own)
+            contents["evaluations"][number]["doubts"] = parts.put(f"{number}/doubts", make)
+
+
+def _pack_doubts(files: Sequence[Files], systems: Sequence[str], tracks: Sequence[str]) -> bytes:
+    return pack_json(describe_disagreements(files, systems, tracks, Shelf()))
 
 
 def _pipeline_of(origin: Origin, shown: Shown) -> str:

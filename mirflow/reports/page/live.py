@@ -18,10 +18,10 @@ from ...analysis.scores import names_of
 from ...annotations.annotation import Annotation
 from ..origins import Roots, Shelf
 from .assembly import STYLE, assemble_shell, read_asset, script
-from .contents import describe_page, read_subject
+from .contents import add_doubts, describe_page, read_subject
 from .data import Shown
 from .embed import LEVEL, pack_json
-from .timelines import EvaluationOrigin, ShownMetrics, Timelines, add_evaluation, find_evaluation_files
+from .timelines import CELLS, EvaluationOrigin, ShownMetrics, Timelines, add_evaluation, find_evaluation_files
 
 ASSETS = {"report.js": "text/javascript", "report.css": "text/css"}
 """The files of the page and their media types; see `asset`."""
@@ -206,6 +206,8 @@ class LivePage:
         notes = {name: self._note(name) for name in subject.boards}
         timelines = [{"rules": [], "able": [], "note": note} for note in notes.values()]
         contents = describe_page(subject, timelines, self._parts, shown)
+        if shown.references and shown.by_track:
+            add_doubts(contents, subject, self._parts, most=CELLS)
         first = {
             f"{number}/{metric}/values" for number, one in enumerate(contents["evaluations"]) for metric in one["main"]
         }

@@ -173,7 +173,8 @@ def test_tabs_reach_every_control_and_the_order_is_that_of_the_page(chords, visi
         page.keyboard.press("Tab")
         seen.append(page.evaluate("() => document.activeElement.closest('nav, section, footer')?.id ?? ''"))
     met = list(dict.fromkeys(filter(None, seen)))
-    assert met == ["controls", "leaderboard", "heatmap", "gains", "tracks", "coverage", "provenance"][: len(met)]
+    order = ["controls", "leaderboard", "heatmap", "gains", "tracks", "doubts", "coverage", "provenance"]
+    assert met == order[: len(met)]
     assert len(met) >= 4
 
 

@@ -6,6 +6,7 @@ import { keepAddress } from "./address.js";
 import { drawControls } from "./controls.js";
 import { drawCoverage } from "./coverage.js";
 import { drawDistributions } from "./distributions.js";
+import { drawDoubts } from "./doubts.js";
 import { drawExtras } from "./extras.js";
 import { drawGains } from "./gains.js";
 import { drawHeatmap } from "./heatmap.js";
@@ -52,7 +53,7 @@ async function draw() {
   drawHead();
   drawControls(state);
   const main = document.getElementById("main");
-  const open = (track, list) => openTrack(state, track, list);
+  const open = (track, list, at) => openTrack(state, track, list, at);
   const parts = [];
   let settle = () => {};
   if (state.metric >= 0) {
@@ -67,7 +68,7 @@ async function draw() {
   } else {
     parts.push(section("leaderboard", state.now.name, "This evaluation has no metric that is a single number."));
   }
-  parts.push(await drawExtras(state), await drawCoverage(state), drawProvenance(state));
+  parts.push(await drawDoubts(state, open), await drawExtras(state), await drawCoverage(state), drawProvenance(state));
   // The intervals may have arrived meanwhile.
   if (FETCHED && state.metric >= 0) parts[0] = await drawRanking();
   const scrolled = scrollY;

@@ -29,9 +29,9 @@ async function readTrack(state, track) {
   };
 }
 
-/** Open the timeline of a track, from a list: `tracks` or `heatmap`. */
-export function openTrack(state, track, list) {
-  state.timeline = { ...state.timeline, track, list, time: 0, seen: null };
+/** Open the timeline of a track, from a list: `tracks` or `heatmap`; at a place of it, `at`, as the state has it. */
+export function openTrack(state, track, list, at = {}) {
+  state.timeline = { ...state.timeline, track, list, time: 0, seen: null, ...at };
   state.remember(true);
   return settleTimeline(state);
 }
