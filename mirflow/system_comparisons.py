@@ -306,6 +306,7 @@ def plan(
     rng: Seed = 0,
     percent: bool = False,
     all_pairs: bool = False,
+    annotations: int | None = None,
     **options: Unpack[QueryOptions],
 ) -> Tabulation[xr.Dataset]:
     """Plan a collection: the smallest differences that these tracks show, and the tracks that show another one.
@@ -326,6 +327,9 @@ def plan(
         Ratios as percentages in tables for people.
     all_pairs : bool
         Every two systems in tables for people, not only the best one beside each other one.
+    annotations : int or None
+        Tracks for 1 to so many annotators of each: the result is that of
+        :func:`mirflow.analysis.inference.annotation_effort.annotation_effort`, from the scores of each annotator.
 
     Returns
     -------
@@ -353,7 +357,17 @@ def plan(
         return [plan_table(ds, place, percent=percent, all_pairs=all_pairs) for place in places]
 
     boards = choose(evaluations_of(scores), asked.metric, group)
-    return each_evaluation(boards, asked, partial(resolution, **how), tables, plan_long_table)
+    if annotations is None:
+        return each_evaluation(boards, asked, partial(resolution, **how), tables, plan_long_table)
+    from .analysis.inference.annotation_effort import annotation_effort
+    from .reports.inference_tables import effort_long_table, effort_table
+
+    def efforts(ds: xr.Dataset) -> list[Table]:
+        places = range(ds.sizes["metric"])
+        return [effort_table(ds, place, percent=percent, all_pairs=all_pairs) for place in places]
+
+    plan_each = partial(annotation_effort, annotations=annotations, **how)
+    return each_evaluation(boards, asked, plan_each, efforts, effort_long_table)
 
 
 def overlap(

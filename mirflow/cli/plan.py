@@ -27,7 +27,13 @@ from .output import choose_format, echo, emit, given_options, output_options
     help="Probability with which it is to be shown.",
 )
 @query_options("metric", metric="Metrics by name or alias. Repeat for several. Default: the headline.")
-@query_options("aggregate", "system", "tracks", "where", "param", "over")
+@click.option(
+    "--annotations",
+    type=click.IntRange(1, 100),
+    metavar="N",
+    help="Tracks for 1 to N annotators of each, from a STORE with the scores of each annotator (combine: each).",
+)
+@query_options("aggregate", "system", "tracks", "where", "annotator", "param", "over")
 @option("correction")
 @option("cluster")
 @click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Tests use 1 - level.")
@@ -43,7 +49,8 @@ def plan_command(
     """Estimate the smallest difference that the tracks in STORE show, and how many tracks another one takes.
 
     STORE has scores of systems on tracks like those of the collection that is planned. The numbers are for the
-    permutation test of ``compare`` between all systems of the query.
+    permutation test of ``compare`` between all systems of the query. With --annotations, variances between tracks and
+    between annotators say how many annotators a track should have.
     """
     style = choose_format(style, output)
     from ..system_comparisons import plan

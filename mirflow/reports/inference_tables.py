@@ -16,7 +16,7 @@ from ..metrics.aggregates import DECLARED
 from .captions import caution_notes, few_notes, ranks_note, title_in, titles_of
 from .comparisons_tables import comparison_title, each_pair, listed_pairs, pairs_note, undefined_note
 from .layout import origin_names, resampled, show_interval, show_value, title_of, together
-from .tables import Entry, Table, table_of
+from .tables import Entry, Table, merge, table_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -151,6 +151,62 @@ def plan_table(ds: xr.Dataset, metric: int, *, percent: bool = False, all_pairs:
     )
     columns = ("system", "other", "difference", "error", "resolution", unit)
     return Table(columns, rows, comparison_title(ds, metric), notes, keys=2)
+
+
+def effort_table(ds: xr.Dataset, metric: int, *, percent: bool = False, all_pairs: bool = False) -> Table:
+    """For people: variance components of the difference of every two systems, and tracks by annotators of each.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Of :func:`mirflow.analysis.inference.annotation_effort.annotation_effort`.
+    metric, percent, all_pairs
+        As for :func:`plan_table`.
+    """
+    attrs, names, in_percent = ds.attrs, ds["system"].values.tolist(), percent and not ds["unit"].values[metric]
+    sign = 1.0 if ds["orientation"].values[metric] == "lower" else -1.0
+    order = np.argsort(sign * ds["value"].values[:, metric], kind="stable").tolist()
+    gap = ds["difference"].values[..., metric]
+    parts = [ds[f"{part}_variance"].values[..., metric] for part in _PARTS]
+    needed, counts = ds["needed_with"].values[:, :, metric], ds["annotators"].values.tolist()
+    rows = tuple(
+        (
+            *(names[first], names[second], show_value(float(gap[first, second]), in_percent)),
+            *(show_value(float(np.sqrt(part[first, second])), in_percent) for part in parts),
+            *(_show_count(float(count)) for count in needed[first, second]),
+        )
+        for first, second in listed_pairs(order, all_pairs)
+    )
+    wanted, chance = attrs["wanted"], f"with a probability of {float(attrs['power']):g}"
+    show = f"a difference of {show_value(float(wanted), in_percent)}" if wanted else "this difference"
+    notes = (
+        f"{', '.join(_PARTS)}: standard deviations of the difference on one track against one annotator",
+        f"{', '.join(map(str, counts))}: so many tracks show {show} {chance}, if each has so many annotators, other "
+        f"ones than other tracks ({say_test(attrs['test'], attrs['correction'])}, {counted(len(names), 'system')})",
+        *(("ratios in percent",) if in_percent else ()),
+        *pairs_note(names, order, all_pairs),
+        *caution_notes(attrs),
+    )
+    columns = ("system", "other", "difference", *_PARTS, *map(str, counts))
+    return Table(columns, rows, comparison_title(ds, metric), notes, keys=2)
+
+
+_PARTS = ("track", "annotator", "residual")
+"""Variance components."""
+
+
+def effort_long_table(ds: xr.Dataset) -> Table:
+    """For programs: a row for every two systems, each metric, and each number of annotators a track."""
+    parts = tuple(f"{part}_variance" for part in _PARTS)
+    columns = (
+        *(*origin_names(ds.attrs), "metric", "aggregate", "system", "other", "difference", *parts, "annotators"),
+        *("needed_with", "wanted", "power", "level", "correction", "critical", "n", "missing"),
+    )
+    tables = []
+    for count in ds["annotators"].values.tolist():
+        own = {**ds.attrs, "level": float(ds.attrs["level"]), "annotators": count}
+        tables.append(table_of(each_pair(ds.sel(annotators=count, drop=True), columns), columns, own))
+    return merge(tables)
 
 
 def _show_count(number: float) -> str:

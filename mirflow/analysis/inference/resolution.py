@@ -165,8 +165,24 @@ def significant_from(critical: Float, units: Array) -> Float:
     return np.asarray(np.where(share < 1, critical / np.sqrt(np.where(share < 1, 1 - share, 1.0)), np.inf))
 
 
-def _needed(spread: Float, wanted: Float, critical: Float, strength: float) -> Float:
-    """Units (systems, systems, metrics) that show a difference, of the spread of the difference of a single unit."""
+def needed_units(spread: Float, wanted: Float, critical: Float, power: float) -> Float:
+    """Units that show a difference.
+
+    Parameters
+    ----------
+    spread, wanted : float64 (..., n)
+        Standard deviation of the difference of a single unit, and the difference.
+    critical : float64 (n,) or number
+        Standard errors that are significant, of many units.
+    power : float
+
+    Returns
+    -------
+    float64 (..., n)
+    """
+    from scipy.special import ndtri
+
+    strength = float(ndtri(power))
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = (spread / wanted) ** 2
         found = ratio * (critical + strength) ** 2
@@ -220,7 +236,7 @@ def _dataset(
     least = (significant_from(critical, number) + strength) * error
     found = value[:, np.newaxis] - value[np.newaxis]
     wanted = np.abs(found) if difference is None else np.full_like(found, difference)
-    needed = _needed(spread, wanted, critical, float(strength))
+    needed = needed_units(spread, wanted, critical, power)
     pairs = {"difference": found, "error": error, "resolution": least, "needed": needed}
     variables: dict[str, tuple[tuple[str, ...], Array]]
     variables = {name: (("system", "other", "metric"), values) for name, values in pairs.items()}
