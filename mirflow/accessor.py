@@ -222,16 +222,19 @@ class Inference:
         aggregate: str | None = None,
         *,
         between: str = "metric",
+        level: float | None = None,
+        cluster: str | None = None,
         group: str | None = None,
         **options: Unpack[QueryOptions],
     ) -> xr.Dataset:
         """Agreement of metrics or annotators on the ranking of systems, or of systems on the ranking of tracks.
 
+        With a level, tau between metrics has intervals.
         See :func:`mirflow.analysis.inference.metric_agreement.agreement`.
         """
         name, ds = self._choose(metric, group)
         query = make_query("agreement", metric, aggregate, **options)
-        return agreement(ds, query, between=between, group=name)
+        return agreement(ds, query, between=between, level=level, cluster=cluster, group=name)
 
 
 def _apart(options: _AllOptions) -> tuple[QueryOptions, IntervalOptions]:

@@ -95,7 +95,8 @@ def query(
     overall : bool
         List them by the mean over the systems.
     agreement : {"metric", "annotator", "system"} or None
-        Kendall's tau between the rankings of the systems by metrics or annotators, or of the tracks by systems.
+        Kendall's tau between the rankings of the systems by metrics or annotators, or of the tracks by systems; between
+        metrics with intervals of level `ci`.
     pivot : {"metric", "system", "group"} or None
         What runs across; None: in tables for people what fits, and in those for programs nothing.
     percent : bool
@@ -148,7 +149,7 @@ def query(
     asked = make_query("query", metric, aggregate, by, **options)
     boards = choose(evaluations_of(scores), asked.metric, group)
     if agreement is not None:
-        return _agreement(boards, asked, agreement)
+        return _agreement(boards, asked, agreement, ci, cluster)
     if against is not None:
         return _correlate(boards, asked, against, 0.95 if ci is None else ci, {"cluster": cluster, "method": method})
     if oracle:
@@ -229,7 +230,7 @@ _EXCLUDED: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "oracle": ("combines the systems", (*_INFERRED, "ranks", "against", "agreement", "worst", "best")),
     "agreement": (
         "compares rankings",
-        (*_INFERRED, "sort", "ci", "ranks", "against", "cluster", "method", "percent", "worst", "best"),
+        (*_INFERRED, "sort", "ranks", "against", "method", "percent", "worst", "best"),
     ),
     "primary": (
         "shows the headline metric of each evaluation",
@@ -293,19 +294,22 @@ def _infer(
     return [mark_best(ds, asked, one, level=significance, cluster=how["cluster"]) for one in found]
 
 
-def _agreement(boards: Boards, asked: Query, between: str) -> Tabulation[xr.Dataset]:
+def _agreement(
+    boards: Boards, asked: Query, between: str, level: float | None, cluster: str | None
+) -> Tabulation[xr.Dataset]:
     """Agreement of metrics (by default all that rank), annotators or systems (by default on the headline)."""
     from .analysis.inference import agreement
     from .reports.inference_tables import agreement_long_table, agreement_table
 
-    found = []
+    found: list[xr.Dataset] = []
+    how: dict[str, Any] = {"between": between, "level": level, "cluster": cluster}
     for name, ds in boards.items():
         if asked.metric is None:
             ranking = ds["metric"].values[ds["orientation"].values != "none"].tolist()
             default = ranking if between == "metric" else headline_metric(ds)
-            found.append(agreement(ds, replace(asked, metric=default, exact=True), between=between, group=name))
+            found.append(agreement(ds, replace(asked, metric=default, exact=True), **how, group=name))
         else:
-            found.append(agreement(ds, asked, between=between, group=name))
+            found.append(agreement(ds, asked, **how, group=name))
     return _tabulation(found, agreement_table, agreement_long_table)
 
 

@@ -40,7 +40,7 @@ def _kinds() -> dict[str, Any]:
     return {kind.name: kind for kind in kinds()}
 
 
-_METRICS = {"scatter": 2, "timeline": 8}
+_METRICS = {"bump": 24, "scatter": 2, "timeline": 8}
 """Kinds of figures that show several metrics, and how many."""
 
 
@@ -65,7 +65,7 @@ class _PlotCommand(Command):
     "system",
     "tracks",
     "where",
-    metric="The metric; for scatter one or two, for timeline up to eight. Default: the headline.",
+    metric="The metric; for scatter one or two, for timeline and bump several. Default: the headline.",
     tracks="Tracks, by name or pattern (*). Repeat for several. Default: all. timeline: the track to draw.",
 )
 @option("group", "The evaluation. Default: the only one that has the metric.")

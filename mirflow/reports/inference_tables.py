@@ -346,8 +346,16 @@ def agreement_table(ds: xr.Dataset) -> Table:
     """For people: tau of every two metrics, annotators or systems."""
     between, attrs = str(ds["tau"].dims[0]), ds.attrs
     names, ranked = ds[between].values.tolist(), BETWEEN[between]
-    tau = ds["tau"].values.tolist()
-    rows = tuple((name, *(show_value(value, False) for value in row)) for name, row in zip(names, tau, strict=True))
+    ends = [ds[name].values for name in ("low", "high") if name in ds]
+
+    def shown(row: int, column: int, value: float) -> str:
+        interval = [float(end[row, column]) for end in ends] if row != column else []
+        return f"{show_value(value, False)} {show_interval(interval, False, value)}".strip()
+
+    rows = tuple(
+        (name, *(shown(row, column, value) for column, value in enumerate(ds["tau"].values[row].tolist())))
+        for row, name in enumerate(names)
+    )
     pairs = ds["n"].values[np.triu_indices(len(names), 1)]
     counts = sorted({int(pairs.min()), int(pairs.max())}) if pairs.size else []
     of = "" if between == "metric" else f" by {attrs['metric']}"
@@ -355,6 +363,7 @@ def agreement_table(ds: xr.Dataset) -> Table:
     notes = (
         f"Kendall's tau-b of the rankings of the {ranked}: 1 the same order, -1 the reverse one",
         *((f"n: {'-'.join(map(str, counts))} {ranked}",) if counts else ()),
+        *((f"[ ]: {100 * float(attrs['level']):g} % interval, {say_intervals(attrs, 'tracks')}",) if ends else ()),
         f"missing ({attrs['missing']}): {MISSING[attrs['missing']]}; {undefined_note(attrs)}",
         *caution_notes(attrs),
     )
@@ -366,6 +375,20 @@ def agreement_long_table(ds: xr.Dataset) -> Table:
     """For programs: a row for every two metrics, annotators or systems."""
     between = str(ds["tau"].dims[0])
     about = () if between == "metric" else ("metric", "aggregate")
-    correlated = ("r",) if "r" in ds else ()
-    columns = (*origin_names(ds.attrs), *about, between, "other", "tau", "p", *correlated, "n", "missing", "undefined")
-    return table_of(each_pair(ds, columns), columns, ds.attrs)
+    more = tuple(name for name in ("r", "low", "high") if name in ds)
+    drawn = ("level", "replicates", "resampled") if "low" in ds else ()
+    columns = (
+        *origin_names(ds.attrs),
+        *about,
+        between,
+        "other",
+        "tau",
+        "p",
+        *more,
+        "n",
+        "missing",
+        "undefined",
+        *drawn,
+    )
+    fixed = ds.attrs | ({"resampled": resampled(ds.attrs), "level": float(ds.attrs["level"])} if drawn else {})
+    return table_of(each_pair(ds, columns), columns, fixed)

@@ -59,7 +59,7 @@ class TestAgreement:
         assert "annotator" in invoke("query", path, "--agreement", "annotator", code=2).stderr
 
     def test_what_it_would_not_look_at_is_refused(self, store):
-        for words in (["--by", "genre"], ["--worst", 3], ["--ci"], ["--primary"], ["--sort", "best"]):
+        for words in (["--by", "genre"], ["--worst", 3], ["--primary"], ["--sort", "best"]):
             found = invoke("query", store, "--agreement", "system", *words, code=2)
             assert f"'agreement' compares rankings and takes no '{words[0][2:]}'" in found.stderr
 

@@ -11,12 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from mirflow.analysis.inference import letters, significance_groups
+from mirflow.analysis.inference import agreement, letters, significance_groups
 from mirflow.analysis.inference.friedman import rank_systems
 from mirflow.analysis.inference.metric_agreement import rank_correlations
+from mirflow.analysis.inference.resampling import Resampling
+from mirflow.analysis.query_options import Query
 from mirflow.errors import QueryError, UnknownNameError
 
-from ...groups import random_group
+from ...commands import printed, refused, rows
+from ...groups import random_group, write_store
 from .worlds import group_of, random_scores, random_world
 
 DEMSAR = np.array(
@@ -207,6 +210,38 @@ class TestAgreement:
         assert ds["tau"].sel(metric="root", other="seg") == ds["tau"].sel(metric="seg", other="root")
         assert ds["n"].values.tolist() == [[5] * 3] * 3
         assert ds.attrs["missing"] == "common"
+
+    @pytest.mark.parametrize("aggregate", ["mean", "median"])
+    def test_has_the_intervals_of_a_plain_loop(self, aggregate):
+        ds, few = random_world(5, 12, 2), 200
+        found = agreement(ds, Query(aggregate=aggregate), level=0.9, replicates=few)
+        drawn = np.concatenate([*Resampling.of(0.9, "percentile", few, 0).counts(12)]).astype(int)
+        reduce = {"mean": np.mean, "median": np.median}[aggregate]
+        taus = []
+        for counts in drawn:
+            value = reduce(np.repeat(ds.score.values, counts, axis=1), axis=1).round(10)
+            taus.append(stats.kendalltau(*value.T).statistic)
+        ends = [found[name].values[0, 1] for name in ("low", "high")]
+        np.testing.assert_allclose(ends, np.quantile(taus, [0.05, 0.95]), atol=1e-12)
+        assert (found["high"].values[1, 0], found.attrs["level"]) == (ends[1], "0.9")
+
+    def test_of_few_tracks_has_no_intervals(self):
+        found = random_world(5, 5, 2).mirflow.agreement(level=0.95)
+        assert np.isfinite(found["tau"].values).all()
+        assert np.isnan(found["low"].values).all()
+
+    def test_its_intervals_are_printed_and_given_to_programs(self, tmp_path):
+        ds = random_group(4, 30, 2, track_meta={"artist": list("abcdefghij") * 3})
+        store = write_store(tmp_path / "s.zarr", {"chord": ds})
+        words = ("query", store, "--agreement", "metric", "--ci", "0.9", "--cluster", "artist")
+        (row,) = rows(*words)
+        found = ds.mirflow.agreement(level=0.9, cluster="artist")
+        assert [row["low"], row["high"]] == [found[name].values[0, 1] for name in ("low", "high")]
+        assert (row["level"], row["resampled"]) == (0.9, "artist")
+        assert f"{row['tau']:.4f} [{row['low']:.4f}, {row['high']:.4f}]" in printed(*words)
+        assert "agreement between systems has no intervals" in refused(
+            "query", store, "-m", "majmin", "--agreement", "system", "--ci"
+        )
 
     def test_equal_values_have_no_order(self):
         assert np.isnan(group_of(np.full((3, 4, 1), 0.5)).mirflow.agreement()["tau"]).all()
