@@ -605,6 +605,7 @@ def report(
     references: bool = True,
     only_aggregates: bool = False,
     where: str | None = None,
+    budget: bool = False,
     plugins: Names = None,
     progress: bool | Progress | None = None,
 ) -> PageReport:
@@ -618,7 +619,7 @@ def report(
         The file to write.
     metric : str, sequence of str or None
         What the page shows first.
-    timelines, root, title, references, only_aggregates, where
+    timelines, root, title, references, only_aggregates, where, budget
         See :func:`mirflow.reports.page.write_page`.
     progress : bool, Progress or None
         Whether the stages and the number of timelines are shown; None: on a terminal or in a notebook.
@@ -656,5 +657,6 @@ def report(
         references=references,
         only_aggregates=only_aggregates,
         where=where,
+        budget=budget,
         progress=progress_of(progress),
     )

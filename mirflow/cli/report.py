@@ -199,6 +199,7 @@ def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) ->
 )
 @click.option("--title", help="Title of the page. Default: the evaluations, and the numbers of systems and tracks.")
 @query_options("where")
+@click.option("--budget", is_flag=True, help="Show what each kind of errors costs, as the command budget does.")
 @click.option(
     "--without-references",
     is_flag=True,
@@ -225,6 +226,7 @@ def report_command(
     roots: tuple[Path, ...],
     title: str | None,
     where: str | None,
+    budget: bool,
     without_references: bool,
     only_aggregates: bool,
     plugins: tuple[str, ...],
@@ -249,6 +251,7 @@ def report_command(
         references=not without_references,
         only_aggregates=only_aggregates,
         where=where,
+        budget=budget,
         plugins=plugins,
         progress=progress_for(),
     )

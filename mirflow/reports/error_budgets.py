@@ -27,7 +27,7 @@ from ..metrics.measures import Measure
 from ..pipeline.plan import EvaluationPlan, Stale
 from ..progress import Progress, progress_of
 from ..store.cells import Cells, GroupContent, concatenate_cells, no_cells
-from ..store.format import kept_settings, metric_coords, nested_attrs
+from ..store.format import DECLARED_METRICS, kept_settings, metric_coords, nested_attrs
 from ..store.read import dataset_of
 from ..store.write import software_versions
 from .origins import Origin, Roots, read_origins
@@ -189,6 +189,31 @@ def costly(ds: xr.Dataset) -> tuple[xr.Dataset, list[str]]:
     idle = [place for place, kind in enumerate(kinds) if kind and np.abs(loss[..., place]).max(initial=0) < ROUNDING]
     kept = [place for place in range(len(kinds)) if place not in idle]
     return ds.isel(metric=kept), [kinds[place] for place in idle]
+
+
+def with_losses(ds: xr.Dataset, budget: xr.Dataset) -> xr.Dataset:
+    """Add the losses of an error budget to the scores of the same cells, as further metrics."""
+    import xarray as xr
+
+    losses = budget.isel(metric=[place for place, kind in enumerate(names_of(budget, KIND)) if kind])
+    both = [ds, losses.sel(system=ds["system"], track=ds["track"])]
+    about = {name: coord for one in both for name, coord in one.coords.items() if coord.dims == ("metric",)}
+    filled = []
+    for one in both:
+        numbers = one[["score", "weight"]].reset_coords(drop=True)
+        blank = {
+            name: ("metric", np.full(one.sizes["metric"], np.nan if coord.dtype.kind == "f" else "", dtype=object))
+            for name, coord in about.items()
+            if name not in one.coords
+        }
+        own = {name: ("metric", one[name].values) for name in about if name in one.coords}
+        filled.append(numbers.assign_coords(own | blank))
+    joined = xr.concat(filled, "metric")
+    attrs, declared = (nested_attrs(one.attrs) for one in both)
+    attrs[DECLARED_METRICS] = {**attrs.get(DECLARED_METRICS, {}), **declared[DECLARED_METRICS]}
+    found = ds.drop_dims("metric").merge(joined)
+    found.attrs = attrs
+    return found
 
 
 def _joined(parts: Mapping[str, Mapping[str, xr.Dataset]], scores: ScoresLike) -> dict[str, xr.Dataset]:

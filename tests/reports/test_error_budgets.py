@@ -376,6 +376,20 @@ def test_a_figure_shows_scores_and_losses(store: Path) -> None:
     assert [label.get_text() for label in ax.get_yticklabels()] == ["gaps", "slow"]
 
 
+def test_a_report_shows_the_losses_of_the_main_metric(store: Path, tmp_path: Path, visit: Callable[..., Any]) -> None:
+    page = visit(mirflow.report(store, tmp_path / "report.html", budget=True).path)
+    rows = page.locator("#losses tbody tr").evaluate_all(
+        "rows => rows.map(row => [...row.children].map(cell => cell.textContent))"
+    )
+    found = mirflow.query(mirflow.budget(store), system=["gaps", "slow"])
+    assert [name for name, *_ in rows] == ["gaps", "slow"]
+    for (_, score, _, *shares), value in zip(rows, found["value"].values, strict=True):
+        assert [float(text) for text in (score, *shares)] == pytest.approx(value, abs=5e-5)
+    assert page.locator("#losses svg.losses").count() == 2
+    page.locator("#controls select").filter(has_text="zero").first.select_option("zero")
+    page.wait_for_function("document.querySelector('#losses').textContent.includes('choose another treatment')")
+
+
 def test_messages_say_what_to_do(store: Path, tmp_path: Path) -> None:
     assert "choose common or skip" in refused("budget", store, "--missing", "zero")
     copy = tmp_path / "copy.zarr"

@@ -6,15 +6,16 @@ import html
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ...analysis.evaluations import ScoresLike
 from ...analysis.scores import names_of
-from ...errors import QueryError
+from ...errors import MirflowError, QueryError
 from ...progress import Progress
 from ...store.generations import write_atomically
+from ..error_budgets import budgets, with_losses
 from ..origins import Roots, Shelf
 from .assembly import assemble
 from .contents import Subject, add_doubts, describe_page, read_subject
@@ -83,6 +84,7 @@ def write_page(
     references: bool = True,
     only_aggregates: bool = False,
     where: str | None = None,
+    budget: bool = False,
     links: Sequence[tuple[str, str]] = (),
     progress: Progress | None = None,
 ) -> PageReport:
@@ -114,6 +116,8 @@ def write_page(
     where : str or None
         Only tracks for which an expression holds, as in a query; the page names it. An evaluation that has none, or
         not what the expression names, is left out.
+    budget : bool
+        Whether the losses of the main metric by kinds of errors are computed and shown: see :func:`mirflow.budget`.
     links : sequence of (str, str)
         Words and addresses of pages to which this one belongs; above its title.
     progress : Progress or None
@@ -140,6 +144,9 @@ def write_page(
     with progress or Progress() as reported:
         reported.stage("reading the scores")
         subject = read_subject(store, metrics, root, title, where)
+        if budget:
+            reported.stage("scoring mended estimates")
+            subject = _with_budgets(subject, store, root)
         shown = Shown(references, by_track=not only_aggregates, aggregates=only_aggregates)
         drawn = _draw(subject, wanted, shown, reported)
         reported.stage("writing the page")
@@ -162,6 +169,20 @@ def write_page(
         some = "timeline of 1 more track" if dropped == 1 else f"timelines of {dropped} more tracks"
         notes += (f"The {some} would make the page larger than it should be.",)
     return PageReport(Path(output), len(data), len(places), notes)
+
+
+def _with_budgets(subject: Subject, store: ScoresLike, root: Roots) -> Subject:
+    """Add the losses of the main metric to each evaluation that can be split, and say which cannot."""
+    boards, notes = dict(subject.boards), []
+    for name, ds in subject.boards.items():
+        metric = names_of(ds, "metric", subject.first[name][:1])
+        try:
+            found = budgets(store, next(iter(metric), None), group=name, tracks=names_of(ds, "track"), root=root)
+        except MirflowError as error:
+            notes.append(f"{name}: no losses by kind of errors: {error}")
+            continue
+        boards[name] = with_losses(ds, found[name])
+    return replace(subject, boards=boards, notes=(*subject.notes, *notes))
 
 
 def _draw(subject: Subject, wanted: str, shown: Shown, progress: Progress) -> Timelines:

@@ -11,6 +11,7 @@ import { drawExtras } from "./extras.js";
 import { drawGains } from "./gains.js";
 import { drawHeatmap } from "./heatmap.js";
 import { drawLeaderboard } from "./leaderboard.js";
+import { drawLosses } from "./losses.js";
 import { drawProvenance } from "./provenance.js";
 import { drawTracks } from "./tracks.js";
 import { openTrack, settleTimeline } from "./timeline.js";
@@ -60,6 +61,7 @@ async function draw() {
     parts.push(await drawRanking());
     // What is fetched is drawn as it comes: the table first.
     if (FETCHED && !main.querySelector("section")) main.replaceChildren(...parts);
+    parts.push(await drawLosses(state));
     if (state.contents.byTrack) {
       const heat = await drawHeatmap(state, open);
       settle = heat.settle;
