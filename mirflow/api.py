@@ -18,7 +18,7 @@ from .analysis.per_class import rated_kind, rated_variables
 from .analysis.queries import choose, coverage, evaluate_query, primary_results
 from .analysis.query_options import BEST, STORED, Names, Query, QueryOptions, as_names, make_query
 from .analysis.selection import find_measures, headline_metric
-from .errors import QueryError, UnknownNameError, counted
+from .errors import AnnotationError, QueryError, UnknownNameError, counted
 from .plugins import import_module
 from .progress import progress_of
 from .reports.layout import long_table, readable_tables, wide_table
@@ -456,6 +456,9 @@ def check(
     words: dict[str, Any] = {"convention": convention, "schema": schema, "annotator": annotator, "beside": beside}
     words |= {"reference": reference, "role": role, "beside_task": beside_task}
     if len(listed) == 1 and Path(listed[0]).suffix.lower() in (".yaml", ".yml"):
+        given = [name for name, value in {**words, **options}.items() if value is not None and name != "schema"]
+        if given:
+            raise AnnotationError(f"{given[0]} does not apply to a pipeline, which says how references are read")
         checks = list(check_pipeline(listed[0], task))
     else:
         checks = list(check_paths(listed, task, **words, **options))

@@ -13,6 +13,7 @@ from mirflow.reports.page import write_page
 from mirflow.reports.page.live import LivePage
 
 from .reading import contents_of
+from .serving import serving
 
 TRUTH = "0 4 C:maj\n4 8 G:maj\n8 12 A:min\n12 16 F:maj\n16 20 C:maj\n"
 WRONG = "0 4 C:maj\n4 12 G:maj\n12 16 D:min\n16 20 C:maj\n"
@@ -80,7 +81,7 @@ def test_a_page_without_references_has_no_such_places(folder, tmp_path):
         assert "doubts" not in contents_of(tmp_path / "page.html")["evaluations"][0]
 
 
-def test_a_served_page_reads_them_when_they_are_looked_at(folder):
+def test_a_served_page_reads_them_when_they_are_asked_for(folder, browser):
     live = LivePage(folder / "p.zarr", "g1")
     (evaluation,) = json.loads(live.contents())["evaluations"]
     found = json.loads(zlib.decompress(live.block(evaluation["doubts"].removeprefix("blocks/"))))
@@ -89,3 +90,9 @@ def test_a_served_page_reads_them_when_they_are_looked_at(folder):
     hidden = LivePage(folder / "p.zarr", "g1", references=False)
     assert "doubts" not in json.loads(hidden.contents())["evaluations"][0]
     assert hidden.block("g1/0/doubts") is None
+    with serving(live, None) as site, browser.new_context() as context:
+        page = context.new_page()
+        page.goto(site.address)
+        page.locator("#doubts button").click()
+        page.wait_for_selector("#doubted")
+        assert page.locator("#doubted tbody tr").count() == len(found["rows"])

@@ -4,6 +4,7 @@ import { el, section, table, th } from "./dom.js";
 import { clock, count } from "./format.js";
 import { readJson } from "./data.js";
 import { mend } from "./mending.js";
+import { FETCHED } from "./source.js";
 
 const shown = { most: 10 };
 const VERDICTS = [["", "–"], ["reference", "reference right"], ["consensus", "consensus right"], ["unclear", "unclear"]];
@@ -30,10 +31,35 @@ function keep() {
 /** A place is the same in another report if the file of the reference and the consensus are the same. */
 const keyOf = ({ track, digest, start, end, consensus }) => JSON.stringify([track, digest, start, end, consensus]);
 
+/** Evaluations whose places were asked for: a server reads all annotations to find them. */
+const asked = new Set();
+const NOTE = "The systems agree with each other and not with the reference, the heaviest places first. A click opens the timeline " +
+  "there, with the reference in the left ear and a system in the right. Verdicts are kept in this browser.";
+
 /** @returns {Promise<Node|null>} nothing where the page has none */
 export async function drawDoubts(state, open) {
-  const found = state.now.doubts === undefined ? null : await readJson(state.now.doubts);
-  if (!found || !found.rows.length) return null;
+  const { doubts } = state.now;
+  if (doubts === undefined) return null;
+  const holder = el("div", {});
+  const fill = async () => {
+    const found = await readJson(doubts);
+    const some = found && found.rows.length > 0;
+    holder.replaceChildren(...(some ? listOf(state, found, open) : [el("p", { role: "status" }, "There are none.")]));
+    return some;
+  };
+  if (FETCHED && !asked.has(doubts)) {
+    const button = el("button", { type: "button", onclick: () => {
+      asked.add(doubts);
+      button.replaceWith(el("p", { role: "status" }, "Reading the annotations …"));
+      fill();
+    } }, "Find these places");
+    holder.append(button);
+  } else if (!await fill() && !FETCHED) return null;
+  return section("doubts", "References to check", NOTE, holder);
+}
+
+/** The places, and the way to a patch. */
+function listOf(state, found, open) {
   const holder = el("div", {});
   const status = el("span", { class: "status", role: "status" });
   const redraw = () => holder.replaceChildren(tableOf(state, found, open, redraw));
@@ -49,11 +75,8 @@ export async function drawDoubts(state, open) {
     if (!why) save(patch);
   };
   redraw();
-  const note = "The systems agree with each other and not with the reference, the heaviest places first. A click opens the timeline " +
-    "there, with the reference in the left ear and a system in the right. Verdicts are kept in this browser.";
-  return section("doubts", "References to check", note, holder, el("div", { class: "bar" },
-    el("label", { class: "choice" }, el("span", {}, "Your name"), author),
-    el("button", { type: "button", class: "export", onclick: download }, "Export patch"), status));
+  return [holder, el("div", { class: "bar" }, el("label", { class: "choice" }, el("span", {}, "Your name"), author),
+    el("button", { type: "button", class: "export", onclick: download }, "Export patch"), status)];
 }
 
 function save(patch) {
