@@ -18,7 +18,6 @@ SEPARATOR = "."
 """Of indices in the names of new files. Repositories only know the slash."""
 CHUNK = re.compile(r"(?P<array>.*)/c(?:[/.]\d+)*")
 """Keys of chunks in a store, of both kinds."""
-_FILE = re.compile(r"c(?:[/.](?P<row>\d+))?(?:[/.](?P<rest>\d+(?:[/.]\d+)*))?")
 
 
 def chunk_key(metadata: Mapping[str, Any], place: Sequence[int]) -> str:
@@ -60,10 +59,10 @@ def _listed(array: Path, _made: tuple[int, int]) -> dict[int, dict[str, str]]:
     """Published arrays do not change, so they are listed once."""
     whole, rows = str(array), dict[int, dict[str, str]]()
     for where, _, files in os.walk(whole):
-        below = where[len(whole) + 1 :].replace(os.sep, "/")
+        start = f"{where[len(whole) + 1 :].replace(os.sep, '.')}." if len(where) > len(whole) else ""
         for file in files:
-            found = _FILE.fullmatch(f"{below}/{file}" if below else file)
-            if found is not None:
-                rest = (found["rest"] or "").replace("/", ".")
-                rows.setdefault(int(found["row"] or 0), {})[rest] = f"{where}{os.sep}{file}"
+            first, _, place = f"{start}{file}".partition(".")
+            row, _, rest = place.partition(".")
+            if first == "c" and (row or "0").isdecimal():
+                rows.setdefault(int(row or 0), {})[rest] = f"{where}{os.sep}{file}"
     return rows
