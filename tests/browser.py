@@ -39,6 +39,11 @@ def browser() -> Iterator[Any]:
         launched.close()
 
 
+def unfold(page: Any) -> None:
+    """Show the table of systems, which a report folds below the chart; it stays so while the page is open."""
+    page.evaluate("document.querySelector('#leaderboard details:not([open]) > summary')?.click()")
+
+
 @pytest.fixture
 def visit(browser: Any) -> Iterator[Callable[..., Any]]:
     """Opens a file; at the end of the test there must have been no error and nothing loaded but the file."""
@@ -47,7 +52,7 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
     requests: list[str] = []
     files: set[str] = set()
 
-    def open_file(path: Path, at: str = "", **options: Any) -> Any:
+    def open_file(path: Path, at: str = "", *, unfolded: bool = True, **options: Any) -> Any:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
         opened.append(context)
         page = context.new_page()
@@ -59,6 +64,8 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
         files.add(path.absolute().as_uri())
         page.goto(path.absolute().as_uri() + at)
         page.wait_for_selector("html[data-loaded]", state="attached")
+        if unfolded:
+            unfold(page)
         return page
 
     yield open_file

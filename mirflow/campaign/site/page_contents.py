@@ -27,6 +27,7 @@ from ...reports.leaderboard import (
     RankedSystem,
     leaderboard,
 )
+from ...reports.standings import ticks
 from ...reports.tables import plain_entry
 from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import list_cautions
@@ -263,24 +264,6 @@ def _rows(evaluation: RankedEvaluation) -> tuple[list[SystemRow], list[Tick]]:
         found.append(SystemRow(system, score, chart))
     at = ticks(least, most) if scale else []
     return found, [Tick(round(_MARGIN + (value - least) * scale, 1), f"{value:.6g}") for value in at]
-
-
-def ticks(least: float, most: float) -> list[float]:
-    """Return some round values between two others.
-
-    Examples
-    --------
-    >>> ticks(0.43, 0.94), ticks(-3.0, 12.0)
-    ([0.5, 0.6, 0.7, 0.8, 0.9], [0.0, 5.0, 10.0])
-    """
-    power = 10.0 ** math.floor(math.log10((most - least) / 2))
-    for step in (5.0 * power, 2.0 * power, power):
-        found = [
-            float(f"{number * step:.12g}") for number in range(math.ceil(least / step), math.floor(most / step) + 1)
-        ]
-        if len(found) > 2:
-            break
-    return found
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from ...store.generations import write_atomically
 from ..error_budgets import budgets, with_losses
 from ..origins import Roots, Shelf
 from .assembly import assemble
-from .contents import Subject, add_doubts, describe_page, read_subject
+from .contents import Subject, add_doubts, describe_page, first_screen, read_subject
 from .data import Shown
 from .embed import CompressedParts, pack_json, to_json
 from .timelines import BYTES, CELLS, ShownMetrics, Timelines, add_evaluation, find_evaluation_files, tracks_wanted
@@ -159,7 +159,9 @@ def write_page(
         contents |= {"timelines": places, "vocabulary": vocabulary, "verdicts": list(drawn.verdicts)}
         about = f"{subject.name}, where {where}" if where else subject.name
         tab = title or f"{subject.title} ({about})"
-        data = assemble(html.escape(tab), to_json(contents), blocks.texts, links).encode("utf-8")
+        data = assemble(html.escape(tab), to_json(contents), blocks.texts, links, first_screen(contents)).encode(
+            "utf-8"
+        )
         write_output(Path(output), data)
     notes = (
         *subject.notes,

@@ -81,7 +81,9 @@ def script() -> str:
     return join_modules({name: read_asset(f"{name}.js") for name in names})
 
 
-def assemble(title: str, contents: str, blocks: Sequence[str], links: Sequence[tuple[str, str]] = ()) -> str:
+def assemble(
+    title: str, contents: str, blocks: Sequence[str], links: Sequence[tuple[str, str]] = (), first: str = ""
+) -> str:
     """Put the page in one file together.
 
     Parameters
@@ -94,6 +96,8 @@ def assemble(title: str, contents: str, blocks: Sequence[str], links: Sequence[t
         Base64.
     links : sequence of (str, str)
         Words and addresses of other pages, as plain text.
+    first : str
+        HTML that stands there until the script has run.
     """
     own_script, own_style = script(), read_asset(STYLE)
     digests = (hashlib.sha256(text.encode()).digest() for text in (own_script, own_style))
@@ -107,7 +111,7 @@ def assemble(title: str, contents: str, blocks: Sequence[str], links: Sequence[t
         *data,
         f'<script type="module">{own_script}</script>',
     ]
-    return _fill(title, head, tail, links)
+    return _fill(title, head, tail, links, first)
 
 
 def assemble_shell(title: str, styled_by: str, run: str, contents: str, links: Sequence[tuple[str, str]] = ()) -> str:
@@ -126,13 +130,14 @@ def assemble_shell(title: str, styled_by: str, run: str, contents: str, links: S
         f'<link rel="stylesheet" href="{html.escape(styled_by)}">',
         f'<link rel="alternate" type="application/json" id="contents" href="{html.escape(contents)}">',
     ]
-    return _fill(title, head, [f'<script type="module" src="{html.escape(run)}"></script>'], links)
+    reading = '<p aria-busy="true">Reading the results …</p>'
+    return _fill(title, head, [f'<script type="module" src="{html.escape(run)}"></script>'], links, reading)
 
 
-def _fill(title: str, head: Sequence[str], tail: Sequence[str], links: Sequence[tuple[str, str]]) -> str:
+def _fill(title: str, head: Sequence[str], tail: Sequence[str], links: Sequence[tuple[str, str]], first: str) -> str:
     named = [f'<a href="{html.escape(address)}">{html.escape(words)}</a>' for words, address in links]
     bar = f'<nav class="site" aria-label="Other pages">{" ".join(named)}</nav>' if named else ""
-    parts = {"title": title, "head": "\n".join(head), "links": bar, "tail": "\n".join(tail)}
+    parts = {"title": title, "head": "\n".join(head), "links": bar, "tail": "\n".join(tail), "first": first}
     return Template(read_asset("page.html")).substitute(parts)
 
 

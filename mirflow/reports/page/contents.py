@@ -12,11 +12,12 @@ from ...analysis.evaluations import ScoresLike
 from ...analysis.scores import by_annotator, has_annotators, names_of
 from ...analysis.selection import find_metrics, restrict
 from ...annotations.schema import kind_of
-from ...errors import MirflowError, QueryError, UnknownNameError
+from ...errors import MirflowError, QueryError, UnknownNameError, counted
 from ...metrics.base import has_task
 from ...pipeline.document import without_folders
 from ..doubted_references import describe_disagreements
 from ..origins import Files, Origin, Roots, Shelf, page_title, read_origins, store_names
+from ..standings import node, to_html
 from .data import Shown, describe_evaluation, describe_stores, describe_words, main_metrics
 from .embed import Parts, pack_json
 from .timelines import find_evaluation_files
@@ -120,6 +121,16 @@ def add_doubts(
 
 def _pack_doubts(files: Sequence[Files], systems: Sequence[str], tracks: Sequence[str]) -> bytes:
     return pack_json(describe_disagreements(files, systems, tracks, Shelf()))
+
+
+def first_screen(contents: Mapping[str, Any]) -> str:
+    """What the page shows at first, as HTML that needs no script: who leads by the main metric."""
+    first = contents["evaluations"][0]
+    found: Mapping[str, Any] = next((own for metric, own in first["inference"] if metric in first["main"][:1]), {})
+    standings = found.get("standings", [])
+    size = f"{counted(len(first['systems']), 'system')}, {counted(first['trackCount'], 'track')}"
+    head = [node("h1", contents["title"]), node("p", f"{contents['name']}: {size}")]
+    return to_html([*head, ("div", {"id": "standings"}, standings)] if standings else head)
 
 
 def _pipeline_of(origin: Origin, shown: Shown) -> str:

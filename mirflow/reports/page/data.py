@@ -34,6 +34,7 @@ from ..captions import NO_INTERVAL, few_notes, letters_note
 from ..drawing import BAD, BLUE, GOOD, GREEN, HALF, ORANGE, PURPLE, RED, SKY, YELLOW
 from ..inference_tables import show_ranks
 from ..origins import Origin
+from ..standings import Standing, Standings, relations_of
 from .embed import Parts, pack_bytes, pack_floats, pack_json
 
 if TYPE_CHECKING:
@@ -138,7 +139,9 @@ def describe_inference(
     list of (int, dict)
         Position of a metric; ``aggregate``, ``low`` and ``high``, one a system (ends of the 95 % intervals; None where
         there are too few tracks, words where they are infinite), ``letters`` and ``ranks`` (none where nothing was
-        compared, or too few units were) and ``how``, the methods for people, with the signature of the values.
+        compared, or too few units were), ``pairs`` (of each two systems, the one with the smaller position first, the
+        difference, its interval and the corrected p-value; none of many systems), ``how``, the methods for people, with
+        the signature of the values, and for main metrics ``standings``, elements.
     """
     names = names_of(scores, "metric", metrics)
     if not names:
@@ -149,24 +152,40 @@ def describe_inference(
     except QueryError:
         return []
     signed = {name: replace(one, metrics=(name,)) for one in sign(scores, asked, found) for name in one.metrics}
-    compared = names_of(scores, "metric", [place for place in metrics if place in main])
-    groups = _significance_groups(scores, compared) if compared else {}
+    first = names_of(scores, "metric", [place for place in metrics if place in main])
+    groups = _compare_systems(scores, first) if first else {}
     ends, aggregates = [found[name].values for name in ("value", "low", "high")], names_of(found, "aggregate")
     described = []
     for at, metric in enumerate(metrics):
         value, low, high = (values[:, at] for values in ends)
-        letters, ranks, tested = groups.get(names[at], ([], [], ""))
+        compared = groups.get(names[at], _NOT_COMPARED)
         if np.isnan(value).all():
             continue
         few = [f"{one.removeprefix(f'{NO_INTERVAL}: ').capitalize()}." for one in few_notes(value, low, found.attrs)]
         level = f"{float(found.attrs['level']):.0%}".replace("%", " %")
         how = [] if np.isnan(low).all() else [f"{level} intervals: {say_intervals(found.attrs, 'tracks')}."]
         both = {name: list(map(_end, end.tolist())) for name, end in (("low", low), ("high", high))}
-        words = " ".join(filter(None, [*how, *few, tested, f"Signature: {signed[names[at]]}"]))
-        described.append(
-            (metric, {**both, "aggregate": aggregates[at], "letters": letters, "ranks": ranks, "how": words})
-        )
+        words = " ".join(filter(None, [*how, *few, compared["how"], f"Signature: {signed[names[at]]}"]))
+        about = {"aggregate": aggregates[at], **compared, "how": words}
+        if metric in main:
+            about["standings"] = _standings(found, at, compared["letters"], scores.sizes["track"]).nodes()
+        described.append((metric, {**both, **about}))
     return described
+
+
+def _standings(found: xr.Dataset, metric: int, letters: Sequence[str], tracks: int) -> Standings:
+    """The systems by a metric, the best first."""
+    value, low, high, n = (found[name].values[:, metric] for name in ("value", "low", "high", "n"))
+    sign = {"higher": 1, "lower": -1}.get(names_of(found, "orientation")[metric], 0)
+    relations = relations_of(value.tolist(), letters, sign)
+    rows = [
+        Standing(*row)
+        for row in zip(names_of(found, "system"), value.tolist(), low.tolist(), high.tolist(), relations, strict=True)
+    ]
+    order = np.argsort(-sign * value, kind="stable").tolist()  # NaN comes last
+    unit, same = names_of(found, "unit")[metric], len(set(n.tolist())) == 1
+    counted = int(n[0]) if same and found.attrs.get("missing") == "common" else 0
+    return Standings([rows[row] for row in order], unit, sign, float(found.attrs["level"]), counted, tracks)
 
 
 def _end(value: float) -> float | str | None:
@@ -176,23 +195,38 @@ def _end(value: float) -> float | str | None:
     return None if math.isnan(value) else value
 
 
-def _significance_groups(scores: xr.Dataset, names: Sequence[str]) -> dict[str, tuple[list[str], list[str], str]]:
-    """For each metric letters and ranks of the systems, none where no two can be told apart, and what they mean."""
+_NOT_COMPARED: Mapping[str, Any] = {"letters": [], "ranks": [], "pairs": [], "how": ""}
+_PAIRED = 24
+"""Most systems of which the page has the difference of each two."""
+
+
+def _compare_systems(scores: xr.Dataset, names: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+    """For each metric letters and ranks of the systems, none where no two can be told apart, what they mean, and the
+    differences of pairs."""
+    systems = scores.sizes["system"]
+    paired = systems <= _PAIRED
     try:
-        ds = compare(scores, Query(list(names), exact=True), sizes=False)
+        ds = compare(scores, Query(list(names), exact=True), sizes=paired)
     except QueryError:  # of one system
         return {}
-    found: dict[str, tuple[list[str], list[str], str]] = {}
-    bounds = np.stack(rank_bounds(ds))
+    found: dict[str, Mapping[str, Any]] = {}
+    bounds, upper = np.stack(rank_bounds(ds)), np.triu_indices(systems, 1)
     for metric, (name, letters) in enumerate(zip(ds["metric"].values, ds["letters"].values.T.tolist(), strict=True)):
         note = letters_note(ds, metric)
-        told = f"{note[0].upper()}{note[1:]}."
+        columns = [ds[key].values[..., metric][upper] for key in ("difference", "low", "high", "p_corrected")]
+        pairs = [[_rounded(one) for one in row] for row in zip(*columns, strict=True)] if paired else []
+        about = {**_NOT_COMPARED, "pairs": pairs, "how": f"{note[0].upper()}{note[1:]}."}
         if any(letters):
             ranks = [show_ranks(*both) for both in zip(*bounds[..., metric], strict=True)]
-            found[str(name)] = letters, ranks, f"{told} Ranks: those that the test does not exclude."
-        else:
-            found[str(name)] = [], [], told
+            how = f"{about['how']} Ranks: those that the test does not exclude."
+            about |= {"letters": letters, "ranks": ranks, "how": how}
+        found[str(name)] = about
     return found
+
+
+def _rounded(value: float) -> float | None:
+    """The digits that are shown; JSON has no other than finite numbers."""
+    return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
 def order_tracks(scores: xr.Dataset, metric: int) -> list[int]:

@@ -311,7 +311,7 @@ class TestPage:
 
     def test_only_aggregates_need_no_scores_at_all(self, stored, browse):
         page, site = browse(LivePage(stored, "g", only_aggregates=True))
-        page.wait_for_selector("#leaderboard td.interval")
+        page.wait_for_selector("#leaderboard td.interval", state="attached")
         assert not page.locator("#tracks, #heatmap, #distributions").count()
         assert not any(re.search(r"/(score|weight|flags|duration)$", path) for path in site.asked)
 

@@ -11,6 +11,7 @@ export function drawControls(state) {
   const active = document.activeElement && document.activeElement.getAttribute("name");
   const { evaluations } = state.contents;
   const parts = [];
+  let chips = null;
   const add = (name, made) => {
     made.querySelector("select, input").setAttribute("name", name);
     parts.push(made);
@@ -20,6 +21,7 @@ export function drawControls(state) {
       (value) => state.change((now) => now.take(Number(value)))));
   }
   if (state.metric >= 0) {
+    if (state.now.main.length > 1) chips = metricsOf(state);
     add("metric", choice("Metric", state.now.metrics.map((metric, place) => [place, titleOf(metric)]), state.metric,
       (value) => state.change((now) => now.takeMetric(Number(value)))));
     add("aggregate", choice("Aggregate", state.about.aggregates.map((name) => [name, nameOf(state, name)]),
@@ -37,9 +39,16 @@ export function drawControls(state) {
   }
   const copy = copyButton("Copy link", () => linkTo(state));
   copy.querySelector("button").setAttribute("name", "copy");
-  bar.replaceChildren(...parts, copy);
+  bar.replaceChildren(...[...parts, copy, chips].filter(Boolean));
   // The bar is made anew after each choice: whoever uses the keyboard stays where they were.
   if (active) bar.querySelector(`[name="${active}"]`)?.focus();
+}
+
+/** The main metrics, each one click away. */
+function metricsOf(state) {
+  return el("div", { class: "metrics", role: "group", "aria-label": "Main metrics" }, state.now.main.map((metric) =>
+    el("button", { type: "button", name: `metric ${metric}`, "aria-pressed": String(metric === state.metric),
+      onclick: () => state.change((now) => now.takeMetric(metric)) }, titleOf(state.now.metrics[metric]))));
 }
 
 function nameOf(state, aggregate) {

@@ -1,11 +1,15 @@
 /** How the scores of each system are spread over the tracks: a shape, the quartiles and the median. */
 
 import { section, el, svg, tip } from "./dom.js";
-import { byNumber, formatter, niceTicks, tickFormatter, titleOf } from "./format.js";
+import { formatter, niceTicks, tickFormatter, titleOf } from "./format.js";
+import { rankSystems } from "./leaderboard.js";
+import { shade } from "./colours.js";
 import { endsOf, include, quantile } from "./reduce.js";
 import { readScores } from "./data.js";
 
 const [LEFT, WIDTH, ROW, BINS, MARGIN] = [0, 640, 30, 48, 4];
+/** Up to so many different values are counted. */
+const COUNTED = 5;
 /** Up to so many scores are shown one by one. */
 const FEW = 40;
 
@@ -13,22 +17,44 @@ export async function drawDistributions(state) {
   const { systems, tracks } = state.now;
   const numbers = await readScores(state.now, state.metric);
   const included = include(numbers, state.policy);
-  const rows = systems.map((name, system) => {
+  const rows = (await rankSystems(state)).map((system) => {
+    const name = systems[system];
     const values = [];
     for (let cell = system * tracks.length; cell < (system + 1) * tracks.length; cell++) {
       if (included.counts[cell]) values.push(included.value[cell]);
     }
     return { name, values: Float64Array.from(values).sort() };
   });
-  rows.sort((a, b) => byNumber(quantile(a.values, 0.5), quantile(b.values, 0.5), -(state.about.sign || 1)));
+  const different = [...new Set(rows.flatMap(({ values }) => [...new Set(values)]))].sort((a, b) => a - b);
+  if (different.length > 1 && different.length <= COUNTED) return countedValues(state, rows, different);
   const range = rangeOf(rows);
   const write = formatter(state.about, state.percent);
   const lines = rows.map((row) => el("div", { class: "row" }, el("span", { class: "name", title: row.name }, row.name),
     drawRow(row, range, write)));
   return section("distributions", "Distributions over tracks",
-    `${titleOf(state.about)} of each track: the shape, the middle half, and the median; systems by their medians.`,
+    `${titleOf(state.about)} of each track: the shape, the middle half, and the median.`,
     el("div", { class: "ridges" }, ...lines, el("div", { class: "row" }, el("span", { class: "name" }),
       axisOf(state, range))));
+}
+
+/** Where scores have few values: how many tracks have each, as bars side by side. */
+function countedValues(state, rows, different) {
+  const write = tickFormatter(state.about, state.percent, different);
+  const tone = (place) => shade(different.length < 2 ? 1 : 0.15 + (0.8 * place) / (different.length - 1));
+  const lines = rows.map(({ name, values }) => {
+    const counts = different.map((value) => values.filter((one) => one === value).length);
+    const parts = counts.map((many, place) => {
+      const before = counts.slice(0, place).reduce((sum, one) => sum + one, 0);
+      return svg("rect", { x: LEFT + (WIDTH * before) / Math.max(1, values.length), width: (WIDTH * many) / Math.max(1, values.length), y: 5, height: ROW - 8, fill: tone(place) });
+    });
+    const text = [name, ...counts.map((many, place) => `${write(different[place])}: ${many} of ${values.length}`)];
+    return el("div", { class: "row" }, el("span", { class: "name", title: name }, name), svg("svg", {
+      viewBox: `${-MARGIN} 0 ${WIDTH + 2 * MARGIN} ${ROW + 2}`, preserveAspectRatio: "none", role: "img", "aria-label": text.join(", "),
+      onpointermove: (event) => tip(text, event.clientX, event.clientY), onpointerleave: () => tip(null) }, ...parts));
+  });
+  const keys = different.map((value, place) => [svg("svg", { width: 14, height: 10, "aria-hidden": "true" }, svg("rect", { width: 14, height: 10, fill: tone(place) })), write(value)]);
+  return section("distributions", "Distributions over tracks", `Share of the tracks with each value of ${titleOf(state.about)}.`,
+    el("p", { class: "legend" }, keys), el("div", { class: "ridges" }, lines));
 }
 
 /** The scale below the rows, each number at its value. */

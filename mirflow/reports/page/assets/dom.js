@@ -28,6 +28,12 @@ export function svg(tag, properties = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), properties, children);
 }
 
+const DRAWN = new Set(["svg", "line", "rect", "circle", "text"]);
+
+/** Elements as the page's data have them: name, attributes, and what is in them. */
+export const build = (nodes) => nodes.map((node) => (typeof node === "string" ? node :
+  (DRAWN.has(node[0]) ? svg : el)(node[0], node[1], ...build(node[2]))));
+
 /** A choice from a list of [value, text]. */
 export function choice(label, options, value, onchange) {
   const select = el("select", { onchange: () => onchange(select.value) },

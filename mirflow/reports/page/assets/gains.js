@@ -1,8 +1,8 @@
 /** Two systems track by track: where one gains most against the other, and where it loses most; each opens its timeline. */
 
-import { choice, el, section, table, th } from "./dom.js";
-import { count, formatter, titleOf } from "./format.js";
-import { readScores } from "./data.js";
+import { choice, colour, el, section, sharpen, table, th, tip } from "./dom.js";
+import { count, formatter, titleOf, unitOf } from "./format.js";
+import { fittingInference, readScores } from "./data.js";
 import { include } from "./reduce.js";
 
 const MOST = 5;
@@ -53,18 +53,84 @@ export async function drawGains(state, open) {
     made.querySelector("select").setAttribute("name", name);
     return made;
   };
+  const same = changed.length - better.length - worse.length;
   const note = of === against ? "Choose two systems." : `${titleOf(state.about)} of ${systems[of]} against that of ${systems[against]}: ` +
-    `better on ${better.length}, worse on ${worse.length} of ${count(changed.length, "track")}.`;
+    `better on ${better.length}, worse on ${worse.length}${same ? `, equal on ${same}` : ""} of ${count(changed.length, "track")}.`;
   const list = (title, rows) => el("div", {}, el("h3", {}, title), rows.length ?
     tableOf(state, rows.slice(0, MOST), included.value, of, against, open) : el("p", { class: "note" }, "None."));
   return section("gains", "Gains and losses", note, el("div", { class: "bar" }, choose("of", "System", of), choose("against", "Baseline", against)),
-    of === against ? null : el("div", { class: "pair" }, list("Gains most", better), list("Loses most", worse)));
+    of === against ? null : [testOf(state, of, against), waterfall(state, changed, open), groupsOf(state, changed), el("div", { class: "pair" }, list("Gains most", better), list("Loses most", worse))]);
+}
+
+/** The difference of the values with its interval, and whether it is significant, where the page knows them. */
+function testOf(state, of, against) {
+  const { now, about } = state;
+  const found = fittingInference(state, () => {});
+  if (!found || !found.pairs.length) return null;
+  const [first, second] = [Math.min(of, against), Math.max(of, against)];
+  // Each system with those behind it.
+  const place = first * now.systems.length - (first * (first + 1)) / 2 + second - first - 1;
+  const [difference, ...rest] = found.pairs[place];
+  if (difference === null) return null;
+  const turn = of === first ? 1 : -1;
+  const ends = turn > 0 ? rest.slice(0, 2) : [rest[1], rest[0]];
+  const write = signedFormatter(formatter(about, state.percent));
+  const interval = ends.includes(null) ? "" : ` [${ends.map((end) => write(turn * end)).join(", ")}]`;
+  const p = rest[2];
+  const told = p === null ? "" : `, p ${p < 0.0005 ? "< 0.001" : `= ${p.toFixed(3)}`}: ${p < 0.05 ? "told apart" : "not told apart"}`;
+  return el("p", { class: "difference" }, el("b", {}, `${write(turn * difference)}${unitOf(about, state.percent)}`), `${interval}${told}`);
+}
+
+const signedFormatter = (write) => (value) => (value > 0 ? `+${write(value)}` : write(value));
+
+/** The gain of every track, from the largest to the greatest loss; a click opens the track. */
+function waterfall(state, changed, open) {
+  const { tracks } = state.now;
+  const write = signedFormatter(formatter(state.about, state.percent));
+  const canvas = el("canvas", { class: "waterfall", role: "img", "aria-label": `Gains of ${count(changed.length, "track")}, sorted; the lists below name the largest` });
+  const most = Math.max(...changed.map(([, gain]) => Math.abs(gain)).filter(Number.isFinite), 0) || 1;
+  const paint = () => {
+    const [wide, high] = [canvas.parentElement.clientWidth || 600, 110];
+    const context = sharpen(canvas, wide, high);
+    const [up, down] = [colour("good"), colour("bad")];
+    const above = changed.some(([, gain]) => gain > 0) ? (changed.some(([, gain]) => gain < 0) ? high / 2 : high - 2) : 2;
+    const step = wide / changed.length;
+    changed.forEach(([, gain], place) => {
+      const height = (Math.max(-most, Math.min(most, gain)) / most) * Math.max(above, high - above);
+      context.fillStyle = gain > 0 ? up : down;
+      context.fillRect(place * step, gain > 0 ? above - height : above, Math.max(step - (step > 3 ? 1 : 0), 0.5), Math.abs(height));
+    });
+    context.fillStyle = colour("quiet");
+    context.fillRect(0, above - 0.5, wide, 1);
+  };
+  const at = (event) => changed[Math.max(0, Math.min(changed.length - 1, Math.floor(((event.clientX - canvas.getBoundingClientRect().left) / canvas.clientWidth) * changed.length)))];
+  canvas.addEventListener("pointermove", (event) => {
+    const [track, gain] = at(event);
+    tip([tracks[track], write(gain)], event.clientX, event.clientY);
+  });
+  canvas.addEventListener("pointerleave", () => tip(null));
+  canvas.addEventListener("click", (event) => { tip(null); open(at(event)[0], "tracks"); });
+  const box = el("div", { class: "waterfallbox" }, changed.length ? canvas : null);
+  if (changed.length) new ResizeObserver(paint).observe(box);
+  return box;
+}
+
+/** Mean gain of each group of tracks, if there are groups. */
+function groupsOf(state, changed) {
+  if (!state.by) return null;
+  const gains = new Map(changed);
+  const write = signedFormatter(formatter(state.about, state.percent));
+  const rows = state.groups.map(([value, members]) => [value, members.filter((track) => gains.has(track)).map((track) => gains.get(track))])
+    .filter(([, own]) => own.length).map(([value, own]) => el("tr", {}, el("th", { scope: "row" }, String(value)),
+      [own.length, write(own.reduce((sum, gain) => sum + gain, 0) / own.length), own.filter((gain) => gain > 0).length, own.filter((gain) => gain < 0).length]
+        .map((text) => el("td", { class: "number" }, text))));
+  return table([th(`By ${state.by}`, "who"), ["Tracks", "Mean gain", "Better", "Worse"].map((text) => th(text, "number"))], rows);
 }
 
 function tableOf(state, rows, value, of, against, open) {
   const { systems, tracks } = state.now;
   const write = formatter(state.about, state.percent);
-  const signed = (gain) => (gain > 0 ? `+${write(gain)}` : write(gain));
+  const signed = signedFormatter(write);
   const heads = [th("Track", "who"), ["Gain", systems[of], systems[against]].map((text) => th(text, "number"))];
   const body = rows.map(([track, gain]) => el("tr", { class: "open", onclick: () => open(track, "tracks") },
     el("th", { scope: "row" }, el("button", { type: "button", class: "link", title: tracks[track],

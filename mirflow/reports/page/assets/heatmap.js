@@ -4,6 +4,7 @@ import { choice, colour, el, section, sharpen, tip } from "./dom.js";
 import { formatter, titleOf } from "./format.js";
 import { acrossSystems, endsOf } from "./reduce.js";
 import { readScores } from "./data.js";
+import { rankSystems } from "./leaderboard.js";
 import { orderTracks } from "./tracks.js";
 import { shade } from "./colours.js";
 
@@ -18,7 +19,7 @@ export async function drawHeatmap(state, open) {
   const numbers = await readScores(state.now, state.metric);
   const across = acrossSystems(numbers, systems.length, tracks.length);
   const columns = await orderTracks(state, state.across);
-  const rows = systems.map((_, system) => system);
+  const rows = await rankSystems(state);
   const range = scoreRange(numbers.score);
   const map = { state, numbers, across, columns, rows, range, at: [0, 0], write: formatter(state.about, state.percent) };
   const canvas = el("canvas", { tabindex: "0", role: "application",

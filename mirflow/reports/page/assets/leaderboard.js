@@ -1,10 +1,10 @@
 /** Systems by the chosen aggregate, with intervals, significance groups, and the other main metrics. */
 
-import { detailsOf, el, section, svg, table, th, warningsOf } from "./dom.js";
-import { byName, byNumber, count, formatter, titleOf, unitOf } from "./format.js";
+import { build, detailsOf, el, section, still, svg, table, th, warningsOf } from "./dom.js";
+import { byName, byNumber, count, formatter, tickFormatter, titleOf, unitOf } from "./format.js";
 import { explainValues } from "./controls.js";
 import { endsOf, include, reduce } from "./reduce.js";
-import { CONTENTS, inferenceOf, readScores, readStatistic, readValues } from "./data.js";
+import { CONTENTS, fittingInference, readScores, readStatistic, readValues } from "./data.js";
 
 /** Values of one metric over all tracks or those of a group, with n and the number of missing scores, for each system. */
 export async function valuesOf(state, metric, aggregate, members = null) {
@@ -29,13 +29,6 @@ export async function valuesOf(state, metric, aggregate, members = null) {
   });
 }
 
-/** Intervals and groups, where they are those of just these values; undefined where they are still computed. */
-function fittingInference(state, arrived) {
-  if (state.missing !== state.policies[0]) return null;
-  const found = inferenceOf(state.now, state.metric, arrived);
-  return found && found.aggregate !== state.aggregate ? null : found;
-}
-
 /** @param {() => void} again called when there is more to be drawn */
 export async function drawLeaderboard(state, again) {
   const { now, about } = state;
@@ -54,9 +47,50 @@ export async function drawLeaderboard(state, again) {
     byNumber(a.value, b.value, -(about.sign || 1) * turn) || byName(a.name, b.name)));
   const parts = [tableOf(state, entries, others, inference)];
   if (state.by) parts.push(await groupTable(state, entries));
-  return section("leaderboard", `Systems by ${titleOf(about)}${unitOf(about, state.percent)}`,
+  // A table that is read already is not folded when the chart arrives.
+  if (inference === undefined) state.unfolded = true;
+  const standings = inference?.standings ? standingsOf(state, inference.standings) : null;
+  const board = section("leaderboard", `Systems by ${titleOf(about)}${unitOf(about, state.percent)}`,
     explainValues(state), now.references ? el("p", { class: "warning", role: "note" }, `References: ${now.references}.`) : null,
-    ...warningsOf(now), ...parts, noteOf(state, inference));
+    ...warningsOf(now), standings ? fold(state, parts) : parts, noteOf(state, inference));
+  return el("div", { id: "ranking" }, standings, board);
+}
+
+/** Positions of the systems by the chosen values, the best first, as all parts of the page list them. */
+export async function rankSystems(state) {
+  const rows = await valuesOf(state, state.metric, state.aggregate);
+  const { systems } = state.now;
+  return systems.map((_, system) => system).sort((a, b) =>
+    byNumber(rows[a].value, rows[b].value, -(state.about.sign || 1)) || byName(systems[a], systems[b]));
+}
+
+/** Who leads, who is not told apart, and a chart, as they were written with the page. */
+function standingsOf(state, nodes) {
+  const made = el("div", { id: "standings" }, ...build(nodes));
+  if (state.percent && state.about.unit === "") {
+    const marks = [...made.querySelectorAll("[data-tick]")];
+    const write = tickFormatter(state.about, true, marks.map((mark) => Number(mark.dataset.tick)));
+    for (const mark of marks) mark.textContent = write(Number(mark.dataset.tick));
+    for (const number of made.querySelectorAll("[data-value]")) number.textContent = (100 * Number(number.dataset.value)).toFixed(1);
+  }
+  // A system is compared with the leader, the leader with the one behind it.
+  const names = [...made.querySelectorAll("tbody th")];
+  const place = (name) => state.now.systems.indexOf(name.title);
+  if (state.contents.byTrack && state.about.sign && names.length > 1) {
+    for (const name of names) {
+      const pair = { of: place(name), against: place(name === names[0] ? names[1] : names[0]) };
+      name.replaceChildren(el("button", { type: "button", class: "link", title: `Compare ${name.title} with ${state.now.systems[pair.against]}`,
+        onclick: () => state.change((one) => { one.pair = pair; }).then(() => document.getElementById("gains")?.scrollIntoView({ behavior: still() ? "auto" : "smooth" })) }, name.title));
+    }
+  }
+  return made;
+}
+
+/** The table, folded until it is asked for. */
+function fold(state, parts) {
+  const box = el("details", { open: state.unfolded, ontoggle: () => { state.unfolded = box.open; } },
+    el("summary", {}, "Table of all systems and metrics"), parts);
+  return box;
 }
 
 /** The end of an interval: null where there is none, a word where it is infinite. */

@@ -39,22 +39,25 @@ function drawHead() {
 async function drawRanking() {
   const { turn } = state;
   const again = async () => {
-    if (turn !== state.turn || !document.getElementById("leaderboard")) return;
+    if (turn !== state.turn || !document.getElementById("ranking")) return;
     const made = await drawRanking();
-    const there = document.getElementById("leaderboard");
+    const there = document.getElementById("ranking");
     const focus = there.querySelector(":focus")?.getAttribute("data-sort");
     there.replaceWith(made);
+    const gains = document.getElementById("gains");
+    if (gains) gains.replaceWith(await drawGains(state, openTimeline));
     if (focus) made.querySelector(`[data-sort="${focus}"]`)?.focus();
   };
   return drawLeaderboard(state, again);
 }
+
+const openTimeline = (track, list, at) => openTrack(state, track, list, at);
 
 async function draw() {
   const started = performance.now();
   drawHead();
   drawControls(state);
   const main = document.getElementById("main");
-  const open = (track, list, at) => openTrack(state, track, list, at);
   const parts = [];
   let settle = () => {};
   if (state.metric >= 0) {
@@ -63,14 +66,14 @@ async function draw() {
     if (FETCHED && !main.querySelector("section")) main.replaceChildren(...parts);
     parts.push(await drawLosses(state));
     if (state.contents.byTrack) {
-      const heat = await drawHeatmap(state, open);
+      const heat = await drawHeatmap(state, openTimeline);
       settle = heat.settle;
-      parts.push(await drawDistributions(state), heat.node, await drawGains(state, open), await drawTracks(state, open));
+      parts.push(await drawDistributions(state), heat.node, await drawGains(state, openTimeline), await drawTracks(state, openTimeline));
     }
   } else {
     parts.push(section("leaderboard", state.now.name, "This evaluation has no metric that is a single number."));
   }
-  parts.push(await drawDoubts(state, open), await drawExtras(state), await drawCoverage(state), drawProvenance(state));
+  parts.push(await drawDoubts(state, openTimeline), await drawExtras(state), await drawCoverage(state), drawProvenance(state));
   // The intervals may have arrived meanwhile.
   if (FETCHED && state.metric >= 0) parts[0] = await drawRanking();
   const scrolled = scrollY;

@@ -1,0 +1,307 @@
+"""Who leads by a metric, who is not told apart from the leader, and who is worse: in a sentence and in a chart."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..analysis.policies import MOST_SYSTEMS
+from ..errors import counted
+
+LEADER, ALIKE, WORSE = "leader", "not told apart", "worse"
+"""What a test says of a system beside the best one."""
+MINUS = "\N{MINUS SIGN}"
+_NAMED = 4
+"""Systems that a sentence names; of more it gives the number."""
+_ROW = 30
+"""Height of a row of the chart in pixels."""
+_ROOM = 0.06
+"""Share of the scale that stays free beyond the farthest interval."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A system by a metric."""
+
+    system: str
+    value: float
+    """NaN without a score."""
+    low: float
+    high: float
+    """Ends of the interval; NaN without one."""
+    relation: str
+    """`LEADER`, `ALIKE`, `WORSE`; empty where that was not tested."""
+
+
+@dataclass(frozen=True)
+class Standings:
+    """The systems by a metric.
+
+    Parameters
+    ----------
+    rows : sequence of Standing
+        From the best to the worst; in any order where neither high nor low values are better.
+    unit : str
+        Of the metric; empty for ratios.
+    sign : int
+        1 where high values are better, -1 where low ones are, otherwise 0.
+    level : float
+        Of the intervals.
+    n, tracks : int
+        Tracks that count, if they are the same for all systems (otherwise 0), and all tracks.
+
+    Examples
+    --------
+    >>> rows = [Standing("oak", 0.8312, 0.80, 0.85, LEADER), Standing("elm", 0.8291, 0.79, 0.84, ALIKE)]
+    >>> print(Standings([*rows, Standing("fir", 0.7, 0.68, 0.72, WORSE)], "", 1, 0.95, 210, 217).sentence())
+    oak leads with 0.831. elm is not told apart from it; fir is worse. 210 of 217 tracks count: ...
+    """
+
+    rows: Sequence[Standing]
+    unit: str
+    sign: int
+    level: float
+    n: int
+    tracks: int
+
+    def show(self, value: float) -> str:
+        """Format a value: ratios with three decimals, of which intervals settle no more, others with four digits."""
+        if math.isnan(value):
+            return "\N{EN DASH}"
+        if math.isinf(value):
+            return f"{'' if value > 0 else MINUS}\N{INFINITY}"
+        return f"{value:z.3f}" if not self.unit else f"{value:z.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+    def lead(self) -> str:
+        """The first sentence: who leads, or between which values the systems lie."""
+        known = [row for row in self.rows if not math.isnan(row.value)]
+        if not known:
+            return "No system has a score."
+        if not self.sign and len(known) > 1:
+            ends = min(row.value for row in known), max(row.value for row in known)
+            return f"The systems have {' to '.join(map(self._with_unit, ends))}; neither high nor low is better."
+        best = [row for row in known if row.value == known[0].value]
+        names, value = _listed([row.system for row in best]), self._with_unit(known[0].value)
+        if len(self.rows) == 1:
+            return f"{names} reaches {value}{self._interval(known[0])}."
+        if any(row.relation for row in self.rows):
+            return f"{names} {'leads' if len(best) == 1 else 'lead'} with {value}."
+        return f"{names} {'has' if len(best) == 1 else 'have'} the best value, {value}."
+
+    def rest(self) -> str:
+        """What follows: who is not told apart, who is worse, and which tracks count."""
+        alike, worse = ([row.system for row in self.rows if row.relation == one] for one in (ALIKE, WORSE))
+        parts = []
+        if alike:
+            verb = "is" if len(alike) == 1 else "are"
+            parts.append(f"{_listed(alike)} {verb} not told apart from it")
+        if worse:
+            parts.append(f"{_listed(worse)} {'is' if len(worse) == 1 else 'are'} worse")
+        sentences = [f"{'; '.join(parts)}."] if parts else []
+        if alike and not worse and len(alike) == sum(not math.isnan(row.value) for row in self.rows) - 1 > 1:
+            sentences = ["No other system is told apart from it."]
+        if self.sign and 1 < len(self.rows) <= MOST_SYSTEMS and not any(row.relation for row in self.rows):
+            sentences = ["So few tracks tell no systems apart."]
+        if 0 < self.n < self.tracks:
+            sentences.append(f"{self.n} of {counted(self.tracks, 'track')} count: those that every system has.")
+        without = [row.system for row in self.rows if math.isnan(row.value)]
+        if without and len(without) < len(self.rows):
+            sentences.append(f"{_listed(without)} {'has' if len(without) == 1 else 'have'} no score.")
+        return " ".join(sentences)
+
+    def sentence(self) -> str:
+        """Both together."""
+        return f"{self.lead()} {self.rest()}".strip()
+
+    def nodes(self) -> list[Node]:
+        """The sentence and the chart, as elements of a page that has the style of the report.
+
+        Ratios have an attribute ``data-value``, and the numbers of the scale ``data-tick``, so that a script can write
+        them as percentages.
+        """
+        scale, rest = _Scale.of(self), self.rest()
+        bounded = any(not math.isnan(row.low) for row in self.rows)
+        about = f"dot: value; line: {100 * self.level:g} % interval" if bounded else "dot: value"
+        heads = [
+            node("th", "#", scope="col", kind="number rank"),
+            node("th", "System", scope="col", kind="who"),
+            node("th", node("span", "Chart", kind="unseen"), scale.axis(), scope="col", kind="chart"),
+            node("th", "Value", scope="col", kind="number"),
+            node("th", node("span", "Test", kind="unseen"), scope="col"),
+        ]
+        rows = [self._row(row, scale) for row in self.rows]
+        table = [node("thead", node("tr", *heads)), node("tbody", *rows)]
+        lead = node("p", node("strong", self.lead()), f" {rest}" if rest else "", kind="lead")
+        return [lead, node("table", node("caption", about, kind="note"), *table, kind="forest")]
+
+    def _row(self, row: Standing, scale: _Scale) -> Node:
+        better = sum(self.sign * one.value > self.sign * row.value for one in self.rows)
+        rank = "" if math.isnan(row.value) or not self.sign else str(better + 1)
+        kind = {LEADER: "first", ALIKE: "alike", WORSE: "worse"}.get(row.relation, "plain")
+        interval = {} if math.isnan(row.low) else {"title": f"{self.show(row.low)} to {self.show(row.high)}"}
+        number = {"data-value": f"{row.value:.10g}"} if math.isfinite(row.value) and not self.unit else {}
+        return node(
+            "tr",
+            node("td", rank, kind="number quiet rank"),
+            node("th", row.system, scope="row", title=row.system),
+            node("td", scale.chart(row), kind="chart"),
+            node("td", node("data", self.show(row.value), **number), kind="number strong", **interval),
+            node("td", row.relation, kind="quiet"),
+            kind=kind,
+        )
+
+    def _with_unit(self, value: float) -> str:
+        return f"{self.show(value)} {self.unit}".strip()
+
+    def _interval(self, row: Standing) -> str:
+        if math.isnan(row.low):
+            return ""
+        return f" ({100 * self.level:g} % interval {self.show(row.low)} to {self.show(row.high)})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Some names in a sentence, or how many systems there are.
+
+    Examples
+    --------
+    >>> _listed(["a"]), _listed(["a", "b"]), _listed(["a", "b", "c"]), _listed(list("abcde"))
+    ('a', 'a and b', 'a, b and c', '5 systems')
+    """
+    if len(names) > _NAMED:
+        return f"{len(names)} systems"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def relations_of(value: Sequence[float], letters: Sequence[str], sign: int) -> list[str]:
+    """What the letters of a comparison say of each system beside the best one.
+
+    Parameters
+    ----------
+    value : sequence of float
+    letters : sequence of str
+        Of each system; none where nothing was tested.
+    sign : int
+        1 where high values are better, -1 where low ones are.
+
+    Examples
+    --------
+    >>> relations_of([0.7, 0.9, 0.8], ["b", "a", "ab"], 1)
+    ['worse', 'leader', 'not told apart']
+    """
+    known = [sign * one for one in value if not math.isnan(one)]
+    if not letters or not sign or not known:
+        return [""] * len(value)
+    best = max(known)
+    leaders = [own for one, own in zip(value, letters, strict=True) if sign * one == best]
+    shared = set(leaders[0]).intersection(*leaders[1:])
+    return [
+        "" if math.isnan(one) or not own else LEADER if sign * one == best else ALIKE if shared & set(own) else WORSE
+        for one, own in zip(value, letters, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """The scale of a chart, in percent of its width."""
+
+    low: float
+    high: float
+    band: tuple[float, float] | None
+    """The interval of the leader."""
+
+    @classmethod
+    def of(cls, standings: Standings) -> _Scale:
+        ends = [end for row in standings.rows for end in (row.value, row.low, row.high) if math.isfinite(end)]
+        low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
+        room = (high - low) * _ROOM or abs(high) * 0.1 or 1.0
+        low, high, inside = low - room, high + room, low >= 0 and high <= 1
+        if not standings.unit and inside:
+            low, high = max(low, 0.0), min(high, 1.0)
+        leader = next((row for row in standings.rows if row.relation == LEADER), None)
+        band = (leader.low, leader.high) if leader is not None and not math.isnan(leader.low) else None
+        return cls(low, high, band)
+
+    @property
+    def width(self) -> float:
+        """From end to end, in the metric's unit."""
+        return self.high - self.low
+
+    def place(self, value: float) -> str:
+        """Where a value is; what is infinite is at the edge."""
+        share = (min(max(value, self.low), self.high) - self.low) / self.width
+        return f"{100 * share:.2f}%"
+
+    def axis(self) -> Node:
+        """The scale with its numbers."""
+        marks = ticks(self.low, self.high, 5)
+        decimals = next((n for n in range(7) if all(abs(round(one, n) - one) < 1e-9 for one in marks)), 6)
+        texts = [
+            node("text", f"{one:.{decimals}f}", x=self.place(one), y="12", **{"data-tick": repr(one)}) for one in marks
+        ]
+        return node("svg", *texts, kind="forestaxis", width="100%", height="16", **{"aria-hidden": "true"})
+
+    def chart(self, row: Standing) -> Node:
+        """The dot and the interval of a system."""
+        parts = []
+        if self.band is not None:
+            start, end = ((min(max(one, self.low), self.high) - self.low) / self.width for one in self.band)
+            where = {"x": f"{100 * start:.2f}%", "width": f"{100 * (end - start):.2f}%"}
+            parts.append(node("rect", kind="band", height=str(_ROW), **where))
+        parts += [self._line("rail", one, one, 0, _ROW) for one in ticks(self.low, self.high, 5)]
+        if not math.isnan(row.low):
+            parts.append(self._line("whisker", row.low, row.high, _ROW // 2, _ROW // 2))
+        if not math.isnan(row.value):
+            parts.append(node("circle", cx=self.place(row.value), cy=str(_ROW // 2), r="5"))
+        return node("svg", *parts, width="100%", height=str(_ROW), **{"aria-hidden": "true"})
+
+    def _line(self, kind: str, left: float, right: float, top: int, bottom: int) -> Node:
+        return node("line", kind=kind, x1=self.place(left), x2=self.place(right), y1=str(top), y2=str(bottom))
+
+
+Node = tuple[str, dict[str, str], list[Any]]
+"""An element: its name, its attributes, and what is in it, elements and text. The page makes elements of them."""
+
+
+def node(name: str, *inside: Node | str, kind: str = "", **attributes: str) -> Node:
+    """An element; `kind` is its class."""
+    return name, {**({"class": kind} if kind else {}), **attributes}, [one for one in inside if one != ""]
+
+
+def to_html(nodes: Sequence[Node | str]) -> str:
+    """Elements as HTML, in which text is only ever text.
+
+    Examples
+    --------
+    >>> to_html([node("b", "<i>", kind="lead"), " & more"])
+    '<b class="lead">&lt;i&gt;</b> &amp; more'
+    """
+    written = []
+    for one in nodes:
+        if isinstance(one, str):
+            written.append(html.escape(one))
+            continue
+        name, attributes, inside = one
+        told = "".join(f' {key}="{html.escape(value)}"' for key, value in attributes.items())
+        written.append(f"<{name}{told}>{to_html(inside)}</{name}>")
+    return "".join(written)
+
+
+def ticks(least: float, most: float, fewest: int = 3) -> list[float]:
+    """Return some round values between two others, as few as there can be above a number.
+
+    Examples
+    --------
+    >>> ticks(0.43, 0.94), ticks(-3.0, 12.0)
+    ([0.5, 0.6, 0.7, 0.8, 0.9], [0.0, 5.0, 10.0])
+    """
+    power = 10.0 ** math.floor(math.log10((most - least) / (fewest - 1)))
+    for step in (5.0 * power, 2.0 * power, power):
+        found = [
+            float(f"{number * step:.12g}") for number in range(math.ceil(least / step), math.floor(most / step) + 1)
+        ]
+        if len(found) >= fewest:
+            break
+    return found

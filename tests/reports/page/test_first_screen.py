@@ -1,0 +1,133 @@
+"""The first screen: who leads, who is not told apart, a chart of intervals, and two systems beside each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import mirflow
+from tests.browser import browser, visit  # noqa: F401 - fixtures
+from tests.groups import make_group, write_store
+
+from .reading import choose
+
+SYSTEMS = ["oak", "elm", "fir", "<b>yew</b>"]
+
+
+def scores_of(tracks: int = 60) -> xr.Dataset:
+    """Two systems that are alike, one that is worse, and one without any score in the second metric."""
+    rng = np.random.default_rng(3)
+    easy = rng.uniform(0.5, 0.8, (1, tracks, 1))
+    score = np.repeat(easy, 4, axis=0) + rng.normal(0, 0.02, (4, tracks, 2))
+    score[2:] -= 0.3
+    genre = ["rock", "jazz"] * (tracks // 2)
+    return make_group(
+        score, metrics=["root", "majmin"], systems=SYSTEMS, track_meta={"genre": genre}, weight=np.ones(score.shape)
+    )
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A store and its report."""
+    folder = tmp_path_factory.mktemp("first")
+    store = write_store(folder / "x.zarr", {"chord": scores_of()})
+    mirflow.report(store, folder / "report.html")
+    return store, folder / "report.html"
+
+
+def test_a_sentence_says_who_leads_who_is_not_told_apart_and_who_is_worse(report: Any, visit: Any) -> None:  # noqa: F811
+    store, page = report
+    ranked = mirflow.open_store(store)["chord"].mirflow.compare("majmin")
+    best = ranked["value"].values[:, 0].max()
+    text = visit(page).locator("#standings .lead").inner_text()
+    assert f"leads with {best:.3f}." in text
+    assert "is not told apart from it; " in text
+    assert text.endswith(" are worse.")
+    assert "<b>yew</b>" in text
+
+
+def test_it_is_there_without_scripts(report: Any, browser: Any) -> None:  # noqa: F811
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report[1].absolute().as_uri())
+    assert "leads with" in page.locator("#standings .lead").inner_text()
+    assert page.locator(".forest tbody tr").count() == 4
+    assert page.locator(".forest tbody b").count() == 0, "names are text"
+    context.close()
+
+
+def test_the_chart_shows_values_and_intervals_of_the_query(report: Any, visit: Any) -> None:  # noqa: F811
+    store, path = report
+    found = mirflow.query(store, metric="majmin", ci=0.95).dataset
+    page = visit(path)
+    shown = page.locator(".forest tbody tr").evaluate_all(
+        """rows => rows.map(row => [row.querySelector("th").title, Number(row.querySelector("data").dataset.value),
+        row.querySelector("td.strong").title])"""
+    )
+    assert [name for name, *_ in shown][:2] in (["oak", "elm"], ["elm", "oak"])
+    for name, value, interval in shown:
+        own = found.sel(system=name).isel(metric=0)
+        assert value == pytest.approx(float(own["value"]), abs=1e-9)
+        assert interval == f"{float(own['low']):.3f} to {float(own['high']):.3f}"
+
+
+def test_main_metrics_are_a_click_away_and_follow_percentages(report: Any, visit: Any) -> None:  # noqa: F811
+    page = visit(report[1])
+    assert page.locator(".metrics [aria-pressed=true]").inner_text() == "Majmin"
+    page.locator(".metrics button", has_text="Root").click()
+    page.wait_for_function("() => document.querySelector('#leaderboard h2').textContent.includes('Root')")
+    before = float(page.locator(".forest data").first.inner_text())
+    page.get_by_label("Percent").check()
+    page.wait_for_function("() => document.querySelector('.forest data').textContent.length === 4")
+    assert float(page.locator(".forest data").first.inner_text()) == pytest.approx(100 * before, abs=0.06)
+
+
+def test_the_table_is_folded_until_it_is_asked_for_and_stays_open(report: Any, visit: Any) -> None:  # noqa: F811
+    page = visit(report[1], unfolded=False)
+    assert not page.locator("#leaderboard table").first.is_visible()
+    page.locator("#leaderboard summary").click()
+    choose(page, "metric", "0")
+    assert page.locator("#leaderboard table").first.is_visible()
+
+
+def test_a_system_of_the_chart_is_compared_with_the_leader(report: Any, visit: Any) -> None:  # noqa: F811
+    store, path = report
+    page = visit(path)
+    page.locator(".forest button", has_text="fir").click()
+    page.wait_for_function("() => document.querySelector('#gains .note').textContent.includes('of fir against')")
+    leader = page.locator("#gains select[name=against] option:checked").inner_text()
+    pair = mirflow.open_store(store)["chord"].mirflow.compare("majmin").sel(system="fir", other=leader).isel(metric=0)
+    text = page.locator("#gains .difference").inner_text()
+    ends = ", ".join(f"{float(pair[name]):+.4f}" for name in ("low", "high"))
+    assert text == f"{float(pair['difference']):+.4f} [{ends}], p < 0.001: told apart"
+    assert "gains=fir" in page.url
+    assert page.locator("#gains canvas.waterfall").is_visible()
+
+
+def test_the_pair_is_shown_by_group(report: Any, visit: Any) -> None:  # noqa: F811
+    page = visit(report[1])
+    choose(page, "by", "genre")
+    rows = page.locator("#gains table").first.locator("tbody tr")
+    assert rows.locator("th").all_inner_texts() == ["jazz", "rock"]
+    assert rows.first.locator("td").first.inner_text() == "30"
+
+
+def test_scores_of_few_values_are_counted(tmp_path: Path, visit: Any) -> None:  # noqa: F811
+    score = np.array([[1.0] * 9 + [0.0], [0.0] * 10])[..., np.newaxis]
+    store = write_store(tmp_path / "x.zarr", {"key": make_group(score, systems=["a", "b"])})
+    mirflow.report(store, tmp_path / "report.html")
+    page = visit(tmp_path / "report.html")
+    assert page.locator("#distributions .row svg").first.get_attribute("aria-label") == "a, 0: 1 of 10, 1: 9 of 10"
+
+
+def test_where_nothing_is_better_the_sentence_gives_the_range() -> None:
+    from mirflow.reports.standings import Standing, Standings
+
+    rows = [Standing("a", 0.25, 0.2, 0.3, ""), Standing("b", 0.5, 0.4, 0.6, "")]
+    assert Standings(rows, "s", 0, 0.95, 9, 9).sentence() == (
+        "The systems have 0.25 s to 0.5 s; neither high nor low is better."
+    )
