@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from .dims import reduce_along, say_over
 from .query_options import Query
 from .scores import computed, coords_of, names_of, numbers_of
 from .selected import SelectedScores, SelectionTotals
-from .selection import find_single
+from .selection import bare_name, find_single
 from .system_groups import MODEL, RUN, group_systems
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 SYSTEM = "system"
 BEST, WORST = "best", "worst"
 _WORDS = (WORST, "mean", "median", BEST)
+_COMMA = re.compile(r",(?![^()\[\]]*[)\]])")
+"""A comma that is not among the parameters of a metric."""
 
 
 def split_over(over: Mapping[str, str] | None) -> tuple[dict[str, str], dict[str, str]]:
@@ -59,7 +62,8 @@ def over_systems(
         Its policies.
     over : mapping of str to str
         ``system`` or ``run`` to words with commas between: ``worst``, ``mean``, ``median``, ``best``, or a metric, by
-        which the best system of each track is chosen.
+        which the best system of each track is chosen. A number behind it, as in ``likelihood:50``, keeps the tracks on
+        which the metric is best, and leaves out the others.
 
     Returns
     -------
@@ -72,7 +76,7 @@ def over_systems(
     if len(over) > 1:
         raise QueryError(f"systems are reduced over 'system' or over 'run', not over both: {say_over(over)}")
     ((dim, text),) = over.items()
-    words = [word.strip() for word in text.split(",")]
+    words = [word.strip() for word in _COMMA.split(text)]
     places = list(kinds)
     _check_words(ds, dim, words, places)
     selected = SelectedScores.of(ds, kinds, query)
@@ -87,8 +91,7 @@ def over_systems(
         rows = np.flatnonzero(codes == group)
         for word in words:
             own = known[rows] * sign, cells["weight"][rows]
-            chosen = _judges(ds, word, rows) if word not in _WORDS else None
-            value, weighs = _reduce(*own, word, chosen)
+            value, weighs = _reduce(*own, word, _judges(ds, word, rows) if word not in _WORDS else None)
             score.append(value * sign)
             weight.append(np.where(np.isnan(value), cells["weight"][rows[0]], weighs))
             said = f"{word} of {len(rows)}" if word in _WORDS else f"by {word}"
@@ -104,10 +107,13 @@ def _check_words(ds: xr.Dataset, dim: str, words: Sequence[str], places: Sequenc
         if word in (BEST, WORST):
             judging = list(places)
         elif word not in _WORDS:
+            metric, number = _metric_of(word)
             metrics = names_of(ds, "metric")
-            if word.partition("@")[0].partition("(")[0] not in {one.partition("@")[0] for one in metrics}:
-                raise UnknownNameError(f"word or metric for {dim}", word, [*_WORDS, *metrics])
-            judging = [find_single(ds, word)]
+            if bare_name(metric) not in map(bare_name, metrics):
+                raise UnknownNameError(f"word or metric for {dim}", metric, [*_WORDS, *metrics])
+            if number == 0:
+                raise QueryError(f"over {dim!r}: {word!r} keeps no track; expected at least one")
+            judging = [find_single(ds, metric)]
         else:
             continue
         for metric, way in zip(names_of(ds, "metric", judging), names_of(ds, "orientation", judging), strict=True):
@@ -117,9 +123,20 @@ def _check_words(ds: xr.Dataset, dim: str, words: Sequence[str], places: Sequenc
 
 def _judges(ds: xr.Dataset, word: str, rows: Int) -> Float:
     """Scores by which a system is chosen on each track, high ones being better: float64 (systems, tracks)."""
-    place = find_single(ds, word)
+    metric, number = _metric_of(word)
+    place = find_single(ds, metric)
     score = numbers_of(computed(ds), [place])[0][rows, :, 0]
-    return -score if names_of(ds, "orientation", [place]) == ["lower"] else score
+    score = -score if names_of(ds, "orientation", [place]) == ["lower"] else score
+    if number is not None:
+        best = np.where(np.isnan(score), -np.inf, score).max(axis=0, initial=-np.inf)
+        score = np.where(np.isin(np.arange(len(best)), np.argsort(-best, kind="stable")[:number]), score, np.nan)
+    return score
+
+
+def _metric_of(word: str) -> tuple[str, int | None]:
+    """A metric that chooses, and how many tracks are kept; None: all."""
+    metric, _, number = word.rpartition(":")
+    return (metric, int(number)) if metric and number.isdecimal() else (word, None)
 
 
 def _reduce(value: Float, weight: Float, word: str, judges: Float | None) -> tuple[Float, Float]:

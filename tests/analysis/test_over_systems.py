@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import mirflow
 from mirflow.errors import QueryError, UnknownNameError
 
 from ..commands import invoke, printed, refused, rows
@@ -73,6 +74,29 @@ class TestMissingEstimates:
         assert (found["value"].item(), found["n"].item()) == (0.4, 1)
 
 
+def test_only_the_tracks_on_which_another_score_is_best_may_be_kept():
+    ds = random_group(3, 10, 2, orientation=["higher", "lower"], standard=["mean"] * 2)
+    judge = ds.score.values[..., 1]
+    kept = np.argsort(judge.min(axis=0))[:4]
+    picked = [ds.score.values[judge[:, track].argmin(), track, 0] for track in kept]
+    options = {"by": "track", "across": {"track": "mean,std,min,max"}}
+    found = ds.mirflow.query("majmin", over={"system": "root:4"}, **options)["value"]
+    assert found["system"].item() == "by root:4"
+    expected = [np.mean(picked), np.std(picked, ddof=1), min(picked), max(picked)]
+    assert found.values.ravel() == pytest.approx(expected, abs=1e-12)
+
+
+def test_real_beats_are_chosen_by_a_metric_with_parameters(shipped_store, shared_data):
+    ds = mirflow.open_store(shipped_store("harmonix"))["beat"].to_dataset()
+    metric, other = ds.metric.values.tolist()
+    assert "," in other
+    found = ds.mirflow.query(metric, over={"system": f"best,{other},worst"})["value"]
+    score, judge = (ds.score.sel(metric=name).values for name in (metric, other))
+    chosen = np.take_along_axis(score, judge.argmax(axis=0)[np.newaxis], axis=0)
+    expected = [score.max(axis=0).mean(), chosen.mean(), score.min(axis=0).mean()]
+    assert found.values.ravel() == pytest.approx(expected, abs=1e-12)
+
+
 def test_runs_are_reduced_for_each_model():
     names = {"model": ("system", ["a", "a", "b"]), "run": ("system", ["1", "2", "1"])}
     ds = random_group(3, 5, 1, standard=["mean"]).assign_coords(names)
@@ -108,6 +132,7 @@ def test_signed_numbers_are_computed_again(demo_store, tmp_path):
         ({"system": "bset"}, UnknownNameError, "unknown word or metric for system 'bset'; did you mean 'best'"),
         ({"system": "best", "run": "mean"}, QueryError, "over 'system' or over 'run', not over both"),
         ({"run": "best"}, QueryError, "the systems have no coordinate 'model'"),
+        ({"system": "majmin:0"}, QueryError, "'majmin:0' keeps no track; expected at least one"),
         ({"system": "root"}, QueryError, "neither high nor low values of 'root' are better"),
     ],
 )

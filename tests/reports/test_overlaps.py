@@ -43,6 +43,17 @@ def test_each_two_are_compared_on_the_tracks_that_both_have(demo_store):
     assert found.loc["ash", "oak"] == 5
 
 
+def test_beats_of_real_systems_overlap_as_mir_eval_says(shipped_store, shared_data):
+    store, track = shipped_store("harmonix"), "0003_6foot7foot"
+    found = mirflow.overlap(store, "f_measure", group="beat_trimmed", tracks=track)["value"]
+    folder = shared_data / "harmonix" / "estimates" / "beats"
+    beats = {name: np.loadtxt(folder / name / f"{track}.txt", usecols=0, ndmin=1) for name in found.system.values}
+    for system, estimate in beats.items():
+        for other, reference in beats.items():
+            expected = mir_eval.beat.f_measure(*map(mir_eval.beat.trim_beats, (reference, estimate)))
+            assert found.sel(system=system, other=other).item() == pytest.approx(expected, abs=1e-9)
+
+
 def test_tables_for_people_and_programs(demo_store):
     words = ("overlap", demo_store, "-g", "chord", "-m", "majmin", "-s", "oak", "-s", "elm")
     listed = rows(*words)
