@@ -35,6 +35,7 @@ __all__ = [
     "fine_within_broad",
     "fleiss_kappa",
     "grader_agreement",
+    "grading_effort",
     "merge_categories",
     "read_judgements",
 ]
@@ -381,3 +382,101 @@ class Workload:
             raise MetricError(f"{factor!r} is not counted up to the limit; known: {', '.join(known)}")
         given: float = getattr(self, factor)
         return math.floor(round(self.limit / self.minutes_per_grader * given, _DIGITS))
+
+
+_ABOUT_EFFORT = {
+    "queries": "queries that show the difference with the power",
+    "judgements": "judgements of these, if no two systems return the same candidate",
+    "graders": "fewest graders who have the time for these",
+}
+
+
+def grading_effort(
+    judgements: Judgements,
+    difference: float,
+    *,
+    graders_per_pair: int = 3,
+    algorithms: int = 2,
+    candidates: int = 5,
+    power: float = 0.8,
+    level: float = 0.95,
+    minutes: float = 1.0,
+    limit: float = LIMIT,
+) -> xr.Dataset:
+    """The queries and graders that show a difference of two systems, by the graders of each pair.
+
+    A fine judgement is the sum of a mean of the query and effects of the candidate, the grader, and of both together,
+    whose variances are estimated from judgements of candidates of the same query. Two systems that return different
+    candidates differ on a query by the mean of these, whose variance is ``2 (candidate + (grader + residual) / P) / C``
+    for C candidates of each with P graders each.
+
+    Parameters
+    ----------
+    judgements : Collection or path
+        Of a campaign with systems and candidates like those of the planned one; see :func:`fine_within_broad`.
+    difference : float
+        The difference of mean fine judgements that is to be shown, in their scale.
+    graders_per_pair : int
+        Numbers from 1 to this one are planned.
+    algorithms, candidates, minutes, limit
+        As for :class:`Workload`. The difference is tested between every two algorithms, corrected by Bonferroni.
+    power, level : float
+        The probability with which it is to be significant at ``1 - level``.
+
+    Returns
+    -------
+    xr.Dataset
+        Over ``graders_per_pair``: ``queries``, ``judgements`` and ``graders``. The attributes ``candidate``, ``grader``
+        and ``residual`` are the variances.
+
+    Raises
+    ------
+    MetricError
+        For a factor that is not above 0, and a power or level outside of (0, 1).
+    AnnotationError
+        Without pairs that two graders judged, or of queries with a single candidate.
+
+    References
+    ----------
+    Brennan, *Generalizability Theory*, 2001, chapters 3 and 5; Bodoff and Li, "Test theory for assessing IR test
+    collections", SIGIR 2007.
+    """
+    import xarray as xr
+    from scipy.special import ndtri
+
+    from ..kernels.variance_components import variance_components
+    from .inference.resolution import needed_units
+
+    for name, value in (("difference", difference), ("graders_per_pair", graders_per_pair)):
+        if not (math.isfinite(value) and value > 0):
+            raise MetricError(f"{name} must be a number above 0, not {value!r}")
+    if algorithms < 2:
+        raise MetricError(f"algorithms must be 2 or more, of which two are compared, not {algorithms!r}")
+    for name, value in (("power", power), ("level", level)):
+        if not 0 < value < 1:
+            raise MetricError(f"{name} must be between 0 and 1, not {value!r}")
+    judged = all_judged(judgements).once()
+    told = ~np.isnan(judged.fine)
+    _, grader = np.unique(judged.grader[told], return_inverse=True)
+    found = variance_components(judged.fine[told, np.newaxis], judged.pair[told], grader, judged.query[told])
+    if not told.any() or np.isnan(found.objects + found.residual).any():
+        message = "variances need fine judgements of several candidates of a query by two graders each or more"
+        raise AnnotationError(message, path=judged.source or None)
+    each = np.arange(1, graders_per_pair + 1)
+    spread = np.sqrt(np.concatenate([2 * found.of_one(count) / candidates for count in each.tolist()]))
+    critical = np.full(len(each), ndtri(1 - (1 - level) / (algorithms * (algorithms - 1))))
+    queries = needed_units(spread, np.full(len(each), float(difference)), critical, power)
+    works = [
+        Workload(algorithms, float(many), candidates, 1.0, minutes, float(count), limit)
+        for many, count in zip(queries, each, strict=True)
+    ]
+    columns = {
+        "queries": queries.astype(np.int64),
+        "judgements": np.array([round(work.judgements) for work in works]),
+        "graders": np.array([work.least_graders for work in works]),
+    }
+    variables = {
+        name: ("graders_per_pair", values, {"long_name": _ABOUT_EFFORT[name]}) for name, values in columns.items()
+    }
+    parts = zip(("candidate", "grader", "residual"), (part.item() for part in found), strict=True)
+    return xr.Dataset(variables, {"graders_per_pair": each}, dict(parts))

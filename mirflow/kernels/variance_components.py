@@ -27,7 +27,7 @@ class Components(NamedTuple):
         return np.asarray(self.objects + (self.observers + self.residual) / observers)
 
 
-def variance_components(values: Float, objects: Int, observers: Int) -> Components:
+def variance_components(values: Float, objects: Int, observers: Int, strata: Int | None = None) -> Components:
     """Estimate variance components by the method of moments.
 
     Half of the mean squared difference of two values is, by expectation, the sum of the components in which the two
@@ -40,11 +40,14 @@ def variance_components(values: Float, objects: Int, observers: Int) -> Componen
     values : float64 (observations, values)
     objects, observers : int64 (observations,)
         From 0; no two observations have both in common.
+    strata : int64 (observations,) or None
+        Groups of objects (queries of candidates), within which objects are compared: their variance is that within a
+        group. None: one group.
 
     Returns
     -------
     Components
-        NaN where no object has two values, or all values are of one object.
+        NaN where no object has two values, or no two objects of a group have values of different observers.
 
     References
     ----------
@@ -58,9 +61,13 @@ def variance_components(values: Float, objects: Int, observers: Int) -> Componen
     >>> [part.round(6).tolist() for part in variance_components(table.reshape(-1, 1), objects, observers)]
     [[7.5], [0.333333], [0.5]]
     """
-    centred = values - values.mean(axis=0)
-    every = _squares(centred, np.zeros(len(values), np.int64))
-    same_object, same_observer = _squares(centred, objects), _squares(centred, observers)
+    groups = np.zeros(len(values), np.int64) if strata is None else strata
+    size = np.bincount(groups)
+    centre = np.zeros((len(size), values.shape[1]))
+    np.add.at(centre, groups, values)
+    centred = values - (centre / np.maximum(size, 1)[:, np.newaxis])[groups]
+    both = np.unique(groups * (int(observers.max(initial=0)) + 1) + observers, return_inverse=True)[1]
+    every, same_object, same_observer = (_squares(centred, of) for of in (groups, objects, both))
     others = [every[at] - same_object[at] - same_observer[at] for at in (0, 1)]
     within, between, all_three = (divide(total, count, np.nan) for total, count in (same_object, same_observer, others))
     if not same_observer[1].any():

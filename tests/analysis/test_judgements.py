@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.cbook import boxplot_stats
+from scipy.stats import ttest_rel
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
-from mirflow.analysis.judgements import Workload, fine_within_broad, grader_agreement
+from mirflow.analysis.judgements import Workload, fine_within_broad, grader_agreement, grading_effort
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.collection import Collection, collect
 from mirflow.errors import AnnotationError, MetricError
@@ -210,3 +211,87 @@ class TestCommands:
     def test_a_large_workload_is_written_out(self) -> None:
         shown = invoke("grading", "workload", "-A", "1234567", "-Q", "60", "-C", "5", "-G", "24")
         assert "370370100" in shown.output
+
+
+CANDIDATE, GRADER, RESIDUAL = 1.2, 0.6, 0.9
+"""Standard deviations of simulated judgements of a query."""
+
+
+def simulated(queries: int, candidates: int, graders: int, rng: np.random.Generator) -> tuple[Collection, np.ndarray]:
+    """Judgements of all candidates by all graders (queries, candidates, graders)."""
+    shape = queries, candidates, graders
+    fine = rng.normal(5, 1, (queries, 1, 1)) + rng.normal(0, CANDIDATE, (queries, candidates, 1))
+    fine = fine + rng.normal(0, GRADER, (1, 1, graders)) + rng.normal(0, RESIDUAL, shape)
+    names = np.repeat([f"c{number}" for number in range(candidates)], graders).tolist()
+    who = np.tile([f"g{number}" for number in range(graders)], candidates)
+    broad = np.full(candidates * graders, "SS")
+    own = ({"grader": who, "broad": broad, "value": fine[query].ravel()} for query in range(queries))
+    return collect({f"q{query}": Annotation("judgements", one, names) for query, one in enumerate(own)}), fine
+
+
+class TestEffort:
+    def test_variances_are_the_means_of_analyses_of_variance_of_each_query(self) -> None:
+        judgements, fine = simulated(6, 5, 3, np.random.default_rng(1))
+        found = grading_effort(judgements, 1.0)
+        expected = []
+        for table in fine:
+            n, k, mean = *table.shape, table.mean()
+            rows, columns = table.mean(axis=1, keepdims=True), table.mean(axis=0, keepdims=True)
+            residual = ((table - rows - columns + mean) ** 2).sum() / ((n - 1) * (k - 1))
+            by_candidate, by_grader = k * rows.var(ddof=1), n * columns.var(ddof=1)
+            expected.append([(by_candidate - residual) / k, (by_grader - residual) / n, residual])
+        parts = [found.attrs[name] for name in ("candidate", "grader", "residual")]
+        assert parts == pytest.approx(np.mean(expected, axis=0).tolist(), abs=1e-9)
+
+    def test_more_graders_of_a_pair_take_fewer_queries_and_all_have_the_time(self) -> None:
+        judgements, _ = simulated(30, 6, 4, np.random.default_rng(2))
+        found = grading_effort(judgements, 0.4, graders_per_pair=4, algorithms=6, candidates=5)
+        assert (np.diff(found.queries.values) < 0).all()
+        for place, each in enumerate((1, 2, 3, 4)):
+            work = Workload(6, found.queries.values[place].item(), 5, found.graders.values[place].item(), 1, each)
+            assert work.feasible
+            assert work.judgements == found.judgements.values[place]
+            assert work.least_graders == found.graders.values[place]
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            ({"difference": 0.0}, "difference must be a number above 0"),
+            ({"difference": 1.0, "algorithms": 1}, "algorithms must be 2 or more"),
+            ({"difference": 1.0, "power": 1.0}, "power must be between 0 and 1"),
+        ],
+    )
+    def test_factors_are_checked(self, words: dict[str, float], message: str) -> None:
+        with pytest.raises(MetricError, match=message):
+            grading_effort(simulated(3, 3, 2, np.random.default_rng(3))[0], **words)  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("shape", [(4, 3, 1), (4, 1, 3)])
+    def test_it_needs_candidates_and_graders(self, shape: tuple[int, int, int]) -> None:
+        with pytest.raises(AnnotationError, match="several candidates of a query by two graders"):
+            grading_effort(simulated(*shape, np.random.default_rng(4))[0], 1.0)
+
+    def test_the_command_prints_a_row_for_each_number_of_graders(self, tmp_path: Path) -> None:
+        rows = ["query,candidate,grader,broad,fine"]
+        _, fine = simulated(5, 3, 2, np.random.default_rng(5))
+        rows += [f"q{q},c{c},g{g},SS,{fine[q, c, g]:.3f}" for q, c, g in np.ndindex(fine.shape)]
+        (tmp_path / "judgements.csv").write_text("\n".join(rows))
+        words = ("grading", "effort", tmp_path / "judgements.csv", "--difference", "0.5", "-P", "2", "--format", "json")
+        printed = json.loads(invoke(*words).stdout)
+        assert [row["graders_per_pair"] for row in printed] == [1, 2]
+        assert printed[0]["queries"] > printed[1]["queries"] > 0
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("each", [1, 3])
+    def test_planned_campaigns_find_the_difference_as_often_as_planned(self, each: int) -> None:
+        rng, difference, candidates = np.random.default_rng(6), 0.25, 5
+        pilots = [grading_effort(simulated(60, 8, 8, rng)[0], difference, candidates=candidates) for _ in range(25)]
+        needed = np.mean([one.queries.sel(graders_per_pair=each).item() for one in pilots])
+        variance = 2 * (CANDIDATE**2 + (GRADER**2 + RESIDUAL**2) / each) / candidates
+        expected = (1.959964 + 0.841621) ** 2 * variance / difference**2
+        assert needed == pytest.approx(expected, rel=0.1)
+        queries, cases = round(needed), 1000
+        noise = rng.normal(0, CANDIDATE, (cases, queries, 2, candidates))
+        noise += rng.normal(0, np.sqrt((GRADER**2 + RESIDUAL**2) / each), noise.shape)
+        means = noise.mean(axis=3)
+        p = ttest_rel(means[..., 0] + difference, means[..., 1], axis=1).pvalue
+        assert (p < 0.05).mean() == pytest.approx(0.8, rel=0.1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -776,3 +777,61 @@ def workload_command(style: str | None, output: Path | None, **factors: float) -
         *((f"most {name}", work.most(name)) for name in known),
     ]
     emit([Table(("what", "value"), tuple(rows), "workload of graders")], style, output)
+
+
+@grading_command.command("effort", cls=Command, short_help="Plan queries and graders for a difference of systems.")
+@click.argument("judgements", type=_FILE)
+@click.option(
+    "--difference",
+    type=click.FloatRange(min=0, min_open=True),
+    required=True,
+    help="Difference of mean fine judgements to be shown.",
+)
+@click.option(
+    "--graders-per-pair",
+    "-P",
+    type=click.IntRange(1, 100),
+    default=3,
+    show_default=True,
+    help="Most graders per pair: a row for each number.",
+)
+@click.option("--algorithms", "-A", type=click.IntRange(2), default=2, show_default=True, help="Systems to compare.")
+@click.option("--candidates", "-C", type=click.IntRange(1), default=5, show_default=True, help="Candidates per system.")
+@click.option(
+    "--power",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.8,
+    show_default=True,
+    help="Probability with which the difference is to be shown.",
+)
+@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Tests use 1 - level.")
+@click.option(
+    "--minutes",
+    "-M",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1.0,
+    help="Minutes per judgement. Default: 1.",
+)
+@click.option(
+    "--limit", type=click.FloatRange(min=0, min_open=True), default=240.0, help="Most minutes per grader. Default: 240."
+)
+@output_options
+def effort_command(judgements: Path, style: str | None, output: Path | None, difference: float, **options: Any) -> None:
+    """Plan the queries and graders that show a difference of systems, from the JUDGEMENTS of a campaign like it.
+
+    Variances between candidates, graders and both together say whether more graders per pair are worth their time.
+    """
+    from ...analysis.judgements import grading_effort
+    from ...reports.tables import Table
+
+    style = choose_format(style, output)
+    found = grading_effort(judgements, difference, **options)
+    columns = ("graders_per_pair", "queries", "judgements", "graders")
+    rows = tuple(zip(*(found[name].values.tolist() for name in columns), strict=True))
+    spread = ", ".join(f"{name} {math.sqrt(found.attrs[name]):.3f}" for name in found.attrs)
+    notes = (
+        f"standard deviations of judgements of a query: {spread}",
+        f"queries: so many show a difference of {difference:g} with a probability of {options['power']:g}",
+        "judgements, graders: if no two systems return the same candidate",
+    )
+    emit([Table(columns, rows, "effort of grading", notes if for_people(style) else ())], style, output)
