@@ -29,7 +29,7 @@ from ...metrics.aggregates import AGGREGATES, RATIOS, STATISTICS, allowed_aggreg
 from ...metrics.measures import DESCRIBED
 from ...ragged import Bool, Float
 from ...store.cells import QUOTES_NOTHING, Status
-from ...store.format import REFERENCES_DIFFER, WARNINGS, list_cautions
+from ...store.format import REFERENCES_DIFFER, WARNINGS, list_cautions, told_patches
 from ..captions import NO_INTERVAL, few_notes, letters_note
 from ..drawing import BAD, BLUE, GOOD, GREEN, HALF, ORANGE, PURPLE, RED, SKY, YELLOW
 from ..inference_tables import show_ranks
@@ -502,12 +502,13 @@ def describe_words() -> dict[str, Any]:
 
 
 def describe_stores(name: str, origins: Sequence[Origin]) -> list[dict[str, Any]]:
-    """Describe the stores that hold an evaluation: number, size, date and versions."""
+    """Describe the stores that hold an evaluation: number, size, date, versions, and patches of the references."""
     described = []
     for number, origin in enumerate(origins):
         ds = origin.boards.get(name)
         if ds is not None:
             scored = {"versions": dict(ds.attrs.get("versions", {})), "created": str(ds.attrs.get("created", ""))}
+            scored |= {"patches": told_patches(ds.attrs)}
             described.append({"store": number, "systems": ds.sizes["system"], "tracks": ds.sizes["track"], **scored})
     return described
 

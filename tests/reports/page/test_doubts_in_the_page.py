@@ -12,18 +12,25 @@ import mirflow
 from mirflow.reports.page import write_page
 from mirflow.reports.page.live import LivePage
 
-from .reading import contents_of
+from .reading import choose, contents_of
 from .serving import serving
 
 TRUTH = "0 4 C:maj\n4 8 G:maj\n8 12 A:min\n12 16 F:maj\n16 20 C:maj\n"
+BEATS = "6\t1\n7\t2\n8\t3\n9\t4\n10\t1\n11\t2\n"
 WRONG = "0 4 C:maj\n4 12 G:maj\n12 16 D:min\n16 20 C:maj\n"
 
 
-def pipeline(folder: Path, reference: str) -> Path:
-    (folder / "p.yaml").write_text(
-        f"evaluations:\n- task: chord\n  reference: {reference}\n  estimates: 'est/{{system}}/{{track}}.lab'\n"
-        "  metrics: [majmin]\nstore: p.zarr\n"
-    )
+SUFFIXES = {"chord": "lab", "beat": "txt", "key": "key"}
+METRICS = {"chord": "majmin", "beat": "f_measure", "key": "weighted_score"}
+
+
+def pipeline(folder: Path, patch: str = "") -> Path:
+    evaluations = [
+        f"- task: {task}\n  reference: {{path: 'ref/{{track}}.{suffix}'{patch and f', patch: {task}-{patch}'}}}\n"
+        f"  estimates: 'est/{{system}}/{{track}}.{suffix}'\n  metrics: [{METRICS[task]}]\n"
+        for task, suffix in SUFFIXES.items()
+    ]
+    (folder / "p.yaml").write_text(f"evaluations:\n{''.join(evaluations)}store: p.zarr\n")
     mirflow.run(folder / "p.yaml", scheduler="serial")
     return folder / "p.zarr"
 
@@ -35,9 +42,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for side in ("ref", "est/ada", "est/bob"):
         (folder / side).mkdir(parents=True)
         for track in ("a", "b"):
-            (folder / side / f"{track}.lab").write_text(WRONG if side == "ref" else TRUTH)
-    write_page(pipeline(folder, "ref/{track}.lab"), folder / "page.html")
+            wrong = side == "ref"
+            (folder / side / f"{track}.lab").write_text(WRONG if wrong else TRUTH)
+            (folder / side / f"{track}.txt").write_text(BEATS.replace("9\t4\n", "9.4\t4\n") if wrong else BEATS)
+            (folder / side / f"{track}.key").write_text("C major" if wrong else "A minor")
+    write_page(pipeline(folder), folder / "page.html")
     return folder
+
+
+def export(page, folder, task):
+    with page.expect_download() as download:
+        page.locator("#doubts button.export").click()
+    assert download.value.suggested_filename == f"{task}-patch.json"
+    download.value.save_as(folder / f"{task}-patch.json")
 
 
 def test_places_open_the_timeline_and_verdicts_become_a_patch(folder, visit):
@@ -58,20 +75,29 @@ def test_places_open_the_timeline_and_verdicts_become_a_patch(folder, visit):
     page.locator("#doubts button.export").click()
     assert "Enter your name" in page.locator("#doubts [role=status]").inner_text()
     page.locator("#doubts input[name=author]").fill("Ada L.")
-    with page.expect_download() as download:
-        page.locator("#doubts button.export").click()
-    assert download.value.suggested_filename == "chord-patch.json"
-    download.value.save_as(folder / "fix.json")
+    export(page, folder, "chord")
+    for number, task in ((1, "beat"), (2, "key")):
+        choose(page, "evaluation", str(number))
+        rows.nth(0).locator("select").select_option("consensus")
+        export(page, folder, task)
     page.reload()
     page.wait_for_selector("html[data-loaded]", state="attached")
     assert rows.first.locator("select").input_value() == "consensus"
-    patch = json.loads((folder / "fix.json").read_text())
+    patch = json.loads((folder / "chord-patch.json").read_text())
     assert [(one["track"], one["author"], len(one["rows"])) for one in patch["tracks"]] == [("a", "Ada L.", 2)]
     assert "2 of 2 systems agree on A:min, not G:maj, at 8.00 s" in patch["tracks"][0]["reason"]
-    (left,) = mirflow.consensus(pipeline(folder, "{path: 'ref/{track}.lab', patch: fix.json}"))
-    assert left.track.values.tolist() == ["b", "b"]
-    fixed = mirflow.apply_patch(mirflow.load(folder / "ref" / "a.lab", "chord"), folder / "fix.json")
-    assert fixed.label.values.tolist() == ["C:maj", "G:maj", "A:min", "F:maj", "C:maj"]
+    left = mirflow.consensus(pipeline(folder, "patch.json"))
+    assert {one.attrs["task"]: set(one.track.values.tolist()) for one in left} == {task: {"b"} for task in SUFFIXES}
+    fixed = {
+        task: mirflow.apply_patch(mirflow.load(folder / "ref" / f"a.{suffix}", task), folder / f"{task}-patch.json")
+        for task, suffix in SUFFIXES.items()
+    }
+    assert fixed["chord"].label.values.tolist() == ["C:maj", "G:maj", "A:min", "F:maj", "C:maj"]
+    assert fixed["beat"].time.values.tolist() == [6, 7, 8, 9, 10, 11]
+    assert fixed["key"].label.values.tolist() == ["A minor"]
+    write_page(folder / "p.zarr", folder / "patched.html")
+    shown = visit(folder / "patched.html").locator("#provenance").inner_text()
+    assert "chord-patch.json" in shown
 
 
 def test_a_page_without_references_has_no_such_places(folder, tmp_path):
@@ -83,7 +109,7 @@ def test_a_page_without_references_has_no_such_places(folder, tmp_path):
 
 def test_a_served_page_reads_them_when_they_are_asked_for(folder, browser):
     live = LivePage(folder / "p.zarr", "g1")
-    (evaluation,) = json.loads(live.contents())["evaluations"]
+    evaluation, *_ = json.loads(live.contents())["evaluations"]
     found = json.loads(zlib.decompress(live.block(evaluation["doubts"].removeprefix("blocks/"))))
     assert {row["track"] for row in found["rows"]} <= {"a", "b"}
     assert found["task"] == "chord"

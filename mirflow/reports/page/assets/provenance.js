@@ -5,10 +5,10 @@ import { count } from "./format.js";
 
 const listOf = (facts) => el("dl", {}, facts.filter(([, value]) => value).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
 
-/** When and with what a store was scored. */
-function scoringOf({ created, versions }) {
+/** When and with what a store was scored, and which patches corrected the references. */
+function scoringOf({ created, versions, patches }) {
   return [["Scored", created.replace("T", " ").replace("+00:00", " UTC")],
-    ["Versions", Object.entries(versions).map((pair) => pair.join(" ")).join(", ")]];
+    ["Versions", Object.entries(versions).map((pair) => pair.join(" ")).join(", ")], ["Patches of references", patches.join("; ")]];
 }
 
 function pipelineOf(text) {
