@@ -187,10 +187,10 @@ def _compare(
     all_pairs: bool,
 ) -> xr.Dataset:
     """Compare the systems of one evaluation."""
-    from .analysis.inference import compare, friedman
+    from .analysis.inference import friedman
     from .analysis.inference.noninferiority import noninferiority
     from .analysis.inference.repeated_runs import is_about_runs
-    from .analysis.inference.resolution import with_resolution
+    from .analysis.inference.resolution import compare_with_resolution
 
     if baseline is not None:
         return noninferiority(ds, asked, baseline, margin, **how)
@@ -198,8 +198,7 @@ def _compare(
         raise QueryError(f"'across' is about runs, or classes and tags; add 'aggregate' {'|'.join(CLASS_AGGREGATES)}")
     if by_ranks:
         return friedman(ds, asked, **how)
-    same = {name: how[name] for name in ("level", "replicates", "unit", "cluster", "rng") if name in how}
-    return with_resolution(ds, asked, compare(ds, asked, **how, all_pairs=all_pairs), **same)
+    return compare_with_resolution(ds, asked, **how, all_pairs=all_pairs)
 
 
 def _comparison_tables(ds: xr.Dataset, percent: bool, all_pairs: bool) -> list[Table]:

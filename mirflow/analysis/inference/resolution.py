@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,11 +10,11 @@ import numpy as np
 from ...errors import QueryError
 from ...ragged import Float
 from ..per_class import rated_kind
-from ..policies import MAX_T, MOST_SYSTEMS, SEQUENCE
+from ..policies import AUTO, MAX_T, MOST_SYSTEMS, SEQUENCE
 from ..query_options import Query
 from ..scores import Array, names_of
-from .blocks import replicates_of
-from .comparisons import compared_blocks
+from .blocks import SampleBlocks, replicates_of
+from .comparisons import compare, compare_blocks, compared_blocks
 from .paired import DEFAULT_TEST, choose_correction
 from .repeated_runs import is_about_runs
 from .resampling import Resampling, Seed
@@ -99,7 +100,71 @@ def resolution(
     if is_about_runs(ds, query) or rated_kind(ds, query) is not None:
         raise QueryError("only metrics with one number per track have a resolution; leave out across, or reduce dims")
     how = Resampling.of(level, "percentile", replicates, rng)
+    return _resolution_of(
+        *compared_blocks(ds, query, unit, cluster), how, correction, difference, power, cluster, group
+    )
+
+
+def compare_with_resolution(
+    ds: xr.Dataset,
+    query: Query,
+    *,
+    test: str = "auto",
+    correction: str = "auto",
+    unit: str = TRACK,
+    cluster: str | None = None,
+    group: str = "",
+    all_pairs: bool = False,
+    **drawn: Any,
+) -> xr.Dataset:
+    """A comparison with the smallest difference of every two systems that its test shows with the usual power.
+
+    The scores are selected once for both.
+
+    Parameters
+    ----------
+    ds, query, test, correction, unit, cluster, group, all_pairs
+        As for :func:`mirflow.analysis.inference.comparisons.compare`.
+    **drawn
+        Its ``level``, ``method``, ``replicates``, ``rng`` and ``anytime``.
+
+    Returns
+    -------
+    xr.Dataset
+        That of ``compare``, with ``resolution`` over (system, other, metric) and the attribute ``power``; without these
+        where it is not known: for signed ranks, confidence sequences, values of classes, runs, more than 100 systems,
+        pairs that have different units, and too few.
+    """
+    if is_about_runs(ds, query) or rated_kind(ds, query) is not None:
+        words: dict[str, Any] = {"test": test, "correction": correction, "unit": unit, "cluster": cluster, **drawn}
+        return compare(ds, query, **words, group=group, all_pairs=all_pairs)
+    how = Resampling.of(**{"level": 0.95, "method": AUTO, "replicates": 10_000, "rng": 0, **drawn})
     blocks, value = compared_blocks(ds, query, unit, cluster)
+    compared = compare_blocks(blocks, value, how, test, correction, cluster, group, all_pairs=all_pairs)
+    pairs = np.triu_indices(compared.sizes["system"], 1)
+    counts, tests = compared["n"].values[pairs], names_of(compared, "test")
+    if compared.sizes["system"] > MOST_SYSTEMS or {"wilcoxon", SEQUENCE} & {*tests} or (counts != counts[:1]).any():
+        return compared
+    try:
+        found = _resolution_of(
+            blocks, value, replace(how, method="percentile"), compared.attrs["correction"], None, POWER, cluster, group
+        )
+    except QueryError:  # of so few units that nothing is known
+        return compared
+    return compared.assign(resolution=found["resolution"]).assign_attrs(power=found.attrs["power"])
+
+
+def _resolution_of(
+    blocks: SampleBlocks,
+    value: Float,
+    how: Resampling,
+    correction: str,
+    difference: float | None,
+    power: float,
+    cluster: str | None,
+    group: str,
+) -> xr.Dataset:
+    """The resolution of systems by scores that are already selected."""
     metrics = names_of(blocks.frame, "metric")
     correction = choose_correction(correction, [DEFAULT_TEST] * len(metrics))
     shape = (len(value), *value.shape)
@@ -107,47 +172,16 @@ def resolution(
     for metric in range(len(metrics)):
         systems, drawn, number[metric] = replicates_of(blocks, metric, how)
         if number[metric] < how.least:
+            units = "tracks" if blocks.unit == TRACK else f"values of {blocks.unit}"
             raise QueryError(
-                f"{metrics[metric]}: {number[metric]} {'tracks' if unit == TRACK else f'values of {unit}'} that all "
-                f"systems have do not say how much scores differ; it takes {how.least} or more"
+                f"{metrics[metric]}: {number[metric]} {units} that all systems have do not say how much scores differ; "
+                f"it takes {how.least} or more"
             )
         own, critical[metric] = _errors(drawn, int(number[metric]), correction, how)
         error[..., metric][np.ix_(systems, systems)] = own
     return _dataset(
-        blocks.frame, value, error, critical, number, difference, power, how, correction, cluster or unit, group
+        blocks.frame, value, error, critical, number, difference, power, how, correction, cluster or blocks.unit, group
     )
-
-
-def with_resolution(ds: xr.Dataset, query: Query, compared: xr.Dataset, **how: Any) -> xr.Dataset:
-    """A comparison with the smallest difference of every two systems that its test shows with the usual power.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-    query : Query
-    compared : xr.Dataset
-        Of :func:`mirflow.analysis.inference.comparisons.compare`, of the same scores and query.
-    **how
-        ``level``, ``replicates``, ``unit``, ``cluster``, ``rng`` of the comparison.
-
-    Returns
-    -------
-    xr.Dataset
-        With ``resolution`` over (system, other, metric) and the attribute ``power``. Unchanged where it is not known:
-        for signed ranks, confidence sequences, values of classes, runs, more than 100 systems, pairs that have
-        different units, and too few.
-    """
-    if compared.sizes["system"] > MOST_SYSTEMS or is_about_runs(ds, query) or rated_kind(ds, query) is not None:
-        return compared
-    pairs = np.triu_indices(compared.sizes["system"], 1)
-    counts, tests = compared["n"].values[pairs], names_of(compared, "test")
-    if {"wilcoxon", SEQUENCE} & {*tests} or (counts != counts[:1]).any():
-        return compared
-    try:
-        found = resolution(ds, query, correction=compared.attrs["correction"], **how)
-    except QueryError:  # of so few units that nothing is known
-        return compared
-    return compared.assign(resolution=found["resolution"]).assign_attrs(power=found.attrs["power"])
 
 
 def significant_from(critical: Float, units: Array) -> Float:
