@@ -119,6 +119,25 @@ def test_gains_and_losses_are_those_of_a_comparison(nasty, visit):
     page.wait_for_function("location.hash.includes('against=S1')")
 
 
+def test_systems_that_are_alike_and_what_the_best_of_each_track_reaches(nasty, visit):
+    group, path = nasty
+    page = visit(path)
+    shown = values_in(page, "#alike table")
+    r = group.mirflow.agreement("majmin", between="system")["r"].to_pandas()
+    for one, values in shown.items():
+        expected = [math.nan if one == other else r.loc[one, other] for other in shown]
+        assert values == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    found = group.mirflow.oracle("majmin")
+    note = page.locator("#alike p.note").last.inner_text()
+    leader = next(iter(shown))
+    single = found["value"].sel(system=leader).item()
+    assert f"would be {found['oracle'].item():.4f}; {leader} has {single:.4f}." in note
+    page.locator("#alike tbody tr").nth(1).locator("td").nth(3).click()
+    page.wait_for_function(
+        "name => new URLSearchParams(location.hash.slice(1)).get('gains') === name", arg=list(shown)[1]
+    )
+
+
 def test_percent_only_changes_how_numbers_are_written(nasty, visit):
     _, path = nasty
     page = visit(path)

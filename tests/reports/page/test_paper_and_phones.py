@@ -272,7 +272,10 @@ class TestContrast:
         read = """() => {
             const alpha = (colour) => (colour.match(/[\\d.]+/g)[3] ?? "1") !== "0";
             const digits = (one) => Number(one).toString(16).padStart(2, "0");
-            const hex = (colour) => "#" + colour.match(/\\d+/g).slice(0, 3).map(digits).join("");
+            // Mixed colours have shares from 0 to 1.
+            const shares = (colour) => colour.match(/[\\d.]+/g).map((one) => Math.round(one * 255));
+            const parts = (colour) => (colour.startsWith("color(") ? shares(colour) : colour.match(/\\d+/g));
+            const hex = (colour) => "#" + parts(colour).slice(0, 3).map(digits).join("");
             const says = (one) => [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
             const found = new Set();
             for (const one of document.querySelectorAll("body *")) {

@@ -3,6 +3,7 @@
 import { el, section } from "./dom.js";
 import { count } from "./format.js";
 import { keepAddress } from "./address.js";
+import { drawAlike } from "./alike.js";
 import { drawControls } from "./controls.js";
 import { drawCoverage } from "./coverage.js";
 import { drawDistributions } from "./distributions.js";
@@ -68,7 +69,7 @@ async function draw() {
     if (state.contents.byTrack) {
       const heat = await drawHeatmap(state, openTimeline);
       settle = heat.settle;
-      parts.push(await drawDistributions(state), heat.node, await drawGains(state, openTimeline), await drawTracks(state, openTimeline));
+      parts.push(await drawDistributions(state), heat.node, await drawGains(state, openTimeline), await drawAlike(state), await drawTracks(state, openTimeline));
     }
   } else {
     parts.push(section("leaderboard", state.now.name, "This evaluation has no metric that is a single number."));
