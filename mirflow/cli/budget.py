@@ -46,9 +46,10 @@ def budget_command(
 ) -> None:
     """Split what the systems in STORE lose among kinds of errors.
 
-    The annotations are read again. The share of a kind is what mending all of its errors adds to the score, averaged
-    over all orders in which the kinds may be mended (Shapley value); the score and all shares sum to the score of
-    the reference by itself. A store written by --save answers every command about stores.
+    STORE may be a pipeline file as well. The annotations are read again. The share of a kind is what mending all of
+    its errors adds to the score, averaged over all orders in which the kinds may be mended (Shapley value); the score
+    and all shares sum to the score of the reference by itself. A store written by --save answers every command about
+    stores.
     """
     import xarray as xr
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,6 +18,7 @@ from ..annotations.annotation import AnnotationLike
 from ..annotations.schema import kind_of
 from ..engine.block import block_size, works_of
 from ..engine.pair_scores import ROUNDING
+from ..engine.runs import plan as plan_files
 from ..engine.schedule import choose_scheduler, execute
 from ..errors import MetricError, MirflowError, QueryError, UnknownNameError, counted, warn_caller
 from ..evaluation.evaluate import evaluate, score
@@ -27,7 +29,7 @@ from ..metrics.measures import Measure
 from ..pipeline.plan import EvaluationPlan, Stale
 from ..progress import Progress, progress_of
 from ..store.cells import Cells, GroupContent, concatenate_cells, no_cells
-from ..store.format import DECLARED_METRICS, kept_settings, metric_coords, nested_attrs
+from ..store.format import DECLARED_METRICS, kept_patches, kept_settings, metric_coords, nested_attrs
 from ..store.read import dataset_of
 from ..store.write import software_versions
 from .origins import Origin, Roots, read_origins
@@ -35,6 +37,8 @@ from .origins import Origin, Roots, read_origins
 if TYPE_CHECKING:
     import xarray as xr
 
+_PIPELINES = (".yaml", ".yml")
+"""Suffixes of pipeline files."""
 TRACKS = 16
 """Most tracks of a block: each pair is scored many times."""
 
@@ -59,18 +63,18 @@ def budget(
 
     Parameters
     ----------
-    references : path of a store, xr.DataTree or xr.Dataset of scores; or annotations
-        A result store, or an evaluation of one, whose annotations are read again. Or references as for
-        :func:`mirflow.score` or, for a single one, :func:`mirflow.evaluate`.
+    references : path of a store or a pipeline, xr.DataTree or xr.Dataset of scores; or annotations
+        A result store, or an evaluation of one, whose annotations are read again; or a pipeline file (``.yaml``). Or
+        references as for :func:`mirflow.score` or, for a single one, :func:`mirflow.evaluate`.
     estimates : annotations or None
-        None only for a store.
+        None only for a store or a pipeline.
     task, convention, **options
         Of annotations: as for :func:`mirflow.score`.
     metric : str or None
         The metric whose loss is split; None: the headline metric. The reference scored by itself must have the best
         value of the metric.
     group : str or None
-        The evaluation of a store; None: the only one that has kinds of errors.
+        The evaluation of a store or a pipeline; None: the only one that has kinds of errors.
     root : path or None
         The folder of the annotations of a store, if they are no longer where they were.
     progress : bool, Progress or None
@@ -120,12 +124,12 @@ def budget(
     return evaluate(cast(AnnotationLike, references), estimates, task, **how)
 
 
-def split_measures(convention: Convention, metric: str | None) -> tuple[Measure, ...]:
-    """The metric whose loss is split, by default the first headline metric that is one by default, and its losses."""
+def split_measures(convention: Convention, metric: str | None, known: Sequence[Measure] = ()) -> tuple[Measure, ...]:
+    """The metric whose loss is split, by default the first headline metric of those known, and its losses."""
     if metric is not None:
         (whole,) = convention.select([metric])
     else:
-        default = convention.select()
+        default = known or convention.select()
         names = get_task(convention.task).headline_of(convention.name)
         found = [one for name in names for one in default if one.metric.name == name] or [*default]
         whole = found[0]
@@ -143,7 +147,7 @@ def budgets(
     progress: bool | Progress | None = None,
     guarded: bool = False,
 ) -> dict[str, xr.Dataset]:
-    """Error budgets of the evaluations of a store, or of several as one, by name; see :func:`budget`.
+    """Error budgets of the evaluations of a store or a pipeline, or of several as one, by name; see :func:`budget`.
 
     Only `tracks`, and those for which `where` holds, are scored; with `guarded`, perhaps in worker processes.
     Evaluations that are budgets already are returned unchanged. Of several, those that cannot be split are left out.
@@ -159,6 +163,9 @@ def budgets(
             raise QueryError(f"{len(roots)} roots for {len(named)} stores; give one for all of them, or one for each")
         each = zip(named.items(), roots, strict=True)
         return _joined({name: budgets(one, metric, root=own, **how) for (name, one), own in each}, scores)
+    if isinstance(scores, str | Path) and Path(scores).suffix in _PIPELINES:
+        boards = _budgets_of_plans(scores, metric, group, root, progress_of(progress), guarded)
+        return {name: choose_tracks(ds, Query(tracks=tracks, where=where)) for name, ds in boards.items()}
     boards, origins = read_origins(scores, root)
     found: dict[str, xr.Dataset] = {}
     refused: list[MirflowError] = []
@@ -167,7 +174,8 @@ def budgets(
             found[name] = ds
             continue
         try:
-            measures = _measures_of(ds, metric)
+            task, convention, combine = (str(ds.attrs.get(one, "")) for one in ("task", "convention", "combine"))
+            measures = _measures_of(task, convention, combine, metric or headline_metric(ds))
         except (MetricError, UnknownNameError) as error:
             refused.append(error)
             continue
@@ -226,12 +234,13 @@ def _joined(parts: Mapping[str, Mapping[str, xr.Dataset]], scores: ScoresLike) -
     return boards_of(join_trees(trees, label=isinstance(scores, Mapping)))
 
 
-def _measures_of(ds: xr.Dataset, metric: str | None) -> tuple[Measure, ...]:
-    """The metric of an evaluation whose loss is split, and its losses."""
-    if ds.attrs.get("combine") == "max":
+def _measures_of(
+    task: str, convention: str, combine: str, metric: str | None, known: Sequence[Measure] = ()
+) -> tuple[Measure, ...]:
+    """The metric of an evaluation whose loss is split, and its losses; by default the headline of those `known`."""
+    if combine == "max":
         raise MetricError("scores are those of the best annotator of each track (combine: max), which cannot be split")
-    convention = get_task(str(ds.attrs["task"])).convention(str(ds.attrs["convention"]))
-    return split_measures(convention, metric or headline_metric(ds))
+    return split_measures(get_task(task).convention(convention), metric, known)
 
 
 def _split_stored(
@@ -264,35 +273,52 @@ def _split_stored(
         system_meta={},
         stamps=np.zeros((len(systems), len(tracks)), dtype=np.int64),
         signatures={},
-        max_block=block_size(plan.task, TRACKS),
+        patches=plan.patches,
     )
-    works = works_of(again, Stale(np.ones(again.shape, dtype=np.bool_)))
+    found = _split_plan(again, progress, guarded)
+    _note_changes(name, ds, found)
+    named = {one: coord for one, coord in ds.coords.items() if coord.dims in (("track",), ("system",))}
+    return found.assign_coords(named).assign_attrs({one: ds.attrs[one] for one in CHOSEN if one in ds.attrs})
+
+
+def _split_plan(plan: EvaluationPlan, progress: Progress, guarded: bool) -> xr.Dataset:
+    """Score all files of a plan, whose measures are a metric and its losses."""
+    works = works_of(replace(plan, max_block=block_size(plan.task, TRACKS)), Stale(np.ones(plan.shape, dtype=np.bool_)))
     done: dict[int, Cells] = {}
     with progress as shown:
-        shown.start(len(tracks))
+        shown.start(len(plan.tracks))
 
         def finish(number: int, cells: Cells) -> None:
             done[number] = cells
             shown.advance(len(works[number].tracks))
 
         execute(works, choose_scheduler("auto", works, guarded), finish)
-    scalars = tuple(map(str, measures))
-    cells = concatenate_cells([no_cells(scalars), *(done[number] for number in sorted(done))])
-    kept = kept_settings(
-        plan.task,
-        plan.convention,
-        again.grid,
-        again.combine,
-        measures,
-        plan.classes,
-        (),
-        {"versions": software_versions()},
-    )
-    content = GroupContent(name, again.systems, again.tracks, cells, metric_coords(measures), attrs=kept)
-    found = dataset_of(content)
-    _note_changes(name, ds, found)
-    named = {one: coord for one, coord in ds.coords.items() if coord.dims in (("track",), ("system",))}
-    return found.assign_coords(named).assign_attrs({one: ds.attrs[one] for one in CHOSEN if one in ds.attrs})
+    empty = no_cells(tuple(map(str, plan.measures)))
+    cells = concatenate_cells([empty, *(done[number] for number in sorted(done))])
+    rules = plan.task, plan.convention, plan.grid, plan.combine, plan.measures, plan.classes, plan.cautions
+    kept = kept_settings(*rules, {**kept_patches(plan.patches), "versions": software_versions()})
+    coords = metric_coords(plan.measures), dict(plan.system_meta), dict(plan.track_meta)
+    return dataset_of(GroupContent(plan.name, plan.systems, plan.tracks, cells, *coords, attrs=kept))
+
+
+def _budgets_of_plans(
+    path: str | Path, metric: str | None, group: str | None, root: Roots, progress: Progress, guarded: bool
+) -> dict[str, xr.Dataset]:
+    """Error budgets of the evaluations of a pipeline, which need no store."""
+    planned = {one.name: one for one in plan_files(path, root=cast("str | Path | None", root)).plans}
+    if group is not None and group not in planned:
+        raise UnknownNameError("group", group, planned)
+    found, refused = {}, []
+    for name, plan in planned.items() if group is None else [(group, planned[group])]:
+        try:
+            measures = _measures_of(plan.task, plan.convention, plan.combine, metric, plan.measures)
+        except (MetricError, UnknownNameError) as error:
+            refused.append(error)
+            continue
+        found[name] = _split_plan(replace(plan, measures=measures), progress, guarded)
+    if not found:
+        raise refused[0]
+    return found
 
 
 def _note_changes(name: str, ds: xr.Dataset, found: xr.Dataset) -> None:

@@ -350,6 +350,7 @@ def test_the_command_prints_means_that_sum_to_one(store: Path) -> None:
     for system in ("slow", "gaps"):
         assert sum(value for (name, _), value in values.items() if name == system) == pytest.approx(1, abs=1e-12)
     assert "lost@missing" in printed("budget", store, "--ci", 0.9, "--percent")
+    assert printed("budget", store.parent / "p.yaml") == printed("budget", store)
 
 
 def test_the_command_compares_two_systems_by_kind(store: Path) -> None:
