@@ -194,6 +194,13 @@ def test_all_conventions_are_named_where_conventions_are_explained(generated: An
         assert all(f"| `{name}` |" in rows for name in get_task(task).conventions), task
 
 
+def test_all_kinds_of_errors_are_listed_where_budgets_are_explained(generated: Any) -> None:
+    page = generated.fill((DOCS / "budget.md").read_text())
+    kinds = {kind for task in tasks() if (errors := get_task(task).errors) for kind in errors.kinds}
+    assert len(kinds) > 40
+    assert [kind.name for kind in kinds if f"| `{kind.name}` | {kind.summary} |" not in page] == []
+
+
 def test_all_doubts_are_listed_where_they_are_explained(generated: Any) -> None:
     page = generated.fill((DOCS / "concepts.md").read_text())
     listed = page[page.index("## Implausible annotations") : page.index("## Pooling")]

@@ -127,7 +127,9 @@ def budget(
 def split_measures(convention: Convention, metric: str | None, known: Sequence[Measure] = ()) -> tuple[Measure, ...]:
     """The metric whose loss is split, by default the first headline metric of those known, and its losses."""
     if metric is not None:
-        (whole,) = convention.select([metric])
+        whole, *others = convention.select([metric])
+        if others:
+            raise MetricError(f"{metric} names {1 + len(others)} metrics; one loss is split at a time")
     else:
         default = known or convention.select()
         names = get_task(convention.task).headline_of(convention.name)

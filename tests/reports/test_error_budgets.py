@@ -156,6 +156,19 @@ def test_planted_errors_of_melodies_are_named(kind: str, convention: str) -> Non
     assert [*losses("melody", (FRAMES, SUNG), estimate, convention=convention)] == [kind]
 
 
+@pytest.mark.parametrize(
+    ("kind", "pitches"),
+    [
+        ("octave", [[220.0, 660.0], [220.0], []]),
+        ("missing", [[220.0], [220.0], []]),
+        ("extra", [[220.0, 330.0], [220.0], [100.0]]),
+    ],
+)
+def test_planted_errors_of_several_pitches_are_named(kind: str, pitches: list[list[float]]) -> None:
+    sides = [(FRAMES[:3], [np.array(frame) for frame in side]) for side in ([[220.0, 330.0], [220.0], []], pitches)]
+    assert [*losses("multipitch", *sides)] == [kind]
+
+
 SECTIONS = chords("A", "B", "A", "C", ends=(10, 20, 30, 40))
 PLANTED_SECTIONS = {
     "shifted": (chords("A", "B", "A", "C", ends=(12, 20, 30, 40)), "f_measure"),
@@ -280,6 +293,7 @@ SPLIT_TASKS = {
     "segment": ["f_measure", "recall", "deviation_ref_to_est", "pairwise_f_measure", "v_measure"],
     "transcription": ["f_measure", "precision_no_offset", "average_overlap_ratio", "frame_f_measure"],
     "melody": ["overall_accuracy", "raw_pitch_accuracy", "voicing_false_alarm"],
+    "multipitch": ["accuracy", "total_error"],
     "tempo": ["p_score", "both_correct", "accuracy1"],
     "local_key": ["weighted_score", "same"],
     "drums": ["f_measure", "mean_recall"],
@@ -325,6 +339,8 @@ def test_metrics_without_a_best_value_are_refused() -> None:
         mirflow.budget(one, {"s": one}, "chord", metric="csr")
     with pytest.raises(mirflow.errors.MetricError, match="no kinds of errors are declared for task 'alignment'"):
         mirflow.budget({"x": BEATS}, {"s": {"x": BEATS}}, "alignment")
+    with pytest.raises(mirflow.errors.MetricError, match="names 2 metrics; one loss is split at a time"):
+        mirflow.budget(one, {"s": one}, "chord", metric="csr@[root,majmin]")
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from ..base import Convention, Grid, Pairs, Scores, Task
 from ..cleaning import Cleaned, drop_items, empty_rows, inspected, set_aside, usable_pair
 from ..measures import Measure, Metric, Parameter, Weight, metric, metrics_in
 from .kernel import Pitches, beside, count_true_positives, frame_of_estimate, matched, pitches_of
+from .pitch_errors import PITCHES
 
 MAX_TIME = 30000.0
 """Latest time in seconds; later ones are taken for a wrong unit."""
@@ -300,4 +301,6 @@ MIR_EVAL = Convention(
     literature="@raffel2014",
 )
 
-TASK = Task("multipitch", "Multiple F0 estimation", MappingProxyType({MIR_EVAL.name: MIR_EVAL}), ("accuracy",))
+TASK = Task(
+    "multipitch", "Multiple F0 estimation", MappingProxyType({MIR_EVAL.name: MIR_EVAL}), ("accuracy",), errors=PITCHES
+)
