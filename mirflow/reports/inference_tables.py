@@ -229,7 +229,7 @@ def oracle_tables(ds: xr.Dataset, *, percent: bool = False) -> list[Table]:
     for metric, (name, kind) in enumerate(zip(ds["metric"].values, ds["aggregate"].values, strict=True)):
         in_percent = percent and not ds["unit"].values[metric]
         value, best_on, step, added = (ds[one].values[:, metric] for one in ("value", "best_on", "step", "together"))
-        order = np.argsort(step, kind="stable").tolist()
+        order = np.argsort(np.where(step == 0, len(names) + 1, step), kind="stable").tolist()
         rows = tuple(
             (
                 int(step[at]) or "-",

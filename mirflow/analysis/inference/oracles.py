@@ -33,6 +33,10 @@ _LONG_NAMES = {
 }
 
 
+STEPS = 30
+"""Systems whose order is found; of more, the others add little."""
+
+
 def oracle(
     ds: xr.Dataset,
     query: Query | None = None,
@@ -60,7 +64,8 @@ def oracle(
     xr.Dataset
         Over (system, metric): ``value``; ``best_on``, the number of tracks on which the system is the best, ties in
         equal parts; ``step``, its place in the order in which systems add most to those before, the best single one
-        first; and ``together``, the value of the best on each track of the systems up to this step. Over (metric):
+        first (0 behind the first 30); and ``together``, the value of the best on each track of the systems up to this
+        step. Over (metric):
         ``oracle``, the value of all of them; ``gain``, how much better than the best single system it is, with its
         interval ``low`` and ``high``; and ``n``.
 
@@ -124,7 +129,7 @@ def oracle(
         bounds = pair_intervals(pair, 0, np.array([[0, 1]]), how)
         normal.append(bounds["normal"])
         ends = [float(signs[metric] * bounds[name][0]) for name in ("difference", "low", "high")]
-        found["oracle"][metric] = together[-1]
+        found["oracle"][metric] = pair.values()[0, 0]
         found["gain"][metric], found["low"][metric], found["high"][metric] = ends[0], min(ends[1:]), max(ends[1:])
     variables = {
         name: (("system", "metric") if values.ndim == 2 else ("metric",), values) for name, values in found.items()
@@ -154,9 +159,11 @@ def _combine(sample: Sample, kind: str, sign: float) -> tuple[list[int], list[fl
     chosen : float64 (units, 1) twice
         Scores and weights of the best systems.
     """
-    left, order, together = list(range(len(sample.score))), [], []
+    left = list(range(len(sample.score)))
+    order: list[int] = []
+    together: list[float] = []
     score, weight = np.full_like(sample.score[0], -sign * np.inf), np.zeros_like(sample.weight[0])
-    while left:
+    while left and len(order) < STEPS:
         better = sample.score[left] * sign > score * sign
         scores, weights = np.where(better, sample.score[left], score), np.where(better, sample.weight[left], weight)
         values = sign * reduce(scores, weights, sample.duration, kind, np.ones(scores.shape, dtype=np.bool_))[:, 0]
@@ -164,4 +171,9 @@ def _combine(sample: Sample, kind: str, sign: float) -> tuple[list[int], list[fl
         score, weight = scores[best], weights[best]
         order.append(left.pop(best))
         together.append(float(sign * values[best]))
+    if left:
+        row = (sample.score[left] * sign).argmax(axis=0)[np.newaxis]
+        rest = [np.take_along_axis(one[left], row, axis=0)[0] for one in (sample.score, sample.weight)]
+        better = rest[0] * sign > score * sign
+        score, weight = (np.where(better, *pair) for pair in zip(rest, (score, weight), strict=True))
     return order, together, (score, weight)

@@ -368,7 +368,7 @@ def _query(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Ta
         name: 1e-6 if chosen[name].sizes["track"] < NORMAL_UNITS or heavy.get("method", AUTO) != AUTO else 3e-7
         for name in sizes
     }
-    replicated = "ci" in heavy or "against" in words
+    replicated = "ci" in heavy or "against" in words or words.get("oracle", False)
     _check_cost(sum(size * (drawn[name] * replicated + 1.5e-5 * tested) for name, size in sizes.items()))
     return query(snapshot.tree, metric, group=group, **{"sort": "stored", **words}, **heavy)
 

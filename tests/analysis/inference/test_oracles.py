@@ -53,6 +53,14 @@ def test_the_interval_of_the_gain_is_that_of_a_comparison():
     assert [found[name].item() for name in ("gain", "low", "high")] == pytest.approx(ends, abs=1e-12)
 
 
+def test_of_many_systems_the_first_thirty_are_in_order_and_all_count():
+    ds = random_group(40, 200, 1)
+    found = ds.mirflow.oracle("majmin")
+    assert sorted(found["step"].values.ravel().tolist()) == [0] * 10 + list(range(1, 31))
+    assert found["oracle"].item() == pytest.approx(reached(ds, range(40), 1), abs=1e-12)
+    assert found["together"].values[found["step"].values == 30].item() <= found["oracle"].item()
+
+
 def test_ties_count_in_equal_parts():
     ds = make_group(np.array([[0.5, 0.2, 0.9], [0.5, 0.4, 0.9], [0.1, 0.4, 0.9]])[..., np.newaxis])
     assert ds.mirflow.oracle("majmin")["best_on"].values.ravel() == pytest.approx([5 / 6, 4 / 3, 5 / 6])
