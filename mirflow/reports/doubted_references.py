@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -121,20 +122,23 @@ def read_annotations(
 ) -> Iterator[TrackAnnotations]:
     """The annotations of an evaluation that can be read, for each reference of each track.
 
-    An estimate that is the reference itself, as an annotator's own, is left out.
+    An estimate that is the reference itself, as an annotator's own, is left out. Systems of several stores are compared
+    if the references say the same.
     """
+    found: dict[tuple[str, str, str], TrackAnnotations] = {}
     for file in files:
         for track, references in file.references.items():
-            if track not in tracks:
-                continue
             sources = {name: own.get(track) for name, own in file.estimates.items() if name in systems}
-            for one in references:
+            for one in references if track in tracks else ():
                 reference = shelf.read(one.source)
                 others = {name: source for name, source in sources.items() if source is not None}
                 read = {name: shelf.read(source) for name, source in others.items() if source.label != one.source.label}
                 estimates = {name: made for name, made in read.items() if isinstance(made, Annotation) and len(made)}
                 if isinstance(reference, Annotation):
-                    yield TrackAnnotations(track, reference, estimates, one.annotator)
+                    key = track, one.annotator, shelf.contents(one.source) if len(files) > 1 else ""
+                    known = found.get(key, TrackAnnotations(track, reference, {}, one.annotator))
+                    found[key] = replace(known, estimates={**known.estimates, **estimates})
+    yield from found.values()
 
 
 MOST = 200

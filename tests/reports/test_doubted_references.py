@@ -137,6 +137,17 @@ def test_keys_disagree_as_a_whole(tmp_path: Path) -> None:
     assert np.isnan(ds.start.item())
 
 
+def test_systems_of_several_stores_are_compared(tmp_path: Path) -> None:
+    stores = []
+    for system in ("one", "two"):
+        folder = tmp_path / system
+        folder.mkdir()
+        write(folder, {"ref": "C major\n", system: "A minor\n"})
+        stores.append(run(folder, "key", "weighted_score"))
+    (ds,) = mirflow.consensus(stores)
+    assert (ds.consensus.item(), ds.systems.item()) == ("A minor", 2)
+
+
 def test_what_cannot_be_compared_is_said(tmp_path: Path, planted: Planted) -> None:
     write(tmp_path, {"ref": "0 440\n0.1 440\n", "one": "0 440\n0.1 440\n", "two": "0 440\n0.1 440\n"})
     store = run(tmp_path, "melody", "overall_accuracy")
