@@ -224,14 +224,17 @@ class _Rule:
         return cls(convention, list(dict.fromkeys([*first, *others])))
 
     def heads(self, metrics: Sequence[str]) -> list[str]:
-        """Short names of metrics: their aliases in the literature, such as CSR, or their identities."""
+        """Short names of metrics: those of the literature, such as CSR, where they are no longer than identities."""
         found = []
         for name in metrics:
             try:
-                aliases = parse(name, self.convention.metrics).metric.aliases
+                metric = parse(name, self.convention.metrics).metric
             except MirflowError:  # of a metric that is not of the convention, as one that was imported
-                aliases = ()
-            found.append(next((alias for alias in aliases if len(alias) <= len(name)), name))
+                found.append(name)
+                continue
+            aliases = metric.aliases if name == metric.name else ()
+            names = (*aliases, metric_title(name, metric.title))
+            found.append(next((one for one in names if len(one) <= len(name)), name))
         return found
 
     def explain(self, reference: Annotation, estimate: Annotation) -> Mapping[str, Column] | None:
