@@ -165,7 +165,7 @@ def query(
         how = {"cluster": cluster, "method": method}
         ask = partial(_infer, ci=ci, significance=significance, how=how, rated=not primary)
     if primary:
-        return _primary(*primary_results(boards, asked, ask), percent)
+        return _primary(*primary_results(boards, asked, ask), boards, asked, percent)
     found = [(result, ds) for name, ds in boards.items() for result in ask(ds, asked, name)]
     signed = [(result, partial(_sign, ds, asked, result)) for result, ds in found]
 
@@ -204,16 +204,23 @@ def _extremes(
     return _tabulation(found, partial(extremes_table, percent=percent), extremes_long_table)
 
 
-def _primary(found: Sequence[xr.Dataset], bare: Mapping[str, str], percent: bool) -> Tabulation[xr.Dataset]:
+def _primary(
+    found: Sequence[xr.Dataset], bare: Mapping[str, str], boards: Boards, asked: Query, percent: bool
+) -> Tabulation[xr.Dataset]:
     """The headline metrics of all evaluations in one table."""
     from .reports.summaries import primary_table
 
     notes = [f"{name}: left out, without {lacking}" for name, lacking in bare.items()]
 
-    def one_table(width: int) -> list[Table]:
-        return [primary_table(found, percent=percent, left_out=bare)]
+    signed = [(one, partial(_sign, boards[one.attrs.get("group", "")], asked, one)) for one in found]
 
-    return Tabulation(found, one_table, lambda: list(map(long_table, found)), notes)
+    def signatures() -> list[Signature]:
+        return [signature for _, sign in signed for signature in sign(percent=percent)]
+
+    def one_table(width: int) -> list[Table]:
+        return [primary_table(found, percent=percent, left_out=bare, signatures=signatures)]
+
+    return Tabulation(found, one_table, lambda: [long_table(*each) for each in signed], notes)
 
 
 def _tabulation(

@@ -206,11 +206,6 @@ def _rules_of(signed: Signature) -> Rules:
     return signed.task, signed["conv"], signed["grid"], signed["combine"]
 
 
-def _name_of(signed: Signature) -> str:
-    """The name of the evaluation."""
-    return str(signed["group"] or signed.task)
-
-
 def _flaw(signed: Signature) -> str:
     """Why this version of mirflow cannot compute a number; empty if it can."""
     try:
@@ -229,7 +224,7 @@ def _of_pipeline(
     model = load_pipeline(path)
     wanted: dict[tuple[str, str, str], list[str]] = {}
     for one in signed:
-        wanted.setdefault((one.task, one["conv"], _name_of(one)), []).extend([] if _flaw(one) else one.metrics)
+        wanted.setdefault((one.task, one["conv"], one.group), []).extend([] if _flaw(one) else one.metrics)
     names = {evaluation.name or evaluation.task for evaluation in model.evaluations}
     kept = []
     for evaluation in model.evaluations:
@@ -314,19 +309,20 @@ def _score(pipeline: Pipeline | None) -> dict[str, xr.Dataset]:
 
 
 def _check_all(numbers: Sequence[SignedNumber], boards: Mapping[str, xr.Dataset]) -> Iterator[NumberCheck]:
-    """Check every number; those with the same signature are computed together."""
-    systems: dict[Signature, dict[str, None]] = {}
+    """Check every number; those of a table with the same signature are computed together."""
+    systems: dict[tuple[int, Signature], dict[str, None]] = {}
     for one in numbers:
-        if one.signature is not None and "system" in one.names:
-            systems.setdefault(one.signature, {})[one.names["system"]] = None
-    computed: dict[Signature, Recomputed | str] = {}
+        if one.signature is not None and "system" in one.names and one.printed:
+            systems.setdefault((one.table, one.signature), {})[one.names["system"]] = None
+    computed: dict[tuple[int, Signature], Recomputed | str] = {}
     for one in numbers:
         if one.signature is None:
             yield NumberCheck(one.place, one.names, one.printed, math.nan, UNKNOWN, one.problem)
             continue
-        if one.signature not in computed:
-            computed[one.signature] = _recompute(one.signature, [*systems.get(one.signature, {})], boards)
-        again = computed[one.signature]
+        key = one.table, one.signature
+        if key not in computed:
+            computed[key] = _recompute(one.signature, [*systems.get(key, {})], boards)
+        again = computed[key]
         if isinstance(again, str):
             yield NumberCheck(one.place, one.names, one.printed, math.nan, UNKNOWN, again, str(one.signature))
         elif one.place:
@@ -357,7 +353,9 @@ class Recomputed:
         try:
             value = self._value(metric, names) * (100 if signed["unit"] == "percent" else 1)
         except QueryError as error:
-            return NumberCheck(number.place, names, number.printed, math.nan, UNKNOWN, str(error), str(signed))
+            # Of a system that is not in this evaluation, nothing is printed.
+            reason, verdict = (str(error), UNKNOWN) if number.printed else ("", EQUAL)
+            return NumberCheck(number.place, names, number.printed, math.nan, verdict, reason, str(signed))
         made = NumberCheck(number.place, names, number.printed, value, EQUAL, "", str(signed))
         if self.changed(signed):
             return replace(made, verdict=UNKNOWN, reason=self.changed(signed))
@@ -446,7 +444,7 @@ def _recompute(signed: Signature, systems: Sequence[str], boards: Mapping[str, x
     """The numbers of a signature for some systems, from the evaluation with its references; or why there are none."""
     found: list[Recomputed] = []
     reasons = [flaw] if (flaw := _flaw(signed)) else []
-    named = {name: ds for name, ds in boards.items() if name == _name_of(signed)}
+    named = {name: ds for name, ds in boards.items() if name == signed.group}
     for name, ds in (named or boards).items():
         if (ds.attrs.get("task"), ds.attrs.get("convention")) != (signed.task, signed["conv"]):
             continue

@@ -186,6 +186,43 @@ def test_a_paper_keeps_what_verification_needs(demo_store: Path, tmp_path: Path)
     assert {one.verdict for one in checks} == {"equal"}
 
 
+def test_tables_of_a_paper_are_verified_by_themselves(demo_store: Path, tmp_path: Path) -> None:
+    """Both have the same signature, and each its own two systems, whose common tracks count."""
+    pairs = (["oak", "elm"], ["oak", "ash"])
+    tables = [mirflow.query(demo_store, **TABLE, system=pair, tracks=["greensleeves", "sc*"]) for pair in pairs]
+    (tmp_path / "paper.tex").write_text("\n".join(table.to_latex() for table in tables))
+    checks = mirflow.verify(tmp_path / "paper.tex", store=demo_store)
+    assert [one.verdict for one in checks] == ["equal"] * 12
+    assert len({one.signature for one in checks}) == 2, "one for each aggregate"
+
+
+def test_headlines_of_several_evaluations_are_those_of_each(demo_store: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.tex").write_text(mirflow.query(demo_store, primary=True, percent=True).to_latex())
+    checks = mirflow.verify(tmp_path / "a.tex", store=demo_store)
+    assert {(one.names["evaluation"], one.verdict) for one in checks} == {
+        ("chord", "equal"),
+        ("chord_mirex2013", "equal"),
+    }
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_names_may_have_any_characters(suffix: str, tmp_path: Path) -> None:
+    names = ["a & b", "50 % | c", "x: y,z=1 -->", "{\\it}_^~$", '[neu] "q"', "*"]
+    references = {"a": np.array([1.0, 2.0, 3.0]), "b": np.array([0.5, 1.5])}
+    estimates = {name: {"a": np.arange(1.0, 3.0 + place), "b": np.array([0.5])} for place, name in enumerate(names)}
+    scores = mirflow.score(references, estimates, "onset")
+    (tmp_path / f"t.{suffix}").write_text(WRITERS[suffix](mirflow.query(scores, ["precision", "f_measure"])))
+    checks = mirflow.verify(tmp_path / f"t.{suffix}", store=scores)
+    assert sorted({one.names["system"] for one in checks}) == sorted(names)
+    assert {one.verdict for one in checks} == {"equal"}
+
+
+def test_lazy_trees_are_not_computed_for_a_signature() -> None:
+    lazy = mirflow.open_pipeline(PIPELINES / "demo.yaml")
+    (signed,) = lazy.mirflow.signature("majmin", group="chord")
+    assert Signature.parse(signed)["ref"] == ""
+
+
 def test_estimates_are_scored_again(demo_store: Path, tmp_path: Path) -> None:
     path = tmp_path / "table.tex"
     assert run("query", demo_store, "-g", "chord", "-m", "majmin", "-o", path).exit_code == 0

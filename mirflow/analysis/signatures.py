@@ -148,6 +148,11 @@ class Signature:
         return f"{quoted(self.task).replace('/', '%2F')}/{metrics}{named}"
 
     @property
+    def group(self) -> str:
+        """The name of the evaluation."""
+        return str(self["group"] or self.task)
+
+    @property
     def span(self) -> tuple[int, int]:
         """The fewest and the most scores that count."""
         found = _SPAN.fullmatch(str(self["n"]))
@@ -358,10 +363,11 @@ def digest_references(ds: Scores, tracks: Iterable[str]) -> str:
     Parameters
     ----------
     ds : xr.Dataset
-        Scores of an evaluation, with ``digest`` over (system, track).
+        Scores of an evaluation, with ``digest`` over (system, track); those of lazy trees are not computed.
     tracks : iterable of str
     """
-    if "digest" not in getattr(ds, "data_vars", ()):
+    # Digests that dask computes would take scoring everything again.
+    if "digest" not in getattr(ds, "data_vars", ()) or ds.variables["digest"].chunks:  # type: ignore[union-attr]
         return ""
     status = states_of(computed(ds))[0]
     lacking = np.isin(status, [int(Status.missing_reference), int(Status.not_computed)])

@@ -30,6 +30,8 @@ from ..errors import QueryError, SignatureError
 Names = tuple[tuple[str, str], ...]
 NOTHING, NUMBER = "-", "*"
 VALUE, SIGNATURE = "value", "signature"
+EVALUATION = "evaluation"
+"""Names the evaluation of a number, in a table of several."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Signing:
 
 
 def _assigned(names: Names) -> str:
-    return ",".join(f"{quoted(name)}={_unmarked(quoted(value))}" for name, value in names)
+    return ",".join(f"{_unmarked(quoted(name))}={_unmarked(quoted(value))}" for name, value in names)
 
 
 def _unmarked(text: str) -> str:
@@ -75,6 +77,8 @@ class SignedNumber:
     names: Mapping[str, str] = field(default_factory=dict)
     """What the number is about: ``metric``, ``system``, and values of groupings and dims."""
     problem: str = ""
+    table: int = 0
+    """The number of its table in the file."""
 
 
 def read_signed(path: Path, most: int = 64 * 2**20) -> list[SignedNumber]:
@@ -106,7 +110,7 @@ class _Comments:
 
     def __init__(self) -> None:
         self._signatures: list[Signature | str] = []
-        self._closed = True
+        self._closed, self._table = True, 0
 
     def read(self, comment: str, cells: Callable[[], list[str]], place: str) -> Iterator[SignedNumber]:
         """The numbers of a row, if it is one's comment."""
@@ -135,12 +139,13 @@ class _Comments:
             names = {**shared, **own}
             signature = self._signature(names)
             problem = signature if isinstance(signature, str) else ""
-            yield SignedNumber(place, _number(cell), None if isinstance(signature, str) else signature, names, problem)
+            signed = None if isinstance(signature, str) else signature
+            yield SignedNumber(place, _number(cell), signed, names, problem, self._table)
 
     def _head(self, text: str, place: str) -> Iterator[SignedNumber]:
         """Keep the signature of a comment before a table."""
         if self._closed:
-            self._signatures, self._closed = [], False
+            self._signatures, self._closed, self._table = [], False, self._table + 1
         try:
             self._signatures.append(Signature.parse(text.strip()))
         except SignatureError as error:
@@ -153,7 +158,12 @@ class _Comments:
             return "no signature is above the table"
         if "metric" not in names and len(self._signatures) == 1:
             return self._signatures[0]
-        having = [one for one in self._signatures if isinstance(one, str) or names.get("metric") in one.metrics]
+        group = names.get(EVALUATION)
+        having = [
+            one
+            for one in self._signatures
+            if isinstance(one, str) or (names.get("metric") in one.metrics and group in (None, one.group))
+        ]
         if len(having) == 1:
             return having[0]
         whole = [one for one in having if isinstance(one, Signature)]

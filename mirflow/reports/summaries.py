@@ -14,6 +14,7 @@ from ..analysis.missing import CellProblem, group_problems
 from ..analysis.policies import MISSING, UNDEFINED
 from ..analysis.queries import across_of, count_statuses
 from ..analysis.scores import Results, coordinate_columns, coords_of, names_of, show_span, tables_of
+from ..analysis.signatures import Signature
 from ..analysis.system_groups import RUN
 from ..errors import counted, shorten_quotes
 from ..metrics.aggregates import DECLARED, table_aggregates
@@ -35,6 +36,7 @@ from .layout import (
     with_deviations,
 )
 from .results import column_of, groupings_of, groups_of, values_of
+from .signed_numbers import EVALUATION, Names, Signing
 from .tables import Entry, Table, table_of
 
 if TYPE_CHECKING:
@@ -142,7 +144,11 @@ _TITLE = "the headline metric of each evaluation"
 
 
 def primary_table(
-    results: Sequence[Results], *, percent: bool = False, left_out: Mapping[str, str] = MappingProxyType({})
+    results: Sequence[Results],
+    *,
+    percent: bool = False,
+    left_out: Mapping[str, str] = MappingProxyType({}),
+    signatures: Callable[[], Sequence[Signature]] | None = None,
 ) -> Table:
     """One row for each evaluation (and group of tracks), the systems of all of them across.
 
@@ -154,6 +160,8 @@ def primary_table(
         Ratios as percentages.
     left_out : mapping of str to str
         Evaluations that have no value, and what they are without.
+    signatures : callable or None
+        Gives the signatures of all results, for files.
     """
     merged = [with_deviations(one, show_values(one, percent)) for one in results]
     results = [one for one, _ in merged]
@@ -161,6 +169,7 @@ def primary_table(
     groupings = groupings_of(results[0]) if results else []
     lost = any(one["n_missing"].values.any() for one in results)
     rows: list[tuple[Entry, ...]] = []
+    signed: list[tuple[Names, ...]] = []
     for one, cells in merged:
         place = {name: at for at, name in enumerate(names_of(one, "system"))}
         (metric,), (kind,), (unit,) = (column_of(one, name) for name in ("metric", "aggregate", "unit"))
@@ -169,6 +178,8 @@ def primary_table(
             shown = (cells[place[name], at, 0] if name in place else None for name in systems)
             named = (one.attrs.get("group", ""), f"{metric} [{unit}]" if unit else metric, kind)
             rows.append((*named, *group_labels(group), *shown, *(show_span(count[:, at, 0]) for count in counts)))
+            own = zip(groupings, map(str, group), strict=True)
+            signed.append((((EVALUATION, str(named[0])),), (("metric", metric),), (), *((pair,) for pair in own)))
     columns = ("evaluation", "metric", "aggregate", *groupings, *systems, "n", *(["missing"] if lost else []))
     kinds = dict.fromkeys(kind for one in results for kind in column_of(one, "aggregate"))
     notes = [f"{kind}: {DECLARED[kind].words}" for kind in kinds]
@@ -192,10 +203,11 @@ def primary_table(
         each = (titles_of(column_of(one, "metric"), column_of(one, "title")) for one in results)
         return {name: title for own in each for name, title in own.items()}
 
-    keys = 3 + len(groupings)
-    return Table(
-        columns, tuple(rows), _TITLE, tuple(notes), ("metric",), lambda: f"{_TITLE.capitalize()}.", keys, titles
-    )
+    signing = None
+    if signatures is not None:
+        signing = Signing(tuple(signed), tuple((("system", name),) for name in systems), signatures)
+    keys, caption = 3 + len(groupings), f"{_TITLE.capitalize()}."
+    return Table(columns, tuple(rows), _TITLE, tuple(notes), ("metric",), lambda: caption, keys, titles, signing)
 
 
 _SCORE = ("score", "unit", "weight", "mean")
