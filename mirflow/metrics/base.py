@@ -19,7 +19,7 @@ from ..errors import MetricError, MirflowError, PluginError, UnknownNameError
 from ..plugins import TASKS, declare, declared, find
 from ..ragged import Bool, Column, Float, Int, Ragged
 from .cleaning import Cleaned
-from .edits import ErrorBudget
+from .edits import KIND, LOST, OF, ErrorBudget
 from .measures import Measure, Metric, expand, parse, select
 from .user_metrics import installed_metrics, is_reference, load_metrics, metrics_from
 
@@ -249,6 +249,26 @@ class Convention:
             raise MetricError(f"no kinds of errors are declared for task {self.task!r}, so its losses cannot be split")
         return self.errors.losses(whole)
 
+    def headline(self, known: Sequence[Measure] = ()) -> Measure:
+        """Return the first headline metric of those known, by default of the default ones."""
+        default = known or self.select()
+        names = get_task(self.task).headline_of(self.name)
+        found = [one for name in names for one in default if one.metric.name == name]
+        return (found or [*default])[0]
+
+    def _parse_losses(self, text: str) -> list[Measure]:
+        """Parse an identity string or a sweep of losses; without a kind, it is all of them."""
+        headline = self.headline()
+        found = []
+        for asked in (parse(one, [self.losses(headline)[0].metric]) for one in expand(text)):
+            whole = parse(str(asked[OF]), self.metrics)
+            for loss in self.losses(whole):
+                if asked[KIND] in ("", loss[KIND]):
+                    kind, of = loss.metric.parameters
+                    parameters = kind, replace(of, default=str(headline))
+                    found.append(Measure(replace(loss.metric, parameters=parameters), loss.values))
+        return found
+
     def demand_grid(self, measures: Sequence[Measure], grid: Grid) -> None:
         """Raise a MetricError for functions over a pair on any grid but the default."""
         for measure in measures:
@@ -284,6 +304,8 @@ class Convention:
         asked : str, callable, Metric or Measure
             An identity string or a sweep, of a metric of the convention or of an installed package; a metric by its
             module, such as ``my_metrics.py:swing_error@0.1``; a function over one pair; a record; or a measure.
+            ``lost`` is the loss by each kind of errors, ``lost@missing(of=recall)`` by one, of another metric than the
+            headline.
         folder : path
             Folder to which paths of Python files are relative.
 
@@ -308,6 +330,8 @@ class Convention:
             except UnknownNameError as error:
                 name = error.name
                 metrics = installed_metrics(self.task, name) if error.what == "metric" else ()
+                if not metrics and name == LOST and self.errors is not None:
+                    return self._parse_losses(asked)
                 if not metrics:
                     raise
             named = any(one.name == name for one in metrics)

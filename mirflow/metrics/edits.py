@@ -151,7 +151,6 @@ class ErrorBudget:
                 Parameter(OF, str(whole), help="the metric whose loss is split"),
             ),
             literature="@shapley1953",
-            version=1,
             read=None,
             itemwise=False,
             error=True,

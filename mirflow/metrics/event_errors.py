@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -188,25 +189,27 @@ _HITS = (
 
 def drum_errors(classes_of: Callable[[Ragged, Measure], Int]) -> ErrorBudget:
     """Make the kinds of errors of drums from a function that gives the class of each hit, -1 for none."""
+    return ErrorBudget(_HITS, partial(_align_hits, classes_of))
 
-    def align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
-        drum, late, missing, extra = range(len(_HITS))
-        window = _window(measure, 0.05)
-        sides = [(rows.columns["time"], classes_of(rows, measure)) for rows in (reference, estimate)]
-        own, other = np.where(sides[0][1] >= 0, missing, RIGHT), np.where(sides[1][1] >= 0, extra, RIGHT)
-        for kind, reach, of_class in ((RIGHT, window, True), (late, _NEAR * window, True), (drum, window, False)):
-            numbers = np.unique(sides[0][1][own == missing]) if of_class else np.zeros(1, dtype=np.int64)
-            for number in numbers.tolist():
-                left = [
-                    np.flatnonzero((kinds == lone) & ((classes == number) | (not of_class)))
-                    for (_, classes), kinds, lone in zip(sides, (own, other), (missing, extra), strict=True)
-                ]
-                pair = _matched if kind == RIGHT else _nearest
-                found = pair(sides[0][0][left[0]], sides[1][0][left[1]], reach)
-                own[left[0][found[0]]] = other[left[1][found[1]]] = kind
-        return Edits(reference, estimate, own, other)
 
-    return ErrorBudget(_HITS, align)
+def _align_hits(
+    classes_of: Callable[[Ragged, Measure], Int], reference: Ragged, estimate: Ragged, measure: Measure, exact: bool
+) -> Edits:
+    drum, late, missing, extra = range(len(_HITS))
+    window = _window(measure, 0.05)
+    sides = [(rows.columns["time"], classes_of(rows, measure)) for rows in (reference, estimate)]
+    own, other = np.where(sides[0][1] >= 0, missing, RIGHT), np.where(sides[1][1] >= 0, extra, RIGHT)
+    for kind, reach, of_class in ((RIGHT, window, True), (late, _NEAR * window, True), (drum, window, False)):
+        numbers = np.unique(sides[0][1][own == missing]) if of_class else np.zeros(1, dtype=np.int64)
+        for number in numbers.tolist():
+            left = [
+                np.flatnonzero((kinds == lone) & ((classes == number) | (not of_class)))
+                for (_, classes), kinds, lone in zip(sides, (own, other), (missing, extra), strict=True)
+            ]
+            pair = _matched if kind == RIGHT else _nearest
+            found = pair(sides[0][0][left[0]], sides[1][0][left[1]], reach)
+            own[left[0][found[0]]] = other[left[1][found[1]]] = kind
+    return Edits(reference, estimate, own, other)
 
 
 def _are_beside(times: Float, others: Float, most: float) -> Bool:

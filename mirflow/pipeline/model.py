@@ -485,6 +485,8 @@ def resolve(evaluation: Evaluation, root: str, folder: str | None) -> Resolved |
                     convention.demand_grid(measures, grid)
         except MetricError as error:
             troubles.append((("metrics",), str(error)))
+    if evaluation.reference.combine == "max" and any(measure.metric.error for measure in measures):
+        troubles.append((("metrics",), "the loss of the best annotator of each track (combine: max) cannot be split"))
     if troubles or grid is None:
         return troubles
     return Resolved(convention, grid, tuple(dict.fromkeys(measures)), readings[0], readings[1], classes)

@@ -126,15 +126,9 @@ def budget(
 
 def split_measures(convention: Convention, metric: str | None, known: Sequence[Measure] = ()) -> tuple[Measure, ...]:
     """The metric whose loss is split, by default the first headline metric of those known, and its losses."""
-    if metric is not None:
-        whole, *others = convention.select([metric])
-        if others:
-            raise MetricError(f"{metric} names {1 + len(others)} metrics; one loss is split at a time")
-    else:
-        default = known or convention.select()
-        names = get_task(convention.task).headline_of(convention.name)
-        found = [one for name in names for one in default if one.metric.name == name] or [*default]
-        whole = found[0]
+    whole, *others = [convention.headline(known)] if metric is None else convention.select([metric])
+    if others:
+        raise MetricError(f"{metric} names {1 + len(others)} metrics; one loss is split at a time")
     return whole, *convention.losses(whole)
 
 
@@ -152,7 +146,7 @@ def budgets(
     """Error budgets of the evaluations of a store or a pipeline, or of several as one, by name; see :func:`budget`.
 
     Only `tracks`, and those for which `where` holds, are scored; with `guarded`, perhaps in worker processes.
-    Evaluations that are budgets already are returned unchanged. Of several, those that cannot be split are left out.
+    Of evaluations that hold the losses, nothing is scored. Of several, those that cannot be split are left out.
     """
     import xarray as xr
 
@@ -172,8 +166,9 @@ def budgets(
     found: dict[str, xr.Dataset] = {}
     refused: list[MirflowError] = []
     for name, ds in choose(boards, None, group).items():
-        if is_budget(ds):
-            found[name] = ds
+        stored = _stored(ds, metric or headline_metric(ds))
+        if stored is not None:
+            found[name] = choose_tracks(stored, Query(tracks=tracks, where=where))
             continue
         try:
             task, convention, combine = (str(ds.attrs.get(one, "")) for one in ("task", "convention", "combine"))
@@ -188,9 +183,14 @@ def budgets(
     return found
 
 
-def is_budget(ds: xr.Dataset) -> bool:
-    """True for a dataset of scores that :func:`budget` made."""
-    return OF in ds.coords and ds[OF].dims == ("metric",) and any(map(bool, names_of(ds, OF)))
+def _stored(ds: xr.Dataset, metric: str | None) -> xr.Dataset | None:
+    """The metric and its losses, if an evaluation holds all of them."""
+    of = names_of(ds, OF) if OF in ds.coords and ds[OF].dims == ("metric",) else []
+    names, losses = names_of(ds, "metric"), [place for place, whole in enumerate(of) if whole and whole == metric]
+    errors = get_task(ds.attrs["task"]).convention(ds.attrs["convention"]).errors if losses else None
+    if metric not in names or errors is None or len(losses) != len(errors.kinds):
+        return None
+    return ds.isel(metric=[names.index(metric), *losses])
 
 
 def costly(ds: xr.Dataset) -> tuple[xr.Dataset, list[str]]:

@@ -387,6 +387,24 @@ def test_a_saved_budget_is_a_store(store: Path, tmp_path: Path) -> None:
     xr.testing.assert_equal(ds.score, mirflow.open_store(saved)["beat"].score)
 
 
+def test_a_pipeline_stores_losses_like_other_metrics(store: Path, tmp_path: Path) -> None:
+    metrics = ["f_measure", "lost", "lost@[late,missing](of=cemgil)"]
+    patterns = f"{store.parent}/ref/{{track}}.txt", f"{store.parent}/est/{{system}}/{{track}}.txt"
+    own = score_files(tmp_path, "beat", *patterns, metrics=metrics)
+    assert printed("budget", own) == printed("budget", store)
+    both = mirflow.budget(store, metric="cemgil")
+    found = mirflow.open_store(own)["beat"].score.sel(metric="lost@missing(of=cemgil)")
+    xr.testing.assert_equal(
+        found.reset_coords(drop=True), both.score.sel(metric="lost@missing").reset_coords(drop=True)
+    )
+    with pytest.raises(mirflow.errors.PipelineError, match="did you mean 'late'"):
+        score_files(tmp_path, "beat", *patterns, metrics=["lost@lat"])
+    with pytest.raises(mirflow.errors.PipelineError, match="combine: max"):
+        score_files(tmp_path, "beat", {"path": patterns[0], "combine": "max"}, patterns[1], metrics=["lost"])
+    with pytest.raises(mirflow.errors.MetricError, match="its loss cannot be split"):
+        mirflow.evaluate(BEATS, BEATS, "beat", metrics="lost(of=counts)", convention="madmom")
+
+
 def test_a_figure_shows_scores_and_losses(store: Path) -> None:
     ax = mirflow.plot(store, "budget")
     assert [text.get_text() for text in ax.figure.legends[0].get_texts()] == ["F-measure", "Half tempo", "Missing"]

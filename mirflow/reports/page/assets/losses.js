@@ -15,8 +15,10 @@ const parameterOf = (metric, name) => (metric.parameters.find(([own]) => own ===
  */
 export async function drawLosses(state) {
   const { systems, metrics } = state.now;
-  const places = metrics.map((_, place) => place).filter((place) => parameterOf(metrics[place], "kind"));
-  const whole = places.length ? metrics.findIndex(({ name }) => name === parameterOf(metrics[places[0]], "of")) : -1;
+  const first = metrics.find((metric) => parameterOf(metric, "kind"));
+  const of = first && parameterOf(first, "of");
+  const places = metrics.map((_, place) => place).filter((place) => of && parameterOf(metrics[place], "of") === of);
+  const whole = metrics.findIndex(({ name }) => name === of);
   if (whole < 0) return null;
   const about = metrics[whole];
   const title = "Losses by kind of errors";
