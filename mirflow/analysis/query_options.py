@@ -167,6 +167,10 @@ BESIDE: Mapping[str, QueryOption] = {
         "Correlate the scores of tracks with a numeric coordinate of these, duration, or others (the mean score of all "
         "other systems)."
     ),
+    "agreement": QueryOption(
+        "Kendall's tau of the rankings of systems by metrics or annotators, or of tracks by systems.",
+        choices=lambda: ("metric", "annotator", "system"),
+    ),
     "oracle": QueryOption(
         "Combine the systems: the best one of each track, its gain over the best system, and which systems add most."
     ),

@@ -74,11 +74,7 @@ def _optional_level(name: str) -> Callable[[Decorated], Decorated]:
 )
 @click.option("--worst", type=click.IntRange(1), metavar="N", help="List the N worst tracks of each system.")
 @click.option("--best", type=click.IntRange(1), metavar="N", help="List the N best tracks of each system.")
-@click.option(
-    "--agreement",
-    type=click.Choice(("metric", "annotator", "system")),
-    help="Kendall's tau of the rankings of systems by metrics or annotators, or of tracks by systems.",
-)
+@option("agreement")
 @click.option("--overall", is_flag=True, help="With --worst and --best: by the mean over the systems.")
 @_optional_level("ci")
 @option("cluster")

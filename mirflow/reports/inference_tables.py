@@ -356,14 +356,16 @@ def agreement_table(ds: xr.Dataset) -> Table:
         (name, *(shown(row, column, value) for column, value in enumerate(ds["tau"].values[row].tolist())))
         for row, name in enumerate(names)
     )
-    pairs = ds["n"].values[np.triu_indices(len(names), 1)]
-    counts = sorted({int(pairs.min()), int(pairs.max())}) if pairs.size else []
+    pairs = np.triu_indices(len(names), 1)
+    numbers = ds["n"].values[pairs]
+    counts = sorted({int(numbers.min()), int(numbers.max())}) if numbers.size else []
     of = "" if between == "metric" else f" by {attrs['metric']}"
     of += f", {attrs['aggregate']}" if between == "annotator" else ""
     notes = (
         f"Kendall's tau-b of the rankings of the {ranked}: 1 the same order, -1 the reverse one",
         *((f"n: {'-'.join(map(str, counts))} {ranked}",) if counts else ()),
         *((f"[ ]: {100 * float(attrs['level']):g} % interval, {say_intervals(attrs, 'tracks')}",) if ends else ()),
+        *(few_notes(ds["tau"].values[pairs], ends[0][pairs], attrs) if ends else ()),
         f"missing ({attrs['missing']}): {MISSING[attrs['missing']]}; {undefined_note(attrs)}",
         *caution_notes(attrs),
     )

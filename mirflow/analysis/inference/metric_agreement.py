@@ -131,8 +131,8 @@ def _tau_intervals(
     low, high = np.full((count, count), np.nan), np.full((count, count), np.nan)
     sample = sample_of(part, TRACK, cluster)
     systems = range(len(sample.score))
-    if not all(kind in RATIOS for kind in sample.kinds):
-        sample = sample.take(np.flatnonzero(sample.included.all(axis=(0, 2))))
+    counting = np.any if all(kind in RATIOS for kind in sample.kinds) else np.all
+    sample = sample.take(np.flatnonzero(counting(sample.included, axis=(0, 2))))
     if sample.clusters < how.least:
         return low, high
     drawn = [draw(statistics_of(sample, [(row, at) for row in systems]), len(systems), how) for at in range(count)]

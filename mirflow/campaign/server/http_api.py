@@ -481,7 +481,7 @@ OPERATIONS = (
             *_query_parameters(*OPTIONS),
             _EVALUATION,
             *_LEVELS,
-            *_query_parameters("against"),
+            *_query_parameters("against", "agreement"),
             *_ORACLE,
             _CLUSTER,
             _METHOD,

@@ -19,7 +19,7 @@ from mirflow.analysis.query_options import Query
 from mirflow.errors import QueryError, UnknownNameError
 
 from ...commands import printed, refused, rows
-from ...groups import random_group, write_store
+from ...groups import CODES, random_group, write_store
 from .worlds import group_of, random_scores, random_world
 
 DEMSAR = np.array(
@@ -229,6 +229,13 @@ class TestAgreement:
         found = random_world(5, 5, 2).mirflow.agreement(level=0.95)
         assert np.isfinite(found["tau"].values).all()
         assert np.isnan(found["low"].values).all()
+
+    def test_is_drawn_on_the_tracks_that_count(self):
+        ds = random_world(4, 12, 2)
+        lacking = ds.copy(deep=True)
+        lacking.score[0, 8:], lacking.status[0, 8:] = np.nan, CODES["missing_estimate"]
+        found, expected = (one.mirflow.agreement(level=0.9) for one in (lacking, ds.isel(track=slice(8))))
+        np.testing.assert_allclose(found["low"].values, expected["low"].values, atol=1e-12)
 
     def test_its_intervals_are_printed_and_given_to_programs(self, tmp_path):
         ds = random_group(4, 30, 2, track_meta={"artist": list("abcdefghij") * 3})

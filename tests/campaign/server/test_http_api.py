@@ -76,6 +76,9 @@ def test_an_evaluation_has_its_systems_tracks_and_metrics(client: TestClient) ->
             "metric=majmin&system=o*&ci=0.9&method=normal",
             {"metric": "majmin", "system": "o*", "ci": 0.9, "method": "normal"},
         ),
+        ("metric=majmin&oracle=true&ci=0.9", {"metric": "majmin", "oracle": True, "ci": 0.9}),
+        ("metric=majmin&metric=root&agreement=metric", {"metric": ["majmin", "root"], "agreement": "metric"}),
+        ("metric=majmin&over=system=worst,best", {"metric": "majmin", "over": {"system": "worst,best"}}),
         ("metric=majmin&by=meter&across=meter=mean", {"metric": "majmin", "by": "meter", "across": {"meter": "mean"}}),
     ],
 )
