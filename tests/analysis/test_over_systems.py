@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mirflow
@@ -19,6 +19,7 @@ def values(ds, how: str, **options) -> dict[str, float]:
     return dict(zip(found["system"].values.tolist(), found.values[:, 0].tolist(), strict=True))
 
 
+@settings(max_examples=20)
 @given(st.sampled_from(["higher", "lower"]), st.sampled_from(["mean", "wcsr", "wcsr_tn", "median"]), st.integers(0, 9))
 def test_each_track_is_that_of_a_plain_loop(way, aggregate, seed):
     ds = random_group(4, 9, 2, seed=seed, orientation=[way, "lower"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mirflow.errors import QueryError
@@ -23,6 +23,7 @@ def reached(ds, systems, sign: float) -> float:
     return above / below
 
 
+@settings(max_examples=10)
 @given(st.sampled_from(["higher", "lower"]), st.integers(0, 20))
 def test_systems_come_in_the_order_in_which_they_add_most(way, seed):
     sign = 1 if way == "higher" else -1

@@ -49,7 +49,7 @@ def test_two_labelled_stores_are_before_and_after(tmp_path):
     assert (tmp_path / "h.svg").exists()
 
 
-@pytest.mark.parametrize("systems", [1, 9, 30])
+@pytest.mark.parametrize("systems", [1, 5, pytest.param(30, marks=pytest.mark.slow)])
 def test_texts_are_whole_and_apart_and_of_many_systems_the_best_are_shown(systems):
     ax = figures.histogram(random_group(systems, 30, 1))
     assert (cut_off(ax), overlapping(ax)) == ([], [])

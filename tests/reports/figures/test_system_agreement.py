@@ -49,7 +49,7 @@ def test_of_outputs_it_shows_overlaps(demo_store):
     assert "with those of each column as the reference, WCSR over 4 to 5 tracks" in words(ax)
 
 
-@pytest.mark.parametrize("systems", [2, 30])
+@pytest.mark.parametrize("systems", [2, pytest.param(30, marks=pytest.mark.slow)])
 def test_texts_are_whole_and_apart(systems):
     ax = figures.agreement(world(systems))
     assert (cut_off(ax), overlapping(ax)) == ([], [])
