@@ -223,6 +223,29 @@ def test_lazy_trees_are_not_computed_for_a_signature() -> None:
     assert Signature.parse(signed)["ref"] == ""
 
 
+def test_leaderboards_are_verified(demo_store: Path, tmp_path: Path) -> None:
+    assert run("export", demo_store, tmp_path / "board.json", "--no-intervals", "-m", "majmin").exit_code == 0
+    assert {one.verdict for one in mirflow.verify(tmp_path / "board.json", store=demo_store)} == {"equal"}
+    board = json.loads((tmp_path / "board.json").read_text())
+    board["evaluations"][1]["systems"][2]["scores"]["majmin"]["value"] += 0.001
+    (tmp_path / "board.json").write_text(json.dumps(board))
+    (changed,) = (one for one in mirflow.verify(tmp_path / "board.json", store=demo_store) if one.verdict != "equal")
+    assert (changed.names["system"], changed.verdict) == ("ash", "different")
+
+
+@pytest.mark.parametrize("suffix", ["pdf", "png", "svg"])
+def test_figures_have_their_signature_in_the_metadata_and_beside_the_caption(
+    suffix: str, demo_store: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / f"figure.{suffix}"
+    assert run("plot", demo_store, "heatmap", "-g", "chord", "-m", "majmin", "-o", path).exit_code == 0
+    (signed,) = mirflow.signature(demo_store, "majmin", group="chord", missing="skip")
+    assert f"mirflow: {signed}".encode() in path.read_bytes()
+    if suffix == "pdf":
+        assert (tmp_path / "figure.caption.tex").read_text().startswith(f"% mirflow: {signed}\n")
+
+
 def test_estimates_are_scored_again(demo_store: Path, tmp_path: Path) -> None:
     path = tmp_path / "table.tex"
     assert run("query", demo_store, "-g", "chord", "-m", "majmin", "-o", path).exit_code == 0

@@ -39,7 +39,7 @@ from ..annotations.classes import Classes
 from ..errors import SignatureError, UnknownNameError, suggest
 from ..metrics.base import chosen_grid, get_task, has_task
 from ..store.cells import Status
-from ..store.format import CLASSES, READING
+from ..store.format import CLASSES, READING, nested_attrs
 from ..store.write import software_versions
 from .combine import reference_digests
 from .queries import names_across
@@ -312,7 +312,7 @@ def _counts(result: xr.Dataset, places: Sequence[int]) -> Any:
 
 def _fields_of(ds: xr.Dataset, query: Query, result: xr.Dataset) -> dict[str, Value]:
     """The fields that all metrics share."""
-    attrs = ds.attrs
+    attrs = nested_attrs(ds.attrs)
     task, convention, grid = (str(attrs.get(name) or "") for name in ("task", "convention", "grid"))
     classes = attrs.get(CLASSES) or {}
     names, credits = classes.get("names"), tuple(map(tuple, classes.get("credits", ())))

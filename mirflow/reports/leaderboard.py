@@ -21,6 +21,7 @@ from ..analysis.policies import AUTO
 from ..analysis.query_options import Query
 from ..analysis.scores import Array, coords_of, names_of
 from ..analysis.selection import headline_metric
+from ..analysis.signatures import sign
 from ..errors import QueryError
 from ..ragged import Float
 from .captions import letters_note
@@ -63,6 +64,8 @@ class RankedMetric(msgspec.Struct, frozen=True):
     """Which values are better: {"higher", "lower", "none"}."""
     unit: str
     """Empty for ratios."""
+    signature: str = ""
+    """How its values were computed; see docs/signatures.md. Empty where that is not known."""
 
 
 class RankedSystem(msgspec.Struct, frozen=True):
@@ -162,10 +165,12 @@ def leaderboard(
 
 
 def _ranked(name: str, ds: xr.Dataset, query: Query, level: float | None) -> RankedEvaluation:
-    found = aggregate_query(ds, query) if level is None else intervals(ds, query, level=level)
+    found = aggregate_query(ds, query, name) if level is None else intervals(ds, query, level=level, group=name)
     systems = names_of(found, "system")
     columns = {key: column_of(found, key) for key in COLUMNS}
     metrics = columns["metric"]
+    signatures = {one: each for each in sign(ds, query, found) for one in each.metrics}
+    signed = [str(replace(signatures[one], metrics=(one,))) for one in metrics]
     headline = headline_metric(ds) if query.metric is None else metrics[0]
     place = metrics.index(str(headline))
     like_the_best, letters, comparison = None, [""] * len(systems), ""
@@ -210,7 +215,7 @@ def _ranked(name: str, ds: xr.Dataset, query: Query, level: float | None) -> Ran
         headline=str(headline),
         level=level,
         comparison=comparison,
-        metrics=[RankedMetric(*column) for column in zip(*columns.values(), strict=True)],
+        metrics=[RankedMetric(*column) for column in zip(*columns.values(), signed, strict=True)],
         systems=ranked,
     )
 

@@ -322,10 +322,28 @@ def _read_json(text: str, path: str) -> Iterator[SignedNumber]:
         if isinstance(one, list):
             queue += [(f"{place}[{index}]", item) for index, item in reversed([*enumerate(one)])]
         elif isinstance(one, dict) and isinstance(one.get(SIGNATURE), str) and VALUE in one:
-            number = one[VALUE] if isinstance(one[VALUE], str) else "" if one[VALUE] is None else repr(one[VALUE])
-            yield from _of_row({**{k: str(v) for k, v in one.items()}, VALUE: number}, f"{path}{place}")
+            row = {name: str(value) for name, value in one.items()}
+            yield from _of_row({**row, VALUE: _text_of(one[VALUE])}, f"{path}{place}")
+        elif isinstance(one, dict) and isinstance(one.get("metrics"), list) and isinstance(one.get("systems"), list):
+            yield from _of_board(one["metrics"], one["systems"], f"{path}{place}")
         elif isinstance(one, dict):
             queue += [(f"{place}.{key}", item) for key, item in reversed(one.items())]
+
+
+def _of_board(metrics: list[Any], systems: list[Any], place: str) -> Iterator[SignedNumber]:
+    """The numbers of an evaluation of a leaderboard."""
+    signed = {one.get("name"): one.get(SIGNATURE) for one in metrics if isinstance(one, dict)}
+    for number, system in enumerate(systems):
+        scores = system.get("scores") if isinstance(system, dict) else None
+        for metric, score in scores.items() if isinstance(scores, dict) else ():
+            if isinstance(score, dict) and isinstance(signed.get(metric), str):
+                row = {SIGNATURE: signed[metric], VALUE: _text_of(score.get(VALUE)), "metric": metric}
+                yield from _of_row({**row, "system": str(system.get("name"))}, f"{place}.systems[{number}]")
+
+
+def _text_of(value: Any) -> str:
+    """A number of JSON as it is written."""
+    return value if isinstance(value, str) else "" if value is None else repr(value)
 
 
 def _of_row(row: Mapping[str, str], place: str) -> Iterator[SignedNumber]:

@@ -335,7 +335,7 @@ def save(ax: Axes, path: str | Path) -> Path:
     path = Path(path)
     kind = format_of(path)
     figure = figure_of(ax)
-    signed = "\n".join(map(str, _SIGNERS[figure]())) if figure in _SIGNERS else ""
+    signed = "\n".join(_signed(figure))
     metadata = {**_UNDATED[kind], **({_SIGNED[kind]: f"mirflow: {signed}"} if signed else {})}
     with need_matplotlib().rc_context(_SAVING), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -346,6 +346,11 @@ def save(ax: Axes, path: str | Path) -> Path:
     if any("missing from font" in str(one.message) for one in caught):
         warnings.warn(f"{path}: no font here has all characters of the text", MirflowWarning, stacklevel=2)
     return path
+
+
+def _signed(figure: Figure) -> list[str]:
+    """The signatures of the numbers in a figure."""
+    return list(map(str, _SIGNERS[figure]())) if figure in _SIGNERS else []
 
 
 def save_caption(ax: Axes, path: str | Path) -> Path:
@@ -366,6 +371,7 @@ def save_caption(ax: Axes, path: str | Path) -> Path:
     texts = [text.replace("\u00a0", " ") for text in _HEADS.get(figure_of(ax), ()) if text]
     sentences = [escape(f"{text[:1].upper()}{text[1:]}".rstrip(".") + ".") for text in texts]
     lines = [
+        *(f"% mirflow: {one}" for one in _signed(figure_of(ax))),
         r"\begin{figure}",
         r"\centering",
         rf"\includegraphics{{{path.name}}}",

@@ -429,7 +429,8 @@ class TestCommand:
     def test_the_caption_of_a_pdf_is_in_a_file_beside_it(self, store: Path, tmp_path: Path) -> None:
         found = self.plot(store, "distributions", "-m", "majmin", "-o", tmp_path / "a.pdf")
         assert found.stderr == f"{tmp_path / 'a.pdf'} written, its caption in {tmp_path / 'a.caption.tex'}\n"
-        begin, _, included, caption, label, end = (tmp_path / "a.caption.tex").read_text().splitlines()
+        signed, begin, _, included, caption, label, end = (tmp_path / "a.caption.tex").read_text().splitlines()
+        assert signed.startswith("% mirflow: chord/majmin;agg=wcsr;")
         assert (begin, included, end) == (r"\begin{figure}", r"\includegraphics{a.pdf}", r"\end{figure}")
         assert caption.startswith(
             r"\caption{Major/minor of each track. Chord estimation, rules of mir\_eval; WCSR over"
