@@ -70,6 +70,7 @@ class _PlotCommand(Command):
 )
 @option("group", "The evaluation. Default: the only one that has the metric.")
 @query_options("missing", "undefined", "over", "by", by="groups: a coordinate of the tracks. Repeat for several.")
+@click.option("--least", type=click.IntRange(1), help="groups: fewer tracks are put together as other. Default: 6.")
 @click.option("--test", type=click.Choice(("auto", "friedman")), help="critical-difference. Default: auto, as compare.")
 @click.option("--unit", help="critical-difference: unit of observation. Default: track.")
 @click.option(

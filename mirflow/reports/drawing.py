@@ -19,6 +19,8 @@ BLUE, ORANGE, GREEN, RED, SKY, PURPLE, BLACK = (
 YELLOW = "#F0E442"  # too light for lines on white paper
 CYCLE = (BLUE, ORANGE, GREEN, RED, SKY, PURPLE, BLACK)
 GREY, PALE = "#767676", "#D9D9D9"
+RIGHT, WRONG = BLUE, "#B84508"
+"""Verdicts in figures; pages declare the same as `--good` and `--bad`, darker than RED so that text is legible."""
 
 SIGNS = MappingProxyType(
     {
@@ -33,8 +35,8 @@ GOOD, HALF, BAD = (SIGNS[name] for name in ("good", "half", "bad"))
 MISSED = ("missed",)
 TOO_MUCH = tuple(word for word in BAD if word not in MISSED)
 _MEANINGS = {
-    "band": "right (blue), wrong (orange, hatched), thin where nothing is judged",
-    "octaves": "right (blue), wrong (orange, hatched), an octave off (purple, dotted), thin where nothing is judged",
+    "band": "right (blue), wrong (vermilion, hatched), thin where nothing is judged",
+    "octaves": "right (blue), wrong (vermilion, hatched), an octave off (purple, dotted), thin where nothing is judged",
     "marks": "hits (blue), extra (vermilion crosses), missed (vermilion circles)",
     "drums": "hits (blue), extra (vermilion crosses), missed (vermilion circles); upwards: kick, snare, toms, hi-hat, "
     "cymbals, others",

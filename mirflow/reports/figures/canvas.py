@@ -292,7 +292,7 @@ def wrapped(text: str, inches: float, points: float) -> list[str]:
     return textwrap.wrap(text, max(20, int(inches * 72 / (0.56 * points)))) or [""]
 
 
-def label(text: object, most: int = 28) -> str:
+def label(text: object, most: int = 24) -> str:
     r"""Untrusted text as matplotlib shall show it: on one line, not as a formula, long names cut in the middle.
 
     Examples

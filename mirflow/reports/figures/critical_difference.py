@@ -87,7 +87,7 @@ def critical_difference(
     rows = (len(shown.systems) + 1) // 2
     bars = _BAR * (1 + max((place for _, place in levels), default=-1))
     width = "page" if max(map(len, shown.systems)) > _LONG else "column"
-    with sheet(frame_of(options, width), 0.62 + bars + _ROW * rows + 0.06) as page:
+    with sheet(frame_of(options, width), _room_above(shown) + 0.12 + bars + _ROW * rows + 0.06) as page:
         _draw(page, shown, levels, bars)
         passing = any(not _is_run(members, shown.order) for members, _ in levels)
         dots = "; dots show which systems a bar joins where it passes by others" if passing else ""
@@ -184,7 +184,7 @@ def _draw(page: Sheet, shown: _Shown, levels: list[tuple[list[int], int]], bars:
     half = (len(order) + 1) // 2
     small = 7 if len(order) <= 20 else 6
     # Names may take a quarter of the width on either side, the numbers beside them included.
-    most = max(8, int(page.inches * 72 / 4 / (0.56 * small)) - 6)
+    most = min(24, max(8, int(page.inches * 72 / 4 / (0.56 * small)) - 6))
     left_edge, right_edge = (high + room, low - room) if shown.reverse else (low - room, high + room)
     for rank, system in enumerate(order):
         left = rank < half
@@ -197,8 +197,13 @@ def _draw(page: Sheet, shown: _Shown, levels: list[tuple[list[int], int]], bars:
         both = f"{text}  {number} " if left else f" {number}  {text}"
         ax.text(edge, at, both, ha="right" if left else "left", va="center", fontsize=small)
     ax.set_xlim(left_edge, right_edge)
-    ax.set_ylim(0.12 + bars + _ROW * half, -0.5)
+    ax.set_ylim(0.12 + bars + _ROW * half, -_room_above(shown))
     ax.set_axis_off()
+
+
+def _room_above(shown: _Shown) -> float:
+    """Inches above the axis: for its numbers and its title, and for the critical difference of ranks."""
+    return 0.5 if np.isfinite(shown.difference) else 0.34
 
 
 def _is_run(members: list[int], order: list[int]) -> bool:

@@ -69,7 +69,7 @@ def heatmap(
     with sheet(frame, 0.5 + max(0.5, min(0.16, 6.5 / len(rows)) * len(rows)) + 0.9 * has_names) as page:
         _draw(page, result, score[rows][:, columns])
         ax = page.ax
-        small = 6 if len(rows) <= 50 else 4
+        small = page.type_size(len(rows), 6)
         ax.set_yticks(range(len(rows)), list(map(label, names_of(result, "system", rows))), fontsize=small)
         if has_names:
             names = [label(tracks[column], 22) for column in columns]
@@ -104,7 +104,7 @@ def _draw(page: Sheet, result: xr.Dataset, score: Float) -> None:
     frame = Rectangle((0, 0), 1, 1, transform=ax.transAxes, facecolor=PALE, edgecolor="#888888", hatch="//////")
     frame.set_linewidth(0)
     ax.add_patch(frame).set_zorder(0)
-    colours = "viridis_r" if column_of(result, "orientation")[0] == "lower" else "viridis"
+    colours = "cividis_r" if column_of(result, "orientation")[0] == "lower" else "cividis"
     image = ax.imshow(
         np.ma.masked_where(np.isnan(score), np.clip(score, low, high)),
         aspect="auto",

@@ -106,7 +106,7 @@ def histogram(
             before = systems.index(pairs[systems[row]]) if pairs else None
             _draw(ax, score, row, before, edges)
             _mark(ax, result, row, before)
-            ax.set_title(label(systems[row], 24), fontsize=7.5, loc="left", pad=2)
+            ax.set_title(label(systems[row]), fontsize=7.5, loc="left", pad=2)
         highest = max(ax.get_ylim()[1] for ax in panels)
         for place, ax in enumerate(panels):
             ax.set_ylim(0, highest)
@@ -183,6 +183,6 @@ def _describe(result: xr.Dataset, pairs: dict[str, str], score: Float, cut: list
     kind = aggregate_in_words(column_of(result, "aggregate")[0])
     names = list(dict.fromkeys(pairs.values()))
     whose = names[0] if len(names) == 1 else "the baseline of each"
-    outline = f"; outline: {label(whose, 24)}" if pairs else ""
+    outline = f"; outline: {label(whose)}" if pairs else ""
     notes = [*cut, *infinite(score)]
     return f"{describe(result, notes=notes)}. Bars: numbers of tracks{outline}; diamonds: {kind}"

@@ -21,11 +21,11 @@ from ..drawing import (
     GREY,
     HALF,
     MISSED,
-    ORANGE,
     PALE,
     PURPLE,
-    RED,
+    RIGHT,
     TOO_MUCH,
+    WRONG,
     form_of,
     sheet_notes,
 )
@@ -127,7 +127,7 @@ def _draw_intervals(lanes: Lanes, one: Annotation, at: float, room: tuple[float,
         colour, hatch = fill_of(lanes, labels[place])
         box = Rectangle((left, at - above), right - left, height, facecolor=colour, edgecolor="white", hatch=hatch)
         lanes.ax.add_patch(box).set_linewidth(0.3)
-        text = label(labels[place], 24)
+        text = label(labels[place])
         if lanes.fits(text, right - left, _SMALL):
             middle = (left + right) / 2, at - above + height / 2
             drawn = lanes.ax.text(*middle, text, ha="center", va="center", fontsize=_SMALL)
@@ -135,11 +135,42 @@ def _draw_intervals(lanes: Lanes, one: Annotation, at: float, room: tuple[float,
                 drawn.set_bbox({"facecolor": colour, "edgecolor": "none", "pad": 0.6})
 
 
+def unwritten(lanes: Lanes, annotation: Annotation) -> set[str]:
+    """The labels of segments that are shown, of which no one is wide enough to have its label written in it."""
+    if annotation.schema.drawn_as not in ("segments", "levels") or annotation.labels is None:
+        return set()
+    start, end = (np.clip(annotation.columns[name], lanes.start, lanes.end) for name in ("start", "end"))
+    widths: dict[str, float] = {}
+    for place in lanes.visible(start, end):
+        name = annotation.labels[place]
+        widths[name] = max(widths.get(name, 0.0), float(end[place] - start[place]))
+    return {name for name, width in widths.items() if name and not lanes.fits(label(name), width, _SMALL)}
+
+
+def draw_octaves(lanes: Lanes, at: float) -> None:
+    """Draw the lines of the notes C in a lane of pitches in Hz, and name at most three of them beside it."""
+    low, high = lanes.pitches
+    lowest = np.log2(440) - 69 / 12  # of MIDI note 0, the C five octaves below middle C
+    octaves = np.arange(np.ceil(low - lowest), np.floor(high - lowest) + 1)
+    heights = lanes.height(octaves + lowest, at)
+    lanes.ax.hlines(heights, lanes.start, lanes.end, color=PALE, linewidth=0.4, zorder=0)
+    step = max(1, -(-len(octaves) // 3))
+    for octave, height in zip(octaves[::step].tolist(), heights[::step].tolist(), strict=True):
+        beside(lanes, f"C{octave - 1:.0f}", height)
+
+
+def beside(lanes: Lanes, text: str, height: float) -> None:
+    """Write a text between the name of a lane and the lane."""
+    where: dict[str, Any] = {"xycoords": lanes.ax.get_yaxis_transform(), "textcoords": "offset points"}
+    lanes.ax.annotate(text, (0, height), xytext=(-3, 0), ha="right", va="center", fontsize=_SMALL, color=GREY, **where)
+
+
 def _draw_hierarchy(lanes: Lanes, one: Annotation, at: float) -> None:
     levels = split_levels(one)
     height = (TOP + BOTTOM) / max(1, len(levels))
     for level, part in enumerate(levels):
         _draw_intervals(lanes, part, at, (TOP - level * height, height))
+        beside(lanes, str(level + 1), at - TOP + (level + 0.5) * height)
 
 
 def _draw_events(lanes: Lanes, one: Annotation, at: float) -> None:
@@ -259,25 +290,25 @@ def legend_entries(kind: str, evidence: Mapping[str, Column]) -> list[tuple[str,
     octaves = "frequency" in " ".join(evidence)
     entries: dict[str, list[tuple[str, dict[str, Any]]]] = {
         "band": [
-            ("right", {"facecolor": BLUE}),
+            ("right", {"facecolor": RIGHT}),
             *([("octave", {"facecolor": PURPLE, "hatch": ".....", "edgecolor": "white"})] if octaves else []),
-            ("wrong", {"facecolor": ORANGE, "hatch": "//////", "edgecolor": "white"}),
+            ("wrong", {"facecolor": WRONG, "hatch": "//////", "edgecolor": "white"}),
             ("not judged", {"color": GREY, "linewidth": 1.2}),
         ],
         "notes": [
-            ("hit", {"color": BLUE, "linewidth": 1.7}),
-            ("extra", {"color": RED, "linewidth": 0.9, "linestyle": (0, (2.2, 0.8))}),
+            ("hit", {"color": RIGHT, "linewidth": 1.7}),
+            ("extra", {"color": WRONG, "linewidth": 0.9, "linestyle": (0, (2.2, 0.8))}),
             ("missed", {"color": GREY, "linewidth": 0.7, "linestyle": (0, (1, 0.7))}),
             ("reference", {"color": _NEUTRAL, "linewidth": 1.3}),
         ],
         "marks": [
-            ("hit", _mark(BLUE, "|")),
-            ("extra", _mark(RED, "x")),
-            ("missed", _mark(RED, "o")),
+            ("hit", _mark(RIGHT, "|")),
+            ("extra", _mark(WRONG, "x")),
+            ("missed", _mark(WRONG, "o")),
         ],
         "pitches": [
-            ("hit", _mark(BLUE, "s")),
-            ("extra", _mark(RED, "x")),
+            ("hit", _mark(RIGHT, "s")),
+            ("extra", _mark(WRONG, "x")),
             ("missed", _mark(GREY, ".")),
         ],
         "patterns": [
@@ -309,7 +340,7 @@ def _is(evidence: Mapping[str, Column], names: tuple[str, ...]) -> Bool:
 def _band(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
     """Stretches of time; neighbours with the same verdict in one."""
     verdict = evidence["verdict"]
-    shown = [(GOOD, BLUE, ""), (HALF, PURPLE, "....."), (BAD, ORANGE, "//////")]
+    shown = [(GOOD, RIGHT, ""), (HALF, PURPLE, "....."), (BAD, WRONG, "//////")]
     left = ~_is(evidence, (*GOOD, *HALF, *BAD))
     for names, colour, hatch in shown:
         spans = _spans(lanes, evidence, np.isin(verdict, names))
@@ -338,9 +369,9 @@ def _marks(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
     if "class" in evidence:
         middle = _on_staff(lanes, evidence["class"].tolist(), at)
     shown: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
-        (GOOD, "estimate", BLUE, "|"),
-        (TOO_MUCH, "estimate", RED, "x"),
-        (MISSED, "reference", RED, "o"),
+        (GOOD, "estimate", RIGHT, "|"),
+        (TOO_MUCH, "estimate", WRONG, "x"),
+        (MISSED, "reference", WRONG, "o"),
     )
     for names, side, colour, marker in shown:
         chosen = _is(evidence, names) & lanes.inside(evidence[side])
@@ -354,8 +385,8 @@ def _notes(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
     """
     for names, side, colour, style, width in (
         (MISSED, "reference", GREY, (0, (1, 0.7)), 0.7),
-        (TOO_MUCH, "estimate", RED, (0, (2.2, 0.8)), 0.9),
-        (GOOD, "estimate", BLUE, "-", 1.7),
+        (TOO_MUCH, "estimate", WRONG, (0, (2.2, 0.8)), 0.9),
+        (GOOD, "estimate", RIGHT, "-", 1.7),
     ):
         start, end = evidence[side], evidence[f"{side}_end"]
         chosen = [place for place in lanes.visible(start, end) if evidence["verdict"][place] in names]
@@ -369,8 +400,8 @@ def _pitches(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
     time = evidence["start"]
     for names, side, colour, marker in (
         (MISSED, "reference", GREY, "."),
-        (TOO_MUCH, "estimate", RED, "x"),
-        (GOOD, "estimate", BLUE, "s"),
+        (TOO_MUCH, "estimate", WRONG, "x"),
+        (GOOD, "estimate", RIGHT, "s"),
     ):
         frequency = evidence[f"{side}_frequency"]
         chosen = _is(evidence, names) & lanes.inside(time) & (frequency > 0)

@@ -100,7 +100,7 @@ def scatter(
         _draw(page, result, x[both], y[both], tie)
         notes = [f"points: {counted(int(both.sum()), 'track')} of both", *infinite(score)]
         notes += [f"ties: differences up to {tie:g}"] if tie else []
-        here, there = (label(name, 24) for name in names_of(result, "system"))
+        here, there = (label(name) for name in names_of(result, "system"))
         title = f"{label(axis_name(result), 60)}: {there} against {here}"
         page.head(title, describe(result, notes=notes), signed)
     return page.ax
@@ -130,7 +130,7 @@ def _two_metrics(scores: Stored, metrics: list[str], aggregate: str | None, tie:
         systems, units = names_of(result, "system"), column_of(result, "unit")
         for place, look in zip(best, looks(len(best)), strict=True):
             x, y = shown[place][finite[place]].T
-            _points(page, x, y, label(systems[place], 24), look.color, look.marker, int(finite.sum()))
+            _points(page, x, y, label(systems[place]), look.color, look.marker, int(finite.sum()))
         for axis, values in ((0, page.ax.set_xlim), (1, page.ax.set_ylim)):
             own = shown[best][finite[best]][:, axis]
             values(_limits(units[axis], own, own))
@@ -198,7 +198,7 @@ def covariate(
     with sheet(frame, frame.inches * 0.75 + 0.13 * (len(best) + 1) // 2) as page:
         for place, look in zip(best, looks(len(best)), strict=True):
             own, ends = finite[place], [float(found[end].values[place, 0]) for end in ("low", "high")]
-            words = f"{label(systems[place], 24)}: r {_two_digits(r[place])}"
+            words = f"{label(systems[place])}: r {_two_digits(r[place])}"
             words += "" if np.isnan(ends).any() else f" [{', '.join(map(_two_digits, ends))}]"
             _points(page, values[place, own], score[place, own], words, look.color, look.marker, int(finite.sum()))
         page.ax.set_ylim(_limits(column_of(result, "unit")[0], score[finite], score[finite]))
@@ -224,7 +224,7 @@ def _two_best(scores: Stored, metric: str | None, aggregate: str | None, options
 
 
 def _draw(page: Sheet, result: xr.Dataset, x: Float, y: Float, tie: float) -> None:
-    ax, names = page.ax, [label(name, 24) for name in names_of(result, "system")]
+    ax, names = page.ax, [label(name) for name in names_of(result, "system")]
     # As comparisons count wins: what rounding leaves behind is none.
     difference = settle(x - y if column_of(result, "orientation")[0] == "lower" else y - x)
     tied = np.abs(difference) <= tie
@@ -234,6 +234,8 @@ def _draw(page: Sheet, result: xr.Dataset, x: Float, y: Float, tie: float) -> No
         ("tie", tied, GREY, "o"),
     )
     for name, chosen, colour, marker in groups:
+        if name == "tie" and not chosen.any():
+            continue
         _points(page, x[chosen], y[chosen], f"{name}: {int(chosen.sum())}", colour, marker, len(x))
     low, high = _limits(column_of(result, "unit")[0], x, y)
     ax.plot([low, high], [low, high], color="#555555", linewidth=0.7, zorder=0)

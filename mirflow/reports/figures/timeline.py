@@ -25,7 +25,7 @@ from ..captions import metric_title, origin_in_words, title_in
 from ..drawing import GREY, explained, form_of, matches
 from ..origins import Shelf, find_plan, find_plans
 from .canvas import Sheet, figure, label, sheet
-from .lanes import BOTTOM, TOP, Lanes, draw, draw_verdicts, legend_entries
+from .lanes import BOTTOM, TOP, Lanes, draw, draw_octaves, draw_verdicts, fill_of, legend_entries, unwritten
 from .track_scores import FigureOptions, Stored, best_first, board_of, frame_of, one_metric
 
 if TYPE_CHECKING:
@@ -41,7 +41,11 @@ _MOST, _METRICS = 60, 8
 """Systems, and metrics beside them, that a page has room for."""
 _NUMBER, _LETTER = 24, 0.04
 """Points that a score takes on the right, and inches in height of a letter of a name over it that is turned."""
-_PAGE = 9.0
+_LEVELS, _PITCHES = 10, 14
+"""Points between a lane and its name, where numbers of levels or names of notes lie there."""
+_AXIS, _ENTRY = 50, 32
+"""Points that the title of the time axis takes beside a legend, and an entry of it without its text."""
+_PAGE = 5.5
 """Inches up to which lanes of several pitches are so high."""
 
 
@@ -127,8 +131,14 @@ def timeline(
     bold = None if expected is None else _expected(ds, scored, expected, column)
     titles = [title_in(ds, place) for place in places]
     about = f"{origin_in_words(origin_of(ds, group, ()))}; numbers on the right: {', '.join(titles)} of this track"
-    notes = [*cut, *rule.legend(lanes), *([f"bold: expected to be the best by {label(expected)}"] if bold else [])]
     levels = max((_levels(lane.annotation) for lane in lanes), default=1)
+    numbered = [f"levels: 1, the coarsest, to {levels}"] if levels > 1 else []
+    notes = [
+        *cut,
+        *numbered,
+        *rule.legend(lanes),
+        *([f"bold: expected to be the best by {label(expected)}"] if bold else []),
+    ]
     lane = max(_height(kind_of(plan.task), len(lanes)), 0.1 + _LEVEL * levels)
     heads = rule.heads(names_of(ds, "metric", places)) if len(places) > 1 else []
     room = max(map(len, heads), default=0) * _LETTER if _turned(heads) else 0.0
@@ -299,6 +309,7 @@ def _draw(
     # Verdicts of notes lie over the pitches; those of stretches of time need a band below.
     room = TOP if read[0].schema.drawn_as in _POLYPHONIC and not any(map(_has_band, rows)) else BOTTOM
     pitches = _pitches(read, first, last)
+    has_octaves = bool(read[0].schema.height) and read[0].schema.variable(read[0].schema.height).units == "Hz"
     numbers = max((len(row.scores) for row in rows), default=0)
     width = (page.inches - 1.2) * 72 - _NUMBER * max(numbers, 1)
     lanes = Lanes(ax, first, last, width, pitches, _names(read), chords, room)
@@ -306,6 +317,8 @@ def _draw(
         if isinstance(lane.annotation, str):
             ax.text(first, at - 0.1, f" {label(lane.annotation, 110)}", va="center", fontsize=6, color=GREY)
             continue
+        if has_octaves:
+            draw_octaves(lanes, at)
         # All notes of an estimate that is judged have a verdict, and would be seen between its dashes.
         if lane.evidence is None or form_of(lane.annotation.kind, lane.evidence) != "notes":
             draw(lanes, lane.annotation, at, _colours(rows, at))
@@ -320,8 +333,9 @@ def _draw(
     every = [*rows, *under]
     ax.set_yticks(range(len(every)), [label(lane.name) for lane in every], fontsize=6.5)
     _write_numbers(ax, rows, heads)
-    _add_legend(ax, rows)
-    ax.tick_params(axis="y", length=0)
+    _add_legend(lanes, rows)
+    pad = _PITCHES if has_octaves else _LEVELS if any(_levels(row.annotation) for row in rows) else 3.5
+    ax.tick_params(axis="y", length=0, pad=pad)
     ax.spines["left"].set_visible(False)
     ax.set_xlim(first, last)
     ax.set_ylim(len(every) - 0.5, -0.55)
@@ -361,10 +375,12 @@ def _colours(rows: Sequence[_Lane], at: int) -> Int | None:
     return np.full(len(one.inner_counts[0]), -1) if evidence is None else matches(evidence)
 
 
-def _add_legend(ax: Axes, rows: Sequence[_Lane]) -> None:
-    """Add what lines and marks mean, below the time axis."""
+def _add_legend(lanes: Lanes, rows: Sequence[_Lane]) -> None:
+    """Add what lines, marks and colours mean, below the time axis."""
+    ax = lanes.ax
     judged = ((row.annotation, row.evidence) for row in rows)
     entries = next((legend_entries(one.kind, two) for one, two in judged if isinstance(one, Annotation) and two), [])
+    entries += _colours_of_labels(lanes, rows, lanes.points - _AXIS - sum(map(_entry_width, entries)))
     if entries:
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
@@ -384,6 +400,28 @@ def _add_legend(ax: Axes, rows: Sequence[_Lane]) -> None:
         # Beside the title of the time axis, below its numbers.
         drawn.set_bbox_to_anchor((1, 0), offset_copy(ax.transAxes, ax.get_figure(root=True), y=-15.6, units="points"))
         drawn.borderaxespad = 0
+
+
+def _entry_width(entry: tuple[str, Mapping[str, Any]]) -> float:
+    """Points that an entry of the legend takes."""
+    return _ENTRY + 0.62 * 6 * len(entry[0])
+
+
+def _colours_of_labels(lanes: Lanes, rows: Sequence[_Lane], room: float) -> list[tuple[str, dict[str, Any]]]:
+    """The entries of a legend for the labels of segments that are nowhere wide enough to be written in.
+
+    The first ones, as many as so many points have room for.
+    """
+    if lanes.chords:  # colours by the root
+        return []
+    read = [row.annotation for row in rows if isinstance(row.annotation, Annotation)]
+    names = sorted(set().union(*(unwritten(lanes, one) for one in read)), key=lambda name: lanes.names[name])
+    entries: list[tuple[str, dict[str, Any]]] = []
+    for name in names:
+        colour, hatch = fill_of(lanes, name)
+        entries.append((label(name), {"facecolor": colour, "hatch": hatch, "edgecolor": "white"}))
+    widths = np.cumsum(list(map(_entry_width, entries)))
+    return entries[: int((widths <= room).sum())]
 
 
 def _has_band(lane: _Lane) -> bool:

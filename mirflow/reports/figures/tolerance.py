@@ -156,7 +156,7 @@ def _draw(page: Sheet, result: xr.Dataset, at: Float) -> None:
             linestyle=look.line,
             marker=look.marker if marks else "",
             linewidth=1.2 if place < shown else 0.7,
-            label=label(systems[system], 24),
+            label=label(systems[system]),
             zorder=2 if place < shown else 1,
         )
     ax.grid()

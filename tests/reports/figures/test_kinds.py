@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.axes import Axes
 
 from mirflow.errors import FigureError, QueryError, UnknownNameError
 from mirflow.reports import figures
@@ -204,7 +205,7 @@ class TestScatter:
     def test_lower_is_better_turns_wins_round(self) -> None:
         ds = make_group([[[1.0]], [[3.0]]], orientation=["lower"], standard=["mean"])
         labels = figures.scatter(ds).get_legend_handles_labels()[1]
-        assert labels == ["S1 better: 0", "S0 better: 1", "tie: 0"]
+        assert labels == ["S1 better: 0", "S0 better: 1"]
 
     def test_the_same_seconds_added_up_in_another_order_are_a_tie(self) -> None:
         ds = make_group([[[0.1 + 0.2 + 0.3]], [[0.3 + 0.2 + 0.1]]])
@@ -329,19 +330,22 @@ class TestCriticalDifference:
 
 
 class TestGroups:
-    def test_bars_are_the_answers_and_whiskers_their_intervals(self) -> None:
+    @staticmethod
+    def drawn(ax: Axes) -> tuple[np.ndarray, np.ndarray]:
+        """Values of the dots, and ends of their intervals: (systems, groups) and (systems, groups, 2)."""
+        ends = [[segment[:, 0] for segment in lines.get_segments()] for lines in ax.collections]
+        return np.array([dots.get_xdata() for dots in ax.lines]), np.array(ends)
+
+    def test_dots_are_the_answers_and_whiskers_their_intervals(self) -> None:
         ds = world(3, 40)
         ax = figures.groups(ds, "majmin", by="genre", replicates=500)
         answer = ds.mirflow.intervals("majmin", by="genre", replicates=500).isel(metric=0)
         order = np.argsort(-answer["value"].values.mean(axis=1))
-        widths = np.array([[bar.get_width() for bar in container] for container in ax.containers])
-        np.testing.assert_allclose(widths, answer["value"].values[order])
-        black = [one for one in ax.collections if one.get_linewidth()[0] < 1]
-        for system, drawn in zip(order.tolist(), black, strict=True):
-            ends = np.array([segment[:, 0] for segment in drawn.get_segments()])
-            np.testing.assert_allclose(ends[:, 0], answer["low"].values[system])
-            np.testing.assert_allclose(ends[:, 1], answer["high"].values[system])
-        assert [one.get_text() for one in ax.get_yticklabels()] == ["a genre with q…e a long name (20)", "b (20)"]
+        dots, ends = self.drawn(ax)
+        np.testing.assert_allclose(dots, answer["value"].values[order])
+        np.testing.assert_allclose(ends[..., 0], answer["low"].values[order])
+        np.testing.assert_allclose(ends[..., 1], answer["high"].values[order])
+        assert [one.get_text() for one in ax.get_yticklabels()] == ["a genre with…a long name (20)", "b (20)"]
 
     @pytest.mark.parametrize("missing", ["common", "skip"])
     def test_of_many_systems_the_best_are_shown_over_the_tracks_common_to_all(self, missing: str) -> None:
@@ -350,10 +354,8 @@ class TestGroups:
         answer = ds.mirflow.intervals("majmin", by="genre", missing=missing, replicates=200).isel(metric=0)
         best = np.argsort(-answer["value"].values.mean(axis=1))[:7]
         assert "the best 7 of 12 systems" in words(ax)
-        widths = np.array([[bar.get_width() for bar in container] for container in ax.containers])
-        np.testing.assert_allclose(widths, answer["value"].values[best])
-        black = [one for one in ax.collections if one.get_linewidth()[0] < 1]
-        ends = np.array([[segment[:, 0] for segment in drawn.get_segments()] for drawn in black])
+        dots, ends = self.drawn(ax)
+        np.testing.assert_allclose(dots, answer["value"].values[best])
         np.testing.assert_allclose(ends[..., 0], answer["low"].values[best])
         np.testing.assert_allclose(ends[..., 1], answer["high"].values[best])
 
@@ -366,13 +368,25 @@ class TestGroups:
         ax = figures.groups(ds, by="genre", missing="skip", level=None)
         assert ax.get_legend_handles_labels()[1] == [f"S{place}" for place in range(7)]
 
+    def test_the_largest_groups_are_first_and_the_small_ones_are_together(self) -> None:
+        genres = ["rare", "jazz", "jazz", "rock", "rock", "rock", "odd"]
+        ds = make_group(np.arange(7.0).reshape(1, 7, 1), track_meta={"genre": genres}, standard=["mean"])
+        ax = figures.groups(ds, by="genre", least=2, level=None)
+        assert [one.get_text() for one in ax.get_yticklabels()] == ["rock (3)", "jazz (2)", "other (2)"]
+        np.testing.assert_array_equal(self.drawn(ax)[0], [[4.0, 1.5, 3.0]])
+
+    def test_groups_by_numbers_keep_their_order(self) -> None:
+        ds = make_group(np.ones((1, 6, 1)), track_meta={"year": [1990, 1970, 1980, 1980, 1980, 1980]})
+        ax = figures.groups(ds, by="year", least=2, level=None)
+        assert [one.get_text() for one in ax.get_yticklabels()] == ["1970 (1)", "1980 (4)", "1990 (1)"]
+
     def test_without_groups_there_is_one_of_all_tracks(self) -> None:
         ax = figures.groups(world(2, 6), level=None)
         assert [one.get_text() for one in ax.get_yticklabels()] == ["all tracks (6)"]
         assert "interval" not in words(ax)
 
     def test_far_too_many_groups_are_refused(self) -> None:
-        with pytest.raises(FigureError, match="300 groups are too many for bars"):
+        with pytest.raises(FigureError, match="300 groups are too many for a figure"):
             figures.groups(world(3, 300), by="track")
 
 

@@ -21,7 +21,7 @@ from mirflow.cli import cli
 from mirflow.errors import FigureError, UnknownNameError
 from mirflow.metrics.base import tasks
 from mirflow.reports import figures
-from mirflow.reports.drawing import BLUE, GREY, ORANGE, form_of
+from mirflow.reports.drawing import GREY, RIGHT, WRONG, form_of
 from mirflow.reports.figures import Plots
 from mirflow.reports.figures.lanes import Lanes, draw, draw_verdicts
 
@@ -97,11 +97,11 @@ class TestTimeline:
     def test_the_band_is_right_as_long_as_the_score_says(self, tree: xr.DataTree) -> None:
         ax = figures.timeline(tree, "t00", "majmin")
         bands = [one for one in ax.collections if isinstance(one, PolyCollection) and one.get_paths()]
-        lengths = {colour: self.seconds(bands, colour) for colour in (BLUE, ORANGE)}
+        lengths = {colour: self.seconds(bands, colour) for colour in (RIGHT, WRONG)}
         cell = tree.chord.to_dataset().sel(track="t00", metric="majmin")
         right = (cell.score * cell.weight).sum().item()
-        assert lengths[BLUE] == pytest.approx(right)
-        assert lengths[ORANGE] == pytest.approx(cell.weight.sum().item() - right)
+        assert lengths[RIGHT] == pytest.approx(right)
+        assert lengths[WRONG] == pytest.approx(cell.weight.sum().item() - right)
 
     @staticmethod
     def seconds(bands: list[PolyCollection], colour: str) -> float:
@@ -117,7 +117,7 @@ class TestTimeline:
         assert [one.get_text() for one in ax.get_yticklabels()] == ["reference", *best]
         shown = words(ax)
         assert all(f"{value:.3f}" in shown for value in score.values.tolist())
-        assert "Major/minor: right (blue), wrong (orange, hatched), thin where nothing is judged" in shown
+        assert "Major/minor: right (blue), wrong (vermilion, hatched), thin where nothing is judged" in shown
         assert cut_off(ax) == []
 
     def test_several_metrics_are_beside_each_system_and_the_first_judges(self, tree: xr.DataTree) -> None:
@@ -129,7 +129,7 @@ class TestTimeline:
         assert {"seg", "majmin"} <= {text.get_text().lower() for text in ax.texts}
         bands = [one for one in ax.collections if isinstance(one, PolyCollection) and one.get_paths()]
         own = cell.sel(metric="seg")
-        assert self.seconds(bands, BLUE) == pytest.approx((own.score * own.weight).sum().item())
+        assert self.seconds(bands, RIGHT) == pytest.approx((own.score * own.weight).sum().item())
         assert [text.get_text() for text in ax.get_legend().get_texts()] == ["right", "wrong", "not judged"]
         assert cut_off(ax) == []
 

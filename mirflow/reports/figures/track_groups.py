@@ -1,4 +1,4 @@
-"""Bars of groups of tracks: genres, years, annotators."""
+"""Values of systems over groups of tracks: genres, years, annotators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..drawing import CYCLE
 from ..layout import group_labels, together
 from ..results import column_of, group_sizes, groupings_of, groups_of, values_of
 from ..tables import aggregate_in_words
-from .canvas import Sheet, figure, label, sheet
+from .canvas import Sheet, figure, label, looks, sheet
 from .track_scores import (
     FigureOptions,
     Stored,
@@ -37,17 +37,21 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-_BAR = 0.088
+_DOT = 0.088
+"""Inches between the dots of two systems."""
 _MOST = 600
+OTHER = "other"
+"""The groups of few tracks, together."""
 
 
-@figure("bars of groups of tracks, with confidence intervals", place=6)
+@figure("values over groups of tracks, with confidence intervals", place=6)
 def groups(
     scores: Stored,
     metric: str | None = None,
     aggregate: str | None = None,
     *,
     by: Names = None,
+    least: int = 6,
     level: float | None = 0.95,
     cluster: str | None = None,
     replicates: int = 10_000,
@@ -64,7 +68,10 @@ def groups(
     aggregate : str or None
         None: the metric's standard one.
     by : str or sequence of str
-        Coordinates of the tracks that make the groups; None: one group of all tracks.
+        Coordinates of the tracks that make the groups; None: one group of all tracks. Groups by text are shown from the
+        largest to the smallest, those by numbers in ascending order.
+    least : int
+        Groups by text with fewer tracks are put together as ``other``, unless all are so small.
     level : float or None
         Of the intervals over the tracks of a group; None: no intervals.
     cluster, replicates, rng
@@ -85,30 +92,60 @@ def groups(
     """
     group, ds = board_of(scores, metric, options)
     query = query_of(options, one_metric(ds, metric), aggregate, by)
-    first = aggregate_query(ds, query, group)
-    systems, groups = first.sizes["system"], len(groups_of(first))
+    found = first = aggregate_query(ds, query, group)
+    pooled = _pool(ds, first, least)
+    if pooled is not None:
+        ds, found = pooled, aggregate_query(pooled, query, group)
+    systems, groups = found.sizes["system"], len(groups_of(found))
     if not systems or not groups:
         raise FigureError("no systems or no tracks to show")
     if min(systems, len(CYCLE)) * groups > _MOST:
-        raise FigureError(f"{groups} groups are too many for bars; group by something coarser")
-    result, note = keep_best(first, len(CYCLE))
+        raise FigureError(f"{groups} groups are too many for a figure; group by something coarser")
+    result, note = keep_best(found, len(CYCLE))
     if level is not None:
         how = {"level": level, "cluster": cluster, "replicates": replicates, "rng": rng}
         result = _with_intervals(result, ds, query, how)
     systems = result.sizes["system"]
     frame = frame_of(options)
     legend = -(-systems // _columns(result, frame.inches)) if systems > 1 else 0
-    with sheet(frame, 0.55 + groups * (systems * _BAR + 0.08) + 0.14 * legend) as page:
-        _draw(page, result)
+    with sheet(frame, 0.55 + groups * (systems * _DOT + 0.08) + 0.14 * legend) as page:
+        _draw(page, result, _in_order(ds, result))
         drawn = [] if level is None else [f"{100 * level:g}\u00a0% intervals, {_drawn(result, cluster)}"]
+        few = [f"{OTHER}: the groups of fewer than {least} tracks"] if pooled is not None else []
         named_by = " and ".join(groupings_of(first)) or "system"
         whose = f": {label(names_of(result, 'system')[0])}" if systems == 1 else ""
         page.head(
             f"{label(axis_name(result), 60)} by {label(named_by, 40)}{whose}",
-            describe(result, notes=[note, *drawn, *infinite(values_of(result), "infinite value")]),
-            signer_of(ds, query, first),
+            describe(result, notes=[note, *few, *drawn, *infinite(values_of(result), "infinite value")]),
+            signer_of(ds, query, found),
         )
     return page.ax
+
+
+def _pool(ds: xr.Dataset, result: xr.Dataset, least: int) -> xr.Dataset | None:
+    """The scores with one group for all small ones; None where there is nothing to put together."""
+    groupings, sizes = groupings_of(result), group_sizes(result)
+    if not _is_nominal(ds, groupings) or not 1 < int((sizes < least).sum()) < len(sizes):
+        return None
+    every = zip(groups_of(result), sizes.tolist(), strict=True)
+    small = {tuple(group_labels(group)) for group, size in every if size < least}
+    values = [ds[name].values.astype(object) for name in groupings]
+    few = np.array([tuple(group_labels(group)) in small for group in zip(*values, strict=True)])
+    together = (np.where(few, OTHER, value) for value in values)
+    return ds.assign_coords({name: ("track", value) for name, value in zip(groupings, together, strict=True)})
+
+
+def _is_nominal(ds: xr.Dataset, groupings: list[str]) -> bool:
+    """Whether groups are made by text of the tracks, which has no order."""
+    return all(name in ds and ds[name].dims == ("track",) and ds[name].dtype.kind not in "iufb" for name in groupings)
+
+
+def _in_order(ds: xr.Dataset, result: xr.Dataset) -> list[int]:
+    """The groups from the largest to the smallest, what is put together last; those by numbers as they are."""
+    groups, sizes = groups_of(result), group_sizes(result).tolist()
+    if not _is_nominal(ds, groupings_of(result)):
+        return list(range(len(groups)))
+    return sorted(range(len(groups)), key=lambda place: (OTHER in groups[place], -sizes[place], place))
 
 
 def _with_intervals(result: xr.Dataset, ds: xr.Dataset, query: Query, how: dict[str, Any]) -> xr.Dataset:
@@ -132,33 +169,34 @@ def _drawn(result: xr.Dataset, cluster: str | None) -> str:
 
 
 def _columns(result: xr.Dataset, inches: float) -> int:
-    longest = max(len(label(name, 24)) for name in names_of(result, "system")) + 7
+    longest = max(len(label(name)) for name in names_of(result, "system")) + 7
     return max(1, min(4, result.sizes["system"], int(inches * 72 / (0.56 * 6.5)) // longest))
 
 
-def _draw(page: Sheet, result: xr.Dataset) -> None:
-    ax, names, value, groups = page.ax, names_of(result, "system"), values_of(result)[..., 0], groups_of(result)
-    ends = [values_of(result, name)[..., 0] for name in ("low", "high") if name in result]
+def _draw(page: Sheet, result: xr.Dataset, ordered: list[int]) -> None:
+    ax, names, value = page.ax, names_of(result, "system"), values_of(result)[:, ordered, 0]
+    ends = [values_of(result, name)[:, ordered, 0] for name in ("low", "high") if name in result]
     order, systems = rank_systems(result), len(names)
     height = 0.82 / systems
-    for index, system in enumerate(order):
-        at = np.arange(len(groups)) + (index - (systems - 1) / 2) * height
-        length = np.where(np.isfinite(value[system]), value[system], np.nan)
-        ax.barh(at, length, height * 0.9, color=CYCLE[index], label=label(names[system], 24))
+    for place in range(1, len(ordered), 2):
+        ax.axhspan(place - 0.5, place + 0.5, color="#F3F3F3", linewidth=0, zorder=0)
+    for index, (system, look) in enumerate(zip(order, looks(systems), strict=True)):
+        at = np.arange(len(ordered)) + (index - (systems - 1) / 2) * height
         if ends:
-            low, high = (end[system] for end in ends)
-            ax.hlines(at, low, high, color="white", linewidth=1.8)
-            ax.hlines(at, low, high, color="#222222", linewidth=0.8)
+            ax.hlines(at, *(end[system] for end in ends), color=look.color, linewidth=1.1)
+        shown = np.where(np.isfinite(value[system]), value[system], np.nan)
+        ax.plot(shown, at, look.marker, color=look.color, markersize=3.6, label=label(names[system]), clip_on=False)
+    groups, sizes = groups_of(result), group_sizes(result).tolist()
     ticks = []
-    for group, count in zip(groups, group_sizes(result).tolist(), strict=True):
-        ticks.append(f"{label(' / '.join(group_labels(group)) or 'all tracks')} ({count})")
+    for place in ordered:
+        parts = group_labels(groups[place])
+        parts = [OTHER] if set(parts) == {OTHER} else parts
+        ticks.append(f"{label(' / '.join(parts) or 'all tracks')} ({sizes[place]})")
     ax.set_yticks(range(len(ticks)), ticks, fontsize=page.type_size(len(ticks)))
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(ticks) - 0.5, -0.5)
     ax.grid(axis="x")
     ax.set_xlabel(label(f"{axis_name(result)}, {aggregate_in_words(column_of(result, 'aggregate')[0])}", 60))
-    if column_of(result, "unit") == [""] and np.nanmax(value, initial=0) <= 1 and np.nanmin(value, initial=0) >= 0:
-        ax.set_xlim(0, 1)
     if systems > 1:
         columns = _columns(result, page.inches)
         if page.frame.ax is None:
