@@ -287,6 +287,17 @@ def metric_title(name: str, title: str) -> str:
     return f"{title}{rest.replace('(', ' (', 1).replace('_', ' ')}"
 
 
+def task_title(task: str) -> str:
+    """Title of a task, or its name where it is not declared here.
+
+    Examples
+    --------
+    >>> task_title("beat"), task_title("unheard-of")
+    ('Beat tracking', 'unheard-of')
+    """
+    return get_task(task).title if has_task(task) else task
+
+
 def titles_of(metrics: Sequence[str], titles: Sequence[str]) -> dict[str, str]:
     """The titles of metrics, by their names."""
     return {name: metric_title(name, title) for name, title in zip(metrics, titles, strict=True)}

@@ -93,16 +93,19 @@ class Standings:
 
     def rest(self) -> str:
         """What follows: who is not told apart, who is worse, and which tracks count."""
-        alike, worse = ([row.system for row in self.rows if row.relation == one] for one in (ALIKE, WORSE))
+        leaders, alike, worse = (
+            [row.system for row in self.rows if row.relation == one] for one in (LEADER, ALIKE, WORSE)
+        )
+        best = "it" if len(leaders) == 1 else "them"
         parts = []
         if alike:
             verb = "is" if len(alike) == 1 else "are"
-            parts.append(f"{_listed(alike)} {verb} not told apart from it")
+            parts.append(f"{_listed(alike)} {verb} not told apart from {best}")
         if worse:
             parts.append(f"{_listed(worse)} {'is' if len(worse) == 1 else 'are'} worse")
         sentences = [f"{'; '.join(parts)}."] if parts else []
-        if alike and not worse and len(alike) == sum(not math.isnan(row.value) for row in self.rows) - 1 > 1:
-            sentences = ["No other system is told apart from it."]
+        if alike and not worse and len(alike) == sum(not math.isnan(row.value) for row in self.rows) - len(leaders) > 1:
+            sentences = [f"No other system is told apart from {best}."]
         if self.sign and 1 < len(self.rows) <= MOST_SYSTEMS and not any(row.relation for row in self.rows):
             sentences = ["So few tracks tell no systems apart."]
         if 0 < self.n < self.tracks:
@@ -130,26 +133,28 @@ class Standings:
             node("th", "System", scope="col", kind="who"),
             node("th", node("span", "Chart", kind="unseen"), scale.axis(), scope="col", kind="chart"),
             node("th", "Value", scope="col", kind="number"),
-            node("th", node("span", "Test", kind="unseen"), scope="col"),
+            *([node("th", f"{100 * self.level:g} % interval", scope="col", kind="ends")] if bounded else []),
+            node("th", node("span", "Test", kind="unseen"), scope="col", kind="test"),
         ]
-        rows = [self._row(row, scale) for row in self.rows]
+        rows = [self._row(row, scale, bounded) for row in self.rows]
         table = [node("thead", node("tr", *heads)), node("tbody", *rows)]
         lead = node("p", node("strong", self.lead()), f" {rest}" if rest else "", kind="lead")
         return [lead, node("table", node("caption", about, kind="note"), *table, kind="forest")]
 
-    def _row(self, row: Standing, scale: _Scale) -> Node:
+    def _row(self, row: Standing, scale: _Scale, bounded: bool) -> Node:
         better = sum(self.sign * one.value > self.sign * row.value for one in self.rows)
         rank = "" if math.isnan(row.value) or not self.sign else str(better + 1)
         kind = {LEADER: "first", ALIKE: "alike", WORSE: "worse"}.get(row.relation, "plain")
-        interval = {} if math.isnan(row.low) else {"title": f"{self.show(row.low)} to {self.show(row.high)}"}
+        interval = "" if math.isnan(row.low) else f"[{self.show(row.low)}, {self.show(row.high)}]"
         number = {"data-value": f"{row.value:.10g}"} if math.isfinite(row.value) and not self.unit else {}
         return node(
             "tr",
             node("td", rank, kind="number quiet rank"),
             node("th", row.system, scope="row", title=row.system),
             node("td", scale.chart(row), kind="chart"),
-            node("td", node("data", self.show(row.value), **number), kind="number strong", **interval),
-            node("td", row.relation, kind="quiet"),
+            node("td", node("data", self.show(row.value), **number), kind="number strong"),
+            *([node("td", interval, kind="ends quiet")] if bounded else []),
+            node("td", row.relation, kind="test quiet"),
             kind=kind,
         )
 

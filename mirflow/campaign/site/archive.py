@@ -25,10 +25,10 @@ from ...analysis.scores import coords_of, names_of
 from ...errors import QueryError, UnknownNameError, UnreadableError, counted, suggest
 from ...pipeline.document import read_document
 from ...readers.content import read_within
+from ...reports.captions import task_title
 from ...reports.leaderboard import Leaderboard, RankedEvaluation, RankedSystem, leaderboard
 from ...reports.tables import Entry, Table, Tabulation
 from ...store.read import read_scores
-from .page_contents import task_title
 from .pages import show_number
 
 COLUMNS = (

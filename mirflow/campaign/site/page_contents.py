@@ -16,8 +16,8 @@ from ...analysis.policies import MISSING, UNDEFINED
 from ...analysis.queries import headline_metrics
 from ...analysis.scores import arrays_of, coords_of, names_of
 from ...errors import QueryError, UnknownNameError
-from ...metrics.base import get_task, has_task
 from ...ragged import Float
+from ...reports.captions import task_title
 from ...reports.inference_tables import show_ranks
 from ...reports.leaderboard import (
     AggregatedScore,
@@ -350,11 +350,6 @@ def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) ->
         warnings=list_cautions(ds.attrs) if ds is not None and contents.references else [],
         own=frozenset(own),
     )
-
-
-def task_title(task: str) -> str:
-    """Return the title of a task, if it is known."""
-    return get_task(task).title if has_task(task) else task
 
 
 @dataclass(frozen=True)

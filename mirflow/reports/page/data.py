@@ -30,7 +30,7 @@ from ...metrics.measures import DESCRIBED
 from ...ragged import Bool, Float
 from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import REFERENCES_DIFFER, WARNINGS, list_cautions, told_patches
-from ..captions import NO_INTERVAL, few_notes, letters_note
+from ..captions import NO_INTERVAL, few_notes, letters_note, task_title
 from ..drawing import BAD, BLUE, GOOD, GREEN, HALF, ORANGE, PURPLE, RED, SKY, YELLOW
 from ..inference_tables import show_ranks
 from ..origins import Origin
@@ -443,6 +443,7 @@ def describe_evaluation(
     counts = [(one.name, (numbers.status == one).sum(axis=1).tolist()) for one in Status]
     return {
         "name": name,
+        "title": task_title(str(scores.attrs.get("task", ""))),
         **{key: str(scores.attrs.get(key, "")) for key in _ORIGIN},
         "systems": names_of(scores, "system"),
         "systemCoords": _coords(coords_of(scores, "system")),

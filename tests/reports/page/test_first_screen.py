@@ -66,13 +66,13 @@ def test_the_chart_shows_values_and_intervals_of_the_query(report: Any, visit: A
     page = visit(path)
     shown = page.locator(".forest tbody tr").evaluate_all(
         """rows => rows.map(row => [row.querySelector("th").title, Number(row.querySelector("data").dataset.value),
-        row.querySelector("td.strong").title])"""
+        row.querySelector("td.ends").textContent])"""
     )
     assert [name for name, *_ in shown][:2] in (["oak", "elm"], ["elm", "oak"])
     for name, value, interval in shown:
         own = found.sel(system=name).isel(metric=0)
         assert value == pytest.approx(float(own["value"]), abs=1e-9)
-        assert interval == f"{float(own['low']):.3f} to {float(own['high']):.3f}"
+        assert interval == f"[{float(own['low']):.3f}, {float(own['high']):.3f}]"
 
 
 def test_main_metrics_are_a_click_away_and_follow_percentages(report: Any, visit: Any) -> None:  # noqa: F811
@@ -89,7 +89,7 @@ def test_main_metrics_are_a_click_away_and_follow_percentages(report: Any, visit
 def test_the_table_is_folded_until_it_is_asked_for_and_stays_open(report: Any, visit: Any) -> None:  # noqa: F811
     page = visit(report[1], unfolded=False)
     assert not page.locator("#leaderboard table").first.is_visible()
-    page.locator("#leaderboard summary").click()
+    page.locator("#leaderboard summary").first.click()
     choose(page, "metric", "0")
     assert page.locator("#leaderboard table").first.is_visible()
 
@@ -131,3 +131,62 @@ def test_where_nothing_is_better_the_sentence_gives_the_range() -> None:
     assert Standings(rows, "s", 0, 0.95, 9, 9).sentence() == (
         "The systems have 0.25 s to 0.5 s; neither high nor low is better."
     )
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report about three evaluations."""
+    folder = tmp_path_factory.mktemp("three")
+    groups = {name: scores_of() for name in ("chord", "chord_loose", "chord_strict")}
+    mirflow.report(write_store(folder / "x.zarr", groups), folder / "report.html")
+    return folder / "report.html"
+
+
+def test_several_evaluations_are_listed_with_their_results(three: Path, visit: Any) -> None:  # noqa: F811
+    page = visit(three)
+    rows = page.locator("#overview tbody tr")
+    assert rows.locator("th button").all_inner_texts() == ["chord", "chord_loose", "chord_strict"]
+    assert all("leads with" in text for text in rows.locator("td.prose").all_inner_texts())
+    rows.nth(1).locator("button").click()
+    page.wait_for_function("() => document.getElementById('head').textContent.includes('chord_loose: 4 systems')")
+    assert "evaluation=chord_loose" in page.url
+    assert page.locator("#overview [aria-current]").inner_text() == "chord_loose"
+
+
+@pytest.mark.parametrize(
+    ("form", "first", "row"),
+    [
+        ("CSV", "#,System,Value,95 % interval,Test", "1,{0},{1},"),
+        ("Markdown", "| # | System | Value | 95 % interval | Test |", "| 1 | {0} | {2:.3f} |"),
+        ("LaTeX", "\\begin{{tabular}}{{rlrll}}", "1 & {0} & {2:.3f} & ["),
+    ],
+)
+def test_tables_can_be_copied(report: Any, visit: Any, form: str, first: str, row: str) -> None:  # noqa: F811
+    page = visit(report[1])
+    page.evaluate("() => { navigator.clipboard.writeText = async text => { window.copied = text; }; }")
+    page.locator("#standings .take summary").click()
+    page.locator("#standings .take button", has_text=form).click()
+    lines = page.evaluate("() => window.copied").splitlines()
+    name, value = page.locator(".forest tbody tr").first.evaluate(
+        "row => [row.querySelector('th').title, row.querySelector('data').dataset.value]"
+    )
+    assert lines[0] == first.replace("{{", "{").replace("}}", "}")
+    assert any(line.startswith(row.format(name, value, float(value))) and "leader" in line for line in lines)
+
+
+def test_the_command_that_makes_a_table_gives_its_numbers(report: Any, visit: Any) -> None:  # noqa: F811
+    import shlex
+    import subprocess
+    import sys
+
+    store, path = report
+    page = visit(path)
+    page.evaluate("() => { navigator.clipboard.writeText = async text => { window.copied = text; }; }")
+    page.locator("#standings .take summary").click()
+    page.locator("#standings .take button", has_text="Command").click()
+    words = shlex.split(page.evaluate("() => window.copied"))
+    assert words[:3] == ["mirflow", "query", "x.zarr"]
+    command = [sys.executable, "-m", *words]
+    done = subprocess.run(command, cwd=store.parent, capture_output=True, text=True, check=True)
+    value = float(page.locator(".forest data").first.get_attribute("data-value"))
+    assert f"{value:.4f}" in done.stdout

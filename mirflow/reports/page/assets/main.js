@@ -13,9 +13,11 @@ import { drawGains } from "./gains.js";
 import { drawHeatmap } from "./heatmap.js";
 import { drawLeaderboard } from "./leaderboard.js";
 import { drawLosses } from "./losses.js";
+import { drawOverview } from "./overview.js";
 import { drawProvenance } from "./provenance.js";
 import { drawTracks } from "./tracks.js";
 import { openTrack, settleTimeline } from "./timeline.js";
+import { offerCopies } from "./take.js";
 import { CONTENTS } from "./data.js";
 import { FETCHED } from "./source.js";
 import { State } from "./state.js";
@@ -47,6 +49,7 @@ async function drawRanking() {
     there.replaceWith(made);
     const gains = document.getElementById("gains");
     if (gains) gains.replaceWith(await drawGains(state, openTimeline));
+    offerCopies(state);
     if (focus) made.querySelector(`[data-sort="${focus}"]`)?.focus();
   };
   return drawLeaderboard(state, again);
@@ -59,6 +62,7 @@ async function draw() {
   drawHead();
   drawControls(state);
   const main = document.getElementById("main");
+  const overview = drawOverview(state);
   const parts = [];
   let settle = () => {};
   if (state.metric >= 0) {
@@ -78,8 +82,9 @@ async function draw() {
   // The intervals may have arrived meanwhile.
   if (FETCHED && state.metric >= 0) parts[0] = await drawRanking();
   const scrolled = scrollY;
-  main.replaceChildren(...parts.filter(Boolean));
+  main.replaceChildren(...[overview, ...parts].filter(Boolean));
   settle();
+  offerCopies(state);
   scrollTo(0, scrolled);
   document.documentElement.dataset.drawn = (performance.now() - started).toFixed(1);
 }

@@ -8,6 +8,7 @@
  * @property {string} by a coordinate of tracks, or nothing
  * @property {string} asked what shall be done about missing scores, or nothing
  * @property {boolean} percent
+ * @property {boolean} folded whether the list of evaluations is hidden
  * @property {boolean} unfolded whether the table of systems is shown below the chart
  * @property {{column: string, turned: boolean}} ranking order of the table of systems
  * @property {string|number} across order of the heat map's tracks: a word, or the number of a system
@@ -38,6 +39,7 @@ export class State {
     this.percent = false;
     this.asked = "";
     this.unfolded = false;
+    this.folded = false;
     this.ranking = { column: "value", turned: false };
     this.across = "mean";
     this.listing = { by: "mean", find: "" };

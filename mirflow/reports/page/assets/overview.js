@@ -1,0 +1,30 @@
+/** All evaluations of the page: what each is about, who leads, and a way to it. */
+
+import { build, el, section, table, th } from "./dom.js";
+import { count, titleOf } from "./format.js";
+
+/** Evaluations from which on they are listed; of fewer, the bar on top names them. */
+const LISTED = 3;
+
+/** The sentence about who leads by the usual metric, where it came with the page. */
+function sentenceOf(one) {
+  const found = one.inference.find(([metric]) => metric === one.main[0]);
+  return found && found[1].standings ? build(found[1].standings.slice(0, 1)[0][2]) : [];
+}
+
+/** @param {import("./state.js").State} state */
+export function drawOverview(state) {
+  const { evaluations } = state.contents;
+  if (evaluations.length < LISTED) return null;
+  const told = evaluations.some((one) => sentenceOf(one).length);
+  const heads = [th("Evaluation", "who"), th("Metric"), told ? th("Result") : null, ["Systems", "Tracks"].map((text) => th(text, "number"))];
+  const rows = evaluations.map((one, place) => el("tr", { class: place === state.evaluation ? "chosen" : null },
+    el("th", { scope: "row" }, el("button", { type: "button", class: "link", "aria-current": place === state.evaluation ? "true" : null,
+      onclick: () => state.change((now) => now.take(place)) }, one.name), one.title === one.name ? null : el("small", {}, one.title)),
+    el("td", {}, one.main.length ? titleOf(one.metrics[one.main[0]]) : ""), told ? el("td", { class: "prose" }, sentenceOf(one)) : null,
+    [one.systems.length, one.trackCount].map((number) => el("td", { class: "number quiet" }, number))));
+  const box = el("details", { open: !state.folded, ontoggle: () => { state.folded = !box.open; } },
+    el("summary", {}, `${count(evaluations.length, "evaluation")}; the one below is ${state.now.name}`),
+    table(heads, rows, { label: "Evaluations", class: "board" }));
+  return section("overview", "All evaluations", null, box);
+}
