@@ -20,6 +20,7 @@ import numpy as np
 from ...errors import MirflowError
 from ...reports.layout import show_interval, show_value
 from ...reports.page.assembly import report_link
+from ...reports.style import style_sheet
 from ...reports.tables import plain_entry
 from ..file import show_moment
 
@@ -231,6 +232,8 @@ def read_asset(name: str) -> bytes:
     if name not in asset_names():
         raise KeyError(name)
     data = folder.joinpath(name).read_bytes()
+    if name == "site.css":
+        data = style_sheet(data.decode()).encode()
     if name.endswith(".js"):
         # Modules import each other by their names in addresses.
         data = _IMPORT.sub(lambda found: found[1] + asset_name(found[2].decode()).encode() + found[3], data)

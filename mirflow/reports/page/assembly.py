@@ -11,11 +11,12 @@ from importlib.resources import files
 from string import Template
 from urllib.parse import urlencode
 
+from ..style import style_sheet
+
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:const|function|async function|class) (\w+))", re.MULTILINE)
 _ASSETS = "assets"
 START = "main"
-STYLE = "page.css"
 
 
 def read_asset(name: str) -> str:
@@ -81,6 +82,11 @@ def script() -> str:
     return join_modules({name: read_asset(f"{name}.js") for name in names})
 
 
+def style() -> str:
+    """The page's style."""
+    return style_sheet(read_asset("page.css"))
+
+
 def assemble(
     title: str, contents: str, blocks: Sequence[str], links: Sequence[tuple[str, str]] = (), first: str = ""
 ) -> str:
@@ -99,7 +105,7 @@ def assemble(
     first : str
         HTML that stands there until the script has run.
     """
-    own_script, own_style = script(), read_asset(STYLE)
+    own_script, own_style = script(), style()
     digests = (hashlib.sha256(text.encode()).digest() for text in (own_script, own_style))
     allowed = (f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     sources = "; ".join(f"{what}-src {own}" for what, own in zip(("script", "style"), allowed, strict=True))

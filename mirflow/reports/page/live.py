@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from threading import BoundedSemaphore, Lock
 from typing import Any
 
@@ -17,7 +17,7 @@ from ...analysis.evaluations import ScoresLike
 from ...analysis.scores import names_of
 from ...annotations.annotation import Annotation
 from ..origins import Roots, Shelf
-from .assembly import STYLE, assemble_shell, read_asset, script
+from .assembly import assemble_shell, script, style
 from .contents import add_doubts, describe_page, read_subject
 from .data import Shown
 from .embed import LEVEL, pack_json
@@ -33,7 +33,7 @@ _ENTRY = 500
 
 def asset(name: str) -> bytes:
     """One of `ASSETS`, the same for all pages of this version: a server may let it be kept under a digest's name."""
-    makers: dict[str, Callable[[], str]] = {"report.js": script, "report.css": partial(read_asset, STYLE)}
+    makers: dict[str, Callable[[], str]] = {"report.js": script, "report.css": style}
     return makers[name]().encode("utf-8")
 
 

@@ -69,11 +69,11 @@ def test_places_open_the_timeline_and_verdicts_become_a_patch(folder, visit):
     assert "ear=ada" in page.url
     page.keyboard.press("Escape")
     page.locator("#doubts button.export").click()
-    assert "Choose" in page.locator("#doubts [role=status]").inner_text()
+    assert "Choose" in page.locator("#doubts [role=status] >> nth=0").inner_text()
     for place, verdict in enumerate(("consensus", "consensus", "reference", "unclear")):
         rows.nth(place).locator("select").select_option(verdict)
     page.locator("#doubts button.export").click()
-    assert "Enter your name" in page.locator("#doubts [role=status]").inner_text()
+    assert "Enter your name" in page.locator("#doubts [role=status] >> nth=0").inner_text()
     page.locator("#doubts input[name=author]").fill("Ada L.")
     export(page, folder, "chord")
     for number, task in ((1, "beat"), (2, "key")):

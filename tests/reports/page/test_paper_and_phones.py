@@ -15,6 +15,7 @@ import pytest
 import mirflow
 from mirflow.reports.drawing import RIGHT, WRONG
 from mirflow.reports.page import write_page
+from mirflow.reports.style import DARK, LIGHT, PAPER
 from tests.datasets import score_files, write_dataset, write_lab, write_pipeline
 from tests.reports.page.reading import choose, contents_of, let_draw
 
@@ -222,9 +223,10 @@ def asset(name: str) -> str:
 
 def schemes() -> dict[str, dict[str, str]]:
     """The colours of the style by their names: light, dark, and on paper."""
-    blocks = re.findall(r":root \{([^}]*)\}", asset("page.css"))
-    read = [dict(re.findall(r"--([\w-]+): (#[0-9a-f]+)", block)) for block in blocks]
-    full = {"light": read[0], "dark": read[0] | read[1], "print": read[0] | read[2]}
+    full = {
+        scheme: {name: value for name, value in colours.items() if value.startswith("#")}
+        for scheme, colours in (("light", LIGHT), ("dark", DARK), ("print", PAPER))
+    }
     doubled = re.compile(r"#(\w)(\w)(\w)")
     return {
         scheme: {

@@ -173,9 +173,9 @@ def test_tabs_reach_every_control_and_the_order_is_that_of_the_page(chords, visi
         page.keyboard.press("Tab")
         seen.append(page.evaluate("() => document.activeElement.closest('nav, section, footer')?.id ?? ''"))
     met = list(dict.fromkeys(filter(None, seen)))
-    order = ["controls", "leaderboard", "heatmap", "gains", "tracks", "doubts", "coverage", "provenance"]
-    assert met == order[: len(met)]
-    assert len(met) >= 4
+    order = page.locator("#controls, main section").evaluate_all("parts => parts.map(part => part.id)")
+    assert met == [name for name in order if name in met]
+    assert {"controls", "leaderboard", "heatmap", "gains"} <= set(met)
 
 
 def test_several_rules_can_be_chosen(tmp_path, visit):

@@ -65,7 +65,7 @@ def test_groups_may_be_called_anything(hostile, visit):
 
 def test_labels_messages_and_the_pipeline_are_text(hostile, visit):
     page = visit(hostile)
-    page.locator("#provenance summary").last.click()
+    page.locator("#provenance summary", has_text="pipeline").click()
     assert f"# {CLOSING} {IMAGE} $title" in page.locator("#provenance pre").inner_text()
     assert IMAGE in page.locator("#problems").inner_text()
     for name in TRACKS:

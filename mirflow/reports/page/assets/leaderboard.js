@@ -134,7 +134,7 @@ function tableOf(state, entries, others, inference) {
   const heads = [th("#", "number rank"), sorter(state, "system", "System", "who"),
     sorter(state, "value", state.aggregate, "number"), bounded(inference) ? th("95% interval") : null,
     el("th", { scope: "col", class: "chart", "aria-label": "chart" }, el("span", { class: "axis" }, scale.map((end) => el("span", {}, write(end))))),
-    inference && inference.letters.length ? el("th", { scope: "col", title: inference.how }, "Groups") : null,
+    inference && inference.letters.length ? el("th", { scope: "col", title: inference.how }, "Not told apart") : null,
     inference && inference.letters.length ? el("th", { scope: "col", title: inference.how }, "Ranks") : null,
     el("th", { scope: "col", class: "number", title: "Scores that count" }, "n"),
     el("th", { scope: "col", class: "number", title: "Cells without a score" }, "missing"), ...metrics];
