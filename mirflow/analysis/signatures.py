@@ -42,7 +42,7 @@ from ..store.cells import Status
 from ..store.format import CLASSES, READING, nested_attrs
 from ..store.write import software_versions
 from .combine import reference_digests
-from .queries import names_across
+from .queries import across_of
 from .query_options import Query, as_names
 from .scores import Scores, computed, names_of, show_span, states_of
 from .selection import choose_tracks, find_labels, find_measures
@@ -318,7 +318,7 @@ def _fields_of(ds: xr.Dataset, query: Query, result: xr.Dataset) -> dict[str, Va
     names, credits = classes.get("names"), tuple(map(tuple, classes.get("credits", ())))
     missing = str(result.attrs["missing"])
     systems = len(find_labels(ds, "system", query.system)) if missing == "common" else 1
-    group = str(result.attrs.get("group", ""))
+    group, over = (str(result.attrs.get(name, "")) for name in ("group", "over"))
     return {
         "group": "" if group == task else group,
         "conv": convention or "mir_eval",
@@ -329,9 +329,9 @@ def _fields_of(ds: xr.Dataset, query: Query, result: xr.Dataset) -> dict[str, Va
         "tracks": tuple(as_names(query.tracks) or ()),
         "where": query.where or "",
         "annotator": tuple(as_names(query.annotator) or ()),
-        "over": tuple((str(dim), str(how)) for dim, how in (query.over or {}).items()),
+        "over": tuple((dim, how) for dim, _, how in (one.partition("=") for one in over.split("; ")) if dim),
         "by": tuple(as_names(query.by) or ()),
-        "across": tuple((dim, how) for dim, names in names_across(query.across).items() for how in names),
+        "across": tuple((dim, how) for dim, names in across_of(result.attrs).items() for how in names),
         "miss": missing,
         "undef": str(result.attrs.get("undefined", query.undefined)),
         "systems": str(systems),
