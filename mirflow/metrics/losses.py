@@ -11,7 +11,7 @@ from ..kernels.intervals import batches
 from ..kernels.shapley import coalitions, shapley
 from ..ragged import Float, Int, Ragged, concatenate, rows_of
 from .base import Convention, Grid, Pairs, Scores
-from .edits import Mending
+from .edits import KIND, OF, Mending
 from .measures import Measure, parse
 
 _ITEMS = 2**19
@@ -36,12 +36,12 @@ def score_losses(convention: Convention, pairs: Pairs, measures: Sequence[Measur
     names = [kind.name for kind in convention.errors.kinds]
     found = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
-    wholes = [str(measure["of"]) for measure in measures]
+    wholes = [str(measure[OF]) for measure in measures]
     for whole in dict.fromkeys(wholes):
         loss, weight = _split(convention, pairs, parse(whole, convention.metrics), grid, refused)
         for column, measure in enumerate(measures):
             if wholes[column] == whole:
-                found[0, :, column], found[1, :, column] = loss[:, names.index(str(measure["kind"]))], weight
+                found[0, :, column], found[1, :, column] = loss[:, names.index(str(measure[KIND]))], weight
     return Scores(found[0], found[1], refused=refused)
 
 

@@ -12,7 +12,6 @@ from ...analysis.scores import names_of
 from ...errors import FigureError
 from ...metrics.edits import KIND
 from ..drawing import CYCLE, GREY, PALE, YELLOW
-from ..error_budgets import budgets
 from ..results import column_of, values_of
 from ..tables import aggregate_in_words
 from .canvas import Sheet, figure, label, sheet
@@ -62,6 +61,8 @@ def budget(
     QueryError, UnknownNameError
         As for any query, and if the annotations cannot be found.
     """
+    from ..error_budgets import budgets  # which imports all that scores
+
     group = options.get("group")
     found = budgets(scores, metric, group=group, tracks=options.get("tracks"), where=options.get("where"))
     group, ds = choose_one(found, None, group)

@@ -15,7 +15,6 @@ from ...analysis.scores import names_of
 from ...errors import MirflowError, QueryError
 from ...progress import Progress
 from ...store.generations import write_atomically
-from ..error_budgets import budgets, with_losses
 from ..origins import Roots, Shelf
 from .assembly import assemble
 from .contents import Subject, add_doubts, describe_page, first_screen, read_subject
@@ -175,6 +174,8 @@ def write_page(
 
 def _with_budgets(subject: Subject, store: ScoresLike, root: Roots) -> Subject:
     """Add the losses of the main metric to each evaluation that can be split, and say which cannot."""
+    from ..error_budgets import budgets, with_losses  # which imports all that scores
+
     boards, notes = dict(subject.boards), []
     for name, ds in subject.boards.items():
         metric = names_of(ds, "metric", subject.first[name][:1])
