@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -24,6 +25,9 @@ from .annotations.collection import Collection
 from .annotations.collection import from_dataset as collection_from_dataset
 from .errors import MirflowError, QueryError, counted
 from .metrics.base import chosen_grid
+from .notebook import styled
+from .reports.captions import title_in
+from .reports.standings import Standing, Standings
 from .store.format import REFERENCES_DIFFER, list_cautions
 
 if TYPE_CHECKING:
@@ -262,14 +266,15 @@ class Overview:
     def html(self) -> str:
         """For a notebook."""
         sections = "".join(_section(name, ds) for name, ds in self.boards.items())
-        return f"<div><div><b>mirflow</b> {escape(self.line)}</div>{sections}</div>"
+        return styled(f'<div class="title">mirflow {escape(self.line)}</div>{sections}')
 
 
 def tree_overview(tree: xr.DataTree) -> Overview:
     """A store, or one group of it."""
     boards = boards_of(tree)
     line = "; ".join(f"{name} {_size(ds)}" for name, ds in boards.items())
-    return Overview(f"store: {line or 'no scores'}", boards)
+    called = " ".join(filter(None, ("store", str(tree.attrs.get("name", "")))))
+    return Overview(f"{called}: {line or 'no scores'}", boards)
 
 
 def dataset_overview(ds: xr.Dataset, collection: Collection | None) -> Overview:
@@ -290,7 +295,7 @@ def _section(name: str, ds: xr.Dataset) -> str:
     task, convention, grid = (str(ds.attrs.get(key, "")) for key in ("task", "convention", "grid"))
     rules = [f"{key} {text}" for key, text in (("task", task), ("convention", convention)) if text]
     told = ", ".join(filter(None, (*rules, chosen_grid(task, convention, grid))))
-    head = f"<div>{escape(': '.join(filter(None, (name, told))))}</div>"
+    head = f'<div class="title">{escape(": ".join(filter(None, (name, told))))}</div>'
     if not all(ds.sizes[dim] for dim in ("system", "track", "metric")):
         return f"{head}<div>no scores of single numbers</div>"
     metrics = headline_metrics(ds, _METRICS)
@@ -298,20 +303,36 @@ def _section(name: str, ds: xr.Dataset) -> str:
         (result,) = evaluate_query(ds, Query(metrics, exact=True))
     except MirflowError as error:  # an overview shows what is available
         return f"{head}<div>{escape(str(error))}</div>"
-    return head + _table(result) + _notes(result, ds)
+    return f"{head}<div>{escape(_leader(result))}</div>{_table(result)}{_notes(result, ds)}"
+
+
+def _leader(result: xr.Dataset) -> str:
+    """Who has the best value of the first metric, in a sentence."""
+    sign = {"higher": 1, "lower": -1}.get(names_of(result, "orientation")[0], 0)
+    unit, values = names_of(result, "unit")[0], result["value"].values[:, 0].tolist()
+    rows = [
+        Standing(system, value, math.nan, math.nan, "")
+        for system, value in zip(names_of(result, "system"), values, strict=True)
+    ]
+    rows.sort(key=lambda row: math.inf if math.isnan(row.value) else -sign * row.value)
+    return f"{title_in(result)}: {Standings(rows, unit, sign, math.nan, 0, 0).lead()}"
 
 
 def _table(result: xr.Dataset) -> str:
     units = [f" [{unit}]" if unit else "" for unit in names_of(result, "unit")]
     named = zip(names_of(result, "metric"), units, names_of(result, "aggregate"), strict=True)
-    heads = "".join(f"<th>{escape(name + unit)}<br><small>{escape(kind)}</small></th>" for name, unit, kind in named)
+    heads = "".join(
+        f'<th class="number">{escape(name + unit)}<br><small>{escape(kind)}</small></th>' for name, unit, kind in named
+    )
     rows, value, n = [], result["value"].values, result["n"].values
     for index, system in enumerate(names_of(result, "system")[:_SYSTEMS]):
-        cells = "".join(f"<td>{_figure(one)}</td>" for one in value[index].tolist())
+        cells = "".join(f'<td class="number">{_figure(one)}</td>' for one in value[index].tolist())
         span = str(n[index].max()) if np.ptp(n[index]) == 0 else f"{n[index].min()}-{n[index].max()}"
-        rows.append(f"<tr><th>{escape(system)}</th>{cells}<td>{span}</td></tr>")
+        rows.append(f'<tr><th>{escape(system)}</th>{cells}<td class="number">{span}</td></tr>')
     body = "".join(rows)
-    return f"<table><thead><tr><th>system</th>{heads}<th>n</th></tr></thead><tbody>{body}</tbody></table>"
+    return (
+        f'<table><thead><tr><th>system</th>{heads}<th class="number">n</th></tr></thead><tbody>{body}</tbody></table>'
+    )
 
 
 def _figure(value: float) -> str:
@@ -327,7 +348,7 @@ def _notes(result: xr.Dataset, ds: xr.Dataset) -> str:
         notes.append(f"{result.sizes['metric']} of {ds.sizes['metric']} metrics shown")
     if result.sizes["system"] > _SYSTEMS:
         notes.append(f"{_SYSTEMS} of {result.sizes['system']} systems shown")
-    return "".join(f"<div><small>{escape(note)}</small></div>" for note in notes)
+    return "".join(f'<div class="note">{escape(note)}</div>' for note in notes)
 
 
 class DatasetAccessor(Inference):

@@ -17,6 +17,20 @@ def in_notebook() -> bool:
     return hasattr(get_ipython(), "kernel")
 
 
+def show_stores() -> None:
+    """Let a notebook show opened result stores by name and scores, and other trees as xarray does."""
+    if in_notebook():
+        from IPython import get_ipython
+
+        formatter = get_ipython().display_formatter.formatters["text/html"]
+        formatter.for_type_by_name("xarray.core.datatree", "DataTree", _store_html)
+
+
+def _store_html(tree: Any) -> str:
+    is_store = any({"score", "status"} <= set(node.data_vars) for node in tree.children.values())
+    return str((tree.mirflow if is_store else tree)._repr_html_())
+
+
 class Display:
     """One output below a cell, shown when it is first given and replaced afterwards."""
 
@@ -37,6 +51,34 @@ class Display:
             self._handle.update(content, raw=True)
 
 
+def styled(html: str) -> str:
+    """Output with the style of tables, which holds in it alone, on a light and on a dark ground."""
+    return f'<div class="mirflow-output"><style>{_STYLE}</style>{html}</div>'
+
+
+_STYLE = "".join(
+    f".mirflow-output {rule}"
+    for rule in (
+        "{font: 13px/1.45 system-ui, sans-serif; margin: 4px 0 10px}",
+        ".title {font-weight: 600; margin: 8px 0 2px}",
+        "table {border-collapse: collapse; margin: 2px 0 4px; font-size: 13px}",
+        "th, .mirflow-output td {text-align: left; padding: 2px 10px; border: 0; white-space: nowrap}",
+        "thead th, .mirflow-output thead td {border-bottom: 1px solid rgb(128 128 128 / 0.6); vertical-align: bottom}",
+        "tbody tr {border-bottom: 1px solid rgb(128 128 128 / 0.2); background: none}",
+        "tbody th {font-weight: 400}",
+        "th.number, .mirflow-output td.number {text-align: right; font-variant-numeric: tabular-nums}",
+        "td.prose {white-space: normal; max-width: 48em}",
+        "td.chart {padding: 0 10px; width: 150px; min-width: 150px}",
+        "svg {display: block; overflow: visible}",
+        ".rail {stroke: rgb(128 128 128 / 0.25)}",
+        ".whisker {stroke: #0072b2; stroke-width: 2}",
+        "circle {fill: #0072b2}",
+        ".note, .mirflow-output details {font-size: 12px; opacity: 0.75; max-width: 72em}",
+        "summary {cursor: pointer}",
+    )
+)
+
+
 def html_table(
     heads: Sequence[str], rows: Sequence[Sequence[object]], above: str = "", below: Sequence[str] = ()
 ) -> str:
@@ -44,17 +86,17 @@ def html_table(
 
     Examples
     --------
-    >>> html_table(["track"], [["<a>"], [1]], "2 tracks")
-    '<div>2 tracks</div><table><thead><tr><th>track</th></tr></thead><tbody><tr><td>&lt;a&gt;</td></tr><tr><td \
-style="text-align: right">1</td></tr></tbody></table>'
+    >>> html_table(["track"], [["<a>"], [1]], "2 tracks").partition("</style>")[2]
+    '<div class="title">2 tracks</div><table><thead><tr><th>track</th></tr></thead><tbody><tr><td>&lt;a&gt;</td></tr>\
+<tr><td class="number">1</td></tr></tbody></table></div>'
     """
 
     def cell(value: object) -> str:
-        flush = ' style="text-align: right"' if isinstance(value, int | float) else ""
+        flush = ' class="number"' if isinstance(value, int | float) else ""
         return f"<td{flush}>{escape(str(value))}</td>"
 
     head = "".join(f"<th>{escape(name)}</th>" for name in heads)
     body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
-    title = f"<div>{escape(above)}</div>" if above else ""
-    notes = "".join(f"<div><small>{escape(note)}</small></div>" for note in below)
-    return f"{title}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
+    title = f'<div class="title">{escape(above)}</div>' if above else ""
+    notes = "".join(f'<div class="note">{escape(note)}</div>' for note in below)
+    return styled(f"{title}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}")

@@ -104,7 +104,7 @@ class TestPage:
 
     def test_nothing_to_show(self):
         assert "no scores of single numbers" in make_group(np.ones((0, 1, 1))).mirflow._repr_html_()
-        assert read(xr.DataTree().mirflow._repr_html_()).texts[-1].strip() == "store: no scores"
+        assert read(xr.DataTree().mirflow._repr_html_()).texts[-1].strip() == "mirflow store: no scores"
 
     def test_many_metrics_and_systems_are_cut_and_counted(self):
         ds = random_group(70, 2, 8, metrics=[f"m{n}" for n in range(8)], standard=["mean"] * 8)

@@ -55,6 +55,26 @@ def test_a_result_is_one_output_with_text_and_html(cell: Run, code: str, shown: 
     assert "array(" not in output.data["text/plain"]
 
 
+def test_an_opened_store_shows_its_name_and_leaders_and_no_folder(cell: Run) -> None:
+    (output,) = cell("tree = mirflow.open_store('x.zarr'); tree")
+    page = output.data["text/html"]
+    assert "mirflow store test: chord 2 systems x 6 tracks" in page
+    assert "has the best value" in page or "have the best value" in page
+    (folder,) = cell("print(tree.attrs['root'])")
+    assert folder.text.strip() not in page
+
+
+def test_trees_that_are_no_stores_are_shown_by_xarray(cell: Run) -> None:
+    (output,) = cell("import xarray; xarray.DataTree()")
+    assert "xarray.DataTree" in output.data["text/html"]
+
+
+def test_intervals_are_charts_and_notes_are_folded(cell: Run) -> None:
+    page = cell("mirflow.query('x.zarr', 'majmin', ci=0.95)")[0].data["text/html"]
+    assert page.count('class="whisker"') == page.count("<circle") == 2
+    assert page.index("<details>") < page.index("95 % confidence interval")
+
+
 def test_text_of_a_result_is_its_table_and_displays_nothing(cell: Run) -> None:
     assert cell("text = repr(mirflow.query('x.zarr', 'majmin'))") == []
     (output,) = cell("print(text)")

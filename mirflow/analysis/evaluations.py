@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from ..addresses import as_given
 from ..errors import QueryError
+from ..notebook import show_stores
 from ..store.read import read_scores
 from .queries import boards_of
 from .scores import as_scores
@@ -71,6 +72,7 @@ def open_store(path: Stores) -> xr.DataTree:
         If stores cannot be joined: their groups differ in settings, or two hold the same cell; see
         :func:`mirflow.analysis.combine.join_trees`.
     """
+    show_stores()
     if isinstance(path, str | Path):
         return _tree_of(path)
     from .combine import join_trees

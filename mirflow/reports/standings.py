@@ -10,6 +10,7 @@ from typing import Any
 
 from ..analysis.policies import MOST_SYSTEMS
 from ..errors import counted
+from .interval_charts import Bounded
 
 LEADER, ALIKE, WORSE = "leader", "not told apart", "worse"
 """What a test says of a system beside the best one."""
@@ -165,6 +166,14 @@ class Standings:
         if math.isnan(row.low):
             return ""
         return f" ({100 * self.level:g} % interval {self.show(row.low)} to {self.show(row.high)})"
+
+
+def charts_of(values: Sequence[Bounded | None]) -> list[Node | None]:
+    """Charts of values and intervals on one scale, as of the standings; None where there is no interval."""
+    rows = [Standing("", one.value, one.low, one.high, "") for one in values if one is not None]
+    scale = _Scale.of(Standings(rows, "", 0, math.nan, 0, 0))
+    charts = map(scale.chart, rows)
+    return [None if one is None else next(charts) for one in values]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import math
@@ -18,6 +19,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from ..errors import QueryError, UnknownNameError, clean_text, counted
 from ..metrics.aggregates import AGGREGATES
+from ..notebook import styled
+from .interval_charts import bounded_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -285,30 +288,59 @@ def to_markdown(table: Table) -> str:
 
 
 def to_html(table: Table) -> str:
-    """Write a table for a notebook, without styles.
+    """Write a table for a notebook: intervals also as charts, the notes folded unless they warn.
 
     Examples
     --------
     >>> to_html(Table(("system",), (("<A>",),)))
     '<table><thead><tr><th>system</th></tr></thead><tbody><tr><td>&lt;A&gt;</td></tr></tbody></table>'
     """
-    from html import escape as escaped
-
-    body, number = [], numeric_columns(table)
     heads, comments, below = _signed(table)
-    for row, comment in zip(table.rows, comments or [""] * len(table.rows), strict=True):
-        cells = []
-        for entry, flush in zip(row, number, strict=True):
-            text = escaped(clean_text(show_entry(entry)))
+    title = "".join(f"<!-- {one} -->" for one in heads)
+    title += f'<div class="title">{_plain(table.title)}</div>' if table.title else ""
+    if not table.columns:
+        return title + "".join(f'<div class="note">{_plain(note)}</div>' for note in below)
+    body: list[list[str]] = [[] for _ in table.rows]
+    columns = ""
+    for place, (name, flush) in enumerate(zip(table.columns, numeric_columns(table), strict=True)):
+        kind = "number" if flush else "prose" if name in table.folds else ""
+        of = f' class="{kind}"' if kind else ""
+        charts = _charts(table, place)
+        columns += f"<th{of}>{_plain(name)}</th>{'<td></td>' if charts else ''}"
+        for index, (row, cells) in enumerate(zip(table.rows, body, strict=True)):
+            entry = row[place]
+            text = _plain(show_entry(entry))
             text = f"<b>{text}</b>" if isinstance(entry, ShownValue) and entry.best else text
-            cells.append(f'<td style="text-align: right">{text}</td>' if flush else f"<td>{text}</td>")
-        body.append(f"<tr>{''.join(cells)}{f'<!-- {comment} -->' if comment else ''}</tr>")
-    columns = "".join(f"<th>{escaped(clean_text(name))}</th>" for name in table.columns)
-    title = f"<div>{escaped(clean_text(table.title))}</div>" if table.title else ""
-    title = "".join(f"<!-- {one} -->" for one in heads) + title
-    notes = "".join(f"<div><small>{escaped(clean_text(note))}</small></div>" for note in below)
-    grid = f"<table><thead><tr>{columns}</tr></thead><tbody>{''.join(body)}</tbody></table>"
-    return f"{title}{grid if table.columns else ''}{notes}"
+            cells.append(f"<td{of}>{text}</td>")
+            cells.append(f'<td class="chart">{charts[index]}</td>' if charts else "")
+    endings = [f"<!-- {comment} -->" for comment in comments] or [""] * len(body)
+    rows = "".join(f"<tr>{''.join(cells)}{end}</tr>" for cells, end in zip(body, endings, strict=True))
+    grid = f"<table><thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table>"
+    return title + grid + _folded(below)
+
+
+def _plain(text: str) -> str:
+    """Text in HTML."""
+    return html.escape(clean_text(text))
+
+
+def _charts(table: Table, place: int) -> list[str]:
+    """Charts of the intervals in a column; none where it has none."""
+    from .standings import charts_of, to_html
+
+    values = bounded_values([show_entry(row[place]) for row in table.rows])
+    return [to_html([chart] if chart else []) for chart in charts_of(values)]
+
+
+_OPEN = ("warning: ", "references: ")
+"""Beginnings of notes that are never folded."""
+
+
+def _folded(notes: Sequence[str]) -> str:
+    """Notes below a table: those that warn, and the others in an element that opens."""
+    warnings = "".join(f'<div class="note">{_plain(note)}</div>' for note in notes if note.startswith(_OPEN))
+    others = "".join(f"<div>{_plain(note)}</div>" for note in notes if not note.startswith(_OPEN))
+    return warnings + (f"<details><summary>Notes</summary>{others}</details>" if others else "")
 
 
 _ESCAPES = {
@@ -673,8 +705,8 @@ class Tabulation(Generic[Item]):
         return "\n".join(map(to_markdown, self.tables()))
 
     def to_html(self) -> str:
-        """HTML without styles, as notebooks show it."""
-        return "".join(map(to_html, self.tables()))
+        """HTML as notebooks show it, in a style of its own."""
+        return styled("".join(map(to_html, self.tables())))
 
     def to_latex(
         self,

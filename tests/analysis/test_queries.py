@@ -107,7 +107,7 @@ class TestHeadline:
     @staticmethod
     def shown(*metrics: str, **options) -> list[str]:
         ds = random_group(1, 2, len(metrics), metrics=list(metrics), **{"standard": ["wcsr"] * len(metrics), **options})
-        return re.findall("<th>([^<]*)<br>", ds.mirflow._repr_html_())
+        return re.findall('<th class="number">([^<]*)<br>', ds.mirflow._repr_html_())
 
     def test_recalls_come_before_the_rest(self):
         assert self.shown("seg", "root", "csr@root", standard=["mean", "wcsr", "wcsr"]) == ["root"]
