@@ -303,6 +303,17 @@ def to_html(nodes: Sequence[Node | str]) -> str:
     return "".join(written)
 
 
+def text_of(nodes: Sequence[Node | str]) -> str:
+    """The text in elements.
+
+    Examples
+    --------
+    >>> text_of([node("p", node("b", "oak leads."), " elm is worse.")])
+    'oak leads. elm is worse.'
+    """
+    return "".join(one if isinstance(one, str) else text_of(one[2]) for one in nodes)
+
+
 def ticks(least: float, most: float, fewest: int = 3) -> list[float]:
     """Return some round values between two others, as few as there can be above a number.
 

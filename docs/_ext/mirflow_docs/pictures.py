@@ -41,7 +41,7 @@ def _shown(block: re.Match[str], up: str, output: Path) -> str:
         Path(block["file"]).write_text(block["body"])
     if not block["made"]:
         return block[0]
-    for line in block["body"].splitlines():
+    for line in block["body"].replace("\\\n", "").splitlines():
         _run(line)
     made = Path(block["made"])
     if made.suffix not in (".svg", ".png", ".html"):

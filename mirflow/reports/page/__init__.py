@@ -158,7 +158,7 @@ def write_page(
         contents |= {"timelines": places, "vocabulary": vocabulary, "verdicts": list(drawn.verdicts)}
         about = f"{subject.name}, where {where}" if where else subject.name
         tab = title or f"{subject.title} ({about})"
-        data = assemble(html.escape(tab), to_json(contents), blocks.texts, links, first_screen(contents)).encode(
+        data = assemble(html.escape(tab), to_json(contents), blocks.texts, links, *first_screen(contents)).encode(
             "utf-8"
         )
         write_output(Path(output), data)

@@ -88,7 +88,12 @@ def style() -> str:
 
 
 def assemble(
-    title: str, contents: str, blocks: Sequence[str], links: Sequence[tuple[str, str]] = (), first: str = ""
+    title: str,
+    contents: str,
+    blocks: Sequence[str],
+    links: Sequence[tuple[str, str]] = (),
+    first: str = "",
+    about: str = "",
 ) -> str:
     """Put the page in one file together.
 
@@ -104,6 +109,8 @@ def assemble(
         Words and addresses of other pages, as plain text.
     first : str
         HTML that stands there until the script has run.
+    about : str
+        What previews of links say, as plain text.
     """
     own_script, own_style = script(), style()
     digests = (hashlib.sha256(text.encode()).digest() for text in (own_script, own_style))
@@ -112,6 +119,9 @@ def assemble(
     policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
     data = [f'<script type="text/plain" id="block-{number}">{text}</script>' for number, text in enumerate(blocks)]
     head = [f'<meta http-equiv="Content-Security-Policy" content="{policy}">', f"<style>{own_style}</style>"]
+    told = {'name="description"': html.escape(about), 'property="og:title"': title}
+    told |= {'property="og:description"': html.escape(about), 'property="og:type"': "website"}
+    head += [f'<meta {key} content="{text}">' for key, text in told.items() if text]
     tail = [
         f'<script type="application/json" id="contents">{contents}</script>',
         *data,

@@ -17,7 +17,7 @@ from ...metrics.base import has_task
 from ...pipeline.document import without_folders
 from ..doubted_references import describe_disagreements
 from ..origins import Files, Origin, Roots, Shelf, page_title, read_origins, store_names
-from ..standings import node, to_html
+from ..standings import node, text_of, to_html
 from .data import Shown, describe_evaluation, describe_stores, describe_words, main_metrics
 from .embed import Parts, pack_json
 from .timelines import find_evaluation_files
@@ -123,14 +123,16 @@ def _pack_doubts(files: Sequence[Files], systems: Sequence[str], tracks: Sequenc
     return pack_json(describe_disagreements(files, systems, tracks, Shelf()))
 
 
-def first_screen(contents: Mapping[str, Any]) -> str:
-    """What the page shows at first, as HTML that needs no script: who leads by the main metric."""
+def first_screen(contents: Mapping[str, Any]) -> tuple[str, str]:
+    """Who leads by the main metric: as HTML that needs no script, and as a sentence."""
     first = contents["evaluations"][0]
     found: Mapping[str, Any] = next((own for metric, own in first["inference"] if metric in first["main"][:1]), {})
     standings = found.get("standings", [])
     size = f"{counted(len(first['systems']), 'system')}, {counted(first['trackCount'], 'track')}"
     head = [node("h1", contents["title"]), node("p", f"{contents['name']}: {size}")]
-    return to_html([*head, ("div", {"id": "standings"}, standings)] if standings else head)
+    if not standings:
+        return to_html(head), size
+    return to_html([*head, ("div", {"id": "standings"}, standings)]), f"{text_of(standings[:1])} {size}."
 
 
 def _pipeline_of(origin: Origin, shown: Shown) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -190,3 +191,29 @@ def test_the_command_that_makes_a_table_gives_its_numbers(report: Any, visit: An
     done = subprocess.run(command, cwd=store.parent, capture_output=True, text=True, check=True)
     value = float(page.locator(".forest data").first.get_attribute("data-value"))
     assert f"{value:.4f}" in done.stdout
+
+
+def test_previews_of_links_say_who_leads(report: Any) -> None:
+    text = report[1].read_text()
+    told = re.search(r'<meta name="description" content="([^"]*)">', text)
+    assert told is not None
+    assert re.match(r"(oak|elm) leads with 0\.\d{3}\. (oak|elm) is not told apart from it; ", told[1])
+    assert told[1].endswith(" 4 systems, 60 tracks.")
+    assert f'<meta property="og:description" content="{told[1]}">' in text
+
+
+def test_a_dot_of_the_difficulty_map_opens_its_track(report: Any, visit: Any) -> None:  # noqa: F811
+    store, path = report
+    score = mirflow.open_store(store)["chord"].score.sel(metric="majmin").values
+    page = visit(path)
+    canvas = page.locator("#difficulty canvas")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    mean, spread = score.mean(axis=0), np.ptp(score, axis=0)
+    hardest = int(mean.argmin())
+    # The scales leave 3 % beyond the farthest dots.
+    share = [(values[hardest] - values.min()) / np.ptp(values) * (1 / 1.06) + 0.03 / 1.06 for values in (mean, spread)]
+    left, top = 56 + share[0] * (box["width"] - 70), 320 - 40 - share[1] * (320 - 54)
+    canvas.click(position={"x": left, "y": top})
+    name = mirflow.open_store(store)["chord"].track.values[hardest]
+    page.wait_for_function("name => document.querySelector('dialog h2')?.textContent.includes(name)", arg=str(name))

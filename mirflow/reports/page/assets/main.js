@@ -6,6 +6,7 @@ import { keepAddress } from "./address.js";
 import { drawAlike } from "./alike.js";
 import { drawControls } from "./controls.js";
 import { drawCoverage } from "./coverage.js";
+import { drawDifficulty } from "./difficulty.js";
 import { drawDistributions } from "./distributions.js";
 import { drawDoubts } from "./doubts.js";
 import { drawExtras } from "./extras.js";
@@ -73,7 +74,7 @@ async function draw() {
     if (state.contents.byTrack) {
       const heat = await drawHeatmap(state, openTimeline);
       settle = heat.settle;
-      parts.push(await drawDistributions(state), heat.node, await drawGains(state, openTimeline), await drawAlike(state), await drawTracks(state, openTimeline));
+      parts.push(await drawDistributions(state), heat.node, await drawGains(state, openTimeline), await drawAlike(state), await drawTracks(state, openTimeline), await drawDifficulty(state, openTimeline));
     }
   } else {
     parts.push(section("leaderboard", state.now.name, "This evaluation has no metric that is a single number."));
