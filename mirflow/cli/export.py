@@ -13,7 +13,12 @@ from .output import echo, given_options
 if TYPE_CHECKING:
     from ..reports.leaderboard import Leaderboard
 
-SUFFIXES = {"leaderboard": (".json",), "codabench": (".json",), "model-index": (".yaml", ".yml", ".md")}
+SUFFIXES = {
+    "leaderboard": (".json",),
+    "codabench": (".json",),
+    "model-index": (".yaml", ".yml", ".md"),
+    "embed": (".html",),
+}
 """Formats, with the suffixes of their files."""
 
 
@@ -28,7 +33,7 @@ SUFFIXES = {"leaderboard": (".json",), "codabench": (".json",), "model-index": (
     type=click.Choice(tuple(SUFFIXES)),
     default="leaderboard",
     show_default=True,
-    help="JSON with every system; the scores.json of a scoring program; YAML for model cards.",
+    help="JSON with every system; scores.json of a scoring program; YAML for model cards; a chart as HTML.",
 )
 @query_options(
     "metric",
@@ -77,7 +82,7 @@ def export_command(
     query = Query(**given_options(words))
     evaluations = choose(open_evaluations(stores, labels), query.metric, group)
     title = title or " + ".join(store.name.removesuffix(".zarr") for store in stores)
-    with_intervals = style == "leaderboard" and not no_intervals
+    with_intervals = style in ("leaderboard", "embed") and not no_intervals
     board = leaderboard(evaluations, query, title=title, level=level if with_intervals else None)
     for name in evaluations.keys() - {evaluation.name for evaluation in board.evaluations}:
         echo(f"{name}: skipped, as no metric has one number per track", err=True)
@@ -90,10 +95,12 @@ def export_command(
 
 
 def _text(board: Leaderboard, style: str, dataset: str) -> str:
-    from ..reports.leaderboard import to_codabench, to_json, to_model_index
+    from ..reports.leaderboard import to_codabench, to_embed, to_json, to_model_index
 
     if style == "leaderboard":
         return to_json(board)
+    if style == "embed":
+        return to_embed(board)
     if style == "model-index":
         from ..pipeline.document import dump_document
 

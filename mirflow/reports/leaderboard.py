@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import html
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -24,8 +27,10 @@ from ..analysis.selection import headline_metric
 from ..analysis.signatures import sign
 from ..errors import QueryError
 from ..ragged import Float
-from .captions import letters_note
+from .captions import letters_note, metric_title, task_title
 from .results import COLUMNS, column_of, count_tracks, values_of
+from .standings import ALIKE, LEADER, WORSE, Node, Standing, Standings, node, to_html
+from .style import style_sheet
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -251,6 +256,59 @@ def _finite(value: float) -> float | None:
 def _plain(value: Any) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def standings_of(ranked: RankedEvaluation) -> Standings:
+    """Who leads an evaluation by its headline metric, who is not told apart, and who is worse."""
+    headline = next(metric for metric in ranked.metrics if metric.name == ranked.headline)
+    rows, counts = [], set()
+    for system in ranked.systems:
+        score, like_best = system.scores[headline.name], system.like_best
+        if system.rank is not None:
+            counts.add(score.n)
+        relation = "" if like_best is None else LEADER if system.rank == 1 else ALIKE if like_best else WORSE
+        value, low, high = (math.nan if end is None else float(end) for end in (score.value, score.low, score.high))
+        rows.append(Standing(system.name, value, low, high, relation))
+    return Standings(
+        rows,
+        unit=headline.unit,
+        sign={"higher": 1, "lower": -1}.get(headline.orientation, 0),
+        level=ranked.level or 0.95,
+        n=counts.pop() if len(counts) == 1 and ranked.missing == "common" else 0,
+        tracks=ranked.tracks,
+    )
+
+
+def to_embed(board: Leaderboard) -> str:
+    """Write leaderboards as one HTML page without scripts, to be shown inside of another one: who leads, and a chart.
+
+    Examples
+    --------
+    >>> import mirflow
+    >>> scores = mirflow.score({"a": [1.0, 2.0]}, {"elm": {"a": [1.0]}, "oak": {"a": [1.0, 2.0]}}, "onset")
+    >>> "oak has the best value, 1.000." in to_embed(leaderboard({"onset": scores}, title="Onsets"))
+    True
+    """
+    parts: list[Node] = []
+    for ranked in board.evaluations:
+        headline = next(metric for metric in ranked.metrics if metric.name == ranked.headline)
+        unit = f" [{headline.unit}]" if headline.unit else ""
+        about = f"{task_title(ranked.task)}: {metric_title(headline.name, headline.title)}{unit}, {headline.aggregate}"
+        parts += [node("h2", about), *standings_of(ranked).nodes()]
+    style = style_sheet(_EMBEDDED)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    title = html.escape(board.title)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f"<main>{to_html(parts)}</main>\n</body>\n</html>\n"
+    )
+
+
+_EMBEDDED = "body { padding: 4px 12px; } h2 { font-size: 1rem; margin: 10px 0 4px; }\n"
 
 
 def to_json(board: Leaderboard) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import jsonschema
 import pytest
@@ -137,3 +138,20 @@ def test_the_file_is_said_and_named_as_its_form(store, tmp_path):
         ((store, path, "--format", "model-index"), "the suffix for model-index must be .yaml or .yml or .md"),
     ):
         assert message in refused("export", *words)
+
+
+def test_a_chart_to_embed_has_the_values_and_no_script(store, tmp_path):
+    printed("export", store, tmp_path / "chart.html", "--format", "embed")
+    text, board = (tmp_path / "chart.html").read_text(), json.loads(printed("export", store, "-"))
+    shown = [float(value) for value in re.findall(r'data-value="([^"]*)"', text)]
+    ratios = [one for one in board["evaluations"] if not unit_of(one)]
+    scores = [system["scores"][one["headline"]]["value"] for one in ratios for system in one["systems"]]
+    scores = [value for value in scores if isinstance(value, float)]
+    assert shown == pytest.approx(scores, abs=1e-9)
+    assert "<script" not in text
+    assert "default-src 'none'" in text
+    assert "must be .html" in refused("export", store, tmp_path / "chart.json", "--format", "embed")
+
+
+def unit_of(ranked):
+    return next(metric["unit"] for metric in ranked["metrics"] if metric["name"] == ranked["headline"])

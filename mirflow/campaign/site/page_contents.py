@@ -26,8 +26,9 @@ from ...reports.leaderboard import (
     RankedMetric,
     RankedSystem,
     leaderboard,
+    standings_of,
 )
-from ...reports.standings import ALIKE, LEADER, WORSE, Standing, Standings, ticks, to_html
+from ...reports.standings import Standings, ticks, to_html
 from ...reports.tables import plain_entry
 from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import list_cautions
@@ -266,19 +267,6 @@ def _rows(evaluation: RankedEvaluation) -> tuple[list[SystemRow], list[Tick]]:
     return found, [Tick(round(_MARGIN + (value - least) * scale, 1), f"{value:.6g}") for value in at]
 
 
-def _standing(row: SystemRow) -> Standing:
-    """A system as a sentence and a chart have it."""
-    value, low, high = (_number(end) for end in (row.score.value, row.score.low, row.score.high))
-    like_best = row.system.like_best
-    relation = "" if like_best is None else LEADER if row.system.rank == 1 else ALIKE if like_best else WORSE
-    return Standing(row.system.name, value, low, high, relation)
-
-
-def _number(value: float | str | None) -> float:
-    """A number of a leaderboard, in which infinite ones are words; NaN where there is none."""
-    return math.nan if value is None else float(value)
-
-
 @dataclass(frozen=True)
 class EvaluationPage:
     """The table of an evaluation."""
@@ -318,16 +306,7 @@ class EvaluationPage:
     @property
     def standings(self) -> Standings:
         """Who leads, and who is not told apart from the leader."""
-        known = [row.score.n for row in self.rows if row.system.rank is not None]
-        same = len(set(known)) == 1 and self.evaluation.missing == "common"
-        return Standings(
-            rows=[_standing(row) for row in self.rows],
-            unit=self.headline.unit,
-            sign={"higher": 1, "lower": -1}.get(self.headline.orientation, 0),
-            level=self.evaluation.level or 0.95,
-            n=known[0] if same else 0,
-            tracks=self.evaluation.tracks,
-        )
+        return standings_of(self.evaluation)
 
     @property
     def forest(self) -> str:
