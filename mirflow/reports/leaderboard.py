@@ -258,8 +258,11 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def standings_of(ranked: RankedEvaluation) -> Standings:
-    """Who leads an evaluation by its headline metric, who is not told apart, and who is worse."""
+def standings_of(ranked: RankedEvaluation, decimals: int | None = None) -> Standings:
+    """Who leads an evaluation by its headline metric, who is not told apart, and who is worse.
+
+    With `decimals`, ratios are rounded to so many already.
+    """
     headline = next(metric for metric in ranked.metrics if metric.name == ranked.headline)
     rows, counts = [], set()
     for system in ranked.systems:
@@ -276,6 +279,8 @@ def standings_of(ranked: RankedEvaluation) -> Standings:
         level=ranked.level or 0.95,
         n=counts.pop() if len(counts) == 1 and ranked.missing == "common" else 0,
         tracks=ranked.tracks,
+        tested=bool(ranked.comparison),
+        decimals=3 if decimals is None else decimals,
     )
 
 

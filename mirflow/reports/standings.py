@@ -53,6 +53,10 @@ class Standings:
         Of the intervals.
     n, tracks : int
         Tracks that count, if they are the same for all systems (otherwise 0), and all tracks.
+    tested : bool
+        Whether the systems were compared, perhaps in vain.
+    decimals : int
+        Of ratios; intervals seldom settle more than three.
 
     Examples
     --------
@@ -67,14 +71,22 @@ class Standings:
     level: float
     n: int
     tracks: int
+    tested: bool = True
+    decimals: int = 3
 
     def show(self, value: float) -> str:
-        """Format a value: ratios with three decimals, of which intervals settle no more, others with four digits."""
+        """Format a value: ratios with the chosen decimals, others with four digits."""
         if math.isnan(value):
             return "\N{EN DASH}"
         if math.isinf(value):
             return f"{'' if value > 0 else MINUS}\N{INFINITY}"
-        return f"{value:z.3f}" if not self.unit else f"{value:z.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+        return (
+            f"{value:z.{self.decimals}f}"
+            if not self.unit
+            else f"{value:z.0f}"
+            if abs(value) >= 1000
+            else f"{value:.4g}"
+        )
 
     def lead(self) -> str:
         """The first sentence: who leads, or between which values the systems lie."""
@@ -107,7 +119,8 @@ class Standings:
         sentences = [f"{'; '.join(parts)}."] if parts else []
         if alike and not worse and len(alike) == sum(not math.isnan(row.value) for row in self.rows) - len(leaders) > 1:
             sentences = [f"No other system is told apart from {best}."]
-        if self.sign and 1 < len(self.rows) <= MOST_SYSTEMS and not any(row.relation for row in self.rows):
+        few = 1 < len(self.rows) <= MOST_SYSTEMS and not any(row.relation for row in self.rows)
+        if few and self.sign and self.tested:
             sentences = ["So few tracks tell no systems apart."]
         if 0 < self.n < self.tracks:
             sentences.append(f"{self.n} of {counted(self.tracks, 'track')} count: those that every system has.")

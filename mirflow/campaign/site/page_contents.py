@@ -306,7 +306,7 @@ class EvaluationPage:
     @property
     def standings(self) -> Standings:
         """Who leads, and who is not told apart from the leader."""
-        return standings_of(self.evaluation)
+        return standings_of(self.evaluation, self.store.decimals)
 
     @property
     def forest(self) -> str:

@@ -168,12 +168,14 @@ def describe_inference(
         words = " ".join(filter(None, [*how, *few, compared["how"], f"Signature: {signed[names[at]]}"]))
         about = {"aggregate": aggregates[at], **compared, "how": words}
         if metric in main:
-            about["standings"] = _standings(found, at, compared["letters"], scores.sizes["track"]).nodes()
+            about["standings"] = _standings(
+                found, at, compared["letters"], scores.sizes["track"], bool(compared["how"])
+            ).nodes()
         described.append((metric, {**both, **about}))
     return described
 
 
-def _standings(found: xr.Dataset, metric: int, letters: Sequence[str], tracks: int) -> Standings:
+def _standings(found: xr.Dataset, metric: int, letters: Sequence[str], tracks: int, tested: bool) -> Standings:
     """The systems by a metric, the best first."""
     value, low, high, n = (found[name].values[:, metric] for name in ("value", "low", "high", "n"))
     sign = {"higher": 1, "lower": -1}.get(names_of(found, "orientation")[metric], 0)
@@ -185,7 +187,7 @@ def _standings(found: xr.Dataset, metric: int, letters: Sequence[str], tracks: i
     order = np.argsort(-sign * value, kind="stable").tolist()  # NaN comes last
     unit, same = names_of(found, "unit")[metric], len(set(n.tolist())) == 1
     counted = int(n[0]) if same and found.attrs.get("missing") == "common" else 0
-    return Standings([rows[row] for row in order], unit, sign, float(found.attrs["level"]), counted, tracks)
+    return Standings([rows[row] for row in order], unit, sign, float(found.attrs["level"]), counted, tracks, tested)
 
 
 def _end(value: float) -> float | str | None:
