@@ -6,6 +6,7 @@ of the command line never needs a traceback.
 
 from __future__ import annotations
 
+import heapq
 import re
 import sys
 import warnings
@@ -195,11 +196,12 @@ class UnknownNameError(MirflowError, ValueError):
         return type(self), (self.what, self.name, self.known)
 
 
-MOST_NAMES = 30
+MOST_NAMES = 20
+"""Names that a message lists; of more it gives the three that are nearest."""
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """Suggest the nearest known name, ignoring case, or list all of them if none is near.
+    """Suggest the nearest known name, ignoring case; if none is near, list all, or the nearest three of many.
 
     Examples
     --------
@@ -217,8 +219,15 @@ def suggest(name: str, known: Iterable[str]) -> str:
         return f"did you mean {near[0]!r}?"
     if not known:
         return "none is known"
-    more = f" and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""
-    return f"known: {', '.join(known[:MOST_NAMES])}{more}"
+    if len(known) <= MOST_NAMES:
+        return f"known: {', '.join(known)}"
+    letters = difflib.SequenceMatcher(b=name.casefold())
+
+    def likeness(one: str) -> float:
+        letters.set_seq1(one.casefold())
+        return letters.quick_ratio()
+
+    return f"the nearest of {len(known)} are {', '.join(heapq.nlargest(3, known, key=likeness))}"
 
 
 def refuse_unknown(function: str, given: Iterable[str], known: Iterable[str]) -> None:

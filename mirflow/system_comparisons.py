@@ -164,8 +164,8 @@ def _check_comparison(
     """Refuse a comparison of nothing, or of two things, and options that would not be looked at."""
     if not metric and not primary:
         raise QueryError(
-            "say which metric to compare by (metric, --metric), or compare by the headline metric of each evaluation "
-            "(primary, --primary)"
+            "say which metric to compare by: -m NAME (metric=NAME in Python), or --primary (primary=True) for the "
+            "headline metric of each evaluation"
         )
     for name, given in (("metric", metric), ("param", options.get("param")), ("over", options.get("over"))):
         if primary and given:

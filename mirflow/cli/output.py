@@ -143,7 +143,9 @@ def emit(
     if style == "latex":
         text = made.to_latex(**latex)
     elif style == "table":
-        text = made.to_text(bold=output is None and shows_styles(sys.stdout), signed=signed or output is not None)
+        terminal = output is None and sys.stdout.isatty()
+        bold = output is None and shows_styles(sys.stdout)
+        text = made.to_text(bold=bold, signed=signed or output is not None, charts=terminal)
     else:
         text = {"csv": made.to_csv, "json": made.to_json, "markdown": made.to_markdown}[style]()
     if output is None:

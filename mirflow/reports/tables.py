@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from ..errors import QueryError, UnknownNameError, clean_text, counted
 from ..metrics.aggregates import AGGREGATES
 from ..notebook import styled
-from .interval_charts import bounded_values
+from .interval_charts import bounded_values, text_charts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,7 +157,9 @@ def merge(tables: Sequence[Table]) -> Table:
     return Table(columns, tuple(tuple(row.get(name) for name in columns) for row in rows))
 
 
-def to_text(table: Table, width: int | None = None, *, bold: bool = False, signed: bool = False) -> str:
+def to_text(
+    table: Table, width: int | None = None, *, bold: bool = False, signed: bool = False, charts: bool = False
+) -> str:
     """Write a table for a terminal.
 
     Parameters
@@ -170,11 +172,31 @@ def to_text(table: Table, width: int | None = None, *, bold: bool = False, signe
         Whether the best values are bold, in the codes of a terminal.
     signed : bool
         Whether the signatures of the numbers are among the notes.
+    charts : bool
+        Whether intervals are also drawn, where 120 columns or more have room for that.
     """
     below = _signed(table)[2] if signed else table.notes
+    if charts and width and width >= _WIDE:
+        table = _with_charts(table, width)
     title, *notes = [_fold(line, width) if width else line for line in (table.title, *below)]
     blocks = [_grid(block, width, bold) for block in blocks_of(table, width)] if table.columns else []
     return "".join(f"{part}\n" for part in (title, "\n\n".join(blocks), *notes) if part)
+
+
+_WIDE = 120
+"""Columns of a terminal from which on intervals are drawn."""
+
+
+def _with_charts(table: Table, width: int) -> Table:
+    """The table with a chart behind each column of values with intervals, if all of that has room."""
+    drawn: list[tuple[str, Sequence[Entry]]] = []
+    for place, name in enumerate(table.columns):
+        entries = [row[place] for row in table.rows]
+        values = bounded_values([show_entry(entry) for entry in entries])
+        drawn += [(name, entries), *([("", text_charts(values))] if values else [])]
+    columns, entries_of = zip(*drawn, strict=True) if drawn else ((), ())
+    made = replace(table, columns=columns, rows=tuple(zip(*entries_of, strict=True)))
+    return made if full_width(made) <= width else table
 
 
 def _fold(line: str, width: int) -> str:
@@ -695,10 +717,13 @@ class Tabulation(Generic[Item]):
         """The rows for programs: full precision, a column for everything that is needed to read one alone."""
         return merge(self._rows())
 
-    def to_text(self, width: int | None = None, *, bold: bool = False, signed: bool = False) -> str:
-        """Text for a terminal of some columns, the best values perhaps in bold, and perhaps with signatures."""
+    def to_text(
+        self, width: int | None = None, *, bold: bool = False, signed: bool = False, charts: bool = False
+    ) -> str:
+        """Text for a terminal of some columns; see :func:`mirflow.reports.tables.to_text`."""
         width = terminal_width() if width is None else width
-        return "\n".join(to_text(table, width, bold=bold, signed=signed) for table in self._readable(width))
+        shown = (to_text(table, width, bold=bold, signed=signed, charts=charts) for table in self._readable(width))
+        return "\n".join(shown)
 
     def to_markdown(self) -> str:
         """Markdown, for a README or an issue."""

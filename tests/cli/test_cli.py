@@ -432,6 +432,16 @@ class TestErrors:
         ("error", "code", "message"),
         [
             (UnknownNameError("metric", "x", ["y"]), 2, "error: unknown metric 'x'; known: y"),
+            (
+                UnknownNameError("track", "song z", [f"t{n}" for n in range(250)] + ["my_song", "songs", "sung"]),
+                2,
+                "error: unknown track 'song z'; did you mean 'songs'?",
+            ),
+            (
+                UnknownNameError("track", "zong", [f"t{n}" for n in range(250)] + ["gnu_album", "goz", "xnx"]),
+                2,
+                "error: unknown track 'zong'; the nearest of 253 are goz, gnu_album, xnx",
+            ),
             (QueryError("no"), 2, "error: no"),
             (AnnotationError("bad", path="a.lab", line=3), 2, "error: a.lab:3: bad"),
             (PipelineError([Problem("a", "b")], "p.yaml"), 2, "error: p.yaml: 1 problem\n  a: b"),

@@ -160,7 +160,9 @@ class TestCompare:
         assert rows("compare", few, "-m", "majmin")[0]["p"] == 2**-7
 
     def test_a_comparison_by_nothing_names_the_options(self, store):
-        assert "by (metric, --metric), or compare by the headline metric" in refused("compare", store)
+        assert "by: -m NAME (metric=NAME in Python), or --primary (primary=True) for the headline metric" in refused(
+            "compare", store
+        )
 
     def test_every_evaluation_that_has_the_metric_answers(self, store):
         found = rows("compare", store, "-m", "majmin", "--replicates", 50)

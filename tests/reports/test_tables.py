@@ -31,6 +31,19 @@ TABLE = Table(("system", "majmin", "n"), ROWS, "title", ("note",))
 
 
 class TestText:
+    def test_a_wide_terminal_draws_intervals_beside_their_values(self):
+        table = Table(("system", "f"), (("A", "0.8 [0.72, 0.9]"), ("B", "0.5 [-]"), ("C", "0.6 [0.5, 0.7]")))
+        lines = to_text(table, 120, charts=True).splitlines()
+        assert lines[2] == "A        0.8 [0.72, 0.9]                ├───●─────┤"
+        assert lines[3].split() == ["B", "0.5", "[-]"]
+        assert lines[4] == "C         0.6 [0.5, 0.7]   ├─────●────┤"
+        assert "●" not in to_text(table, 119, charts=True) + to_text(table, 120)
+
+    def test_charts_that_have_no_room_are_left_out(self):
+        names = tuple(f"metric {number}" for number in range(5))
+        table = Table(("system", *names), tuple((name, *["0.8 [0.7, 0.9]"] * 5) for name in "AB"))
+        assert to_text(table, 120, charts=True) == to_text(table, 120)
+
     def test_looks_like_this(self):
         expected = [
             "title",
