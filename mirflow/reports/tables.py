@@ -354,15 +354,15 @@ def _charts(table: Table, place: int) -> list[str]:
     return [to_html([chart] if chart else []) for chart in charts_of(values)]
 
 
-_OPEN = ("warning: ", "references: ")
-"""Beginnings of notes that are never folded."""
+_OPEN = re.compile(r"warning: |references: |\d[\d,]* of \d[\d,]* ")
+"""Begins notes that are never folded: doubts, and how many of what agree or count."""
 
 
 def _folded(notes: Sequence[str]) -> str:
     """Notes below a table: those that warn, and the others in an element that opens."""
-    warnings = "".join(f'<div class="note">{_plain(note)}</div>' for note in notes if note.startswith(_OPEN))
-    others = "".join(f"<div>{_plain(note)}</div>" for note in notes if not note.startswith(_OPEN))
-    return warnings + (f"<details><summary>Notes</summary>{others}</details>" if others else "")
+    shown = "".join(f'<div class="note">{_plain(note)}</div>' for note in notes if _OPEN.match(note))
+    others = "".join(f"<div>{_plain(note)}</div>" for note in notes if not _OPEN.match(note))
+    return shown + (f"<details><summary>Notes</summary>{others}</details>" if others else "")
 
 
 _ESCAPES = {

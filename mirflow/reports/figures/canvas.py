@@ -230,6 +230,12 @@ class Sheet:
         """The figure of the axes."""
         return figure_of(self.ax)
 
+    def grow(self, inches: float) -> None:
+        """Make room for what turned out to be needed, unless the height or the axes are the user's."""
+        if self.frame.ax is None and self.frame.height is None:
+            self._height += inches
+            self.figure.set_size_inches(self.inches, self._height)
+
     def type_size(self, rows: int, most: float = 7) -> float:
         """Points of type at which the names of so many rows do not touch."""
         return max(3.0, min(most, 0.75 * 72 * self._height / max(rows, 1)))

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 _SMALL = 6.0
 """Points of the smallest type, which venues ask for."""
-_NEUTRAL = "#333333"
-"""Notes that are not judged: blue means a hit."""
+_NEUTRAL, _FAINT = "#333333", "#A8A8A8"
+"""Notes and curves that are not judged, since blue means a hit; and guesses where nothing is voiced."""
 TOP, BOTTOM = 0.4, 0.18
 """Where the annotation stands, in lanes above and below the middle of its lane."""
 
@@ -135,15 +135,16 @@ def _draw_intervals(lanes: Lanes, one: Annotation, at: float, room: tuple[float,
                 drawn.set_bbox({"facecolor": colour, "edgecolor": "none", "pad": 0.6})
 
 
-def unwritten(lanes: Lanes, annotation: Annotation) -> set[str]:
-    """The labels of segments that are shown, of which no one is wide enough to have its label written in it."""
-    if annotation.schema.drawn_as not in ("segments", "levels") or annotation.labels is None:
-        return set()
-    start, end = (np.clip(annotation.columns[name], lanes.start, lanes.end) for name in ("start", "end"))
+def unwritten(lanes: Lanes, annotations: Sequence[Annotation]) -> set[str]:
+    """The labels of segments that are shown, none of which is wide enough to have its label written in it."""
     widths: dict[str, float] = {}
-    for place in lanes.visible(start, end):
-        name = annotation.labels[place]
-        widths[name] = max(widths.get(name, 0.0), float(end[place] - start[place]))
+    for one in annotations:
+        if one.schema.drawn_as not in ("segments", "levels") or one.labels is None:
+            continue
+        start, end = (np.clip(one.columns[name], lanes.start, lanes.end) for name in ("start", "end"))
+        for place in lanes.visible(start, end):
+            name = one.labels[place]
+            widths[name] = max(widths.get(name, 0.0), float(end[place] - start[place]))
     return {name for name, width in widths.items() if name and not lanes.fits(label(name), width, _SMALL)}
 
 
@@ -212,14 +213,14 @@ def _draw_sheet(lanes: Lanes, one: Annotation, at: float) -> None:
     start, end, pitch = sheet_notes(one)
     chosen = lanes.visible(start, end)
     left, right = np.maximum(start[chosen], lanes.start), np.minimum(end[chosen], lanes.end)
-    lanes.ax.hlines(lanes.height(pitch[chosen], at), left, right, color=BLUE, linewidth=1.3)
+    lanes.ax.hlines(lanes.height(pitch[chosen], at), left, right, color=_NEUTRAL, linewidth=1.3)
 
 
 def _draw_series(lanes: Lanes, one: Annotation, at: float) -> None:
     """A curve; guesses where nothing is voiced are pale."""
     time, frequency = one.columns["time"], one.columns["frequency"]
     inside = lanes.inside(time)
-    for voiced, colour in ((False, PALE), (True, BLUE)):
+    for voiced, colour in ((False, _FAINT), (True, _NEUTRAL)):
         chosen = inside & (frequency > 0 if voiced else frequency < 0)
         pitch = np.full(len(time), np.nan)
         pitch[chosen] = np.log2(np.abs(frequency[chosen]))
@@ -232,7 +233,7 @@ def _draw_multipitch(lanes: Lanes, one: Annotation, at: float) -> None:
     chosen = lanes.inside(time) & (frequency > 0)
     y = lanes.height(np.log2(frequency[chosen]), at)
     many = int(chosen.sum()) > 3000
-    lanes.ax.scatter(time[chosen], y, s=0.8, color=BLUE, linewidths=0, rasterized=many)
+    lanes.ax.scatter(time[chosen], y, s=0.8, color=_NEUTRAL, linewidths=0, rasterized=many)
 
 
 def _draw_following(lanes: Lanes, one: Annotation, at: float) -> None:
@@ -240,7 +241,7 @@ def _draw_following(lanes: Lanes, one: Annotation, at: float) -> None:
     time = one.columns["time"]
     inside = lanes.inside(time)
     y = lanes.height(one.columns["position"][inside], at)
-    lanes.ax.scatter(time[inside], y, s=2, color=BLUE, linewidths=0, rasterized=int(inside.sum()) > 3000)
+    lanes.ax.scatter(time[inside], y, s=2, color=_NEUTRAL, linewidths=0, rasterized=int(inside.sum()) > 3000)
 
 
 def _draw_patterns(lanes: Lanes, one: Annotation, at: float, colours: Int | None = None) -> None:
@@ -294,6 +295,7 @@ def legend_entries(kind: str, evidence: Mapping[str, Column]) -> list[tuple[str,
             *([("octave", {"facecolor": PURPLE, "hatch": ".....", "edgecolor": "white"})] if octaves else []),
             ("wrong", {"facecolor": WRONG, "hatch": "//////", "edgecolor": "white"}),
             ("not judged", {"color": GREY, "linewidth": 1.2}),
+            *([("unvoiced guess", {"color": _FAINT, "linewidth": 0.8})] if kind == "series" else []),
         ],
         "notes": [
             ("hit", {"color": RIGHT, "linewidth": 1.7}),

@@ -43,8 +43,12 @@ _NUMBER, _LETTER = 24, 0.04
 """Points that a score takes on the right, and inches in height of a letter of a name over it that is turned."""
 _LEVELS, _PITCHES = 10, 14
 """Points between a lane and its name, where numbers of levels or names of notes lie there."""
-_AXIS, _ENTRY = 50, 32
-"""Points that the title of the time axis takes beside a legend, and an entry of it without its text."""
+_AXIS, _STROKE, _MARK = 50, 26, 14
+"""Points that the title of the time axis takes beside a legend, and lines and marks without their text."""
+_BESIDE, _LINE, _LINES = -15.6, 10.0, 3
+"""Points by which a legend is below the axis, and of each of its lines, and how many lines there may be."""
+_OVER = 40.0
+"""Points by which lines of a legend may reach below the names of the lanes."""
 _PAGE = 5.5
 """Inches up to which lanes of several pitches are so high."""
 
@@ -333,7 +337,7 @@ def _draw(
     every = [*rows, *under]
     ax.set_yticks(range(len(every)), [label(lane.name) for lane in every], fontsize=6.5)
     _write_numbers(ax, rows, heads)
-    _add_legend(lanes, rows)
+    is_below = _add_legend(page, lanes, rows)
     pad = _PITCHES if has_octaves else _LEVELS if any(_levels(row.annotation) for row in rows) else 3.5
     ax.tick_params(axis="y", length=0, pad=pad)
     ax.spines["left"].set_visible(False)
@@ -344,7 +348,7 @@ def _draw(
         ax.spines["bottom"].set_visible(False)
     else:
         title = "onset [quarter notes]" if "onset" in read[0].columns else "time [s]"
-        ax.set_xlabel(title, loc="left" if ax.get_legend() else "center")  # the legend lies on the right
+        ax.set_xlabel(title, loc="left" if ax.get_legend() and not is_below else "center")
 
 
 def _turned(heads: Sequence[str]) -> bool:
@@ -375,53 +379,76 @@ def _colours(rows: Sequence[_Lane], at: int) -> Int | None:
     return np.full(len(one.inner_counts[0]), -1) if evidence is None else matches(evidence)
 
 
-def _add_legend(lanes: Lanes, rows: Sequence[_Lane]) -> None:
-    """Add what lines, marks and colours mean, below the time axis."""
-    ax = lanes.ax
+Entry = tuple[str, dict[str, Any]]
+"""Words of a legend, and the style of what they explain."""
+
+
+def _add_legend(page: Sheet, lanes: Lanes, rows: Sequence[_Lane]) -> bool:
+    """Add what lines, marks and colours mean: beside the title of the time axis, or below it, which is returned."""
     judged = ((row.annotation, row.evidence) for row in rows)
-    entries = next((legend_entries(one.kind, two) for one, two in judged if isinstance(one, Annotation) and two), [])
-    entries += _colours_of_labels(lanes, rows, lanes.points - _AXIS - sum(map(_entry_width, entries)))
-    if entries:
-        from matplotlib.lines import Line2D
-        from matplotlib.patches import Patch
-        from matplotlib.transforms import offset_copy
-
-        handles = [
-            (Patch if "facecolor" in style else Line2D)(
-                *(() if "facecolor" in style else ([], [])), label=text, **style
-            )
-            for text, style in entries
-        ]
-        # Markers need less room than lines.
-        room = (0.8, 0.3, 0.8) if "marker" in entries[0][1] else (2.0, 0.8, 1.2)
-        spacing: dict[str, Any] = dict(zip(("handlelength", "handletextpad", "columnspacing"), room, strict=True))
-        drawn = ax.legend(handles=handles, ncols=len(handles), fontsize=6, frameon=False, **spacing)
-        drawn.set_loc("upper right")
-        # Beside the title of the time axis, below its numbers.
-        drawn.set_bbox_to_anchor((1, 0), offset_copy(ax.transAxes, ax.get_figure(root=True), y=-15.6, units="points"))
-        drawn.borderaxespad = 0
+    verdicts = next((legend_entries(one.kind, two) for one, two in judged if isinstance(one, Annotation) and two), [])
+    entries = [*verdicts, *_colours_of_labels(lanes, rows)]
+    if sum(map(_entry_width, entries)) <= lanes.points - _AXIS:
+        lines = [entries] if entries else []
+        top = _BESIDE
+    else:
+        lines = _lines_of(entries, lanes.points + _OVER)
+        top = _BESIDE - _LINE
+        page.grow(_LINE * len(lines) / 72)
+    # The lowest line comes first and is the legend of the axes, for which a layout keeps room.
+    for number, line in reversed([*enumerate(lines)]):
+        _write_legend(lanes.ax, line, top - _LINE * number)
+    return top < _BESIDE
 
 
-def _entry_width(entry: tuple[str, Mapping[str, Any]]) -> float:
+def _lines_of(entries: Sequence[Entry], room: float) -> list[list[Entry]]:
+    """The entries in lines of so many points, at most three."""
+    lines: list[list[Entry]] = [[]]
+    for entry in entries:
+        if lines[-1] and sum(map(_entry_width, [*lines[-1], entry])) > room:
+            lines.append([])
+        lines[-1].append(entry)
+    return lines[:_LINES]
+
+
+def _write_legend(ax: Axes, entries: Sequence[Entry], top: float) -> None:
+    """Write a line of the legend, so many points below the axis."""
+    from matplotlib.legend import Legend
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+    from matplotlib.transforms import offset_copy
+
+    handles = [Patch(**style) if "facecolor" in style else Line2D([], [], **style) for _, style in entries]
+    # Markers need less room than lines.
+    room = (0.8, 0.3, 0.8) if all("marker" in style for _, style in entries) else (2.0, 0.8, 1.2)
+    spacing: dict[str, Any] = dict(zip(("handlelength", "handletextpad", "columnspacing"), room, strict=True))
+    texts = [text for text, _ in entries]
+    drawn = Legend(ax, handles, texts, ncols=len(texts), fontsize=6, frameon=False, loc="upper right", **spacing)
+    drawn.set_bbox_to_anchor((1, 0), offset_copy(ax.transAxes, ax.get_figure(root=True), y=top, units="points"))
+    drawn.borderaxespad = 0
+    if ax.get_legend() is None:
+        ax.legend_ = drawn
+    else:
+        ax.add_artist(drawn)
+
+
+def _entry_width(entry: Entry) -> float:
     """Points that an entry of the legend takes."""
-    return _ENTRY + 0.62 * 6 * len(entry[0])
+    text, style = entry
+    return (_MARK if "marker" in style else _STROKE) + 0.62 * 6 * len(text)
 
 
-def _colours_of_labels(lanes: Lanes, rows: Sequence[_Lane], room: float) -> list[tuple[str, dict[str, Any]]]:
-    """The entries of a legend for the labels of segments that are nowhere wide enough to be written in.
-
-    The first ones, as many as so many points have room for.
-    """
+def _colours_of_labels(lanes: Lanes, rows: Sequence[_Lane]) -> list[Entry]:
+    """The entries of a legend for the labels of segments that are nowhere wide enough to be written in."""
     if lanes.chords:  # colours by the root
         return []
     read = [row.annotation for row in rows if isinstance(row.annotation, Annotation)]
-    names = sorted(set().union(*(unwritten(lanes, one) for one in read)), key=lambda name: lanes.names[name])
-    entries: list[tuple[str, dict[str, Any]]] = []
+    names = sorted(unwritten(lanes, read), key=lambda name: lanes.names[name])
+    entries: list[Entry] = []
     for name in names:
         colour, hatch = fill_of(lanes, name)
         entries.append((label(name), {"facecolor": colour, "hatch": hatch, "edgecolor": "white"}))
-    widths = np.cumsum(list(map(_entry_width, entries)))
-    return entries[: int((widths <= room).sum())]
+    return entries
 
 
 def _has_band(lane: _Lane) -> bool:

@@ -14,6 +14,7 @@ import yaml
 from click.testing import CliRunner, Result
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_hex
+from matplotlib.legend import Legend
 
 import mirflow
 from mirflow.annotations.schema import TASK_KINDS
@@ -28,7 +29,7 @@ from mirflow.reports.figures.lanes import Lanes, draw, draw_verdicts
 from ...datasets import score_files, write_dataset, write_patterns, write_pipeline
 from ...groups import random_group
 from ...samples import empty, sample
-from .looking import cut_off, words
+from .looking import cut_off, overlapping, words
 
 
 @pytest.fixture(scope="module")
@@ -207,9 +208,7 @@ class TestTimeline:
         assert estimate == {4.0: reference[4.0], 5.0: reference[5.0], 20.0: GREY.lower(), 22.0: GREY.lower()}
         legend = ax.get_legend()
         assert [text.get_text() for text in legend.get_texts()] == ["match: same colour", "no match"]
-        ax.figure.canvas.draw()
-        title, first = (one.get_window_extent() for one in (ax.xaxis.label, legend.get_texts()[0]))
-        assert title.x1 < first.x0
+        assert overlapping(ax) == cut_off(ax) == []
         assert not cut_off(ax)
 
     def test_patterns_that_a_named_metric_does_not_match_are_grey(self, tmp_path: Path) -> None:
@@ -217,6 +216,20 @@ class TestTimeline:
         store = score_files(tmp_path, "pattern", "ref/{track}.txt", "est/{system}/{track}.txt")
         _, estimate = figures.timeline(store, "a", "three_layer_f_measure").collections
         assert {to_hex(colour) for colour in estimate.get_facecolor()} == {GREY.lower()}
+
+    def test_labels_without_room_are_in_the_legend_below_a_narrow_timeline(self, tmp_path: Path) -> None:
+        for side, text in (("ref", "0 1 introduction\n1 60 verse\n60 61 interlude\n"), ("est/x", "0 61 verse\n")):
+            (tmp_path / side).mkdir(parents=True)
+            (tmp_path / side / "a.lab").write_text(text)
+        store = score_files(tmp_path, "segment", "ref/{track}.lab", "est/{system}/{track}.lab")
+        ax = figures.timeline(store, "a", width="column")
+        legends = [one for one in ax.get_children() if isinstance(one, Legend)]
+        ax.figure.canvas.draw()
+        legends.sort(key=lambda one: -one.get_window_extent().y0)
+        entries = [text.get_text() for one in legends for text in one.get_texts()]
+        assert entries == ["hit", "extra", "missed", "introduction", "interlude"]
+        assert len(legends) > 1
+        assert cut_off(ax) == overlapping(ax) == []
 
     def test_type_is_never_smaller_than_six_points(self, tmp_path: Path) -> None:
         (tmp_path / "ref").mkdir()
