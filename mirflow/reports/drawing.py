@@ -10,6 +10,7 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..annotations.schema import KINDS
 from ..ragged import Column, Float, Int
+from .style import LIGHT
 
 # The palette of Okabe and Ito (2008).
 BLUE, ORANGE, GREEN, RED, SKY, PURPLE, BLACK = (
@@ -19,8 +20,8 @@ BLUE, ORANGE, GREEN, RED, SKY, PURPLE, BLACK = (
 YELLOW = "#F0E442"  # too light for lines on white paper
 CYCLE = (BLUE, ORANGE, GREEN, RED, SKY, PURPLE, BLACK)
 GREY, PALE = "#767676", "#D9D9D9"
-RIGHT, WRONG = BLUE, "#B84508"
-"""Verdicts in figures; pages declare the same as `--good` and `--bad`, darker than RED so that text is legible."""
+RIGHT, WRONG = LIGHT["good"], LIGHT["bad"]
+"""Verdicts, as on pages: BLUE, and a colour that is darker than RED, so that text in it is legible."""
 
 SIGNS = MappingProxyType(
     {

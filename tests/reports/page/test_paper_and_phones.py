@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import mirflow
-from mirflow.reports.drawing import RIGHT, WRONG
 from mirflow.reports.page import write_page
 from mirflow.reports.style import DARK, LIGHT, PAPER
 from tests.datasets import score_files, write_dataset, write_lab, write_pipeline
@@ -244,15 +243,6 @@ class TestContrast:
         pairs = product(["ink", "quiet", "accent", "good", "bad", "none"], ["paper", "card", "row-hover"])
         weak = {pair: ratio for pair in pairs if (ratio := contrast(*(colours[name] for name in pair))) < CONTRAST}
         assert weak == {}
-
-    def test_verdicts_have_the_colours_of_figures_and_sites_those_of_pages(self):
-        light = schemes()["light"]
-        assert (light["good"], light["bad"]) == (RIGHT.lower(), WRONG.lower())
-        site = files("mirflow.campaign.site").joinpath("assets", "site.css").read_text(encoding="utf-8")
-        blocks = re.findall(r":root \{([^}]*)\}", site)[:2]
-        for block, scheme in zip(blocks, ("light", "dark"), strict=True):
-            own = dict(re.findall(r"--([\w-]+): (#[0-9a-f]+)", block))
-            assert own == {name: schemes()[scheme][name] for name in own}
 
     def test_labels_contrast_with_their_background(self, wide, browser):
         page = browser.new_page()
