@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -27,7 +26,7 @@ from .errors import MirflowError, QueryError, counted
 from .metrics.base import chosen_grid
 from .notebook import styled
 from .reports.captions import title_in
-from .reports.standings import Standing, Standings
+from .reports.standings import rank_result
 from .store.format import REFERENCES_DIFFER, list_cautions
 
 if TYPE_CHECKING:
@@ -308,14 +307,7 @@ def _section(name: str, ds: xr.Dataset) -> str:
 
 def _leader(result: xr.Dataset) -> str:
     """Who has the best value of the first metric, in a sentence."""
-    sign = {"higher": 1, "lower": -1}.get(names_of(result, "orientation")[0], 0)
-    unit, values = names_of(result, "unit")[0], result["value"].values[:, 0].tolist()
-    rows = [
-        Standing(system, value, math.nan, math.nan, "")
-        for system, value in zip(names_of(result, "system"), values, strict=True)
-    ]
-    rows.sort(key=lambda row: math.inf if math.isnan(row.value) else -sign * row.value)
-    return f"{title_in(result)}: {Standings(rows, unit, sign, math.nan, 0, 0).lead()}"
+    return f"{title_in(result)}: {rank_result(result).lead()}"
 
 
 def _table(result: xr.Dataset) -> str:

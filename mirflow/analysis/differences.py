@@ -12,6 +12,7 @@ import numpy as np
 from ..addresses import as_given, parse_address
 from ..errors import QueryError, UnknownNameError
 from ..kernels.ratios import divide
+from ..metrics.measures import SIGN_OF
 from ..ragged import Bool, Float
 from ..store.format import IMPORTED, PRINTED_STEP
 from ..store.read import read_scores
@@ -330,7 +331,7 @@ def exceeding(ds: xr.Dataset, most: float | None = None, *, worse: bool = False)
     missing, largest = ds["missing_b"].values, ds["max_difference"].values
     orientations = ds["orientation"].values.tolist()
     if worse:
-        signs = np.array([{"higher": 1.0, "lower": -1.0}.get(orientation, 0.0) for orientation in orientations])
+        signs = np.array([float(SIGN_OF.get(orientation, 0)) for orientation in orientations])
         with np.errstate(invalid="ignore"):  # infinite changes of metrics without an orientation
             loss = ds["difference"].values * signs
         known = ~np.isnan(ds["a"].values) & ~np.isnan(ds["b"].values) & ~np.isnan(loss)

@@ -23,6 +23,10 @@ Value = float | int | str | bool
 Pooling = Literal["exact", "micro", "none"]
 
 
+SIGN_OF: Mapping[str, int] = MappingProxyType({"higher": 1, "lower": -1, "none": 0})
+"""Factors of values by the orientation of their metric, with which the larger one is better."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """One parameter of a metric."""

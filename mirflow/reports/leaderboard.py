@@ -26,6 +26,7 @@ from ..analysis.scores import Array, coords_of, names_of
 from ..analysis.selection import headline_metric
 from ..analysis.signatures import sign
 from ..errors import QueryError
+from ..metrics.measures import SIGN_OF
 from ..ragged import Float
 from .captions import letters_note, metric_title, task_title
 from .results import COLUMNS, column_of, count_tracks, values_of
@@ -275,7 +276,7 @@ def standings_of(ranked: RankedEvaluation, decimals: int | None = None) -> Stand
     return Standings(
         rows,
         unit=headline.unit,
-        sign={"higher": 1, "lower": -1}.get(headline.orientation, 0),
+        sign=SIGN_OF.get(headline.orientation, 0),
         level=ranked.level or 0.95,
         n=counts.pop() if len(counts) == 1 and ranked.missing == "common" else 0,
         tracks=ranked.tracks,

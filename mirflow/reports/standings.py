@@ -6,10 +6,17 @@ import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..analysis.policies import MOST_SYSTEMS
+from ..analysis.scores import names_of
 from ..errors import counted
+from ..metrics.measures import SIGN_OF
+
+if TYPE_CHECKING:
+    import xarray as xr
 from .interval_charts import Bounded
 
 LEADER, ALIKE, WORSE = "leader", "not told apart", "worse"
@@ -228,6 +235,44 @@ def relations_of(value: Sequence[float], letters: Sequence[str], sign: int) -> l
         "" if math.isnan(one) or not own else LEADER if sign * one == best else ALIKE if shared & set(own) else WORSE
         for one, own in zip(value, letters, strict=True)
     ]
+
+
+def rank_result(
+    result: xr.Dataset, metric: int = 0, letters: Sequence[str] = (), tracks: int = 0, tested: bool = False
+) -> Standings:
+    """The systems of the result of a query by one of its metrics, the best first.
+
+    Parameters
+    ----------
+    result : xr.Dataset
+        With or without intervals.
+    metric : int
+        Position of the metric.
+    letters : sequence of str
+        Of each system; none where nothing is told apart.
+    tracks : int
+        All tracks, whether they count or not.
+    tested : bool
+        Whether the systems were compared.
+    """
+    value, n = (result[name].values[:, metric] for name in ("value", "n"))
+    nowhere = np.full(len(value), np.nan)
+    low, high = (result[name].values[:, metric] if name in result else nowhere for name in ("low", "high"))
+    sign = SIGN_OF.get(names_of(result, "orientation")[metric], 0)
+    columns = [one.tolist() for one in (value, low, high)]
+    relations = relations_of(columns[0], letters, sign)
+    rows = [Standing(*row) for row in zip(names_of(result, "system"), *columns, relations, strict=True)]
+    order = np.argsort(-sign * value, kind="stable").tolist()  # NaN comes last
+    common = len(set(n.tolist())) == 1 and result.attrs.get("missing") == "common"
+    return Standings(
+        [rows[row] for row in order],
+        unit=names_of(result, "unit")[metric],
+        sign=sign,
+        level=float(result.attrs.get("level", "nan")),
+        n=int(n[0]) if common else 0,
+        tracks=tracks,
+        tested=tested,
+    )
 
 
 @dataclass(frozen=True)

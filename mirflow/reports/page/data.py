@@ -26,7 +26,7 @@ from ...analysis.selection import find_measures
 from ...analysis.signatures import sign
 from ...errors import QueryError, shorten
 from ...metrics.aggregates import AGGREGATES, RATIOS, STATISTICS, allowed_aggregates
-from ...metrics.measures import DESCRIBED
+from ...metrics.measures import DESCRIBED, SIGN_OF
 from ...ragged import Bool, Float
 from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import REFERENCES_DIFFER, WARNINGS, list_cautions, told_patches
@@ -34,7 +34,7 @@ from ..captions import NO_INTERVAL, few_notes, letters_note, task_title
 from ..drawing import BAD, BLUE, GOOD, GREEN, HALF, ORANGE, PURPLE, RED, SKY, YELLOW
 from ..inference_tables import show_ranks
 from ..origins import Origin
-from ..standings import Standing, Standings, relations_of
+from ..standings import rank_result
 from .embed import Parts, pack_bytes, pack_floats, pack_json
 
 if TYPE_CHECKING:
@@ -168,26 +168,10 @@ def describe_inference(
         words = " ".join(filter(None, [*how, *few, compared["how"], f"Signature: {signed[names[at]]}"]))
         about = {"aggregate": aggregates[at], **compared, "how": words}
         if metric in main:
-            about["standings"] = _standings(
-                found, at, compared["letters"], scores.sizes["track"], bool(compared["how"])
-            ).nodes()
+            tested = bool(compared["how"])
+            about["standings"] = rank_result(found, at, compared["letters"], scores.sizes["track"], tested).nodes()
         described.append((metric, {**both, **about}))
     return described
-
-
-def _standings(found: xr.Dataset, metric: int, letters: Sequence[str], tracks: int, tested: bool) -> Standings:
-    """The systems by a metric, the best first."""
-    value, low, high, n = (found[name].values[:, metric] for name in ("value", "low", "high", "n"))
-    sign = {"higher": 1, "lower": -1}.get(names_of(found, "orientation")[metric], 0)
-    relations = relations_of(value.tolist(), letters, sign)
-    rows = [
-        Standing(*row)
-        for row in zip(names_of(found, "system"), value.tolist(), low.tolist(), high.tolist(), relations, strict=True)
-    ]
-    order = np.argsort(-sign * value, kind="stable").tolist()  # NaN comes last
-    unit, same = names_of(found, "unit")[metric], len(set(n.tolist())) == 1
-    counted = int(n[0]) if same and found.attrs.get("missing") == "common" else 0
-    return Standings([rows[row] for row in order], unit, sign, float(found.attrs["level"]), counted, tracks, tested)
 
 
 def _end(value: float) -> float | str | None:
@@ -544,7 +528,7 @@ def _describe_metric(own: Mapping[str, Any]) -> dict[str, Any]:
     parameters = [[name, value] for name, value in plain.items() if name not in DESCRIBED]
     return {
         **record,
-        "sign": {"higher": 1, "lower": -1}.get(record["orientation"], 0),
+        "sign": SIGN_OF.get(record["orientation"], 0),
         "aggregates": allowed_aggregates(str(record["aggregates"])),
         "parameters": [[name, value] for name, value in parameters if value != "" and value == value],
     }

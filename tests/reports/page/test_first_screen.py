@@ -11,7 +11,6 @@ import pytest
 import xarray as xr
 
 import mirflow
-from tests.browser import browser, visit  # noqa: F401 - fixtures
 from tests.groups import make_group, write_store
 
 from .reading import choose
@@ -40,7 +39,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return store, folder / "report.html"
 
 
-def test_a_sentence_says_who_leads_who_is_not_told_apart_and_who_is_worse(report: Any, visit: Any) -> None:  # noqa: F811
+def test_a_sentence_says_who_leads_who_is_not_told_apart_and_who_is_worse(report: Any, visit: Any) -> None:
     store, page = report
     ranked = mirflow.open_store(store)["chord"].mirflow.compare("majmin")
     best = ranked["value"].values[:, 0].max()
@@ -51,7 +50,7 @@ def test_a_sentence_says_who_leads_who_is_not_told_apart_and_who_is_worse(report
     assert "<b>yew</b>" in text
 
 
-def test_it_is_there_without_scripts(report: Any, browser: Any) -> None:  # noqa: F811
+def test_it_is_there_without_scripts(report: Any, browser: Any) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(report[1].absolute().as_uri())
@@ -61,7 +60,7 @@ def test_it_is_there_without_scripts(report: Any, browser: Any) -> None:  # noqa
     context.close()
 
 
-def test_the_chart_shows_values_and_intervals_of_the_query(report: Any, visit: Any) -> None:  # noqa: F811
+def test_the_chart_shows_values_and_intervals_of_the_query(report: Any, visit: Any) -> None:
     store, path = report
     found = mirflow.query(store, metric="majmin", ci=0.95).dataset
     page = visit(path)
@@ -76,7 +75,7 @@ def test_the_chart_shows_values_and_intervals_of_the_query(report: Any, visit: A
         assert interval == f"[{float(own['low']):.3f}, {float(own['high']):.3f}]"
 
 
-def test_main_metrics_are_a_click_away_and_follow_percentages(report: Any, visit: Any) -> None:  # noqa: F811
+def test_main_metrics_are_a_click_away_and_follow_percentages(report: Any, visit: Any) -> None:
     page = visit(report[1])
     assert page.locator(".metrics [aria-pressed=true]").inner_text() == "Majmin"
     page.locator(".metrics button", has_text="Root").click()
@@ -87,7 +86,7 @@ def test_main_metrics_are_a_click_away_and_follow_percentages(report: Any, visit
     assert float(page.locator(".forest data").first.inner_text()) == pytest.approx(100 * before, abs=0.06)
 
 
-def test_the_table_is_folded_until_it_is_asked_for_and_stays_open(report: Any, visit: Any) -> None:  # noqa: F811
+def test_the_table_is_folded_until_it_is_asked_for_and_stays_open(report: Any, visit: Any) -> None:
     page = visit(report[1], unfolded=False)
     assert not page.locator("#leaderboard table").first.is_visible()
     page.locator("#leaderboard summary").first.click()
@@ -95,7 +94,7 @@ def test_the_table_is_folded_until_it_is_asked_for_and_stays_open(report: Any, v
     assert page.locator("#leaderboard table").first.is_visible()
 
 
-def test_a_system_of_the_chart_is_compared_with_the_leader(report: Any, visit: Any) -> None:  # noqa: F811
+def test_a_system_of_the_chart_is_compared_with_the_leader(report: Any, visit: Any) -> None:
     store, path = report
     page = visit(path)
     page.locator(".forest button", has_text="fir").click()
@@ -109,7 +108,7 @@ def test_a_system_of_the_chart_is_compared_with_the_leader(report: Any, visit: A
     assert page.locator("#gains canvas.waterfall").is_visible()
 
 
-def test_the_pair_is_shown_by_group(report: Any, visit: Any) -> None:  # noqa: F811
+def test_the_pair_is_shown_by_group(report: Any, visit: Any) -> None:
     page = visit(report[1])
     choose(page, "by", "genre")
     rows = page.locator("#gains table").first.locator("tbody tr")
@@ -117,7 +116,7 @@ def test_the_pair_is_shown_by_group(report: Any, visit: Any) -> None:  # noqa: F
     assert rows.first.locator("td").first.inner_text() == "30"
 
 
-def test_scores_of_few_values_are_counted(tmp_path: Path, visit: Any) -> None:  # noqa: F811
+def test_scores_of_few_values_are_counted(tmp_path: Path, visit: Any) -> None:
     score = np.array([[1.0] * 9 + [0.0], [0.0] * 10])[..., np.newaxis]
     store = write_store(tmp_path / "x.zarr", {"key": make_group(score, systems=["a", "b"])})
     mirflow.report(store, tmp_path / "report.html")
@@ -143,7 +142,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "report.html"
 
 
-def test_several_evaluations_are_listed_with_their_results(three: Path, visit: Any) -> None:  # noqa: F811
+def test_several_evaluations_are_listed_with_their_results(three: Path, visit: Any) -> None:
     page = visit(three)
     rows = page.locator("#overview tbody tr")
     assert rows.locator("th button").all_inner_texts() == ["chord", "chord_loose", "chord_strict"]
@@ -162,7 +161,7 @@ def test_several_evaluations_are_listed_with_their_results(three: Path, visit: A
         ("LaTeX", "\\begin{{tabular}}{{rlrll}}", "1 & {0} & {2:.3f} & ["),
     ],
 )
-def test_tables_can_be_copied(report: Any, visit: Any, form: str, first: str, row: str) -> None:  # noqa: F811
+def test_tables_can_be_copied(report: Any, visit: Any, form: str, first: str, row: str) -> None:
     page = visit(report[1])
     page.evaluate("() => { navigator.clipboard.writeText = async text => { window.copied = text; }; }")
     page.locator("#standings .take summary").click()
@@ -175,7 +174,7 @@ def test_tables_can_be_copied(report: Any, visit: Any, form: str, first: str, ro
     assert any(line.startswith(row.format(name, value, float(value))) and "leader" in line for line in lines)
 
 
-def test_the_command_that_makes_a_table_gives_its_numbers(report: Any, visit: Any) -> None:  # noqa: F811
+def test_the_command_that_makes_a_table_gives_its_numbers(report: Any, visit: Any) -> None:
     import shlex
     import subprocess
     import sys
@@ -202,7 +201,7 @@ def test_previews_of_links_say_who_leads(report: Any) -> None:
     assert f'<meta property="og:description" content="{told[1]}">' in text
 
 
-def test_a_dot_of_the_difficulty_map_opens_its_track(report: Any, visit: Any) -> None:  # noqa: F811
+def test_a_dot_of_the_difficulty_map_opens_its_track(report: Any, visit: Any) -> None:
     store, path = report
     score = mirflow.open_store(store)["chord"].score.sel(metric="majmin").values
     page = visit(path)
@@ -216,4 +215,5 @@ def test_a_dot_of_the_difficulty_map_opens_its_track(report: Any, visit: Any) ->
     left, top = 56 + share[0] * (box["width"] - 70), 320 - 40 - share[1] * (320 - 54)
     canvas.click(position={"x": left, "y": top})
     name = mirflow.open_store(store)["chord"].track.values[hardest]
-    page.wait_for_function("name => document.querySelector('dialog h2')?.textContent.includes(name)", arg=str(name))
+    page.wait_for_selector("dialog[open] h2")
+    assert str(name) in page.locator("dialog h2").inner_text()
