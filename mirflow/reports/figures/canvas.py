@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from weakref import WeakKeyDictionary
 
 from ...errors import FigureError, MirflowWarning
@@ -159,7 +159,7 @@ _STYLE: dict[str, Any] = {
     "figure.dpi": 150,
 }
 # Text stays text in pdf; nothing in a file depends on when it was written.
-_SAVING = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.hashsalt": "mirflow", "savefig.dpi": 300}
+_SAVING = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.hashsalt": "mirflow"}
 _UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
 _SIGNED = {"pdf": "Subject", "svg": "Description", "png": "Description"}
 """The key of the metadata for signatures."""
@@ -339,19 +339,36 @@ def save(ax: Axes, path: str | Path) -> Path:
         If no font has a character of the text.
     """
     path = Path(path)
-    kind = format_of(path)
+    if not write_figure(ax, path, format_of(path)):
+        warnings.warn(f"{path}: no font here has all characters of the text", MirflowWarning, stacklevel=2)
+    return path
+
+
+def write_figure(ax: Axes, target: Path | BinaryIO, kind: str, dots: float = 300, *, text: bool = False) -> bool:
+    """Write the figure of some axes, and return whether a font has all characters of its text.
+
+    Parameters
+    ----------
+    ax : Axes
+    target : path or binary file
+    kind : str
+        One of `FORMATS`.
+    dots : float
+        Dots an inch of PNG.
+    text : bool
+        Whether SVG keeps its text as text, which makes it smaller, or draws the letters.
+    """
     figure = figure_of(ax)
     signed = "\n".join(_signed(figure))
     metadata = {**_UNDATED[kind], **({_SIGNED[kind]: f"mirflow: {signed}"} if signed else {})}
-    with need_matplotlib().rc_context(_SAVING), warnings.catch_warnings(record=True) as caught:
+    settings = {**_SAVING, "savefig.dpi": dots, "svg.fonttype": "none" if text else "path"}
+    with need_matplotlib().rc_context(settings), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        figure.savefig(path, format=kind, metadata=metadata)
-    for one in caught:
-        if "missing from font" not in str(one.message):
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-    if any("missing from font" in str(one.message) for one in caught):
-        warnings.warn(f"{path}: no font here has all characters of the text", MirflowWarning, stacklevel=2)
-    return path
+        figure.savefig(target, format=kind, metadata=metadata)
+    foreign = [one for one in caught if "missing from font" not in str(one.message)]
+    for one in foreign:
+        warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    return len(foreign) == len(caught)
 
 
 def _signed(figure: Figure) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ from mirflow.reports import figures
 from mirflow.reports.drawing import GREY, RIGHT, WRONG, form_of
 from mirflow.reports.figures import Plots
 from mirflow.reports.figures.lanes import Lanes, draw, draw_verdicts
+from mirflow.reports.figures.page_pictures import draw_standings, draw_track
+from mirflow.reports.standings import ALIKE, LEADER, WORSE, Standing, Standings
 
 from ...datasets import score_files, write_dataset, write_patterns, write_pipeline
 from ...groups import random_group
@@ -320,6 +323,49 @@ class TestTimelinesOfMirex:
         ax = figures.timeline(campaign, group=group)
         assert ax.get_xticks().tolist() == []
         assert ax.get_xlabel() == ""
+
+
+class TestPagePictures:
+    STANDINGS = Standings(
+        [
+            Standing("oak", 0.9, 0.85, 0.95, LEADER),
+            Standing("elm", 0.88, 0.8, 0.93, ALIKE),
+            Standing("fir", 0.5, 0.4, 0.6, WORSE),
+            Standing("ash", float("nan"), float("nan"), float("nan"), ""),
+        ],
+        *("", 1, 0.95, 9, 9),
+    )
+
+    def test_the_lanes_of_a_track_are_text_in_svg_and_as_wide_as_previews_in_png(self, tree: xr.DataTree) -> None:
+        ds = tree.chord.to_dataset()
+        drawn = draw_track(ds, "chord", "t00", "svg")
+        assert drawn is not None
+        assert {">reference<", ">ada<", ">bob<", ">t00<"} <= set(re.findall(r">\w+<", drawn.decode()))
+        png = draw_track(ds, "chord", "t00")
+        assert png is not None
+        assert int.from_bytes(png[16:20], "big") == 1200
+
+    def test_standings_are_drawn_with_intervals_and_systems_without_a_score_left_out(self) -> None:
+        drawn = draw_standings(self.STANDINGS, "Chords", "Major/minor", "svg")
+        assert drawn is not None
+        text = drawn.decode()
+        assert "0.880 " in text
+        assert "Major/minor; oak leads with 0.900. elm is not told apart from it; fir is worse." in text
+        assert ">ash<" not in text
+
+    def test_there_is_no_picture_of_what_has_none(self, tree: xr.DataTree) -> None:
+        ds = tree.chord.to_dataset()
+        assert draw_track(ds, "chord", "gone") is None
+        ds.attrs["pipeline"] = ""
+        assert draw_track(ds, "chord", "t00") is None
+        assert draw_standings(Standings([], "", 1, 0.95, 0, 0), "Nothing") is None
+
+    def test_without_matplotlib_there_is_no_picture_and_no_error(
+        self, tree: xr.DataTree, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+        assert draw_track(tree.chord.to_dataset(), "chord", "t00") is None
+        assert draw_standings(self.STANDINGS, "Chords") is None
 
 
 class TestVerdicts:

@@ -1,0 +1,121 @@
+"""Pictures of pages: the lanes of a track, and who leads by a metric, as PNG for previews of links or as SVG.
+
+Pages are written without matplotlib (extra ``report``), too: there is no picture then, and no error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ...errors import FigureError, UnknownNameError
+from ..drawing import BLUE, GREY, PALE
+from ..standings import ALIKE, LEADER, WORSE, Standing, Standings, ticks
+from .canvas import Frame, figure_of, label, sheet, write_figure
+from .timeline import timeline
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+PictureForm = Literal["png", "svg"]
+_DOTS = 1200 / 7.16
+"""Dots an inch of PNG, so that a picture is 1200 wide: what previews of links have room for."""
+_ROW, _MOST = 0.24, 24
+"""Inches of a system in a chart, and the systems that a chart has room for."""
+
+
+def draw_track(
+    ds: xr.Dataset, evaluation: str, track: str, form: PictureForm = "png", *, root: str | Path | None = None
+) -> bytes | None:
+    """Draw the reference and the systems of a track as lanes, with what is right and wrong.
+
+    The picture shows the reference: a page of a hidden test set must not have it.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Scores of the evaluation, as :func:`mirflow.store.read.read_scores` gives them.
+    evaluation, track : str
+    form : {"png", "svg"}
+        PNG is 1200 pixels wide.
+    root : path or None
+        Present folder of the annotations; None: the original one, if the store is the user's own.
+
+    Returns
+    -------
+    bytes or None
+        None without matplotlib, and for annotations that are not there or have no time axis.
+    """
+    try:
+        return _written(timeline(ds, track, group=evaluation, root=root), form)
+    except (FigureError, UnknownNameError):
+        return None
+
+
+def draw_standings(standings: Standings, title: str, about: str = "", form: PictureForm = "png") -> bytes | None:
+    """Draw the value and the interval of each system, the best on top; who is not told apart from it is hollow.
+
+    Parameters
+    ----------
+    standings : Standings
+        Of more than 24 systems the best are drawn.
+    title, about : str
+        What is above the chart: the evaluation, and the metric.
+    form : {"png", "svg"}
+
+    Returns
+    -------
+    bytes or None
+        None without matplotlib, and where fewer than two systems have a value.
+    """
+    rows = [row for row in standings.rows if math.isfinite(row.value)]
+    if len(rows) < 2:
+        return None
+    cut = [f"the best {_MOST} of {len(rows)} systems"] if len(rows) > _MOST else []
+    try:
+        with sheet(Frame(width="page"), 0.4 + _ROW * len(rows[:_MOST])) as page:
+            _draw_rows(page.ax, standings, rows[:_MOST])
+            page.head(label(title, 90), "; ".join([*filter(None, [about]), standings.sentence(), *cut]))
+        return _written(page.ax, form)
+    except FigureError:
+        return None
+
+
+def _draw_rows(ax: Axes, standings: Standings, rows: Sequence[Standing]) -> None:
+    for at, row in enumerate(rows):
+        colour = GREY if row.relation == WORSE else BLUE
+        if math.isfinite(row.low):
+            ax.hlines(at, row.low, row.high, color=colour, linewidth=1.3)
+            if row.relation == LEADER:
+                ax.axvspan(row.low, row.high, color=PALE, alpha=0.45, linewidth=0, zorder=0)
+        face = "white" if row.relation == ALIKE else colour
+        ax.plot(row.value, at, "o", color=colour, markerfacecolor=face, markersize=5, zorder=3)
+        beside: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points", "fontsize": 7}
+        ax.annotate(f"{standings.show(row.value)}  {row.relation}", (1, at), xytext=(5, 0), va="center", **beside)
+    ax.set_yticks(range(len(rows)), [label(row.system, 32) for row in rows])
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    low, high = ax.get_xlim()
+    ax.set_xticks(ticks(low, high, 4))
+    ax.grid(axis="x")
+    ax.set_xlim(low, high)
+    bounded = any(math.isfinite(row.low) for row in rows)
+    value = f"value [{standings.unit}]" if standings.unit else "value"
+    ax.set_xlabel(f"{value} and {100 * standings.level:g}\u00a0% interval" if bounded else value)
+
+
+def _written(ax: Axes, form: PictureForm) -> bytes:
+    """The file of a figure, which is closed."""
+    from matplotlib import pyplot
+
+    target = BytesIO()
+    try:
+        write_figure(ax, target, form, dots=_DOTS, text=form == "svg")
+    finally:
+        pyplot.close(figure_of(ax))
+    return target.getvalue()
