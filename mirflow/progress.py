@@ -28,6 +28,8 @@ class Progress:
 
     stage_seconds = 0.0
     """Delay after which a stage is shown; 0: never."""
+    about = ""
+    """Words before all that is shown, such as the name of one of several stores."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream
@@ -82,7 +84,7 @@ class Lines(Progress):
 
     def show_stage(self, name: str) -> None:
         """Show a stage that takes time."""
-        self.message(f"{name} ...")
+        self.message(f"{self.about}{name} ...")
 
     def show(self, seconds: float) -> None:
         """Show the state after so many seconds."""
@@ -90,10 +92,10 @@ class Lines(Progress):
             self._shown = seconds
             rate = self.done / seconds
             if self.total is None:
-                self.message(f"{self.done} tracks, {rate:.0f}/s")
+                self.message(f"{self.about}{self.done} tracks, {rate:.0f}/s")
                 return
             left = (self.total - self.done) / rate
-            self.message(f"{self.done}/{self.total} tracks, {rate:.0f}/s, {left:.0f} s left")
+            self.message(f"{self.about}{self.done}/{self.total} tracks, {rate:.0f}/s, {left:.0f} s left")
 
 
 class Bar(Progress):
@@ -127,7 +129,7 @@ class Bar(Progress):
 
         with self._lock:
             if name == self._current:
-                self._status = Console(file=self._stream, force_jupyter=False).status(f"{name} ...")
+                self._status = Console(file=self._stream, force_jupyter=False).status(f"{self.about}{name} ...")
                 self._status.start()
 
     def show(self, seconds: float) -> None:
@@ -138,9 +140,9 @@ class Bar(Progress):
             from rich.progress import Progress as RichProgress
 
             rate = TextColumn("tracks, {task.fields[rate]},")
-            columns = (BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn())
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn())
             self._bar = RichProgress(*columns, console=Console(file=self._stream, force_jupyter=False), transient=True)
-            self._task = self._bar.add_task("score", total=self.total, rate="")
+            self._task = self._bar.add_task(self.about, total=self.total, rate="")
             self._bar.start()
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=self.done, rate=f"{self.done / seconds:.0f}/s")
@@ -168,6 +170,7 @@ class NotebookBar(Progress):
 
     def stage(self, name: str) -> None:
         """Begin a stage without counts, such as looking for files; empty: end it."""
+        name = f"{self.about}{name}" if name else ""
         if name and not self._delay:
             self._display.show(f"{name} ...", f"<div><progress></progress> {escape(name)} ...</div>")
 
@@ -189,8 +192,8 @@ class NotebookBar(Progress):
         rate = f", {self.done / self._seconds:.0f}/s" if self._seconds else ""
         count = str(self.done) if self.total is None else f"{self.done}/{self.total}"
         ends = "" if self.total is None else f' value="{self.done}" max="{self.total or 1}"'
-        text = f"{count} tracks{rate}, {self._seconds:.1f} s"
-        self._display.show(text, f"<div><progress{ends}></progress> {text}</div>")
+        text = f"{self.about}{count} tracks{rate}, {self._seconds:.1f} s"
+        self._display.show(text, f"<div><progress{ends}></progress> {escape(text)}</div>")
 
 
 def progress_for(stream: TextIO | None = None, quiet: bool = False) -> Progress:

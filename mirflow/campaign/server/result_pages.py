@@ -25,6 +25,7 @@ from ..site.changes import CHANGES, Change, authority_of, find_changes, ranked, 
 from ..site.front_page import front, news_of
 from ..site.page_contents import StoreContents
 from ..site.pages import PageViewer
+from ..site.search import SearchIndex, entries_of
 from .accounts import Viewer
 from .cache import Content, digest, is_known
 from .recordings import TYPES as RECORDING_TYPES
@@ -44,6 +45,8 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
     """Return the routes of the pages of results."""
     pages: dict[str, Callable[..., Content]] = {
         "front": _front,
+        "all": _all,
+        "search": _search,
         "feed": _feed,
         "archive": _archive,
         "archive_json": _archive_json,
@@ -182,6 +185,17 @@ def _changes(service: Service, snapshot: Snapshot) -> list[Change]:
         return [with_authority(one, authority) for one in {one.id: one for one in found}.values()]
 
     return snapshot.once("changes", find)
+
+
+def _all(asked: Asked) -> Content:
+    return asked.render("all.html", stores=asked.views.all_contents(asked.viewer))
+
+
+def _search(asked: Asked) -> Content:
+    index = SearchIndex()
+    for contents in asked.views.all_contents(asked.viewer):
+        index.add(entries_of(contents, asked.service.links))
+    return Content(index.script().encode(), "text/javascript; charset=utf-8")
 
 
 def _feed(asked: Asked) -> Content:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
-from ..site.pages import Pages, PageViewer, asset_name, asset_names, read_asset
+from ..site.pages import ADDRESSES, Pages, PageViewer, asset_name, asset_names, read_asset
 from .accounts import Viewer
 from .service import Service
 
@@ -92,6 +93,19 @@ def wants_json(request: Request) -> bool:
     return request.url.path.startswith("/api/") or ("application/json" in accepted and "text/html" not in accepted)
 
 
+def nearest_page(path: str, navigation: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
+    """Return the page of the navigation whose address or title is like an address without a page.
+
+    Examples
+    --------
+    >>> nearest_page("/submit", [("front", "Results"), ("submissions", "Submit")])
+    ('submissions', 'Submit')
+    """
+    asked = path.strip("/").partition("/")[0].casefold()
+    names = {name.casefold(): one for one in navigation for name in (*one, ADDRESSES[one[0]].strip("/"))}
+    return next((names[name] for name in difflib.get_close_matches(asked, names, n=1)), None)
+
+
 def error_answer(request: Request, status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:
     """Respond with an error: a page for browsers, JSON for programs that accept it, else text."""
     headers = {**(headers or {}), "Cache-Control": "no-store"}
@@ -99,7 +113,9 @@ def error_answer(request: Request, status: int, text: str, headers: Mapping[str,
         return JSONResponse({"error": text}, status, headers)
     if "text/html" not in request.headers.get("accept", ""):
         return PlainTextResponse(f"{text}\n", status, headers)
-    title = _TITLES.get(status, "Error")
-    answer = page(request, "error.html", status, heading=title, text=text)
+    service, missing = request.app.state.service, status == 404
+    guess = nearest_page(request.url.path, pages_of(service, request.state.viewer).navigation) if missing else None
+    heading = _TITLES.get(status, "Error")
+    answer = page(request, "error.html", status, heading=heading, text=text, guess=guess, missing=missing)
     answer.headers.update(headers)
     return answer

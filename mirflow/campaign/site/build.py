@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -38,10 +39,15 @@ from .pages import (
     read_asset,
     twins,
 )
+from .search import SearchIndex, entries_of
 
 RECORD = "site.json"
 """File that identifies a folder as a site and records its changes."""
-OWN = frozenset({"index.html", RECORD, "feed.xml", "archive", "archive.json", "stores", "static"})
+MISSING = "404.html"
+"""Page that hosts serve for addresses without a file."""
+OWN = frozenset(
+    {"index.html", RECORD, "feed.xml", "archive", "archive.json", "stores", "static", "all", "search.js", MISSING}
+)
 """Names used by a site in its folder; all other files belong to the user and are kept."""
 KEPT = 500
 """Number of changes that a site records."""
@@ -200,17 +206,22 @@ def write_site(
         settings = _StorePages(level, timelines, references, only_aggregates)
         made: list[StoreContents] = []
         listening: list[WorthListening] = []
+        index = SearchIndex()
         notes: list[str] = []
         with progress or Progress() as shown:
-            for (name, path), own in zip(named.items(), roots, strict=True):
+            for number, ((name, path), own) in enumerate(zip(named.items(), roots, strict=True), start=1):
+                shown.about = f"{name} ({number} of {len(named)}): " if len(named) > 1 else ""
                 found, left_out = settings.write(new, pages, name, path, own, shown)
                 listening += worth_listening(found)
+                index.add(entries_of(found, DiskLinks(new.file_of("search"), new.twins)))
                 # Written stores need not stay in memory.
                 made.append(replace(found, datasets={}))
                 notes += left_out
+            shown.about = ""
             shown.stage("writing the front page")
             changes, new_record = _next_record(folder, record, made, title, url)
             write_front(new, pages, made, new_record, url, listening)
+            write_search(new, pages, made, index, url)
             if has_archive:
                 years = years or join_years([one for own in made for one in years_of(own.name, own.board)])
                 write_archive(new, pages, years, made)
@@ -351,6 +362,20 @@ def write_front(
     ends = {"home": base or folder.file_of("front"), "own": base + folder.file_of("feed")}
     folder.write("feed.xml", to_atom(record.changes, address, title=record.title, identifier=record.id, **ends))
     folder.write(RECORD, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+
+
+def write_search(folder: Folder, pages: Pages, stores: Sequence[StoreContents], index: SearchIndex, url: str) -> None:
+    """Write the index of the search, the page of all names, and the page for addresses without a file."""
+    folder.write(folder.file_of("search"), index.script())
+    file = folder.file_of("all")
+    folder.write(file, pages.at(file).render("all.html", stores=stores))
+    path = urlsplit(url).path
+    rooted = DiskLinks(MISSING, folder.twins, root=path if path.endswith("/") else f"{path}/")
+    text = "This site has no page at this address."
+    lost = replace(pages, links=rooted).render(
+        "error.html", heading="Page not found", text=text, guess=None, missing=True
+    )
+    folder.write(MISSING, lost)
 
 
 def write_archive(folder: Folder, pages: Pages, years: Archive, stores: Sequence[StoreContents]) -> None:

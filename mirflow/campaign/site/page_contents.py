@@ -62,6 +62,8 @@ class StoreContents:
     """Displayed title; empty: the name."""
     has_report: bool = True
     """Whether to link a report of the store."""
+    by_track: bool = False
+    """Whether there are pages of tracks."""
     decimals: int | None = None
     """Decimals of rounded scores; None: not rounded."""
 
@@ -134,7 +136,8 @@ def store(
     if not found:
         raise QueryError(f"{name}: no evaluation has systems and a metric with one number per track")
     board = leaderboard(found, title=title or name, level=level)
-    return StoreContents(name, board, {} if only_aggregates else found, references, title, has_report)
+    shown = {} if only_aggregates else found
+    return StoreContents(name, board, shown, references, title, has_report, by_track=not only_aggregates)
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,8 @@ ADDRESSES: Mapping[str, str] = MappingProxyType(
         "system": "/stores/{store}/{evaluation}/systems/{system}/",
         "tracks": "/stores/{store}/{evaluation}/tracks/",
         "track": "/stores/{store}/{evaluation}/tracks/{track}/",
+        "all": "/all/",
+        "search": "/search.js",
         "feed": "/feed.xml",
         "archive": "/archive/",
         "archive_json": "/archive.json",
@@ -212,12 +214,17 @@ class DiskLinks:
     """File of the page with the links."""
     twins: Twins = field(default_factory=dict)
     """See :data:`Twins`."""
+    root: str = ""
+    """Path of the site on its host, for a page that is served at any address; empty: links are relative."""
 
     def url(self, page: str, /, **parts: str) -> str:
-        """Return the address of a page, relative to the current one."""
+        """Return the address of a page, relative to the current one or to the host."""
         if page == "asset":
             parts = {"name": asset_name(parts["name"])}
-        target, own = file_of(page, self.twins, **parts).split("/"), self.here.split("/")
+        file = file_of(page, self.twins, **parts)
+        if self.root:
+            return self.root + file.removesuffix(_INDEX)
+        target, own = file.split("/"), self.here.split("/")
         common = 0
         while common < min(len(target), len(own)) - 1 and target[common] == own[common]:
             common += 1

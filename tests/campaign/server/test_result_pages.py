@@ -87,6 +87,22 @@ def test_what_is_not_there_is_not_found(client: TestClient, address: str) -> Non
     assert "Traceback" not in answer.text
 
 
+def test_a_search_finds_what_is_there_now(client: TestClient, store: Path) -> None:
+    found = client.get("/search.js")
+    assert found.headers["content-type"] == "text/javascript; charset=utf-8"
+    assert found.headers["cross-origin-resource-policy"] == "same-origin"
+    assert '["pop/x","pop%2Fx"]' in found.text
+    publish(store, "new one")
+    assert "new one" in client.get("/search.js").text
+    assert 'data-index="/search.js"' in client.get("/all/").text
+
+
+def test_an_address_like_that_of_a_page_leads_there(client: TestClient) -> None:
+    text = client.get("/reslts", headers={"Accept": "text/html"}).text
+    assert 'Did you mean <a href="/">Results</a>?' in text
+    assert 'data-index="/search.js"' in text
+
+
 def test_a_publish_is_seen_at_the_next_request(client: TestClient, store: Path) -> None:
     address = "/stores/onsets/onset/"
     first = client.get(address)

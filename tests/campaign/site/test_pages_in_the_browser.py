@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
 
+import numpy as np
 import pytest
 
 from mirflow.campaign.site.build import write_site
 
 from ...accessibility import PHONE, assert_accessible, assert_fits, assert_prints_whole
-from ...groups import random_group, write_store
+from ...groups import make_group, random_group, write_store
+from ...waiting import until
 from .test_archive import MIREX
 
 pytestmark = pytest.mark.slow
 PAGES = (
     "index.html",
+    "all/index.html",
     "archive/index.html",
     "stores/demo/index.html",
     "stores/demo/chord/index.html",
@@ -69,7 +76,7 @@ def test_every_page_has_no_barriers_fits_on_a_phone_and_prints_whole(stores, sit
     if given == "aggregates":
         folder = tmp_path / "guarded"
         write_site(stores[:1], folder, references=False, only_aggregates=True)
-    files = sorted(folder.rglob("*.html"))
+    files = sorted({*folder.rglob("*.html")} - {folder / "404.html"})  # its links begin at the root of a host
     assert {*PAGES} <= {file.relative_to(folder).as_posix() for file in files} or given == "aggregates"
     for file in files:
         page = open_page(file)
@@ -112,7 +119,67 @@ def test_everything_is_reached_by_keyboard(site, open_page):
     region = page.get_by_role("region", name="All metrics of all systems")
     region.focus()
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("document.activeElement.scrollLeft > 0")
+    until(lambda: page.evaluate("document.activeElement.scrollLeft > 0"))
+
+
+def test_a_search_is_by_keyboard_and_forgives_typing_errors(site, open_page):
+    page = open_page(site / "stores/demo/chord/tracks/index.html")
+    page.keyboard.press("/")
+    page.keyboard.type("amaz")
+    page.get_by_role("option", name="amazing-grace", selected=True).wait_for()
+    page.keyboard.press("Escape")
+    assert page.get_by_role("option").count() == 0
+    page.locator("form.search input").fill("long system 1")
+    page.get_by_text("3 pages.").wait_for()  # 1, 10 and 11
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert page.get_by_role("option", selected=True).inner_text().startswith("a rather long name of system 1")
+    page.locator("form.search input").fill("greenslevees")
+    page.get_by_text("No page has this name. The nearest:").wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/tracks/greensleeves/index.html")
+
+
+class Host(SimpleHTTPRequestHandler):
+    """A host of static pages, which answers with 404.html where there is no file."""
+
+    def log_message(self, *words): ...
+
+    def send_error(self, code, message=None, explain=None):
+        data = (Path(self.directory) / "404.html").read_bytes()
+        self.send_response(code)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(data)
+
+
+def test_an_address_without_a_page_offers_those_with_similar_names(site, browser):
+    with ThreadingHTTPServer(("localhost", 0), partial(Host, directory=site)) as host:
+        Thread(target=host.serve_forever, daemon=True).start()
+        page = browser.new_page()
+        page.goto(f"http://localhost:{host.server_port}/stores/demo/chord/tracks/greenslevees/index.html")
+        page.get_by_role("link", name="greensleeves").wait_for()
+        assert page.get_by_role("heading", level=1).inner_text() == "Page not found"
+        assert_accessible(page)
+        page.get_by_role("link", name="greensleeves").click()
+        page.wait_for_url("**/stores/demo/chord/tracks/greensleeves/index.html")
+        page.close()
+        host.shutdown()
+
+
+def test_heads_sort_tables_and_long_ones_are_cut(open_page, tmp_path):
+    scores = np.arange(130.0)[None, :, None] / 130
+    write_site([write_store(tmp_path / "s.zarr", {"chord": make_group(scores)})], tmp_path / "site", timelines="none")
+    page = open_page(tmp_path / "site/stores/s/chord/tracks/index.html")
+    rows, mean = page.locator("tbody tr:visible th"), page.get_by_role("columnheader", name="Mean")
+    assert (rows.count(), rows.first.inner_text()) == (100, "t0")
+    for order, first in (("descending", "t129"), ("ascending", "t0"), (None, "t0")):
+        mean.get_by_role("button").press("Enter")
+        assert (mean.get_attribute("aria-sort"), rows.first.inner_text()) == (order, first)
+    page.get_by_role("columnheader", name="Track").get_by_role("button").press("Enter")
+    assert rows.nth(10).inner_text() == "t10"
+    page.get_by_role("button", name="Show all 130 rows").click()
+    assert rows.count() == 130
 
 
 def test_printed_tables_are_whole_and_without_navigation(site, open_page):
