@@ -72,4 +72,5 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
     for context in opened:
         context.close()
     assert troubles == []
-    assert {url.partition("#")[0] for url in requests} == files
+    # What the visitor gives to the page comes from the machine.
+    assert {url.partition("#")[0] for url in requests if not url.startswith("blob:")} == files

@@ -1,10 +1,11 @@
-"""Recordings in the organiser's folders, addressed by opaque ids, for viewers who may listen to them.
+"""Recordings in the organiser's folders, addressed by opaque ids, for viewers who may listen to them; their waveforms.
 
 Recordings for graders have separate addresses (`mirflow.campaign.server.graders`), since an id would reveal repeats.
 """
 
 from __future__ import annotations
 
+import base64
 import hmac
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -14,6 +15,9 @@ from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
+
+import msgspec
+import numpy as np
 
 from ...errors import AnnotationError, GradingError
 from ...readers.audio_files import FileSignal
@@ -157,6 +161,47 @@ def _duration(path: str, size: int, modified: int) -> float | None:
         return None
     signal.close()
     return signal.frames / signal.rate
+
+
+PEAKS = 4000
+"""Steps of a waveform, each with its lowest and its highest sample in a byte: as many as a screen has pixels."""
+_BLOCK = 2**18
+"""Samples that are read at a time."""
+
+
+def find_peaks(path: Path) -> bytes:
+    """Return the waveform of a recording as JSON, which is kept in memory; ``null`` if it cannot be decoded.
+
+    It has the seconds of a step, and as Base64 the lowest samples of all steps and then the highest ones (int8).
+    """
+    try:
+        stat = path.stat()
+    except OSError:
+        return b"null"
+    return _peaks(str(path), stat.st_size, stat.st_mtime_ns)
+
+
+@lru_cache(maxsize=2_000)
+def _peaks(path: str, size: int, modified: int) -> bytes:
+    try:
+        signal = FileSignal(path)
+    except AnnotationError:
+        return b"null"
+    step = -(-signal.frames // PEAKS)
+    whole, many = step * max(1, _BLOCK // step), -(-signal.frames // step)
+    low, high = np.zeros(many), np.zeros(many)
+    try:
+        for start in range(0, signal.frames, whole):
+            samples = signal.read(start, min(start + whole, signal.frames))
+            starts, steps = np.arange(0, samples.shape[1], step), slice(start // step, (start + whole) // step)
+            low[steps] = np.minimum.reduceat(samples.min(axis=0), starts)
+            high[steps] = np.maximum.reduceat(samples.max(axis=0), starts)
+    except AnnotationError:
+        return b"null"
+    finally:
+        signal.close()
+    levels = np.rint(127 * np.clip([low, high], -1, 1)).astype(np.int8)
+    return msgspec.json.encode({"step": step / signal.rate, "peaks": base64.b64encode(levels.tobytes()).decode()})
 
 
 def _files(pattern: str, root: Path, name: str) -> dict[str, Path]:

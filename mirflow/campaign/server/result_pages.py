@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
@@ -29,6 +30,7 @@ from ..site.search import SearchIndex, entries_of
 from .accounts import Viewer
 from .cache import Content, digest, is_known
 from .recordings import TYPES as RECORDING_TYPES
+from .recordings import ServedRecording, find_peaks
 from .security import GuardedRoute
 from .service import Service
 from .snapshots import Snapshot
@@ -66,6 +68,7 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
         _block_route(views),
         GuardedRoute("/static/{digest}/{name}", report_asset, role=None),
         GuardedRoute("audio", listen, role=None),
+        GuardedRoute("peaks", waveform, role=None),
         GuardedRoute("/favicon.ico", no_icon, role=None),
     ]
 
@@ -278,8 +281,9 @@ def _report_contents(asked: Asked, store: str) -> Content:
 
 def _report_track(asked: Asked, store: str, track: str) -> Content:
     id = asked.service.recordings.of_track(store, track, asked.viewer) if store in asked.views.splits else None
-    audio = asked.service.links.url("audio", audio=id) if id is not None else ""
-    found = asked.report(store).timeline(track, metric=asked.request.query_params.get("metric", ""), audio=audio)
+    audio, peaks = ("", "") if id is None else (asked.service.links.url(page, audio=id) for page in ("audio", "peaks"))
+    metric = asked.request.query_params.get("metric", "")
+    found = asked.report(store).timeline(track, metric=metric, audio=audio, peaks=peaks)
     if found is None:
         raise UnknownNameError("track", track, ())
     return Content(found, "application/json")
@@ -346,6 +350,24 @@ def no_icon(request: Request) -> Response:
 
 def listen(request: Request) -> Response:
     """Return a recording, or a byte range of it."""
+    found, status = _audible(request)
+    keep = "public, max-age=3600" if found.role is None else "private, max-age=3600"
+    kind = RECORDING_TYPES[found.path.suffix.lower()]
+    answer = FileResponse(found.path, headers={"Cache-Control": keep}, media_type=kind, stat_result=status)
+    if is_known(request.headers.get("if-none-match", ""), answer.headers["etag"].strip('"')):
+        return Response(status_code=304, headers={"ETag": answer.headers["etag"], "Cache-Control": keep})
+    return answer
+
+
+def waveform(request: Request) -> Response:
+    """Return the peaks of a recording."""
+    found, _ = _audible(request)
+    keep = "public, max-age=3600" if found.role is None else "private, max-age=3600"
+    return Response(find_peaks(found.path), media_type="application/json", headers={"Cache-Control": keep})
+
+
+def _audible(request: Request) -> tuple[ServedRecording, os.stat_result]:
+    """Return the recording that is asked for, if the viewer may listen to it."""
     service: Service = request.app.state.service
     found = service.recordings.find(request.path_params["audio"])
     if found is None:
@@ -353,12 +375,6 @@ def listen(request: Request) -> Response:
     if not found.may_hear(request.state.viewer):
         raise HTTPException(403 if request.state.viewer else 401, "You may not listen to this recording.")
     try:
-        status = found.path.stat()
+        return found, found.path.stat()
     except OSError:
         raise HTTPException(404) from None
-    keep = "public, max-age=3600" if found.role is None else "private, max-age=3600"
-    kind = RECORDING_TYPES[found.path.suffix.lower()]
-    answer = FileResponse(found.path, headers={"Cache-Control": keep}, media_type=kind, stat_result=status)
-    if is_known(request.headers.get("if-none-match", ""), answer.headers["etag"].strip('"')):
-        return Response(status_code=304, headers={"ETag": answer.headers["etag"], "Cache-Control": keep})
-    return answer

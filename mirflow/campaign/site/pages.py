@@ -76,6 +76,7 @@ ADDRESSES: Mapping[str, str] = MappingProxyType(
         "query_audio": "/grading/{round}/audio/query/{page}",
         "candidate_audio": "/grading/{round}/audio/{assignment}",
         "audio": "/audio/{audio}",
+        "peaks": "/audio/{audio}/peaks",
         "account": "/account",
         "set_mail": "/account/mail",
         "new_token": "/account/tokens",

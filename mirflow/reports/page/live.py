@@ -147,7 +147,7 @@ class LivePage:
 
         return self._recent.get(f"block {name}", compress)
 
-    def timeline(self, track: str, metric: str = "", audio: str = "") -> bytes | None:
+    def timeline(self, track: str, metric: str = "", audio: str = "", peaks: str = "") -> bytes | None:
         """One track: its annotations, read now, and the evidence for its scores, of all evaluations, as JSON.
 
         Parameters
@@ -158,6 +158,9 @@ class LivePage:
             can.
         audio : str
             Address of the recording; empty: there is none, or none for this reader.
+        peaks : str
+            Address of its waveform: JSON with the seconds of a ``step``, and ``peaks``, Base64 of the lowest samples of
+            all steps and then of the highest ones (int8); empty: it is drawn once the recording was decoded.
 
         Returns
         -------
@@ -169,7 +172,7 @@ class LivePage:
             return None
         asked = metric if metric in self._metrics else ""
         made = self._recent.get(f"track {asked} {track}", lambda: self._make_timeline(track, asked))
-        return made[:-1] + b',"audio":' + pack_json(audio) + b"}"
+        return made[:-1] + b',"audio":' + pack_json(audio) + b',"peaks":' + pack_json(peaks) + b"}"
 
     def estimates(self, evaluation: str, track: str, systems: Sequence[str]) -> list[Annotation | None]:
         """Estimates of a track as their files have them now; None for those that are gone or not shown.

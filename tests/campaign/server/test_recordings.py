@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +101,25 @@ def test_what_people_sent_is_not_played(folder: Path) -> None:
     soundfile.write(sent, np.zeros(8), 8000)
     (folder / "dev/audio/sent.wav").symlink_to(sent)
     assert service.recordings.of_track("dev", "sent", None) is None
+
+
+def test_the_waveform_is_the_lowest_and_highest_samples_of_equal_steps_for_those_who_may_hear(folder: Path) -> None:
+    service = make_service(folder, "members")
+    rng = np.random.default_rng(3)
+    written = np.rint(rng.uniform(-1, 1, (10_000, 2)) * 30_000) / 32_768
+    soundfile.write(folder / "dev/audio/two.wav", written, 8000)
+    (folder / "dev/audio/three.mp3").write_bytes(b"no sound")
+    client = TestClient(create_app(service))
+    reader = token(service, "reader")
+    addresses = [f"/audio/{service.recordings.of_track('dev', name, ADA)}/peaks" for name in ("two", "three")]
+    found = client.get(addresses[0], headers=reader).json()
+    low, high = np.frombuffer(base64.b64decode(found["peaks"]), np.int8).reshape(2, -1)
+    steps = np.array_split(written, np.arange(3, len(written), 3))
+    assert found["step"] == pytest.approx(3 / 8000)
+    np.testing.assert_array_equal(low, [np.rint(127 * one.min()) for one in steps])
+    np.testing.assert_array_equal(high, [np.rint(127 * one.max()) for one in steps])
+    assert client.get(addresses[1], headers=reader).json() is None
+    assert client.get(addresses[0]).status_code == 401
 
 
 def test_a_recording_that_is_laid_there_later_is_found_after_a_while(folder: Path) -> None:

@@ -352,10 +352,18 @@ class TestRecordings:
 
     def test_can_be_heard_alone_and_the_link_says_so(self, opened):
         page, _ = opened
-        page.locator("dialog select[name=hear]").select_option("recording")
-        assert "hear=recording" in page.evaluate("() => location.hash")
+        page.keyboard.press("r")
+        page.keyboard.press("s")
+        page.wait_for_function("() => location.hash.includes('mix=100-0-0')")
         page.locator("dialog button.play").click()
         page.wait_for_function("() => document.querySelector('dialog .clock').textContent > '0:05.30'")
+
+    def test_are_drawn_when_asked(self, opened):
+        page, _ = opened
+        page.locator("dialog button[name=spectrum]").click()
+        page.wait_for_function(
+            "() => parseFloat(document.querySelector('dialog .lanes').style.getPropertyValue('--sound')) > 100"
+        )
 
     def test_go_on_from_a_click(self, opened):
         page, _ = opened

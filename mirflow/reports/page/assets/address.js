@@ -1,6 +1,7 @@
 /** What is shown, as the part of the address behind #: links, reload and the way back lead to it. */
 
 import { FETCHED } from "./source.js";
+import { BEGINNING, MIX } from "./state.js";
 
 /** Words that a place of the state may have, besides names of systems. */
 const ORDERS = ["mean", "spread", "name"];
@@ -58,8 +59,15 @@ const FIELDS = [
   ["time", whileOpen((timeline) => (timeline.time > 0 ? second(timeline.time) : "")), (state, text) => numbersOf(text, 1, ([time]) => { state.timeline.time = time; })],
   ["seen", whileOpen((timeline) => (timeline.seen ? timeline.seen.map(second).join("-") : "")),
     (state, text) => numbersOf(text, 2, (seen) => { state.timeline.seen = seen; })],
-  ["hear", whileOpen(({ hear }) => other(hear, "both")),
-    (state, text) => oneOf(["recording", "sounds"], text, () => { state.timeline.hear = text; })],
+  ["loop", whileOpen((timeline) => (timeline.loop ? timeline.loop.map(second).join("-") : "")),
+    (state, text) => numbersOf(text, 2, (loop) => { state.timeline.loop = loop; })],
+  ["mix", whileOpen((timeline) => other(timeline.mix.join("-"), MIX.join("-"))), (state, text) => {
+    const mix = text.split("-").map(Number);
+    const fit = mix.length === MIX.length && mix.every((one) => one >= 0 && one <= 100);
+    if (fit) state.timeline.mix = mix;
+    return fit;
+  }],
+  ["speed", whileOpen(({ slow }) => (slow ? "half" : "")), (state, text) => oneOf(["half"], text, () => { state.timeline.slow = true; })],
   ["ear", whileOpen(({ ear }, { now }) => (ear < 0 ? "" : now.systems[ear])),
     (state, text) => systemOf(state, text, (system) => { state.timeline.ear = system; })],
   ["judge", whileOpen(({ rule }, { now }) => (rule < 0 ? "" : now.timeline.rules[rule])), (state, text) => {
@@ -116,7 +124,7 @@ export function readAddress(state, text) {
     const value = given.get(name);
     if (value !== null && !take(state, value)) unknown.push(`${name} ${value}`);
   }
-  if (state.timeline.track < 0) state.timeline = { ...state.timeline, time: 0, seen: null };
+  if (state.timeline.track < 0) state.timeline = { ...state.timeline, ...BEGINNING };
   state.unknown = unknown;
 }
 

@@ -14,12 +14,14 @@ export function shade(share) {
   return mix(CIVIDIS[low], CIVIDIS[low + 1], place - low);
 }
 
+/** The same as red, green and blue from 0 to 255. */
+export const channelsOf = (share) => partsOf(shade(share));
+
+const partsOf = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+
 function mix(a, b, share) {
-  const parts = [1, 3, 5].map((at) => {
-    const [left, right] = [parseInt(a.slice(at, at + 2), 16), parseInt(b.slice(at, at + 2), 16)];
-    return Math.round(left + (right - left) * share).toString(16).padStart(2, "0");
-  });
-  return `#${parts.join("")}`;
+  const [from, to] = [partsOf(a), partsOf(b)];
+  return `#${from.map((left, at) => Math.round(left + (to[at] - left) * share).toString(16).padStart(2, "0")).join("")}`;
 }
 
 /**
@@ -38,8 +40,8 @@ export function chordColour(root, pitches) {
 
 /** Black or white, whichever stands out more by WCAG's contrast: at least 4.5:1 on any colour. */
 function inkOn(fill) {
-  const [red, green, blue] = [1, 3, 5].map((at) => {
-    const share = parseInt(fill.slice(at, at + 2), 16) / 255;
+  const [red, green, blue] = partsOf(fill).map((part) => {
+    const share = part / 255;
     return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
   });
   const luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue;

@@ -1,7 +1,8 @@
 /** The evidence that is shown for the estimates of a track, and what explains it. */
 
+import { signOf } from "./annotations.js";
 import { el } from "./dom.js";
-import { titleOf } from "./format.js";
+import { clock, titleOf } from "./format.js";
 
 /** Which reference, rule and system are meant, as chosen or by themselves. */
 export function chosenOf(state, found, { order }) {
@@ -10,6 +11,7 @@ export function chosenOf(state, found, { order }) {
     get reference() { return Math.max(0, Math.min(timeline.reference, found.references.length - 1)); },
     get rule() { return timeline.rule < 0 ? Math.max(0, found.rules.indexOf(state.metric < 0 ? "" : state.about.name)) : timeline.rule; },
     get ear() { return timeline.ear < 0 ? order[0] : timeline.ear; },
+    get loop() { return timeline.loop; },
   };
 }
 
@@ -56,4 +58,35 @@ export function legendOf(found) {
 export function evidenceOf({ reference, rule }, evidence) {
   const own = evidence[Math.min(reference, evidence.length - 1)] || [];
   return own[Math.min(rule, own.length - 1)] || null;
+}
+
+/**
+ * Where an estimate is worst: its longest wrong stretch, or the second with the most wrong events.
+ * @returns {{time: number, text: string}|null} null where nothing is wrong, or nothing judged
+ */
+export function worstOf(evidence) {
+  if (!evidence || !evidence.verdict) return null;
+  const bad = evidence.verdict.map((word) => signOf(word) === "bad");
+  if (evidence.start) return longestOf(evidence, bad);
+  const { points, reference, estimate } = evidence;
+  if (!points && !reference) return null;
+  const times = bad.map((wrong, at) => (!wrong ? NaN : points ? points.start[at] : Number.isNaN(estimate[at]) ? reference[at] : estimate[at]))
+    .filter((time) => !Number.isNaN(time)).sort((a, b) => a - b);
+  let [best, most, last] = [0, 0, 0];
+  times.forEach((time, first) => {
+    while (last < times.length && times[last] < time + 1) last += 1;
+    if (last - first > most) [best, most] = [time, last - first];
+  });
+  return most ? { time: best, text: `${most} wrong within a second, from ${clock(best, 2)}` } : null;
+}
+
+/** The longest of the stretches that are wrong from end to end. */
+function longestOf({ start, end }, bad) {
+  let [time, length, begun] = [0, 0, NaN];
+  bad.forEach((wrong, at) => {
+    if (!wrong) return;
+    if (!bad[at - 1] || start[at] - end[at - 1] > 1e-6) begun = start[at];
+    if (end[at] - begun > length) [time, length] = [begun, end[at] - begun];
+  });
+  return length ? { time, text: `wrong for ${length.toFixed(1)} s, from ${clock(time, 2)}` } : null;
 }

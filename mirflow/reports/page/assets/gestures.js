@@ -24,7 +24,9 @@ export function listen(view, canvas) {
     if (fingers.size === 2) {
       held = null;
       pinch = Array.from(fingers, ([finger, place]) => ({ finger, time: view.timeAt(place) }));
-    } else if (fingers.size === 1) held = { x: event.clientX, y: event.clientY, from: view.from, to: view.to, scroll: view.node.scrollTop, moved: false };
+    } else if (fingers.size === 1) {
+      held = { x: event.clientX, y: event.clientY, from: view.from, to: view.to, scroll: view.node.scrollTop, moved: false, marks: event.shiftKey ? at(event) : null };
+    }
   });
   canvas.addEventListener("pointermove", (event) => {
     if (fingers.has(event.pointerId)) fingers.set(event.pointerId, placeOf(event));
@@ -65,6 +67,10 @@ function drag(view, held, event) {
   const by = event.clientX - held.x;
   held.moved = held.moved || Math.abs(by) > 3 || Math.abs(event.clientY - held.y) > 3;
   if (!held.moved) return;
+  if (held.marks !== null) {
+    view.does.mark([held.marks, view.timeAt(event.clientX - event.target.getBoundingClientRect().left)]);
+    return;
+  }
   const shift = (-by / view.inner) * (held.to - held.from);
   view.show(held.from + shift, held.to + shift);
   if (event.pointerType === "mouse") view.node.scrollTop = held.scroll - (event.clientY - held.y);
@@ -86,7 +92,7 @@ export function press(view, event) {
     ["Home", () => go(0)], ["End", () => go(view.whole)],
     ["+", () => view.zoom(1.5, view.cursor)], ["=", () => view.zoom(1.5, view.cursor)], ["-", () => view.zoom(1 / 1.5, view.cursor)],
     ["0", () => view.fit()], [" ", () => view.does.toggle()], ["ArrowDown", () => view.turn(1)], ["ArrowUp", () => view.turn(-1)]]);
-  const action = actions.get(event.key);
+  const action = actions.get(event.key) || view.does.keys.get(event.key.toLowerCase());
   if (!action) return;
   event.preventDefault();
   action();

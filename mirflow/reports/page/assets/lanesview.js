@@ -6,9 +6,12 @@ import { drawLane, laneHeight, pitchRange } from "./lanes.js";
 import { clock } from "./format.js";
 import { EDGE, listen, press } from "./gestures.js";
 import { evidenceOf } from "./evidence.js";
+import { drawWaveform } from "./recording.js";
 
 const AXIS = 26;
-const INKS = ["ink", "faint", "good", "bad", "none", "curve", "paper", "quiet", "line"];
+/** Heights of the waveform and of the spectrum of a recording. */
+const [WAVE, SPECTRUM] = [44, 84];
+const INKS = ["accent", "ink", "faint", "good", "bad", "none", "curve", "paper", "quiet", "line"];
 const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
 
 /**
@@ -17,22 +20,23 @@ const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 30
 export class LanesView {
   /**
    * @param {any[]} lanes references, then systems from above
+   * @param {import("./recording.js").Recording|null} recording
    * @param {number} whole length of the longest lane
    * @param {string} unit of time; empty for seconds
    * @param {string} heading of the scores
    * @param {{ear: number, rule: number, reference: number}} chosen as it is at the time
    * @param {{choose: (system: number) => void, toggle: () => void, say: (time: number) => void, announce: (text: string) => void,
-   *   moved: () => void, sought: () => void}} does
+   *   moved: () => void, sought: () => void, keys?: Map<string, () => void>, mark?: (span: number[]) => void}} does
    */
-  constructor(lanes, whole, unit, heading, chosen, does) {
-    Object.assign(this, { lanes, whole, unit, chosen, does, cursor: 0, from: 0, to: whole, width: 600 });
+  constructor(lanes, recording, whole, unit, heading, chosen, does) {
+    Object.assign(this, { lanes, recording, whole, unit, chosen, does, cursor: 0, from: 0, to: whole, width: 600 });
     const usable = lanes.map((lane) => (typeof lane.annotation === "string" ? null : lane.annotation));
     this.laneHeight = laneHeight(usable);
     this.range = pitchRange(usable);
     this.numbers = new Map();
     this.references = lanes.filter((lane) => lane.system < 0);
     const canvas = el("canvas", { tabindex: "0", role: "application", "aria-roledescription": "timeline",
-      "aria-label": `Timeline of ${lanes.length} lanes: arrow keys move the cursor, plus and minus zoom, Space plays` });
+      "aria-label": `Timeline of ${lanes.length} lanes${recording ? " below a recording" : ""}: arrow keys move the cursor, plus and minus zoom, Space plays` });
     this.values = new Map(lanes.map((lane) => [lane, el("span", { class: "value" })]));
     this.labels = new Map(lanes.map((lane) => [lane, this.label(lane)]));
     const corner = el("div", { class: "corner" }, el("span", { title: heading }, heading));
@@ -40,6 +44,10 @@ export class LanesView {
       names: el("div", { class: at ? "lanenames" : "lanenames above" }), lanes: [], size: "", context: null }));
     this.canvas = canvas;
     this.parts[0].names.append(corner);
+    if (recording) {
+      this.parts[0].names.append(el("div", { class: "lanename sound" }, el("b", { title: recording.name }, recording.name),
+        el("span", { class: "value" }, recording.own ? "on this machine" : "")));
+    }
     this.arrange();
     this.node = el("div", { class: "lanes" }, this.parts.map((part) => [part.names,
       el("div", { class: part.axis ? "canvasbox above" : "canvasbox" }, part.canvas)]));
@@ -69,11 +77,16 @@ export class LanesView {
     return this.references[Math.min(this.chosen.reference, this.references.length - 1)];
   }
 
+  /** Height of the waveform and the spectrum above the lanes. */
+  get soundHeight() {
+    return this.recording ? WAVE + (this.recording.spectrum ? SPECTRUM : 0) : 0;
+  }
+
   /** @param {{time: number, seen: number[]|null}} at what is looked at first */
   start({ time, seen }) {
     const box = this.canvas.parentElement;
     const measure = () => {
-      const room = Math.floor((innerHeight * 0.96 - 230) / this.lanes.length);
+      const room = Math.floor((innerHeight * 0.96 - 270 - this.soundHeight) / this.lanes.length);
       const height = Math.max(this.least, Math.min(room, Math.round(this.least * 1.6)));
       if (!box.clientWidth || (box.clientWidth === this.width && height === this.laneHeight)) return;
       const first = this.width === 0;
@@ -207,11 +220,13 @@ export class LanesView {
     for (const [lane, label] of this.labels) {
       label.classList.toggle("heard", lane.system >= 0 ? lane.system === this.chosen.ear : this.references.length > 1 && lane === this.judge);
     }
+    this.node.style.setProperty("--sound", `${this.soundHeight}px`);
     for (const part of this.parts) this.drawPart(part);
   }
 
   drawPart(part) {
-    const height = part.axis + part.lanes.length * this.laneHeight;
+    const top = part.axis && part.axis + this.soundHeight;
+    const height = top + part.lanes.length * this.laneHeight;
     const size = `${this.width} ${height}`;
     if (part.size !== size) Object.assign(part, { size, context: sharpen(part.canvas, this.width, height) });
     const { context } = part;
@@ -219,10 +234,36 @@ export class LanesView {
     context.font = "12px system-ui, sans-serif";
     this.drawTicks(context, part.axis, height);
     if (part.axis) this.drawOverview(context);
+    if (top > part.axis) this.drawSound(context, part.axis);
     const behind = this.judge && typeof this.judge.annotation !== "string" ? this.judge.annotation : null;
-    part.lanes.forEach((lane, at) => this.drawLane(context, lane, part.axis + at * this.laneHeight, behind));
+    part.lanes.forEach((lane, at) => this.drawLane(context, lane, top + at * this.laneHeight, behind));
+    if (this.chosen.loop) this.drawLoop(context, part.axis, height);
     context.fillStyle = this.ink.get("ink");
     context.fillRect(this.x(this.cursor) - 0.75, Math.max(0, part.axis - 8), 1.5, height);
+  }
+
+  drawSound(context, top) {
+    const { recording } = this;
+    context.fillStyle = this.ink.get("curve");
+    drawWaveform(context, recording, { timeAt: (x) => this.timeAt(x), width: this.width }, top, WAVE);
+    if (recording.spectrum) {
+      const seen = [0, this.width].map((x) => this.timeAt(x) - recording.begin);
+      recording.spectrum.draw(context, (time) => this.x(time + recording.begin), seen, top + WAVE, SPECTRUM - 1);
+    }
+    context.fillStyle = this.ink.get("line");
+    context.fillRect(0, top + this.soundHeight - 1, this.width, 1);
+  }
+
+  /** What is repeated lies between two lines, and the rest is paler. */
+  drawLoop(context, top, height) {
+    const [left, right] = this.chosen.loop.map((time) => Math.max(-2, Math.min(this.width + 2, this.x(time))));
+    context.globalAlpha = 0.4;
+    context.fillStyle = this.ink.get("paper");
+    context.fillRect(0, top, left, height);
+    context.fillRect(right, top, this.width - right, height);
+    context.globalAlpha = 1;
+    context.fillStyle = this.ink.get("accent");
+    for (const x of [left, right]) context.fillRect(x - 1, Math.max(0, top - 8), 2, height);
   }
 
   drawLane(context, lane, top, reference) {

@@ -82,92 +82,125 @@ export function soundsOf(annotation, ear = 0) {
   return made.filter((one) => one.tones.length && one.length > 0).sort((a, b) => a.time - b.time);
 }
 
+/** Loudness of an ear at full volume. */
+const EAR = 0.5;
+
 /** Plays lists of sounds, one in each ear, and perhaps a recording, whose time is then that of everything. */
 export class Player {
   constructor() {
     this.context = null;
     this.timer = 0;
     this.playing = false;
-    /** @type {HTMLAudioElement|null} */
+    /** @type {import("./recording.js").Recording|null} */
     this.recording = null;
+    this.loop = null;
   }
 
   /**
-   * @param {Sound[][]} ears left and right
-   * @param {number} from seconds
-   * @param {number} to seconds
-   * @param {() => void} onend
-   * @param {HTMLAudioElement|null} recording
+   * @param {object} heard
+   * @param {Sound[][]} heard.ears left and right
+   * @param {number} heard.from seconds
+   * @param {number} heard.to seconds
+   * @param {import("./recording.js").Recording|null} [heard.recording]
+   * @param {number[]} heard.mix volumes of the recording and of both ears in percent
+   * @param {number} heard.speed 1, or less to play slower at the same pitch
+   * @param {number[]|null} heard.loop what is repeated
+   * @param {() => void} heard.onend
    */
-  play(ears, from, to, onend, recording = null) {
+  play({ ears, from, to, recording = null, mix, speed, loop, onend }) {
     this.stop();
-    this.recording = recording;
-    if (recording) {
-      recording.currentTime = from;
-      // What cannot be played says so itself, by its event.
-      recording.play().catch(() => {});
-    }
     const context = new AudioContext();
-    this.context = context;
+    Object.assign(this, { context, recording, sounds: ears, to, mix, speed, loop, onend, playing: true, gains: [] });
     const out = context.createDynamicsCompressor();
     out.connect(context.destination);
-    const merger = context.createChannelMerger(2);
-    merger.connect(out);
-    this.ears = ears.map((all, side) => {
-      const sounds = withBegun(all, from);
-      const gain = context.createGain();
-      gain.gain.value = 0.5;
-      gain.connect(merger, 0, side);
-      return { sounds, gain, next: firstEndingAfter(sounds, from) };
-    });
-    this.from = from;
-    this.to = to;
-    this.began = context.currentTime + 0.05;
-    this.playing = true;
-    this.onend = onend;
+    this.merger = context.createChannelMerger(2);
+    this.merger.connect(out);
+    if (recording) Object.assign(recording.node, { playbackRate: speed, preservesPitch: true });
+    this.turn(mix);
+    this.begin(loop && (from < loop[0] || from >= loop[1]) ? loop[0] : from);
     context.resume();
-    this.timer = window.setInterval(() => this.schedule(), 80);
+    this.timer = window.setInterval(() => this.schedule(), 40);
     this.schedule();
+  }
+
+  /** Go on from a time; what sounds until then falls silent. */
+  begin(from) {
+    const { context, recording } = this;
+    for (const gain of this.gains) gain.disconnect();
+    this.from = from;
+    this.began = context.currentTime + 0.05;
+    this.gains = this.sounds.map((_, ear) => {
+      const gain = context.createGain();
+      gain.connect(this.merger, 0, ear);
+      return gain;
+    });
+    this.turn(this.mix);
+    this.ears = this.sounds.map((all, ear) => {
+      const sounds = withBegun(all, from);
+      return { sounds, gain: this.gains[ear], next: firstEndingAfter(sounds, from) };
+    });
+    if (!recording) return;
+    recording.node.currentTime = Math.max(0, from - recording.begin);
+    // What cannot be played says so itself, by its event.
+    recording.node.play().catch(() => {});
+  }
+
+  /** Set the volumes. */
+  turn(mix) {
+    this.mix = mix;
+    if (this.recording) this.recording.node.volume = mix[0] / 100;
+    (this.gains || []).forEach((gain, ear) => { gain.gain.value = (EAR * mix[ear + 1]) / 100; });
   }
 
   /** Where it is, in seconds of the annotation. */
   get time() {
-    if (this.playing && this.recording) return this.recording.currentTime;
-    return this.playing ? this.from + Math.max(0, this.context.currentTime - this.began) : this.from;
+    if (this.playing && this.recording) return this.recording.node.currentTime + this.recording.begin;
+    return this.playing ? this.from + Math.max(0, this.context.currentTime - this.began) * this.speed : this.from;
   }
 
   schedule() {
     if (this.recording && !this.inStep()) return;
-    const until = this.time + AHEAD;
+    const { loop, time } = this;
+    if (loop && time >= loop[1]) {
+      this.begin(loop[0]);
+      return;
+    }
+    const until = Math.min(time + AHEAD * this.speed, loop ? loop[1] : Infinity);
     for (const ear of this.ears) {
       while (ear.next < ear.sounds.length && ear.sounds[ear.next].time < until) {
         const sound = ear.sounds[ear.next++];
         if (sound.time + sound.length > this.from) this.sound(sound, ear.gain);
       }
     }
-    if (this.time > this.to + 0.2) {
-      this.stop();
-      this.onend();
+    if (time > this.to + 0.2) this.end();
+  }
+
+  end() {
+    if (this.loop) {
+      this.begin(this.loop[0]);
+      return;
     }
+    this.stop();
+    this.onend();
   }
 
   /** Whether the recording runs; sounds go with it, also after it had to wait for data. */
   inStep() {
-    const { recording, context } = this;
-    if (recording.ended) {
-      this.stop();
-      this.onend();
+    const { recording: { node, trouble }, context, time } = this;
+    if (node.ended || trouble) {
+      this.end();
       return false;
     }
-    if (recording.paused || recording.seeking || recording.readyState < 3) return false;
-    this.began = context.currentTime - (recording.currentTime - this.from);
+    if (node.paused || node.seeking || node.readyState < 3) return false;
+    this.began = context.currentTime - (time - this.from) / this.speed;
     return true;
   }
 
   sound({ time, length, tones, click }, out) {
     const { context } = this;
-    const start = Math.max(context.currentTime, this.began + time - this.from);
-    const end = Math.max(start + 0.03, this.began + time + length - this.from);
+    const at = (one) => this.began + (one - this.from) / this.speed;
+    const start = Math.max(context.currentTime, at(time));
+    const end = Math.max(start + 0.03, at(time + length));
     const gain = context.createGain();
     const loud = (click ? 0.9 : 0.4) / Math.hypot(...tones.map(([, weight]) => weight));
     if (click) {
@@ -196,12 +229,15 @@ export class Player {
     window.clearInterval(this.timer);
     if (this.playing) this.from = this.time;
     this.playing = false;
-    if (this.recording) this.recording.pause();
+    if (this.recording) this.recording.node.pause();
     this.recording = null;
     if (this.context && this.context.state !== "closed") this.context.close();
     this.context = null;
   }
 }
+
+/** One thing plays at a time. */
+export const player = new Player();
 
 /** Items that began before and still go on sound at the beginning. */
 function withBegun(sounds, from) {

@@ -70,3 +70,21 @@ export async function loadTrack(address) {
   const response = await load(address, "The timeline");
   return response && response.json();
 }
+
+/**
+ * Peaks that a server computed of a recording, or null where it could not.
+ * @returns {Promise<import("./spectrum.js").Peaks|null>}
+ */
+export async function loadPeaks(address) {
+  const found = await load(address, "The waveform").then((response) => response && response.json(), () => null);
+  if (!found) return null;
+  const values = Int8Array.from(atob(found.peaks), (character) => character.charCodeAt(0));
+  const half = values.length / 2;
+  return { step: found.step, low: values.subarray(0, half), high: values.subarray(half), full: 127 };
+}
+
+/** The bytes of a recording. */
+export async function loadSound(address) {
+  const response = await load(address, "The recording");
+  return response.arrayBuffer();
+}

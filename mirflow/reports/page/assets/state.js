@@ -16,10 +16,17 @@
  * @property {{of: number, against: number}} pair two systems, track by track; -1 for the two best
  * @property {string} cells filter of the cells without a score
  * @property {{metric: number, system: number}} extra
- * @property {{track: number, list: string, time: number, seen: number[]|null, hear: string, ear: number, rule: number, reference: number}} timeline
- *   `track`: -1 where none is open; `list`: where it was opened from; `seen`: the stretch of time, null for all of it;
- *   `hear`: the recording, the sounds of the annotations, or both; `ear`: -1 for the best system, `rule`: -1 for the one of the chosen metric
+ * @property {{track: number, list: string, time: number, seen: number[]|null, loop: number[]|null, mix: number[], slow: boolean, ear: number,
+ *   rule: number, reference: number}} timeline
+ *   `track`: -1 where none is open; `list`: where it was opened from; `seen`: the stretch of time, null for all of it; `loop`: what is
+ *   repeated; `mix`: volumes of the recording, the reference and the system in percent; `ear`: -1 for the best system, `rule`: -1 for the
+ *   one of the chosen metric
  */
+
+/** Where the timeline of a track is at first. */
+export const BEGINNING = { time: 0, seen: null, loop: null };
+/** Volumes of the recording, the reference and the system at first. */
+export const MIX = [100, 100, 100];
 
 export class State {
   /** @param {any} contents */
@@ -46,7 +53,7 @@ export class State {
     this.pair = { of: -1, against: -1 };
     this.cells = "";
     this.extra = { metric: 0, system: 0 };
-    this.timeline = { track: -1, list: "tracks", time: 0, seen: null, hear: "both", ear: -1, rule: -1, reference: 0 };
+    this.timeline = { ...BEGINNING, track: -1, list: "tracks", mix: [...MIX], slow: false, ear: -1, rule: -1, reference: 0 };
     this.take(0);
   }
 
@@ -73,7 +80,7 @@ export class State {
     this.evaluation = evaluation;
     this.by = "";
     if (typeof this.across === "number") this.across = "mean";
-    this.timeline = { ...this.timeline, track: -1, time: 0, seen: null, ear: -1, rule: -1, reference: 0 };
+    this.timeline = { ...this.timeline, ...BEGINNING, track: -1, ear: -1, rule: -1, reference: 0 };
     this.extra = { metric: 0, system: 0 };
     this.pair = { of: -1, against: -1 };
     this.takeMetric(this.now.main.length ? this.now.main[0] : -1);

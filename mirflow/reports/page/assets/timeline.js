@@ -4,9 +4,13 @@ import { endOf, signOf, textOf, unpackAnnotation, unpackEvidence, readVocabulary
 import { detailsOf, el, table, th, tr } from "./dom.js";
 import { byNumber, clock, formatter, titleOf } from "./format.js";
 import { chosenOf, evidenceOf } from "./evidence.js";
-import { player, toolbar } from "./toolbar.js";
+import { BEGINNING } from "./state.js";
+import { acceptFiles } from "./mixer.js";
+import { player } from "./sound.js";
+import { recordingOf } from "./recording.js";
+import { toolbar } from "./toolbar.js";
 import { WAYS, listTracks, orderTracks } from "./tracks.js";
-import { readScores, readTimeline } from "./data.js";
+import { readFloats, readScores, readTimeline } from "./data.js";
 import { FETCHED } from "./source.js";
 import { LanesView } from "./lanesview.js";
 
@@ -17,7 +21,7 @@ const REST = 250;
 async function readTrack(state, track) {
   const found = await readTimeline(state.evaluation, state.now.tracks[track], state.metric < 0 ? "" : state.about.name);
   if (!found) return null;
-  const { annotations, verdicts, rules, able, changed, audio } = found;
+  const { annotations, verdicts, rules, able, changed, audio, peaks } = found;
   const vocabulary = readVocabulary(found.vocabulary);
   const unpack = (place) => (typeof place === "string" ? place : unpackAnnotation(annotations[place], vocabulary));
   return {
@@ -25,13 +29,14 @@ async function readTrack(state, track) {
     // By each of the references, by each rule.
     estimates: found.estimates.map((place, system) => ({ annotation: unpack(place), system,
       evidence: found.evidence.map((judged) => judged[system].map((one) => unpackEvidence(one, verdicts))) })),
-    rules, able, changed, audio,
+    rules, able, changed, audio, peaks,
+    duration: state.now.duration === null ? 0 : (await readFloats(state.now.duration))[track],
   };
 }
 
 /** Open the timeline of a track, from a list: `tracks` or `heatmap`; at a place of it, `at`, as the state has it. */
 export function openTrack(state, track, list, at = {}) {
-  state.timeline = { ...state.timeline, track, list, time: 0, seen: null, ...at };
+  state.timeline = { ...state.timeline, ...BEGINNING, track, list, ...at };
   state.remember(true);
   return settleTimeline(state);
 }
@@ -53,7 +58,7 @@ export async function settleTimeline(state) {
     player.stop();
     dialog.remove();
     if (state.timeline.track >= 0) {
-      state.timeline = { ...state.timeline, track: -1, time: 0, seen: null };
+      state.timeline = { ...state.timeline, ...BEGINNING, track: -1 };
       state.remember(true);
     }
     // The table may have been drawn anew: the button of the same track is as good as the one that was pressed.
@@ -109,7 +114,7 @@ async function showTrack(state, dialog) {
   const place = list.members.indexOf(track);
   const step = (by) => async () => {
     const next = list.members[(place + by + list.members.length) % list.members.length];
-    state.timeline = { ...state.timeline, track: next, time: 0, seen: null };
+    state.timeline = { ...state.timeline, ...BEGINNING, track: next };
     state.remember(true);
     await showTrack(state, dialog);
     content.querySelector(by < 0 ? "[data-step='-1']" : "[data-step='1']").focus();
@@ -136,7 +141,7 @@ async function showTrack(state, dialog) {
   const first = [...found.references, ...found.estimates].find(({ annotation }) => typeof annotation !== "string");
   const drawable = first && first.annotation.start !== null;
   dialog.classList.toggle("narrow", !drawable);
-  const stage = { state, track, found, scores, content, head, chosen: chosenOf(state, found, scores) };
+  const stage = { state, track, found, scores, content, head, recording: recordingOf(tracks[track], found), chosen: chosenOf(state, found, scores) };
   if (drawable) drawLanes(stage);
   else drawTexts(stage);
 }
@@ -168,10 +173,11 @@ function drawLanes(stage) {
   ...found.estimates.map(({ annotation, evidence, system }) => ({ annotation, evidence, system, score: scores.texts[system],
     name: now.systems[system] }))];
   const whole = Math.max(1, ...lanes.map((lane) => (typeof lane.annotation === "string" ? 0 : endOf(lane.annotation))));
+  stage.length = found.duration || whole;
   const unit = now.timeline.form === "patterns" ? "quarter notes" : "";
   const spoken = el("p", { class: "unseen", "aria-live": "polite" });
   let resting = 0;
-  const view = new LanesView(lanes, whole, unit, state.metric < 0 ? "" : titleOf(state.about), chosen, {
+  const view = new LanesView(lanes, stage.recording, whole, unit, state.metric < 0 ? "" : titleOf(state.about), chosen, {
     choose: (system) => {
       timeline.ear = system;
       state.remember(false);
@@ -204,7 +210,15 @@ function drawLanes(stage) {
     view.read(view.cursor);
   }, view), view.node, spoken,
     el("p", { class: "note keys" }, "Wheel, two fingers or + and − zoom, drag or Shift with the arrow keys pans, a click or the arrow keys " +
-      "move the cursor, Space plays, up and down choose the right ear, Esc closes."));
+      "move the cursor, Space plays, up and down choose the right ear, L repeats the span that is selected by dragging with Shift or " +
+      "by [ and ], H plays at half speed, M, R and S mute music, reference and system, W goes to the worst second, Esc closes."));
+  acceptFiles(stage, content);
+  stage.renew = () => {
+    player.stop();
+    stage.recording = recordingOf(now.tracks[stage.track], found);
+    drawLanes(stage);
+    content.querySelector("button[name=recording]").focus();
+  };
   view.start(timeline);
 }
 

@@ -2,19 +2,17 @@
 
 import { choice, copyButton, el } from "./dom.js";
 import { explainMarks, legendOf, ruleTitle } from "./evidence.js";
-import { Player, soundsOf } from "./sound.js";
+import { mixer } from "./mixer.js";
+import { player, soundsOf } from "./sound.js";
 import { linkTo } from "./address.js";
-
-/** One thing plays at a time. */
-export const player = new Player();
 
 /** The bar with what plays and what is judged; `redraw` when that changes. */
 export function toolbar(stage, redraw, view) {
   const { state, found, chosen } = stage;
   const { timeline, now } = state;
   const { rules } = found;
-  const recording = recordingOf(stage);
-  const sounding = recording.there || [...found.references, ...found.estimates].some(({ annotation }) =>
+  const { recording } = stage;
+  const sounding = recording || [...found.references, ...found.estimates].some(({ annotation }) =>
     typeof annotation !== "string" && soundsOf(annotation).length > 0);
   // Annotations without a time axis have nothing to play where nothing sounds, and no ears.
   const silent = !sounding && !view;
@@ -30,16 +28,18 @@ export function toolbar(stage, redraw, view) {
       rest();
       return;
     }
-    const heard = recording.there && timeline.hear !== "sounds" ? recording.node : null;
-    const sides = timeline.hear === "recording" && heard ? [] : [found.references[chosen.reference], found.estimates.find(({ system }) => system === chosen.ear)];
-    const ears = [0, 1].map((ear) => sides[ear]).map((side, ear) => (side && typeof side.annotation !== "string" ? soundsOf(side.annotation, ear) : []));
+    const { mix, slow, loop } = timeline;
+    const cursor = view ? view.cursor : 0;
+    const heard = recording && !recording.trouble && mix[0] && cursor >= recording.begin && !(recording.duration && cursor > recording.begin + recording.duration - 0.05) ? recording : null;
+    const sides = [found.references[chosen.reference], found.estimates.find(({ system }) => system === chosen.ear)];
+    const ears = sides.map((side, ear) => (side && typeof side.annotation !== "string" ? soundsOf(side.annotation, ear) : []));
     const last = ears.flat().reduce((latest, one) => Math.max(latest, one.time + one.length), 0);
-    const end = heard ? Math.max(last, heard.duration || 0, view ? view.whole : 0) : last;
-    const from = view && view.cursor < end - 0.05 ? Math.max(0, view.cursor) : 0;
+    const end = heard ? Math.max(last, heard.begin + heard.duration, view ? view.whole : 0) : last;
+    const from = cursor < end - 0.05 ? Math.max(0, cursor) : 0;
     // Nobody waits for the first beat, unless there is something else to listen to.
     const first = heard ? from : Math.min(end, ...ears.filter((sounds) => sounds.length).map(([sound]) => sound.time));
     play.textContent = "Stop";
-    player.play(ears, Math.max(from, first), end, rest, heard);
+    player.play({ ears, from: Math.max(from, first), to: end, recording: heard, mix, speed: slow ? 0.5 : 1, loop, onend: rest });
     if (view) follow(view);
   };
   play.addEventListener("click", toggle);
@@ -51,9 +51,9 @@ export function toolbar(stage, redraw, view) {
     toggle();
   };
   const note = el("p", { class: "note marks" }, explainMarks(stage));
-  const choosing = (name, label, options, value, read = Number) => {
+  const choosing = (name, label, options, value) => {
     const made = choice(label, options, value, (picked) => {
-      timeline[name] = read(picked);
+      timeline[name] = Number(picked);
       state.remember(true);
       note.textContent = explainMarks(stage);
       if (name !== "rule") stage.restart();
@@ -62,8 +62,6 @@ export function toolbar(stage, redraw, view) {
     made.querySelector("select").setAttribute("name", name);
     return made;
   };
-  const hear = recording.node && choosing("hear", "Play", [["both", "recording and sounds"], ["recording", "the recording"],
-    ["sounds", "the sounds"]], timeline.hear, String);
   const ear = choosing("ear", "Right ear", found.estimates.map(({ system }) => [system, now.systems[system]]), chosen.ear);
   const left = found.references.length > 1 ? choosing("reference", "Reference, left ear", found.references.map((one, at) =>
     [at, one.annotator || `reference ${at + 1}`]), chosen.reference) : null;
@@ -71,21 +69,12 @@ export function toolbar(stage, redraw, view) {
   const zoom = view ? [["−", "Zoom out", 0.5], ["+", "Zoom in", 2]].map(([text, name, by]) => el("button", { type: "button",
     "aria-label": name, onclick: () => view.zoom(by, view.cursor) }, text)) : [];
   const fit = view ? el("button", { type: "button", onclick: () => view.fit() }, "All") : null;
-  return [el("div", { class: "bar tools" }, silent ? null : play, hear, left, silent ? null : ear, rule, view ? el("span", { class: "zoom" }, ...zoom, fit) : null,
-    copyButton("Copy link", () => linkTo(state)), legendOf(found), el("span", { class: "clock", "aria-live": "off" })), recording.status, note].filter(Boolean);
-}
-
-/** The recording of a track, if it has one; a status says if it cannot be played. */
-function recordingOf({ found }) {
-  if (!found.audio) return { node: null, status: null, there: false };
-  const made = { node: el("audio", { preload: "metadata", src: found.audio }), status: el("p", { class: "note", role: "status", hidden: true }), there: true };
-  made.node.addEventListener("error", () => {
-    made.there = false;
-    made.status.hidden = false;
-    made.status.textContent = "The recording cannot be played; what sounds is made of the annotations.";
-    player.stop();
+  const copy = copyButton(view ? "Copy link to this second" : "Copy link", () => {
+    if (view) Object.assign(timeline, { time: view.cursor });
+    return linkTo(state);
   });
-  return made;
+  return [el("div", { class: "bar tools" }, silent ? null : play, left, silent ? null : ear, rule, view ? el("span", { class: "zoom" }, ...zoom, fit) : null,
+    copy, legendOf(found), el("span", { class: "clock", "aria-live": "off" })), ...(view ? mixer(stage, view) : []), note].filter(Boolean);
 }
 
 /** The cursor goes with the sound. */
