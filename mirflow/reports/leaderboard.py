@@ -30,6 +30,7 @@ from ..metrics.measures import SIGN_OF
 from ..ragged import Float
 from .captions import letters_note, metric_title, task_title
 from .results import COLUMNS, column_of, count_tracks, values_of
+from .scorecard import ScoredEvaluation
 from .standings import ALIKE, LEADER, WORSE, Node, Standing, Standings, node, to_html
 from .style import style_sheet
 
@@ -272,7 +273,7 @@ def standings_of(ranked: RankedEvaluation, decimals: int | None = None) -> Stand
             counts.add(score.n)
         relation = "" if like_best is None else LEADER if system.rank == 1 else ALIKE if like_best else WORSE
         value, low, high = (math.nan if end is None else float(end) for end in (score.value, score.low, score.high))
-        rows.append(Standing(system.name, value, low, high, relation))
+        rows.append(Standing(system.name, value, low, high, relation, system.letters))
     return Standings(
         rows,
         unit=headline.unit,
@@ -283,6 +284,13 @@ def standings_of(ranked: RankedEvaluation, decimals: int | None = None) -> Stand
         tested=bool(ranked.comparison),
         decimals=3 if decimals is None else decimals,
     )
+
+
+def scored_evaluation(ranked: RankedEvaluation, address: str, decimals: int | None = None) -> ScoredEvaluation:
+    """An evaluation as a column of a scorecard, whose cells lead to an address; `decimals` as for `standings_of`."""
+    headline = next(metric for metric in ranked.metrics if metric.name == ranked.headline)
+    about = f"{task_title(ranked.task)}: {metric_title(headline.name, headline.title)}"
+    return ScoredEvaluation(ranked.name, about, address, standings_of(ranked, decimals))
 
 
 def to_embed(board: Leaderboard) -> str:

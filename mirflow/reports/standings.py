@@ -42,6 +42,8 @@ class Standing:
     """Ends of the interval; NaN without one."""
     relation: str
     """`LEADER`, `ALIKE`, `WORSE`; empty where that was not tested."""
+    letters: str = ""
+    """Systems that share one are not told apart; empty where that was not tested."""
 
 
 @dataclass(frozen=True)
@@ -261,7 +263,8 @@ def rank_result(
     sign = SIGN_OF.get(names_of(result, "orientation")[metric], 0)
     columns = [one.tolist() for one in (value, low, high)]
     relations = relations_of(columns[0], letters, sign)
-    rows = [Standing(*row) for row in zip(names_of(result, "system"), *columns, relations, strict=True)]
+    named = names_of(result, "system"), *columns, relations, letters or [""] * len(relations)
+    rows = [Standing(*row) for row in zip(*named, strict=True)]
     order = np.argsort(-sign * value, kind="stable").tolist()  # NaN comes last
     common = len(set(n.tolist())) == 1 and result.attrs.get("missing") == "common"
     return Standings(

@@ -15,10 +15,21 @@ from ...annotations.schema import kind_of
 from ...errors import MirflowError, QueryError, UnknownNameError, counted
 from ...metrics.base import has_task
 from ...pipeline.document import without_folders
+from ..captions import metric_title, task_title
 from ..doubted_references import describe_disagreements
 from ..origins import Files, Origin, Roots, Shelf, page_title, read_origins, store_names
-from ..standings import node, text_of, to_html
-from .data import Shown, describe_evaluation, describe_stores, describe_words, main_metrics
+from ..scorecard import ScoredEvaluation, scorecard
+from ..standings import Node, node, text_of, to_html
+from .assembly import report_link
+from .data import (
+    Shown,
+    describe_evaluation,
+    describe_inference,
+    describe_stores,
+    describe_words,
+    draw_standings,
+    main_metrics,
+)
 from .embed import Parts, pack_json
 from .timelines import find_evaluation_files
 
@@ -82,6 +93,12 @@ def describe_page(
         It grows.
     shown : Shown
     """
+    evaluations = _describe_evaluations(subject, timelines, parts, shown)
+    card = _scorecard(subject, evaluations, parts)
+    for one in evaluations:
+        one["inference"] = [
+            (metric, draw_standings(own) if isinstance(own, dict) else own) for metric, own in one["inference"]
+        ]
     return {
         "title": subject.title,
         "name": subject.name,
@@ -89,7 +106,8 @@ def describe_page(
         "mirflow": version("mirflow"),
         "byTrack": shown.by_track,
         "stores": [{"name": origin.name, "pipeline": _pipeline_of(origin, shown)} for origin in subject.origins],
-        "evaluations": _describe_evaluations(subject, timelines, parts, shown),
+        "evaluations": evaluations,
+        "scorecard": card,
         **describe_words(),
     }
 
@@ -130,9 +148,33 @@ def first_screen(contents: Mapping[str, Any]) -> tuple[str, str]:
     standings = found.get("standings", [])
     size = f"{counted(len(first['systems']), 'system')}, {counted(first['trackCount'], 'track')}"
     head = [node("h1", contents["title"]), node("p", f"{contents['name']}: {size}")]
+    card = contents["scorecard"]
+    boxes = [node("section", *card, id="overview")] if isinstance(card, list) and card else []
     if not standings:
-        return to_html(head), size
-    return to_html([*head, ("div", {"id": "standings"}, standings)]), f"{text_of(standings[:1])} {size}."
+        return to_html([*head, *boxes]), size
+    return to_html([*head, *boxes, ("div", {"id": "standings"}, standings)]), f"{text_of(standings[:1])} {size}."
+
+
+def _scorecard(subject: Subject, evaluations: Sequence[Mapping[str, Any]], parts: Parts) -> list[Node] | int | str:
+    """The systems by the first metric of each evaluation, or the part of the page that has this."""
+    made: dict[str, Any] = {
+        one["name"]: dict(one["inference"]).get(*one["main"][:1]) for one in evaluations if one["main"]
+    }
+
+    def draw() -> list[Node]:
+        columns = []
+        for name, ds in subject.boards.items():
+            first, found = subject.first[name][:1], made.get(name)
+            if not isinstance(found, dict):
+                found = next((own for _, own in describe_inference(ds, first, first, name)), {})
+            if "standings" in found:
+                title = metric_title(*(names_of(ds, key, first)[0] for key in ("metric", "title")))
+                about = f"{task_title(str(ds.attrs.get('task', '')))}: {title}"
+                columns.append(ScoredEvaluation(name, about, report_link(name), found["standings"]))
+        return scorecard(columns)
+
+    fetched = any(isinstance(found, str | int) for found in made.values())
+    return parts.put("scorecard", lambda: pack_json(draw())) if fetched else draw()
 
 
 def _pipeline_of(origin: Origin, shown: Shown) -> str:

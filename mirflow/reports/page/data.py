@@ -141,7 +141,7 @@ def describe_inference(
         there are too few tracks, words where they are infinite), ``letters`` and ``ranks`` (none where nothing was
         compared, or too few units were), ``pairs`` (of each two systems, the one with the smaller position first, the
         difference, its interval and the corrected p-value; none of many systems), ``how``, the methods for people, with
-        the signature of the values, and for main metrics ``standings``, elements.
+        the signature of the values, and for main metrics ``standings``, which `draw_standings` draws.
     """
     names = names_of(scores, "metric", metrics)
     if not names:
@@ -169,9 +169,14 @@ def describe_inference(
         about = {"aggregate": aggregates[at], **compared, "how": words}
         if metric in main:
             tested = bool(compared["how"])
-            about["standings"] = rank_result(found, at, compared["letters"], scores.sizes["track"], tested).nodes()
+            about["standings"] = rank_result(found, at, compared["letters"], scores.sizes["track"], tested)
         described.append((metric, {**both, **about}))
     return described
+
+
+def draw_standings(found: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Put elements in place of the standings of a metric."""
+    return {**found, "standings": found["standings"].nodes()} if found and "standings" in found else found
 
 
 def _end(value: float) -> float | str | None:
@@ -465,7 +470,8 @@ def _inference(
         return describe_inference(scores, metrics, main, name)
 
     def pack(metric: int) -> bytes:
-        return pack_json(next((found for _, found in describe_inference(scores, [metric], main, name)), None))
+        described = describe_inference(scores, [metric], main, name)
+        return pack_json(draw_standings(next((found for _, found in described), None)))
 
     return [(metric, parts.put(f"{number}/{metric}/inference", partial(pack, metric))) for metric in metrics]
 

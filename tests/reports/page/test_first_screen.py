@@ -144,13 +144,14 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_several_evaluations_are_listed_with_their_results(three: Path, visit: Any) -> None:
     page = visit(three)
-    rows = page.locator("#overview tbody tr")
+    page.locator("#overview summary").first.click()
+    rows = page.locator("#overview .board tbody tr")
     assert rows.locator("th button").all_inner_texts() == ["chord", "chord_loose", "chord_strict"]
     assert all("leads with" in text for text in rows.locator("td.prose").all_inner_texts())
     rows.nth(1).locator("button").click()
     page.wait_for_function("() => document.getElementById('head').textContent.includes('chord_loose: 4 systems')")
     assert "evaluation=chord_loose" in page.url
-    assert page.locator("#overview [aria-current]").inner_text() == "chord_loose"
+    assert page.locator("#overview .board [aria-current]").inner_text() == "chord_loose"
 
 
 @pytest.mark.parametrize(

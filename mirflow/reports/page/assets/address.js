@@ -38,6 +38,7 @@ const FIELDS = [
       (text.startsWith("system ") && systemOf(state, text.slice(7), (system) => { state.across = system; }))],
   ["list", (state) => other(state.listing.by, "mean"), (state, text) => oneOf(ORDERS, text, () => { state.listing.by = text; })],
   ["find", (state) => state.listing.find, (state, text) => { state.listing.find = text; return true; }],
+  ["baseline", (state) => state.baseline, (state, text) => oneOf(state.contents.evaluations.flatMap((one) => one.systems), text, () => { state.baseline = text; })],
   ["gains", (state) => (state.pair.of < 0 ? "" : state.now.systems[state.pair.of]),
     (state, text) => systemOf(state, text, (system) => { state.pair.of = system; })],
   ["against", (state) => (state.pair.against < 0 ? "" : state.now.systems[state.pair.against]),

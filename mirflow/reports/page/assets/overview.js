@@ -1,7 +1,9 @@
-/** All evaluations of the page: what each is about, who leads, and a way to it. */
+/** All evaluations of the page: each system in each of them, what each is about, who leads, and a way to it. */
 
 import { build, el, section, table, th } from "./dom.js";
 import { count, titleOf } from "./format.js";
+import { readJson } from "./data.js";
+import { drawScorecard } from "./scorecard.js";
 
 /** Evaluations from which on they are listed; of fewer, the bar on top names them. */
 const LISTED = 3;
@@ -14,8 +16,18 @@ function sentenceOf(one) {
 
 /** @param {import("./state.js").State} state */
 export function drawOverview(state) {
+  const { evaluations, scorecard } = state.contents;
+  const fetched = typeof scorecard === "string";
+  const listed = evaluations.length >= LISTED;
+  if (!listed && !fetched && !scorecard.length) return null;
+  const card = el("div", { id: "scorecard" }, !fetched && scorecard.length ? drawScorecard(state, scorecard) : null);
+  // What is fetched is drawn when it comes.
+  if (fetched) readJson(scorecard).then((nodes) => { if (nodes.length) card.replaceChildren(...drawScorecard(state, nodes)); });
+  return section("overview", "All evaluations", null, card, listed ? listOf(state, !fetched && scorecard.length > 0) : null);
+}
+
+function listOf(state, folded) {
   const { evaluations } = state.contents;
-  if (evaluations.length < LISTED) return null;
   const told = evaluations.some((one) => sentenceOf(one).length);
   const heads = [th("Evaluation", "who"), th("Metric"), told ? th("Result") : null, ["Systems", "Tracks"].map((text) => th(text, "number"))];
   const rows = evaluations.map((one, place) => el("tr", { class: place === state.evaluation ? "chosen" : null },
@@ -23,8 +35,8 @@ export function drawOverview(state) {
       onclick: () => state.change((now) => now.take(place)) }, one.name), one.title === one.name ? null : el("small", {}, one.title)),
     el("td", {}, one.main.length ? titleOf(one.metrics[one.main[0]]) : ""), told ? el("td", { class: "prose" }, sentenceOf(one)) : null,
     [one.systems.length, one.trackCount].map((number) => el("td", { class: "number quiet" }, number))));
-  const box = el("details", { open: !state.folded, ontoggle: () => { state.folded = !box.open; } },
+  const box = el("details", { open: !(state.folded ?? folded), ontoggle: () => { state.folded = !box.open; } },
     el("summary", {}, `${count(evaluations.length, "evaluation")}; the one below is ${state.now.name}`),
     table(heads, rows, { label: "Evaluations", class: "board" }));
-  return section("overview", "All evaluations", null, box);
+  return box;
 }

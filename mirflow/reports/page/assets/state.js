@@ -8,7 +8,8 @@
  * @property {string} by a coordinate of tracks, or nothing
  * @property {string} asked what shall be done about missing scores, or nothing
  * @property {boolean} percent
- * @property {boolean} folded whether the list of evaluations is hidden
+ * @property {boolean|null} folded whether the list of evaluations is hidden
+ * @property {string} baseline the system with which the scorecard compares; empty: the best of each evaluation
  * @property {boolean} unfolded whether the table of systems is shown below the chart
  * @property {{column: string, turned: boolean}} ranking order of the table of systems
  * @property {string|number} across order of the heat map's tracks: a word, or the number of a system
@@ -46,7 +47,8 @@ export class State {
     this.percent = false;
     this.asked = "";
     this.unfolded = false;
-    this.folded = false;
+    this.folded = null;
+    this.baseline = "";
     this.ranking = { column: "value", turned: false };
     this.across = "mean";
     this.listing = { by: "mean", find: "" };

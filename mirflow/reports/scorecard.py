@@ -1,0 +1,169 @@
+"""Systems by evaluations: values, the best of each, and differences to one system or to the best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .standings import ALIKE, MINUS, Node, Standing, Standings, node
+
+BEST = "best"
+"""In place of the name of a system: the best one of each evaluation."""
+SHADES = 4
+"""Steps of colour on each side."""
+
+
+@dataclass(frozen=True)
+class ScoredEvaluation:
+    """An evaluation of a scorecard.
+
+    Parameters
+    ----------
+    name : str
+    about : str
+        What its values are: the task, the metric.
+    address : str
+        Of the page, or the part of it, to which the cells lead.
+    standings : Standings
+        Its systems, with letters.
+    """
+
+    name: str
+    about: str
+    address: str
+    standings: Standings
+
+
+def scorecard(evaluations: Sequence[ScoredEvaluation], baseline: str = BEST) -> list[Node]:
+    """Write a table of all systems in all evaluations, as elements of a page that has the style of the report.
+
+    The longer of both, systems or evaluations, is in the rows. The system with the most first places comes first. Each
+    cell has the value, which leads to the evaluation, and the difference to the baseline; its class gives the colour:
+    ``better1`` to ``better4`` or ``worse1`` to ``worse4``, in quarters of the largest difference of the evaluation, and
+    ``unsure`` where the two are not told apart or were not compared. Scripts that choose another baseline find the
+    numbers in attributes: of cells ``data-system``, ``data-score`` and ``data-letters``, of evaluations
+    ``data-evaluation``, ``data-sign``, ``data-unit`` and ``data-decimals``.
+
+    Parameters
+    ----------
+    evaluations : sequence of ScoredEvaluation
+    baseline : str
+        A system, or ``best``.
+
+    Returns
+    -------
+    list of Node
+        Nothing where no system is in two evaluations.
+
+    Examples
+    --------
+    >>> from mirflow.reports.standings import text_of
+    >>> beat = [Standing("oak", 0.9, 0.88, 0.92, "leader", "a"), Standing("elm", 0.7, 0.6, 0.8, "worse", "b")]
+    >>> key = [Standing("oak", 0.5, 0.4, 0.6, "not told apart", "a"), Standing("elm", 0.6, 0.5, 0.7, "leader", "a")]
+    >>> columns = [("beat", beat), ("key", key)]
+    >>> made = scorecard([ScoredEvaluation(name, "", "", Standings(rows, "", 1, 0.95, 9, 9)) for name, rows in columns])
+    >>> text_of(made[0][2][1:]).replace(MINUS, "-")  # the caption comes first
+    'Systembeatkeyoak0.900best0.500=(-0.100)elm0.700-0.2000.600best'
+    """
+    cells = {(own.name, row.system): row for own in evaluations for row in own.standings.rows}
+    systems = _order_systems(evaluations)
+    if len(evaluations) < 2 or all(sum((own.name, name) in cells for own in evaluations) < 2 for name in systems):
+        return []
+    shades = {own.name: _shades_of(own.standings, baseline) for own in evaluations}
+
+    def cell(own: ScoredEvaluation, system: str) -> Node:
+        row = cells.get((own.name, system))
+        if row is None or math.isnan(row.value):
+            return node("td", "", kind="number")
+        return _cell(own, row, shades[own.name][system])
+
+    if len(evaluations) > len(systems):
+        names = [node("th", name, scope="col", kind="number", title=name) for name in systems]
+        head = node("tr", node("th", "Evaluation", scope="col", kind="who"), *names)
+        body = [
+            node("tr", _head(own, "row"), *(cell(own, name) for name in systems), **_facts_of(own))
+            for own in evaluations
+        ]
+    else:
+        columns = [_head(own, "col", **_facts_of(own)) for own in evaluations]
+        head = node("tr", node("th", "System", scope="col", kind="who"), *columns)
+        body = [
+            node("tr", node("th", name, scope="row", title=name), *(cell(own, name) for own in evaluations))
+            for name in systems
+        ]
+    caption = node("caption", _explain(baseline), kind="note")
+    return [node("table", caption, node("thead", head), node("tbody", *body), kind="scorecard")]
+
+
+def _explain(baseline: str) -> str:
+    whom = "the best system of the evaluation" if baseline == BEST else baseline
+    return (
+        f"Bold: the best of the evaluation; =: not told apart from it. Below: the difference to {whom}; colour: as a "
+        "share of the largest one in the evaluation; hatched, in parentheses: not told apart, or not compared."
+    )
+
+
+def _order_systems(evaluations: Sequence[ScoredEvaluation]) -> list[str]:
+    """The systems: the one with the most first places first, then in the order of the evaluations."""
+    wins: dict[str, int] = {}
+    for own in evaluations:
+        best = _best_of(own.standings)
+        for row in own.standings.rows:
+            wins[row.system] = wins.get(row.system, 0) + (row.value == best)
+    return sorted(wins, key=lambda name: -wins[name])
+
+
+def _best_of(board: Standings) -> float:
+    """The best value of several; NaN without one."""
+    known = [row.value for row in board.rows if not math.isnan(row.value)]
+    return max(known, key=lambda value: board.sign * value) if known[1:] and board.sign else math.nan
+
+
+def _facts_of(own: ScoredEvaluation) -> dict[str, str]:
+    """What scripts need to know of an evaluation."""
+    board = own.standings
+    facts = {"data-evaluation": own.name, "data-sign": str(board.sign)}
+    return {**facts, "data-unit": board.unit, "data-decimals": str(board.decimals)}
+
+
+def _head(own: ScoredEvaluation, scope: str, **facts: str) -> Node:
+    name = node("a", own.name, href=own.address)
+    kind, title = "number" if scope == "col" else "", f"{own.name}: {own.about}"
+    return node("th", name, node("small", own.about), scope=scope, kind=kind, title=title, **facts)
+
+
+def _shades_of(board: Standings, baseline: str) -> dict[str, tuple[str, float]]:
+    """Of each system with a value the class of its cell, and its difference to the baseline: NaN without one."""
+    known, best = [row for row in board.rows if not math.isnan(row.value)], _best_of(board)
+    other = next((row for row in known if (row.value == best if baseline == BEST else row.system == baseline)), None)
+    if other is None:
+        return {row.system: ("", math.nan) for row in known}
+    gaps = {row.system: row.value - other.value for row in known}
+    finite = [abs(gap) for gap in gaps.values() if math.isfinite(gap)]
+    widest = max(finite, default=0.0)
+    found = {}
+    for row in known:
+        gap = gaps[row.system]
+        step = 0 if not widest else SHADES if math.isinf(gap) else math.ceil(SHADES * abs(gap) / widest - 1e-9)
+        side = "better" if board.sign * gap > 0 else "worse"
+        apart = row.letters and other.letters and not set(row.letters) & set(other.letters)
+        kinds = [f"{side}{step}" if step and board.sign and gap == gap else "", "" if apart or not gap else "unsure"]
+        found[row.system] = " ".join(filter(None, kinds)), gap
+    return found
+
+
+def _cell(own: ScoredEvaluation, row: Standing, shade: tuple[str, float]) -> Node:
+    board, (kind, gap) = own.standings, shade
+    best = row.value == _best_of(board)
+    number = {"data-value": f"{row.value:.10g}"} if math.isfinite(row.value) and not board.unit else {}
+    value = node("data", board.show(row.value), kind="strong" if best else "", **number)
+    alike = [node("span", "=", kind="mark", title="not told apart from the best")] if row.relation == ALIKE else []
+    sign = "+" if gap > 0 else MINUS if gap < 0 else ""
+    said = BEST if best and not gap else "" if math.isnan(gap) else f"{sign}{board.show(abs(gap))}"
+    said = f"({said})" if "unsure" in kind else said
+    facts = {"data-system": row.system, "data-score": f"{row.value:.12g}", "data-letters": row.letters}
+    # The head of the evaluation is the stop for the keyboard.
+    where = {"href": own.address, "title": f"{row.system}, {own.name}", "tabindex": "-1"}
+    inside = node("a", value, **where), *alike, node("small", said)
+    return node("td", *inside, kind=f"number {kind}".strip(), **facts)
