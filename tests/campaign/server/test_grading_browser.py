@@ -89,7 +89,7 @@ def wait_for_saved(page: Any) -> None:
 
 def wait_for_heard(page: Any, number: int) -> None:
     """Wait until a candidate was heard for as long as is asked."""
-    until(page, "(number) => document.querySelectorAll('.candidate .hint')[number].textContent === 'heard'", number)
+    until(page, "(number) => document.querySelectorAll('.candidate .told')[number].textContent === 'heard'", number)
 
 
 def wait_for_trouble(page: Any) -> None:
@@ -169,11 +169,14 @@ def test_a_slider_says_its_value_and_has_none_before_it_is_touched(enter: Callab
     assert slider.get_attribute("aria-valuetext") == "not judged"
     # A thumb in the middle would suggest 5.
     assert slider.evaluate("slider => getComputedStyle(slider).appearance") == "none"
-    assert page.locator(".candidate .ends").first.inner_text().split() == ["0", "5", "10"]
+    ends = page.locator(".candidate .ends").first.inner_text().split("\n")
+    assert ends == ["0", "not similar", "5", "somewhat similar", "10", "very similar"]
+    assert page.locator(".time").all_inner_texts() == ["0:00 / 0:08"] * 6, "lengths are known before anything is loaded"
     slider.focus()
     page.keyboard.press("ArrowRight")
     wait_for_saved(page)
     assert slider.get_attribute("aria-valuetext") == "5.1 of 10"
+    assert page.locator(".kept").all_inner_texts() == ["saved", "", "", "", ""]
     assert slider.evaluate("slider => getComputedStyle(slider).appearance") == "auto"
     assert [one.fine for one in rows(service, StoredAssignment) if one.saved] == [5.1]
 
@@ -412,6 +415,6 @@ def test_pages_are_without_barriers(
     page.get_by_role("button").first.click()
     page.wait_for_url(lambda address: "/login/" not in address)
     page.goto(f"{server.address}{ROUND}overview")
-    page.get_by_role("heading", name="Without the middle word").wait_for()
+    page.get_by_role("heading", name="Ranks without the middle category").wait_for()
     assert_accessible(page)
     assert_fits(page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import json
 import re
 from collections.abc import Sequence
@@ -54,7 +55,12 @@ def test_a_round_without_judgements_has_an_overview(service: Service) -> None:
     found = overview(service)
     assert found["quantities"]["pairs"] == 16
     assert found["agreement"] == found["boxes"] == found["graders"] == found["schemes"] == []
-    assert "Nothing yet" in Browser(service, "olga", "organiser").get(f"{ROUND}overview").text
+    assert found["forecast"]["complete"] is None
+    page = Browser(service, "olga", "organiser").get(f"{ROUND}overview").text
+    assert "cannot be estimated: there were no judgements in the last 7 days" in page
+    assert "0 of 32 judgements made, 0 %" in page
+    assert re.findall(r"<h2>(.*)</h2>", page) == ["Pieces without a recording"], "no heading without contents"
+    assert "<dd>0</dd>" not in page
 
 
 def test_graders_who_agree_have_a_kappa_of_one(service: Service) -> None:
@@ -74,6 +80,17 @@ def test_graders_who_agree_have_a_kappa_of_one(service: Service) -> None:
     assert page.count('class="box"') == 3
     for text in (page, json.dumps(found)):
         assert not re.search(r"\b(ada|bob)\b", text)
+
+
+def test_a_round_has_a_day_on_which_it_will_be_complete(service: Service) -> None:
+    judge_all(service, "ada")
+    began = service.clock()
+    service.clock = lambda: began + dt.timedelta(days=2)
+    found = overview(service)["forecast"]
+    assert found["per_day"] == pytest.approx(8, rel=0.01), "16 judgements in two days"
+    left = dt.datetime.fromisoformat(found["complete"]) - (began + dt.timedelta(days=2))
+    assert left / dt.timedelta(days=1) == pytest.approx(2, rel=0.01)
+    assert "At 8 judgements a day, as in the last 2 days, it will be complete about " in found["words"]
 
 
 def test_overviews_are_for_organisers(service: Service) -> None:

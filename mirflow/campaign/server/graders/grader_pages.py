@@ -16,7 +16,7 @@ from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Re
 from ....errors import AnnotationError
 from ...grading.pool import read_key
 from ..database import Database
-from ..recordings import TYPES
+from ..recordings import TYPES, find_duration
 from ..security import GuardedRoute
 from ..service import Service
 from ..viewer_pages import PRIVATE, error_answer, page
@@ -147,6 +147,7 @@ class GraderPages:
             candidates=shown,
             training=asked[0].pair.training,
             gain=gains[query],
+            seconds=find_duration(query),
             done=sum(one["done"] for one in shown),
             mine=done,
             saved=max((one.saved for one in asked if one.saved is not None), default=None),
@@ -285,7 +286,7 @@ class GraderPages:
         except AnnotationError:  # it may have been removed from the server meanwhile
             key = None
         with self.database.read() as session:
-            return look_over(session, opened, key)
+            return look_over(session, opened, key, self.service.clock())
 
     def _round(self, request: Request) -> OpenRound:
         opened = self.rounds.get(request.path_params["round"])
@@ -352,6 +353,7 @@ def _shown(one: StoredAssignment, opened: OpenRound, participation: Participatio
         "ask": question(one, opened, participation),
         "anchor": anchor,
         "gain": gain,
+        "seconds": find_duration(opened.recording(one.pair.piece)),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import math
 from collections.abc import Sequence
@@ -110,19 +111,80 @@ def events_of(session: Session, opened: OpenRound) -> list[Row]:
     return [{"time": time.isoformat(timespec="milliseconds"), **row} for time, row in found]
 
 
-def look_over(session: Session, opened: OpenRound, key: Pool | None) -> Row:
+WINDOW = dt.timedelta(days=7)
+"""Time whose judgements give the rate of a forecast."""
+_SHORTEST, _FEWEST = dt.timedelta(hours=1), 5
+"""Least time and number of judgements that give a rate."""
+
+
+def forecast(saved: Sequence[dt.datetime], left: int, now: dt.datetime, closes: dt.datetime | None = None) -> Row:
+    """Estimate when a round will be complete, from the rate of the last 7 days.
+
+    Parameters
+    ----------
+    saved : sequence of datetime
+        Times of the judgements that count.
+    left : int
+        Judgements that are still needed.
+    now : datetime
+    closes : datetime or None
+        Time at which the round closes.
+
+    Returns
+    -------
+    dict
+        ``per_day`` and ``complete`` (ISO 8601), None where they cannot be estimated, and ``words``.
+
+    Examples
+    --------
+    >>> day = dt.timedelta(days=1)
+    >>> now = dt.datetime(2026, 3, 8, 12, tzinfo=dt.timezone.utc)
+    >>> forecast([now - day * (at % 4 + 1) for at in range(20)], 10, now)["words"]
+    'At 5 judgements a day, as in the last 4 days, it will be complete about 10 March 2026.'
+    >>> forecast([], 10, now)["words"]
+    'When it will be complete cannot be estimated: there were no judgements in the last 7 days.'
+    """
+    nothing: Row = {"per_day": None, "complete": None}
+    if not left:
+        return {**nothing, "words": "All judgements are made: the round can be closed."}
+    recent = [time for time in saved if now - time <= WINDOW]
+    span = WINDOW if len(recent) < len(saved) else now - min(recent, default=now)
+    if len(recent) < _FEWEST or span < _SHORTEST:
+        few = f"there were {f'only {len(recent)}' if recent else 'no'} judgements in the last {WINDOW.days} days"
+        why = few if len(recent) < _FEWEST else "the first judgement is less than an hour old"
+        return {**nothing, "words": f"When it will be complete cannot be estimated: {why}."}
+    rate = len(recent) / (span / dt.timedelta(days=1))
+    days = left / rate
+    if days > 3650:
+        return {**nothing, "per_day": rate, "words": "At the present rate it will not be complete within ten years."}
+    end = now + dt.timedelta(days=days)
+    whole = max(1, round(span / dt.timedelta(days=1)))
+    lately = "today" if span < dt.timedelta(days=1) else f"in the last {whole} day{'s' if whole != 1 else ''}"
+    late = f", after it closes on {_day(closes)}" if closes is not None and end > closes else ""
+    words = f"At {rate:.3g} judgements a day, as {lately}, it will be complete about {_day(end)}{late}."
+    return {"per_day": rate, "complete": end.isoformat(timespec="seconds"), "words": words}
+
+
+def _day(time: dt.datetime) -> str:
+    return f"{time.day} {time:%B %Y}"
+
+
+def look_over(session: Session, opened: OpenRound, key: Pool | None, now: dt.datetime) -> Row:
     """Compute the overview of a round for organisers.
 
     Parameters
     ----------
     key : Pool or None
         The system behind each candidate; None: systems are not ranked.
+    now : datetime
+        Time of the forecast.
 
     Returns
     -------
     dict
-        ``quantities`` (pairs, graders, judgements and others), and rows: ``counts`` (pairs with 0, 1, 2, ...
-        judgements), ``agreement`` (Fleiss's kappa with three categories and with SS and VS merged, and other measures),
+        ``quantities`` (pairs, graders, judgements and others), ``forecast``, and rows: ``counts`` (pairs with 0, 1, ...
+        judgements),
+        ``agreement`` (Fleiss's kappa with three categories and with SS and VS merged, and other measures),
         ``boxes`` (fine judgements within each broad category), ``graders`` (judgements, seconds and self-agreement of
         each), ``schemes`` (ranking of the systems with all categories, and without the middle one).
     """
@@ -131,8 +193,10 @@ def look_over(session: Session, opened: OpenRound, key: Pool | None) -> Row:
         select(StoredPair.query, StoredPair.candidate).where(StoredPair.round_id == opened.id, ~StoredPair.training)
     )
     made = rater_agreement.progress(judged, [Pair(*pair) for pair in pairs], opened.config.graders_per_pair)
+    counting = [one.time for one in judged if one.counts and one.time is not None and not one.repeat]
     return {
         "quantities": _quantities(session, opened, judged, made),
+        "forecast": forecast(counting, made.wanted - made.judged, now, opened.config.closes),
         "counts": [{"judgements": number, "pairs": pairs} for number, pairs in made.by_count.items()],
         "agreement": _agreement(judged),
         "boxes": _boxes(judged),

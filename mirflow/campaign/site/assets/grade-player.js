@@ -26,6 +26,8 @@ export class Player {
     this.name = box.dataset.name;
     this.log = log;
     this.whole = false;
+    /** The length as the server knows it; nothing is loaded before it is played. */
+    this.seconds = Number(box.dataset.seconds || NaN);
     /** @type {() => void} */
     this.onheard = () => {};
     /** @type {() => void} */
@@ -153,13 +155,15 @@ export class Player {
   show() {
     const { audio, name } = this;
     const known = Number.isFinite(audio.duration);
+    const length = known ? audio.duration : this.seconds;
+    const whole = Number.isFinite(length) ? clock(length) : "";
     this.button.textContent = this.playing ? "❚❚" : "▶";
     this.button.setAttribute("aria-label", `${this.playing ? "Pause" : "Play"} ${name}`);
     this.position.disabled = !known;
     if (known) this.position.max = String(audio.duration);
     this.position.value = String(audio.currentTime);
-    this.position.setAttribute("aria-valuetext", `${clock(audio.currentTime)} of ${known ? clock(audio.duration) : "an unknown length"}`);
-    this.time.textContent = this.away ? "no connection: it is tried again" : audio.error ? "cannot be played" : `${clock(audio.currentTime)}${known ? ` / ${clock(audio.duration)}` : ""}`;
+    this.position.setAttribute("aria-valuetext", `${clock(audio.currentTime)} of ${whole || "an unknown length"}`);
+    this.time.textContent = this.away ? "no connection: it is tried again" : audio.error ? "cannot be played" : `${clock(audio.currentTime)}${whole && ` / ${whole}`}`;
   }
 }
 

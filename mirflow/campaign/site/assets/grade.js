@@ -8,6 +8,8 @@ import { Queue, newClient } from "./grade-queue.js";
 const form = /** @type {HTMLFormElement} */ (document.getElementById("grading"));
 const { dataset } = form;
 const csrf = form.elements.namedItem("csrf").value;
+/** What the ends and the middle of the scale mean in this campaign. */
+const words = JSON.parse(dataset.words);
 const client = newClient();
 const enough = Number(dataset.listen);
 const status = document.getElementById("status");
@@ -25,7 +27,8 @@ class Candidate {
     this.broad = [...section.querySelectorAll("input[type=radio]")];
     this.fine = section.querySelector("input[type=number]");
     this.flags = [...section.querySelectorAll("input[type=checkbox]")];
-    this.hint = section.querySelector(".hint");
+    this.hint = section.querySelector(".told");
+    this.kept = section.querySelector(".kept");
     this.ask = section.querySelector(".ask");
     this.player = null;
     this.toldHeard = this.before;
@@ -44,8 +47,12 @@ class Candidate {
     this.slider = document.createElement("input");
     Object.assign(this.slider, { type: "range", min: this.fine.min, max: this.fine.max, step: this.fine.step });
     this.slider.setAttribute("aria-label", `Fine judgement of candidate ${this.name}`);
-    const ends = [this.fine.min, String((Number(this.fine.min) + Number(this.fine.max)) / 2), this.fine.max].map((text) =>
-      Object.assign(document.createElement("span"), { textContent: text }));
+    const middle = (Number(this.fine.min) + Number(this.fine.max)) / 2;
+    const ends = [this.fine.min, middle, this.fine.max].map((number, at) => {
+      const end = document.createElement("span");
+      end.append(Object.assign(document.createElement("b"), { textContent: String(number) }), words[at]);
+      return end;
+    });
     const [box, below] = ["span", "span"].map((tag) => document.createElement(tag));
     box.className = "rail";
     below.className = "ends";
@@ -122,6 +129,7 @@ class Candidate {
 
   save(values) {
     this.toldHeard = this.heard;
+    this.kept.textContent = "";
     queue.add(this.id, values, Math.round(this.toldHeard * 10) / 10);
     this.showHint();
   }
@@ -174,6 +182,7 @@ const queue = new Queue({ address: dataset.judgements, csrf, owner: dataset.grad
       const shown = candidate.state;
       elsewhere = !candidate.editing && Object.entries(shown).some(([field, value]) => answer.state[field] !== value);
       if (elsewhere) candidate.show(answer.state);
+      candidate.kept.textContent = "saved";
       candidate.ask.textContent = answer.ask ?? "";
       candidate.ask.hidden = !answer.ask;
     }
