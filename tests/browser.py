@@ -72,5 +72,5 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
     for context in opened:
         context.close()
     assert troubles == []
-    # What the visitor gives to the page comes from the machine.
+    # What begins with "blob:" was made by the page, or given to it by its visitor.
     assert {url.partition("#")[0] for url in requests if not url.startswith("blob:")} == files

@@ -15,6 +15,7 @@ import numpy as np
 from ...analysis.aggregation import reduce
 from ...analysis.inference import compare, intervals
 from ...analysis.inference.rank_intervals import rank_bounds
+from ...analysis.inference.resampling import least_units
 from ...analysis.missing import WITHHELD, Gaps, are_apart, find_gaps, find_problems, included_scores, warn_withheld
 from ...analysis.per_class import aggregate_table, select_table
 from ...analysis.policies import MISSING, say_intervals
@@ -109,6 +110,8 @@ def _too_many(sizes: Sequence[int]) -> str:
     return f"It has {' x '.join(map(str, sizes))} values for each system, too many for this page."
 
 
+LEVEL = 0.95
+"""Of the intervals that the page computes of some tracks."""
 INTERVALS = 20
 """Metrics of an evaluation that have intervals, the main ones first."""
 
@@ -488,6 +491,7 @@ def describe_words() -> dict[str, Any]:
             for name, aggregate in AGGREGATES.items()
         },
         "missing": MISSING,
+        "leastUnits": least_units(LEVEL),
         # What is half right is not right.
         "signs": {"good": GOOD, "bad": HALF + BAD},
         "colours": COLOURS,

@@ -2,6 +2,7 @@
 
 import { FETCHED } from "./source.js";
 import { BEGINNING, MIX } from "./state.js";
+import { addChips, fits } from "./filter.js";
 
 /** Words that a place of the state may have, besides names of systems. */
 const ORDERS = ["mean", "spread", "name"];
@@ -27,6 +28,7 @@ const FIELDS = [
   ["group", (state) => state.by, (state, text) => oneOf(state.groupable, text, () => { state.by = text; })],
   ["missing", (state) => (state.asked && state.missing !== state.policies[0] ? state.missing : ""),
     (state, text) => oneOf(state.policies, text, () => { state.asked = text; })],
+  ["filter", (state) => (state.filter.length ? JSON.stringify(state.filter) : ""), readFilter],
   ["percent", (state) => (state.percent ? "yes" : ""), (state, text) => oneOf(["yes"], text, () => { state.percent = true; })],
   ["systems", ({ ranking: { column, turned } }) => (column === "value" && !turned ? "" : `${column}${turned ? " turned" : ""}`),
     (state, text) => oneOf(["value turned", "system", "system turned"], text, () => {
@@ -37,7 +39,6 @@ const FIELDS = [
     (state, text) => oneOf(ORDERS, text, () => { state.across = text; }) ||
       (text.startsWith("system ") && systemOf(state, text.slice(7), (system) => { state.across = system; }))],
   ["list", (state) => other(state.listing.by, "mean"), (state, text) => oneOf(ORDERS, text, () => { state.listing.by = text; })],
-  ["find", (state) => state.listing.find, (state, text) => { state.listing.find = text; return true; }],
   ["baseline", (state) => state.baseline, (state, text) => oneOf(state.contents.evaluations.flatMap((one) => one.systems), text, () => { state.baseline = text; })],
   ["gains", (state) => (state.pair.of < 0 ? "" : state.now.systems[state.pair.of]),
     (state, text) => systemOf(state, text, (system) => { state.pair.of = system; })],
@@ -79,6 +80,19 @@ const FIELDS = [
   ["reference", whileOpen(({ reference }) => (reference ? String(reference + 1) : "")),
     (state, text) => numbersOf(text, 1, ([number]) => { state.timeline.reference = Math.max(0, Math.round(number) - 1); })],
 ];
+
+/** The chips that fit; whether all do. */
+function readFilter(state, text) {
+  let chips = null;
+  try {
+    chips = JSON.parse(text);
+  } catch {
+    // A link that was cut off.
+  }
+  if (!Array.isArray(chips)) return false;
+  addChips(state, ...chips.filter((chip) => fits(state.now, chip)));
+  return chips.every((chip) => fits(state.now, chip));
+}
 
 function whileOpen(write) {
   return (state) => (state.timeline.track < 0 ? "" : write(state.timeline, state));

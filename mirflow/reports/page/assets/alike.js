@@ -2,7 +2,8 @@
 
 import { el, section, still, table, th } from "./dom.js";
 import { count, formatter, titleOf } from "./format.js";
-import { CONTENTS, readScores } from "./data.js";
+import { CONTENTS } from "./data.js";
+import { readShown } from "./filter.js";
 import { include, reduce } from "./reduce.js";
 import { rankSystems, valuesOf } from "./leaderboard.js";
 
@@ -32,7 +33,7 @@ function oracleOf({ value, counts }, { weight, duration }, systems, tracks, sign
   const best = { value: new Float64Array(tracks), counts: new Uint8Array(tracks) };
   const weights = new Float64Array(tracks);
   for (let track = 0; track < tracks; track++) {
-    const cells = Array.from({ length: systems }, (_, system) => system * tracks + track);
+    const cells = systems.map((system) => system * tracks + track);
     if (!cells.every((cell) => counts[cell])) continue;
     const cell = cells.reduce((chosen, own) => (sign * value[own] > sign * value[chosen] ? own : chosen));
     [best.value[track], best.counts[track], weights[track]] = [value[cell], 1, weight[cell]];
@@ -47,8 +48,9 @@ function oracleOf({ value, counts }, { weight, duration }, systems, tracks, sign
 export async function drawAlike(state) {
   const { systems, tracks } = state.now;
   const { sign } = state.about;
-  if (systems.length < 3 || systems.length > MOST || !sign) return null;
-  const numbers = await readScores(state.now, state.metric);
+  const { length } = state.shownSystems;
+  if (length < 3 || length > MOST || !sign) return null;
+  const numbers = await readShown(state);
   const included = include(numbers, state.policy);
   const order = await rankSystems(state);
   const matrix = order.map((one) => order.map((other) => (one === other ? NaN : correlate(included, one, other, tracks.length))));
@@ -74,7 +76,7 @@ async function sentence(state, included, numbers, leader) {
   const { systems, tracks } = state.now;
   const about = CONTENTS.aggregates[state.aggregate];
   if (!about.below) return "";
-  const [best, own] = oracleOf(included, numbers, systems.length, tracks.length, state.about.sign);
+  const [best, own] = oracleOf(included, numbers, state.shownSystems, tracks.length, state.about.sign);
   const members = tracks.map((_, track) => track);
   const value = reduce(about, best, own, 0, members, tracks.length);
   const write = formatter(state.about, state.percent);

@@ -4,6 +4,7 @@ import { choice, copyButton, el } from "./dom.js";
 import { linkTo } from "./address.js";
 import { CONTENTS } from "./data.js";
 import { titleOf } from "./format.js";
+import { drawFilter } from "./filterbar.js";
 
 /** @param {import("./state.js").State} state */
 export function drawControls(state) {
@@ -39,7 +40,8 @@ export function drawControls(state) {
   }
   const copy = copyButton("Copy link", () => linkTo(state));
   copy.querySelector("button").setAttribute("name", "copy");
-  bar.replaceChildren(...[...parts, copy, chips].filter(Boolean));
+  const filter = state.now.tracks.length && state.metric >= 0 ? drawFilter(state) : null;
+  bar.replaceChildren(...[...parts, copy, chips, filter].filter(Boolean));
   // The bar is made anew after each choice: whoever uses the keyboard stays where they were.
   if (active) bar.querySelector(`[name="${active}"]`)?.focus();
 }

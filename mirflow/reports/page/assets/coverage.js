@@ -8,8 +8,9 @@ const shown = { most: 25 };
 
 export async function drawCoverage(state) {
   const { systems, trackCount, statuses, problems } = state.now;
-  const { rows, messages, counts } = await readJson(problems);
-  const cells = systems.length * trackCount;
+  const { messages, ...all } = await readJson(problems);
+  const { rows, counts } = state.shown ? ofShown(state, all) : all;
+  const cells = state.shown ? state.shownSystems.length * state.shownTracks.length : systems.length * trackCount;
   const made = table([th("System", "who"), statuses.map(([name]) => th(name.replaceAll("_", " "), "number"))],
     systems.map((name, system) => tr(name, statuses.map(([, many]) => many[system] || ""), "number")));
   const several = state.now.stores.length > 1;
@@ -19,8 +20,17 @@ export async function drawCoverage(state) {
   const [without, empty] = [counts.no || 0, counts.yes || 0];
   const score = without ? `${without} of ${whole} ${without === 1 ? "has" : "have"} no score.` : `Every one of ${whole} has a score.`;
   const note = empty ? `${score} ${empty} of an empty estimate or reference ${empty === 1 ? "has one and counts" : "have one and count"}.` : score;
-  return section("coverage", "Coverage", note, ...warningsOf(state.now), statuses.length > 1 ? made : null,
+  return section("coverage", "Coverage", note, ...warningsOf(state.now), statuses.length > 1 && !state.shown ? made : null,
     rows.length ? listing(state, rows, messages) : null);
+}
+
+/** The cells that the filter leaves, counted anew. */
+function ofShown({ shownSystems, shownTracks }, { rows }) {
+  const [systems, tracks] = [new Set(shownSystems), new Set(shownTracks)];
+  const found = rows.filter(([system, track]) => systems.has(system) && tracks.has(track));
+  const counts = {};
+  for (const [, , , scored] of found) counts[scored] = (counts[scored] || 0) + 1;
+  return { rows: found, counts };
 }
 
 const SCORES = { no: "", partly: " (some metrics)", yes: " (with a score)" };

@@ -79,13 +79,6 @@ export function inferenceOf(evaluation, metric, arrived) {
   return inferred.get(found[1]);
 }
 
-/** Intervals and groups, where they are those of just the values that are shown; undefined where they are still computed. */
-export function fittingInference(state, arrived) {
-  if (state.missing !== state.policies[0]) return null;
-  const found = inferenceOf(state.now, state.metric, arrived);
-  return found && found.aggregate !== state.aggregate ? null : found;
-}
-
 /** Timelines that were fetched last, so that going back to one is quick. */
 const recent = new Map();
 const RECENT = 20;

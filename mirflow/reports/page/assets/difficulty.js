@@ -3,7 +3,7 @@
 import { colour, el, section, sharpen, tip } from "./dom.js";
 import { formatter, niceTicks, tickFormatter, titleOf, unitOf } from "./format.js";
 import { acrossSystems, endsOf } from "./reduce.js";
-import { readScores } from "./data.js";
+import { readShown } from "./filter.js";
 
 const HIGH = 320;
 const [LEFT, BELOW, ABOVE, RIGHT] = [56, 40, 14, 14];
@@ -17,8 +17,8 @@ const NEAR = 14;
  */
 export async function drawDifficulty(state, open) {
   const { systems, tracks } = state.now;
-  if (systems.length < 2 || tracks.length < 2) return null;
-  const { mean, spread } = acrossSystems(await readScores(state.now, state.metric), systems.length, tracks.length);
+  if (state.shownSystems.length < 2 || state.shownTracks.length < 2) return null;
+  const { mean, spread } = acrossSystems(await readShown(state), systems.length, tracks.length);
   const points = tracks.map((name, track) => ({ name, track, x: mean[track], y: spread[track] }))
     .filter(({ x, y }) => Number.isFinite(x) && Number.isFinite(y));
   if (!points.length) return null;

@@ -5,7 +5,7 @@ import { formatter, niceTicks, tickFormatter, titleOf } from "./format.js";
 import { rankSystems } from "./leaderboard.js";
 import { shade } from "./colours.js";
 import { endsOf, include, quantile } from "./reduce.js";
-import { readScores } from "./data.js";
+import { readShown } from "./filter.js";
 
 const [LEFT, WIDTH, ROW, BINS, MARGIN] = [0, 640, 30, 48, 4];
 /** Up to so many different values are counted. */
@@ -15,7 +15,7 @@ const FEW = 40;
 
 export async function drawDistributions(state) {
   const { systems, tracks } = state.now;
-  const numbers = await readScores(state.now, state.metric);
+  const numbers = await readShown(state);
   const included = include(numbers, state.policy);
   const rows = (await rankSystems(state)).map((system) => {
     const name = systems[system];

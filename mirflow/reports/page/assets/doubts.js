@@ -42,7 +42,7 @@ export async function drawDoubts(state, open) {
   if (doubts === undefined) return null;
   const holder = el("div", {});
   const fill = async () => {
-    const found = await readJson(doubts);
+    const found = ofShown(state, await readJson(doubts));
     const some = found && found.rows.length > 0;
     holder.replaceChildren(...(some ? listOf(state, found, open) : [el("p", { role: "status" }, "There are none.")]));
     return some;
@@ -56,6 +56,14 @@ export async function drawDoubts(state, open) {
     holder.append(button);
   } else if (!await fill() && !FETCHED) return null;
   return section("doubts", "References to check", NOTE, holder);
+}
+
+/** The places on the tracks that the filter leaves. */
+function ofShown(state, found) {
+  if (!found || !state.shown) return found;
+  const names = new Set(state.shownTracks.map((track) => state.now.tracks[track]));
+  const rows = found.rows.filter(({ track }) => names.has(track));
+  return { ...found, rows, total: rows.length };
 }
 
 /** The places, and the way to a patch. */

@@ -10,6 +10,7 @@ import { endsOf } from "./reduce.js";
 export async function drawExtras(state) {
   const { extras, systems } = state.now;
   if (!extras.length) return null;
+  if (state.shown) return section("extras", extras[state.extra.metric].title, "Not shown with a filter: the page has these values of all tracks together only.");
   const { metric: at, system } = state.extra;
   const again = (name, value) => state.change((one) => { one.extra[name === "extra" ? "metric" : "system"] = Number(value); }).then(() => document.querySelector(`#extras select[name=${name}]`)?.focus());
   const named = (name, made) => {

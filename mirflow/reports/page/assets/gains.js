@@ -2,7 +2,8 @@
 
 import { choice, colour, el, section, sharpen, table, th, tip } from "./dom.js";
 import { count, formatter, titleOf, unitOf } from "./format.js";
-import { fittingInference, readScores } from "./data.js";
+import { readShown, shownOf } from "./filter.js";
+import { comparePair, fittingInference } from "./intervals.js";
 import { include } from "./reduce.js";
 
 const MOST = 5;
@@ -39,15 +40,16 @@ function changesOf({ value, counts }, of, against, tracks, sign) {
 export async function drawGains(state, open) {
   const { systems, tracks } = state.now;
   const { sign } = state.about;
-  if (systems.length < 2 || !sign) return null;
-  const included = include(await readScores(state.now, state.metric), state.policy);
+  if (state.shownSystems.length < 2 || !sign) return null;
+  const included = include(await readShown(state), state.policy);
   const [first, second] = rank(included.value, included.counts, systems, tracks.length, sign);
-  const of = state.pair.of < 0 ? first : state.pair.of;
-  const against = state.pair.against < 0 ? (of === second ? first : second) : state.pair.against;
+  const hidden = (system) => !state.shownSystems.includes(system);
+  const of = hidden(state.pair.of) ? first : state.pair.of;
+  const against = hidden(state.pair.against) ? (of === second ? first : second) : state.pair.against;
   const changed = changesOf(included, of, against, tracks.length, sign);
   const [better, worse] = [changed.filter(([, gain]) => gain > 0), changed.filter(([, gain]) => gain < 0).reverse()];
   const choose = (name, label, chosen) => {
-    const made = choice(label, systems.map((text, place) => [place, text]), chosen, (value) =>
+    const made = choice(label, state.shownSystems.map((place) => [place, systems[place]]), chosen, (value) =>
       state.change((now) => { now.pair = { of, against, [name]: Number(value) }; })
         .then(() => document.querySelector(`#gains select[name=${name}]`)?.focus()));
     made.querySelector("select").setAttribute("name", name);
@@ -65,6 +67,7 @@ export async function drawGains(state, open) {
 /** The difference of the values with its interval, and whether it is significant, where the page knows them. */
 function testOf(state, of, against) {
   const { now, about } = state;
+  if (state.shown) return testShown(state, of, against);
   const found = fittingInference(state, () => {});
   if (!found || !found.pairs.length) return null;
   const [first, second] = [Math.min(of, against), Math.max(of, against)];
@@ -74,11 +77,26 @@ function testOf(state, of, against) {
   if (difference === null) return null;
   const turn = of === first ? 1 : -1;
   const ends = turn > 0 ? rest.slice(0, 2) : [rest[1], rest[0]];
-  const write = signedFormatter(formatter(about, state.percent));
-  const interval = ends.includes(null) ? "" : ` [${ends.map((end) => write(turn * end)).join(", ")}]`;
-  const p = rest[2];
-  const told = p === null ? "" : `, p ${p < 0.0005 ? "< 0.001" : `= ${p.toFixed(3)}`}: ${p < 0.05 ? "told apart" : "not told apart"}`;
-  return el("p", { class: "difference" }, el("b", {}, `${write(turn * difference)}${unitOf(about, state.percent)}`), `${interval}${told}`);
+  return el("p", { class: "difference" }, differenceOf(state, turn * difference, ends.includes(null) ? [] : ends.map((end) => turn * end), rest[2]));
+}
+
+/** A difference, its interval and what a test says, as far as they are known. */
+function differenceOf({ about, percent }, difference, ends, p) {
+  const write = signedFormatter(formatter(about, percent));
+  const interval = ends.length ? ` [${ends.map(write).join(", ")}]` : "";
+  const told = p === null || Number.isNaN(p) ? "" : `, p ${p < 0.0005 ? "< 0.001" : `= ${p.toFixed(3)}`}: ${p < 0.05 ? "told apart" : "not told apart"}`;
+  return [el("b", { "data-value": difference, "data-ends": ends.join(" "), "data-p": p }, `${write(difference)}${unitOf(about, percent)}`), `${interval}${told}`];
+}
+
+/** The same of the tracks that are shown, computed in the page. */
+function testShown(state, of, against) {
+  const node = el("p", { class: "difference", role: "status" }, "The two systems are being compared …");
+  comparePair(state, of, against).then((found) => {
+    const how = el("small", { class: "quiet" }, ` Computed in the page, of ${shownOf(state)} and this pair alone: bootstrap, permutation test.`);
+    node.replaceChildren(...(found ? [...differenceOf(state, found.difference, found.ends, found.p), how] :
+      ["Too few tracks, or none with numbers that can be drawn, for an interval and a test."]));
+  });
+  return node;
 }
 
 const signedFormatter = (write) => (value) => (value > 0 ? `+${write(value)}` : write(value));

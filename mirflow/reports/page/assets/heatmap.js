@@ -3,7 +3,7 @@
 import { choice, colour, el, section, sharpen, tip } from "./dom.js";
 import { formatter, titleOf } from "./format.js";
 import { acrossSystems, endsOf } from "./reduce.js";
-import { readScores } from "./data.js";
+import { readShown } from "./filter.js";
 import { rankSystems } from "./leaderboard.js";
 import { orderTracks } from "./tracks.js";
 import { shade } from "./colours.js";
@@ -16,7 +16,7 @@ const ORDERS = new Map([["mean", "mean over systems"], ["spread", "spread over s
  */
 export async function drawHeatmap(state, open) {
   const { systems, tracks } = state.now;
-  const numbers = await readScores(state.now, state.metric);
+  const numbers = await readShown(state);
   const across = acrossSystems(numbers, systems.length, tracks.length);
   const columns = await orderTracks(state, state.across);
   const rows = await rankSystems(state);
@@ -27,7 +27,7 @@ export async function drawHeatmap(state, open) {
   const cell = el("p", { id: "heatmap-cell", class: "readout", "aria-live": "polite" }, "Point at a cell, or use the arrow keys.");
   const names = el("div", { class: "names" }, rows.map((row) => el("span", { title: systems[row] }, systems[row])));
   const frame = el("div", { class: "scroll heat", tabindex: "-1" }, canvas);
-  const options = [...ORDERS, ...systems.map((name, system) => [system, name])];
+  const options = [...ORDERS, ...state.shownSystems.map((system) => [system, systems[system]])];
   const sorting = choice("Sort tracks by", options, state.across, async (value) => {
     state.across = ORDERS.has(value) ? value : Number(value);
     state.remember(true);
@@ -90,7 +90,7 @@ function paint(map, canvas, frame) {
   rows.forEach((system, y) => {
     for (let x = 0; x < bins; x++) {
       const score = meanOf(columns.slice(Math.floor((x * tracks) / bins), Math.ceil(((x + 1) * tracks) / bins))
-        .map((track) => numbers.score[system * tracks + track]));
+        .map((track) => numbers.score[system * map.state.now.tracks.length + track]));
       pixels[y * bins + x] = Number.isNaN(score) ? none : palette[Math.round(255 * Math.max(0, Math.min(1, (score - low) / (high - low))))];
     }
   });

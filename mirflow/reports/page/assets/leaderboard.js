@@ -3,21 +3,25 @@
 import { build, detailsOf, el, section, still, svg, table, th, warningsOf } from "./dom.js";
 import { byName, byNumber, count, formatter, tickFormatter, titleOf, unitOf } from "./format.js";
 import { explainValues } from "./controls.js";
-import { endsOf, include, reduce } from "./reduce.js";
-import { CONTENTS, fittingInference, readScores, readStatistic, readValues } from "./data.js";
+import { endsOf, include, quantile, reduce, termsOf } from "./reduce.js";
+import { CONTENTS, readStatistic, readValues } from "./data.js";
+import { addChips, readShown, shownOf } from "./filter.js";
+import { fittingInference } from "./intervals.js";
+import { standingsOfShown } from "./standings.js";
 
 /** Values of one metric over all tracks or those of a group, with n and the number of missing scores, for each system. */
 export async function valuesOf(state, metric, aggregate, members = null) {
   const { systems, tracks, metrics } = state.now;
-  if (!members && metrics[metric].values !== undefined && state.missing === metrics[metric].policies[0]) {
+  if (!members && !state.shown && metrics[metric].values !== undefined && state.missing === metrics[metric].policies[0]) {
     const ready = await readValues(state.now, metric, aggregate);
     return systems.map((_, system) => Object.fromEntries(Object.entries(ready).map(([name, values]) => [name, values[system]])));
   }
-  const numbers = await readScores(state.now, metric);
+  const numbers = await readShown(state, metric);
   const included = include(numbers, state.policy);
-  const chosen = members || tracks.map((_, track) => track);
+  const chosen = members || state.shownTracks;
   const about = CONTENTS.aggregates[aggregate];
-  const values = about.below ? null : await readStatistic(state.now, metric, aggregate, state.missing, members ? state.by : "", chosen);
+  const values = about.below ? null : state.shown ? systems.map((_, system) => statisticOf(aggregate, included, system, chosen, tracks.length)) :
+    await readStatistic(state.now, metric, aggregate, state.missing, members ? state.by : "", chosen);
   return systems.map((_, system) => {
     const cells = chosen.map((track) => system * tracks.length + track);
     return {
@@ -29,6 +33,13 @@ export async function valuesOf(state, metric, aggregate, members = null) {
   });
 }
 
+/** An aggregate of scores in their order, of tracks for which the page does not have it ready; NaN where it does not know how. */
+function statisticOf(aggregate, included, system, chosen, tracks) {
+  const members = chosen.filter((track) => included.counts[system * tracks + track]);
+  const terms = termsOf(aggregate, CONTENTS.aggregates[aggregate], included, {}, system, members, tracks);
+  return terms ? quantile(terms.scores.sort(), 0.5) : NaN;
+}
+
 /** @param {() => void} again called when there is more to be drawn */
 export async function drawLeaderboard(state, again) {
   const { now, about } = state;
@@ -36,7 +47,7 @@ export async function drawLeaderboard(state, again) {
   const inference = fittingInference(state, again);
   const others = now.main.filter((metric) => metric !== state.metric);
   const columns = await Promise.all(others.map((metric) => valuesOf(state, metric, now.metrics[metric].standard_aggregate)));
-  const entries = now.systems.map((name, system) => ({ name, system, ...rows[system],
+  const entries = state.shownSystems.map((system) => ({ name: now.systems[system], system, ...rows[system],
     low: inference ? endOf(inference.low[system]) : null, high: inference ? endOf(inference.high[system]) : null,
     letters: inference && inference.letters.length ? inference.letters[system] : "",
     ranks: inference && inference.letters.length ? inference.ranks[system] : "", others: columns.map((one) => one[system].value) }));
@@ -48,10 +59,11 @@ export async function drawLeaderboard(state, again) {
   const parts = [tableOf(state, entries, others, inference)];
   if (state.by) parts.push(await groupTable(state, entries));
   // A table that is read already is not folded when the chart arrives.
-  if (inference === undefined) state.unfolded = true;
-  const standings = inference?.standings ? standingsOf(state, inference.standings) : null;
+  if (inference === undefined && !state.shown) state.unfolded = true;
+  const nodes = state.shown ? standingsOfShown(state, entries) : inference?.standings;
+  const standings = nodes ? standingsOf(state, nodes) : null;
   const board = section("leaderboard", `Systems by ${titleOf(about)}${unitOf(about, state.percent)}`,
-    explainValues(state), now.references ? el("p", { class: "warning", role: "note" }, `References: ${now.references}.`) : null,
+    `${state.shown ? `Of ${shownOf(state)}. ` : ""}${explainValues(state)}`, now.references ? el("p", { class: "warning", role: "note" }, `References: ${now.references}.`) : null,
     ...warningsOf(now), standings ? fold(state, parts) : parts, noteOf(state, inference));
   return el("div", { id: "ranking" }, standings, board);
 }
@@ -60,7 +72,7 @@ export async function drawLeaderboard(state, again) {
 export async function rankSystems(state) {
   const rows = await valuesOf(state, state.metric, state.aggregate);
   const { systems } = state.now;
-  return systems.map((_, system) => system).sort((a, b) =>
+  return [...state.shownSystems].sort((a, b) =>
     byNumber(rows[a].value, rows[b].value, -(state.about.sign || 1)) || byName(systems[a], systems[b]));
 }
 
@@ -101,7 +113,7 @@ const bounded = (inference) => Boolean(inference) && inference.low.some((end) =>
 
 function noteOf(state, inference) {
   if (inference) return el("p", { class: "note" }, inference.how);
-  if (inference === undefined) return el("p", { class: "note", role: "status" }, "Intervals and groups are being computed …");
+  if (inference === undefined) return el("p", { class: "note", role: "status" }, state.shown ? "Intervals are being computed …" : "Intervals and groups are being computed …");
   const any = state.now.inference.length > 0;
   const over = state.policies[0] === "common" ? "over the tracks that every system has" : "of each system over the tracks that it has";
   return any ? el("p", { class: "note" }, `Intervals are given for the usual aggregate of the first metrics, ${over}.`) : null;
@@ -171,12 +183,16 @@ function bar(entry, [low, high]) {
     svg("line", { x1: 0, x2: 200, y1: 8, y2: 8, class: "rail" }), ...lines, svg("circle", { cx: place(entry.value), cy: 8, r: 4 }));
 }
 
+/** The filter of a group. */
+const chipOf = (by, value) => ["is", by, [value === "(none)" ? "" : String(value)]];
+
 async function groupTable(state, entries) {
   const { groups, about } = state;
   const write = formatter(about, state.percent);
   const columns = await Promise.all(groups.map(([, members]) => valuesOf(state, state.metric, state.aggregate, members)));
   const heads = [th(`By ${state.by}`, "who"), groups.map(([value, members]) =>
-    th([String(value), el("small", {}, count(members.length, "track"))], "number"))];
+    th(el("button", { type: "button", title: `Show only the tracks of ${String(value)}`, onclick: () => state.change((one) => addChips(one, chipOf(one.by, value))) },
+      String(value), el("small", {}, count(members.length, "track"))), "number"))];
   const sign = about.sign || 1;
   const best = columns.map((column) => Math.max(...column.map((one) => (Number.isNaN(one.value) ? -Infinity : sign * one.value))));
   const body = entries.map(({ name, system }) => el("tr", {}, el("th", { scope: "row", title: name }, name), columns.map((column, place) =>

@@ -26,7 +26,7 @@ export async function drawLosses(state) {
     return section("losses", title, "A missing estimate has no errors to split its loss among: choose another treatment of missing scores.");
   }
   const columns = await Promise.all([whole, ...places].map((place) => valuesOf(state, place, about.standard_aggregate)));
-  const rows = systems.map((name, system) => ({ name, values: columns.map((one) => one[system].value) }));
+  const rows = state.shownSystems.map((system) => ({ name: systems[system], values: columns.map((one) => one[system].value) }));
   rows.sort((a, b) => byNumber(a.values[0], b.values[0], -(about.sign || 1)));
   const note = `${titleOf(about)} of each system, and what it loses by each kind of errors: Shapley values of mending the kinds. ` +
     (about.sign < 0 ? "The shares sum to the score." : "Score and shares sum to the score of the references by themselves.");

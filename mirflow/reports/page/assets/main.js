@@ -10,6 +10,7 @@ import { drawDifficulty } from "./difficulty.js";
 import { drawDistributions } from "./distributions.js";
 import { drawDoubts } from "./doubts.js";
 import { drawExtras } from "./extras.js";
+import { applyFilter, labelOf, shownOf } from "./filter.js";
 import { drawGains } from "./gains.js";
 import { drawHeatmap } from "./heatmap.js";
 import { drawLeaderboard } from "./leaderboard.js";
@@ -32,7 +33,7 @@ function drawHead() {
   const several = contents.evaluations.length > 1;
   const size = `${count(now.systems.length, "system")}, ${count(now.trackCount, "track")}`;
   const parts = [contents.name, several ? `${now.name}: ${size} (1 of ${contents.evaluations.length} evaluations)` : size,
-    contents.where ? `only tracks where ${contents.where}` : "", contents.stores.length > 1 ? count(contents.stores.length, "store") : "",
+    state.shown ? `only ${shownOf(state)}: ${state.filter.map((chip) => labelOf(state, chip)).join("; ")}` : "", contents.where ? `only tracks where ${contents.where}` : "", contents.stores.length > 1 ? count(contents.stores.length, "store") : "",
     now.stores.map((one) => one.created.slice(0, 10)).sort().at(-1)];
   document.getElementById("head").replaceChildren(el("h1", {}, contents.title),
     el("p", {}, parts.filter(Boolean).join("  ·  ")), state.unknown.length ? el("p", { class: "warning", role: "note" },
@@ -66,6 +67,10 @@ async function draw() {
   const overview = drawOverview(state);
   const parts = [];
   let settle = () => {};
+  if (state.shown && !state.shown.tracks.length) {
+    main.replaceChildren(section("leaderboard", "No track is left", "No track meets all conditions of the filter: remove one of them above."));
+    return;
+  }
   if (state.metric >= 0) {
     parts.push(await drawRanking());
     // What is fetched is drawn as it comes: the table first.
@@ -81,7 +86,7 @@ async function draw() {
   }
   parts.push(await drawDoubts(state, openTimeline), await drawExtras(state), await drawCoverage(state), drawProvenance(state));
   // The intervals may have arrived meanwhile.
-  if (FETCHED && state.metric >= 0) parts[0] = await drawRanking();
+  if ((FETCHED || state.shown) && state.metric >= 0) parts[0] = await drawRanking();
   const scrolled = scrollY;
   main.replaceChildren(...[overview, ...parts].filter(Boolean));
   settle();
@@ -91,6 +96,7 @@ async function draw() {
 }
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+state.onChange(applyFilter);
 state.onChange(draw);
 state.onChange(settleTimeline);
 keepAddress(state);

@@ -16,7 +16,9 @@ function sentenceOf(one) {
 
 /** @param {import("./state.js").State} state */
 export function drawOverview(state) {
-  const { evaluations, scorecard } = state.contents;
+  const { evaluations, scorecard: ofAll } = state.contents;
+  // It is about all tracks.
+  const scorecard = state.shown ? [] : ofAll;
   const fetched = typeof scorecard === "string";
   const listed = evaluations.length >= LISTED;
   if (!listed && !fetched && !scorecard.length) return null;
@@ -28,7 +30,8 @@ export function drawOverview(state) {
 
 function listOf(state, folded) {
   const { evaluations } = state.contents;
-  const told = evaluations.some((one) => sentenceOf(one).length);
+  // With a filter the results of all tracks would be beside those of some.
+  const told = !state.shown && evaluations.some((one) => sentenceOf(one).length);
   const heads = [th("Evaluation", "who"), th("Metric"), told ? th("Result") : null, ["Systems", "Tracks"].map((text) => th(text, "number"))];
   const rows = evaluations.map((one, place) => el("tr", { class: place === state.evaluation ? "chosen" : null },
     el("th", { scope: "row" }, el("button", { type: "button", class: "link", "aria-current": place === state.evaluation ? "true" : null,

@@ -1,5 +1,7 @@
 /** What is chosen, and who wants to know when that changes. */
 
+import { fits } from "./filter.js";
+
 /**
  * @typedef {object} Chosen
  * @property {number} evaluation
@@ -13,7 +15,9 @@
  * @property {boolean} unfolded whether the table of systems is shown below the chart
  * @property {{column: string, turned: boolean}} ranking order of the table of systems
  * @property {string|number} across order of the heat map's tracks: a word, or the number of a system
- * @property {{by: string, find: string}} listing order and filter of the list of tracks
+ * @property {{by: string}} listing order of the list of tracks
+ * @property {any[][]} filter chips: all numbers are of the tracks and systems that they leave; see filter.js
+ * @property {{systems: number[], tracks: number[]}|null} shown positions of these; null where there is no filter
  * @property {{of: number, against: number}} pair two systems, track by track; -1 for the two best
  * @property {string} cells filter of the cells without a score
  * @property {{metric: number, system: number}} extra
@@ -39,6 +43,7 @@ export class State {
     this.remember = () => {};
     /** What a link asked for and the page does not have. */
     this.unknown = [];
+    this.shown = null;
     this.reset();
   }
 
@@ -51,7 +56,8 @@ export class State {
     this.baseline = "";
     this.ranking = { column: "value", turned: false };
     this.across = "mean";
-    this.listing = { by: "mean", find: "" };
+    this.listing = { by: "mean" };
+    this.filter = [];
     this.pair = { of: -1, against: -1 };
     this.cells = "";
     this.extra = { metric: 0, system: 0 };
@@ -81,6 +87,7 @@ export class State {
   take(evaluation) {
     this.evaluation = evaluation;
     this.by = "";
+    this.filter = this.filter.filter((chip) => fits(this.now, chip));
     if (typeof this.across === "number") this.across = "mean";
     this.timeline = { ...this.timeline, ...BEGINNING, track: -1, ear: -1, rule: -1, reference: 0 };
     this.extra = { metric: 0, system: 0 };
@@ -125,12 +132,23 @@ export class State {
     return this.now.groupings.map(([name]) => name);
   }
 
-  /** Groups of tracks by the chosen coordinate, as [value, positions]. */
+  /** Positions of the systems that the numbers are about. */
+  get shownSystems() {
+    return this.shown ? this.shown.systems : this.now.systems.map((_, system) => system);
+  }
+
+  /** Positions of the tracks that the numbers are about. */
+  get shownTracks() {
+    return this.shown ? this.shown.tracks : this.now.tracks.map((_, track) => track);
+  }
+
+  /** Groups of the shown tracks by the chosen coordinate, as [value, positions]. */
   get groups() {
     const found = this.now.trackCoords.find(([name]) => name === this.by);
     if (!found) return [];
     const groups = new Map();
-    found[1].forEach((value, track) => {
+    this.shownTracks.forEach((track) => {
+      const value = found[1][track];
       const key = value === null || value === "" ? "(none)" : value;
       if (!groups.has(key)) groups.set(key, []);
       groups.get(key).push(track);

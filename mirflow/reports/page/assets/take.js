@@ -1,6 +1,7 @@
 /** Tables to take away: as CSV, Markdown or LaTeX, or the command that makes them. */
 
 import { el } from "./dom.js";
+import { expressionOf } from "./filter.js";
 
 /** What a cell says: the exact number behind it, or its text. */
 function textOf(cell, exact) {
@@ -41,6 +42,17 @@ const FORMS = [["CSV", csv], ["Markdown", markdown], ["LaTeX", latex]];
 
 const shell = (text) => (/^[\w./@+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
+/** Options of commands for the tracks and systems that are shown: an expression, or names where no expression is the same. */
+function selectionOf(state) {
+  const { contents, now, shown, filter } = state;
+  const own = shown ? expressionOf(state) : "";
+  const both = [contents.where, own].filter(Boolean);
+  const where = both.length ? ` --where ${shell(both.length > 1 ? both.map((one) => `(${one})`).join(" and ") : both[0])}` : "";
+  const named = (option, names) => names.map((name) => ` ${option} ${shell(name)}`).join("");
+  const systems = filter.some(([kind]) => kind === "systems") ? named("--systems", state.shownSystems.map((system) => now.systems[system])) : "";
+  return where + systems + (own === null ? named("--tracks", shown.tracks.map((track) => now.tracks[track])) : "");
+}
+
 /** The command whose result a section shows; nothing where there is none. */
 function commandOf(id, state) {
   if (state.metric < 0) return "";
@@ -48,7 +60,7 @@ function commandOf(id, state) {
   const kind = { standings: "query", leaderboard: "query", distributions: "plot", heatmap: "plot", gains: "compare" }[id];
   if (!kind) return "";
   const store = state.contents.stores.map(({ name }) => shell(`${name || state.contents.name}.zarr`)).join(" ");
-  const asked = `-g ${shell(now.name)} -m ${shell(about.name)}${state.contents.where ? ` --where ${shell(state.contents.where)}` : ""}`;
+  const asked = `-g ${shell(now.name)} -m ${shell(about.name)}${selectionOf(state)}`;
   if (kind === "plot") return `mirflow plot ${store} ${id} ${asked} -o ${id}.pdf`;
   if (kind === "compare") return `mirflow compare ${store} ${asked} --best 5 --worst 5 --baseline ${shell(document.querySelector("#gains select[name=against] option:checked")?.textContent || "")}`;
   const aggregate = state.aggregate === about.standard_aggregate ? "" : ` --aggregate ${state.aggregate}`;

@@ -9,7 +9,7 @@ import { acceptFiles } from "./mixer.js";
 import { player } from "./sound.js";
 import { recordingOf } from "./recording.js";
 import { toolbar } from "./toolbar.js";
-import { WAYS, listTracks, orderTracks } from "./tracks.js";
+import { WAYS, orderTracks } from "./tracks.js";
 import { readFloats, readScores, readTimeline } from "./data.js";
 import { FETCHED } from "./source.js";
 import { LanesView } from "./lanesview.js";
@@ -83,12 +83,10 @@ export async function settleTimeline(state) {
 async function listOf(state) {
   const { across, listing, timeline, now } = state;
   const order = timeline.list === "heatmap" ? across : listing.by;
-  const found = timeline.list === "heatmap" ? await orderTracks(state, across) : await listTracks(state);
-  // A link may name a track that its filter does not find.
-  const members = found.includes(timeline.track) ? found : await orderTracks(state, order);
+  const found = await orderTracks(state, order);
   const words = typeof order === "number" ? `the worst of ${now.systems[order]} first` : new Map(WAYS).get(order);
-  const filtered = members === found && timeline.list === "tracks" && listing.find ? ` with “${listing.find}”` : "";
-  return { members, words: `${words}${filtered}` };
+  // A link may name a track that its filter does not leave.
+  return found.includes(timeline.track) ? { members: found, words } : { members: [timeline.track], words: "not among the tracks of the filter" };
 }
 
 async function showTrack(state, dialog) {

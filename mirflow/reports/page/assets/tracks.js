@@ -3,18 +3,18 @@
 import { choice, el, section, table, th } from "./dom.js";
 import { byName, byNumber, count, formatter, titleOf } from "./format.js";
 import { acrossSystems } from "./reduce.js";
-import { readScores } from "./data.js";
+import { readShown } from "./filter.js";
 
 const shown = { most: 15 };
 export const WAYS = [["mean", "the worst first"], ["spread", "the largest spread over systems first"], ["name", "by name"]];
 
-/** Tracks in an order: by `mean` or `spread` over the systems, by `name`, or by the scores of a system, its number. */
+/** The shown tracks in an order: by `mean` or `spread` over the systems, by `name`, or by the scores of a system, its number. */
 export async function orderTracks(state, by) {
   const { systems, tracks } = state.now;
-  const places = tracks.map((_, track) => track);
+  const places = [...state.shownTracks];
   const names = (a, b) => byName(tracks[a], tracks[b]) || a - b;
   if (by === "name" || state.metric < 0) return places.sort(names);
-  const numbers = await readScores(state.now, state.metric);
+  const numbers = await readShown(state);
   const across = acrossSystems(numbers, systems.length, tracks.length);
   const worst = state.about.sign || 1;
   const compare = { mean: (a, b) => byNumber(across.mean[a], across.mean[b], worst),
@@ -23,49 +23,32 @@ export async function orderTracks(state, by) {
   return places.sort((a, b) => compare(a, b) || names(a, b));
 }
 
-/** Whether a track is among those that are looked for, by its name or its coordinates. */
-function isFound({ tracks, trackCoords }, track, wanted) {
-  return !wanted || tracks[track].toLowerCase().includes(wanted) ||
-    trackCoords.some(([, values]) => String(values[track] ?? "").toLowerCase().includes(wanted));
-}
-
-/** The tracks as the list shows them. */
-export async function listTracks(state) {
-  const wanted = state.listing.find.toLowerCase();
-  return (await orderTracks(state, state.listing.by)).filter((track) => isFound(state.now, track, wanted));
-}
-
 /**
  * @param {import("./state.js").State} state
  * @param {(track: number, list: string) => void} open
  */
 export async function drawTracks(state, open) {
   const { systems, tracks } = state.now;
-  const numbers = await readScores(state.now, state.metric);
+  const numbers = await readShown(state);
   const across = acrossSystems(numbers, systems.length, tracks.length);
   const worst = state.about.sign || 1;
   const rows = tracks.map((name, track) => ({ name, track, mean: across.mean[track], spread: across.spread[track],
     ...extremes(state, numbers, track, worst) }));
   const holder = el("div", {});
   const redraw = async () => {
-    way.textContent = `Shown: ${WAYS.find(([name]) => name === state.listing.by)[1]}${state.listing.find ? `, with “${state.listing.find}”` : ""}`;
-    holder.replaceChildren(tableOf(state, (await listTracks(state)).map((track) => rows[track]), open, redraw));
+    way.textContent = `Shown: ${WAYS.find(([name]) => name === state.listing.by)[1]}`;
+    holder.replaceChildren(tableOf(state, (await orderTracks(state, state.listing.by)).map((track) => rows[track]), open, redraw));
   };
-  const search = el("input", { type: "search", value: state.listing.find, oninput: () => {
-    state.listing.find = search.value;
-    state.remember(false);
-    redraw();
-  } });
-  const sorting = choice("Show", WAYS.filter(([way]) => systems.length > 1 || way !== "spread"), state.listing.by, (value) => {
+  const sorting = choice("Show", WAYS.filter(([way]) => state.shownSystems.length > 1 || way !== "spread"), state.listing.by, (value) => {
     state.listing.by = value;
     state.remember(true);
     redraw();
   });
   const way = el("span", { class: "onpaper" });
   await redraw();
-  return section("tracks", "Tracks", systems.length > 1 ?
+  return section("tracks", "Tracks", state.shownSystems.length > 1 ?
     `Mean of ${titleOf(state.about)} over the systems, and how far best and worst lie apart.` : `${titleOf(state.about)} of every track.`,
-    el("div", { class: "bar" }, sorting, el("label", { class: "choice" }, el("span", {}, "Find"), search), way), holder);
+    el("div", { class: "bar" }, sorting, way), holder);
 }
 
 function extremes(state, numbers, track, worst) {
@@ -83,7 +66,7 @@ function tableOf(state, matching, open, redraw) {
   const drawn = matching.slice(0, shown.most);
   const coords = trackCoords.slice(0, 4);
   const side = (row, tied) => (!tied.length ? "–" : row.different ? nameTied(tied.map((system) => systems[system])) : "all the same");
-  const several = systems.length > 1;
+  const several = state.shownSystems.length > 1;
   const heads = [th("Track", "who"), (several ? ["Mean", "Spread"] : ["Score"]).map((text) => th(text, "number")),
     (several ? ["Best", "Worst"] : []).map((text) => th(text)), coords.map(([name]) => th(name))];
   const body = drawn.map((row) => el("tr", { class: "open", onclick: () => open(row.track, "tracks") },

@@ -1,0 +1,167 @@
+/** Chips: conditions on tracks and systems, and the numbers of those for which all of them hold. */
+
+import { count, formatter, titleOf } from "./format.js";
+import { acrossSystems } from "./reduce.js";
+import { readScores } from "./data.js";
+
+/*
+ * A chip is an array, as links have it:
+ *   ["find", text]                       names or metadata contain a text
+ *   ["is", coordinate, values]           one of some values; "" is none
+ *   ["from", coordinate, low, high]      a number between two, null where there is no end
+ *   ["score", metric, of, low, high]     of: mean or spread over the systems that are shown, or "system NAME"
+ *   ["tracks", names], ["systems", names]
+ */
+
+const column = ({ trackCoords }, name) => trackCoords.find(([own]) => own === name)?.[1];
+const isText = (value) => typeof value === "string" && value.length > 0;
+const isList = (values) => Array.isArray(values) && values.length > 0 && values.every((one) => typeof one === "string");
+const isEnd = (end) => end === null || Number.isFinite(end);
+const isRange = (low, high) => isEnd(low) && isEnd(high) && !(low === null && high === null) && (low === null || high === null || low <= high);
+const isOf = ({ systems }, of) => ["mean", "spread"].includes(of) || (isText(of) && of.startsWith("system ") && systems.includes(of.slice(7)));
+
+const FITS = new Map([
+  ["find", (_, text) => isText(text)],
+  ["is", (now, name, values) => column(now, name) !== undefined && isList(values)],
+  ["from", (now, name, low, high) => column(now, name)?.some((one) => typeof one === "number") && isRange(low, high)],
+  ["score", (now, metric, of, low, high) => now.metrics.some(({ name }) => name === metric) && isOf(now, of) && isRange(low, high)],
+  ["tracks", (now, names) => isList(names) && names.some((name) => now.tracks.includes(name))],
+  ["systems", (now, names) => isList(names) && names.some((name) => now.systems.includes(name))],
+]);
+
+/** Whether a chip means something in an evaluation; where scores by track are not shown, none does. */
+export const fits = (now, chip) => now.tracks.length > 0 && Array.isArray(chip) && Boolean(FITS.get(chip[0])?.(now, ...chip.slice(1)));
+
+/** What a chip is about: another one about the same takes its place. */
+const subjectOf = ([kind, ...rest]) => JSON.stringify([kind === "is" ? "from" : kind, ...rest.slice(0, { is: 1, from: 1, score: 2, find: 1 }[kind] ?? 0)]);
+
+/** Add chips, each in the place of one about the same. */
+export function addChips(state, ...chips) {
+  for (const chip of chips) {
+    const place = state.filter.findIndex((own) => subjectOf(own) === subjectOf(chip));
+    state.filter = place < 0 ? [...state.filter, chip] : state.filter.with(place, chip);
+  }
+}
+
+/** A range whose ends have few digits, and which holds what is between two values. */
+export function rangeAround(low, high) {
+  const digits = Math.max(0, Math.min(12, 3 - Math.floor(Math.log10(Math.max(high - low, 1e-9)))));
+  const factor = 10 ** digits;
+  return [Math.floor(low * factor + 1e-6) / factor, Math.ceil(high * factor - 1e-6) / factor];
+}
+
+const between = (low, high, write = String) => (low === null ? `at most ${write(high)}` : high === null ? `at least ${write(low)}` :
+  low === high ? write(low) : `${write(low)} to ${write(high)}`);
+
+/** A chip in words. */
+export function labelOf(state, [kind, ...rest]) {
+  const named = (name) => name.replaceAll("_", " ");
+  if (kind === "find") return `“${rest[0]}”`;
+  if (kind === "is") return `${named(rest[0])}: ${rest[1].map((value) => value || "(none)").join(" or ")}`;
+  if (kind === "from") return `${named(rest[0])}: ${between(rest[1], rest[2])}`;
+  if (kind === "systems") return `${state.shownSystems.length} of ${count(state.now.systems.length, "system")}`;
+  if (kind === "tracks") return `${count(rest[0].length, "track")} by name`;
+  const [metric, of, low, high] = rest;
+  const about = state.now.metrics.find(({ name }) => name === metric);
+  const whose = of.startsWith("system ") ? of.slice(7) : `${of} over systems`;
+  const write = (value) => formatter(about, state.percent)(value).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+  return `${titleOf(about)}, ${whose}: ${between(low, high, write)}`;
+}
+
+/** For each track whether a chip holds. */
+async function marksOf(now, systems, [kind, ...rest]) {
+  const within = (values, low, high) => now.tracks.map((_, track) => typeof values[track] === "number" &&
+    !(values[track] < (low ?? -Infinity) || values[track] > (high ?? Infinity) || Number.isNaN(values[track])));
+  if (kind === "find") {
+    const wanted = rest[0].toLowerCase();
+    return now.tracks.map((name, track) => name.toLowerCase().includes(wanted) ||
+      now.trackCoords.some(([, values]) => String(values[track] ?? "").toLowerCase().includes(wanted)));
+  }
+  if (kind === "is") return column(now, rest[0]).map((value) => rest[1].includes(String(value ?? "")));
+  if (kind === "from") return within(column(now, rest[0]), rest[1], rest[2]);
+  if (kind === "tracks") {
+    const names = new Set(rest[0]);
+    return now.tracks.map((name) => names.has(name));
+  }
+  const [metric, of, low, high] = rest;
+  const place = now.metrics.findIndex(({ name }) => name === metric);
+  const numbers = await readScores(now, place);
+  if (of.startsWith("system ")) {
+    const start = now.systems.indexOf(of.slice(7)) * now.tracks.length;
+    return within(numbers.score.subarray(start, start + now.tracks.length), low, high);
+  }
+  const cells = mask(now, numbers, systems, now.tracks.map((_, track) => track));
+  return within(acrossSystems(cells, now.systems.length, now.tracks.length)[of], low, high);
+}
+
+/** Find the systems and tracks that the chips leave. */
+export async function applyFilter(state) {
+  const { now, filter, evaluation } = state;
+  const key = JSON.stringify([evaluation, filter]);
+  if (state.shown?.key === key) return;
+  if (!filter.length) {
+    state.shown = null;
+    return;
+  }
+  const named = filter.find(([kind]) => kind === "systems");
+  const systems = now.systems.map((_, system) => system).filter((system) => !named || named[1].includes(now.systems[system]));
+  const marks = await Promise.all(filter.filter(([kind]) => kind !== "systems").map((chip) => marksOf(now, systems, chip)));
+  const tracks = now.tracks.map((_, track) => track).filter((track) => marks.every((own) => own[track]));
+  state.shown = { key, systems, tracks, numbers: new Map(), inferred: new Map() };
+}
+
+/** What the numbers are of, in a phrase: "31 of 912 tracks, 4 of 12 systems"; nothing where there is no filter. */
+export function shownOf({ shown, now }) {
+  if (!shown) return "";
+  const parts = [[shown.tracks, now.tracks, "track"], [shown.systems, now.systems, "system"]];
+  return parts.filter(([own, all], place) => !place || own.length < all.length)
+    .map(([own, all, word]) => `${own.length.toLocaleString("en")} of ${count(all.length, word)}`).join(", ");
+}
+
+/** Scores, weights and flags of a metric; cells that the filter hides have none and count under no policy. */
+export async function readShown(state, metric = state.metric) {
+  const { now, shown } = state;
+  const numbers = await readScores(now, metric);
+  if (!shown) return numbers;
+  if (!shown.numbers.has(metric)) shown.numbers.set(metric, mask(now, numbers, shown.systems, shown.tracks));
+  return shown.numbers.get(metric);
+}
+
+/** What a byte of flags says; the bits above say under which policies a score counts. */
+const [MISSING, POLICIES] = [1, 2];
+
+function mask({ tracks: names, policies }, { score, weight, duration, flags }, systems, tracks) {
+  const found = { score: new Float64Array(score.length).fill(NaN), weight, duration, flags: new Uint8Array(flags.length) };
+  const common = policies.includes("common") ? 1 << (POLICIES + policies.indexOf("common")) : 0;
+  for (const track of tracks) {
+    // Under `common` a track counts if all systems have it: these, not those that are hidden.
+    const shared = systems.every((system) => !(flags[system * names.length + track] & MISSING));
+    for (const system of systems) {
+      const cell = system * names.length + track;
+      found.score[cell] = score[cell];
+      found.flags[cell] = flags[cell] & ~common | (shared && !Number.isNaN(score[cell]) ? common : 0);
+    }
+  }
+  return found;
+}
+
+const quoted = (text) => JSON.stringify(text);
+const KEYWORDS = new Set(["and", "or", "not", "in", "is", "None", "True", "False", "if", "else", "for", "from", "class", "def", "import", "lambda", "with", "as", "pass", "return", "while", "global", "col"]);
+const spelled = (name) => (/^[A-Za-z_]\w*$/.test(name) && !KEYWORDS.has(name) ? name : `col(${quoted(name)})`);
+
+/** The chips about tracks as an expression of `--where`; null where they cannot be one. */
+export function expressionOf({ now, filter }) {
+  const parts = filter.filter(([kind]) => kind !== "systems").map(([kind, name, ...rest]) => {
+    if (kind === "from") return [rest[0], spelled(name), rest[1]].filter((one) => one !== null).join(" <= ");
+    if (kind !== "is") return null;
+    const values = column(now, name).filter((value) => value !== null && value !== "");
+    // Truth values are text in the page and none in an expression.
+    if (values.every((value) => value === "True" || value === "False")) return null;
+    const numeric = values.some((value) => typeof value === "number");
+    const named = rest[0].filter((value) => value !== "");
+    return [named.length ? `${spelled(name)} in [${named.map(numeric ? String : quoted).join(", ")}]` : "",
+      named.length < rest[0].length ? `${spelled(name)} is None` : ""].filter(Boolean).join(" or ");
+  });
+  if (parts.includes(null)) return null;
+  return parts.length > 1 ? parts.map((part) => `(${part})`).join(" and ") : parts.join("");
+}

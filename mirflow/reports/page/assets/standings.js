@@ -1,0 +1,76 @@
+/** Who has the best value of the tracks that are shown, in a sentence and in a chart; nodes as those of standings.py. */
+
+import { count, niceTicks, tickFormatter, unitOf } from "./format.js";
+import { endsOf } from "./reduce.js";
+import { shownOf } from "./filter.js";
+
+const [ROW, ROOM, NAMED] = [30, 0.06, 4];
+
+const listed = (names) => (names.length > NAMED ? `${names.length} systems` : [names.slice(0, -1).join(", "), names.at(-1)].filter(Boolean).join(" and "));
+
+/** Three digits: intervals seldom settle more. */
+function writer({ unit }, percent) {
+  return (value) => {
+    if (!Number.isFinite(value)) return Number.isNaN(value) ? "–" : value > 0 ? "∞" : "−∞";
+    if (unit) return Math.abs(value) >= 1000 ? value.toFixed(0) : String(Number(value.toPrecision(4)));
+    return percent ? (100 * value).toFixed(1) : value.toFixed(3);
+  };
+}
+
+/** What is known without a test. */
+function sentenceOf(state, entries, write) {
+  const { about, shown } = state;
+  const [known, without] = [entries.filter(({ value }) => !Number.isNaN(value)), entries.filter(({ value }) => Number.isNaN(value))];
+  const value = (one) => `${write(one)}${about.unit ? ` ${about.unit}` : unitOf(about, state.percent) && " %"}`;
+  const tracks = `these ${count(shown.tracks.length, "track")}`.replace("these 1 ", "this ");
+  if (!known.length) return [`No system has a score of ${tracks}.`, ""];
+  const best = known.filter((one) => one.value === known[0].value).map(({ name }) => name);
+  const [low, high] = [Math.min(...known.map((one) => one.value)), Math.max(...known.map((one) => one.value))];
+  const lead = known.length === 1 ? `${known[0].name} reaches ${value(known[0].value)} on ${tracks}.` : about.sign ?
+    `${listed(best)} ${best.length === 1 ? "has" : "have"} the best value of ${tracks}, ${value(known[0].value)}.` :
+    `The systems have ${value(low)} to ${value(high)} on ${tracks}; neither high nor low is better.`;
+  const numbers = new Set(known.map(({ n }) => n));
+  const [n] = numbers;
+  const rest = [`Shown: ${shownOf(state)}.`,
+    state.missing === "common" && numbers.size === 1 && n < shown.tracks.length ? `${n} of ${count(shown.tracks.length, "track")} count: those that every one of these systems has.` : "",
+    without.length ? `${listed(without.map(({ name }) => name))} ${without.length === 1 ? "has" : "have"} no score.` : ""];
+  return [lead, rest.filter(Boolean).join(" ")];
+}
+
+/**
+ * @param {import("./state.js").State} state with a filter
+ * @param {{name: string, value: number, low: number|null, high: number|null, n: number, rank: number|null}[]} entries
+ */
+export function standingsOfShown(state, entries) {
+  const { about } = state;
+  const ordered = [...entries].sort((a, b) => (Number.isNaN(a.value) ? 1 : 0) - (Number.isNaN(b.value) ? 1 : 0) || about.sign * (b.value - a.value) || 0);
+  const write = writer(about, state.percent);
+  const [lead, rest] = sentenceOf(state, ordered, write);
+  const bounded = ordered.some(({ low }) => low !== null);
+  const scale = scaleOf(ordered, about);
+  const place = (value) => `${(100 * (Math.min(Math.max(value, scale[0]), scale[1]) - scale[0]) / (scale[1] - scale[0])).toFixed(2)}%`;
+  const ticks = niceTicks(...scale);
+  const written = tickFormatter(about, state.percent, ticks);
+  const line = (kind, from, to, top, bottom) => ["line", { class: kind, x1: place(from), x2: place(to), y1: top, y2: bottom }, []];
+  const head = (kind, ...inside) => ["th", { scope: "col", class: kind }, inside];
+  const heads = [head("number rank", "#"), head("who", "System"), head("chart", ["span", { class: "unseen" }, ["Chart"]],
+    ["svg", { class: "forestaxis", width: "100%", height: 16, "aria-hidden": "true" }, ticks.map((tick) => ["text", { x: place(tick), y: 12 }, [written(tick)]])]),
+  head("number", "Value"), head("ends", bounded ? "95 % interval" : "")];
+  const rows = ordered.map(({ name, value, low, high, rank }) => ["tr", { class: "plain" }, [["td", { class: "number quiet rank" }, [String(rank ?? "")]],
+    ["th", { scope: "row", title: name }, [name]],
+    ["td", { class: "chart" }, [["svg", { width: "100%", height: ROW, "aria-hidden": "true" }, [...ticks.map((tick) => line("rail", tick, tick, 0, ROW)),
+      ...(low === null ? [] : [line("whisker", low, high, ROW / 2, ROW / 2)]),
+      ...(Number.isNaN(value) ? [] : [["circle", { cx: place(value), cy: ROW / 2, r: 5 }, []]])]]]],
+    ["td", { class: "number strong" }, [["data", Number.isFinite(value) ? { "data-value": value } : {}, [write(value)]]]],
+    ["td", { class: "ends quiet" }, [low === null ? "" : `[${write(low)}, ${write(high)}]`]]]]);
+  const about95 = bounded ? `dot: value; line: 95 % interval, computed in the page (bootstrap, 1,000 draws)` : "dot: value";
+  return [["p", { class: "lead" }, [["strong", {}, [lead]], ` ${rest}`]],
+    ["table", { class: "forest" }, [["caption", { class: "note" }, [about95]], ["thead", {}, [["tr", {}, heads]]], ["tbody", {}, rows]]]];
+}
+
+function scaleOf(entries, { unit }) {
+  const [low, high] = endsOf(entries.flatMap((one) => [one.value, one.low ?? NaN, one.high ?? NaN]));
+  if (low > high) return [0, 1];
+  const room = (high - low) * ROOM || Math.abs(high) * 0.1 || 1;
+  return !unit && low >= 0 && high <= 1 ? [Math.max(0, low - room), Math.min(1, high + room)] : [low - room, high + room];
+}

@@ -1,0 +1,220 @@
+"""The filter of a page: all numbers are of the tracks and systems that its chips leave, and equal those of queries."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, quote, urlsplit
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import mirflow
+from tests.commands import printed
+from tests.groups import make_group, write_store
+
+from .reading import choose, values_in
+
+SYSTEMS = ["oak", "elm", "fir", "yew"]
+
+
+def scores_of(tracks: int = 60) -> xr.Dataset:
+    """Random scores and weights; the system yew lacks every tenth track, and every seventh track has no year."""
+    rng = np.random.default_rng(5)
+    score = rng.uniform(0, 1, (1, tracks, 1)) / 2 + rng.uniform(0, 0.5, (4, tracks, 2))
+    status = np.full((4, tracks), "ok", dtype=object)
+    status[3, ::10], score[3, ::10] = "missing_estimate", np.nan
+    year = np.where(np.arange(tracks) % 7, 1950.0 + np.arange(tracks), np.nan)
+    genre = [["rock", "jazz", "R & B", ""][place % 4] for place in range(tracks)]
+    return make_group(
+        score,
+        rng.uniform(1, 300, score.shape),
+        status=status,
+        metrics=["root", "majmin"],
+        systems=SYSTEMS,
+        track_meta={"genre": genre, "year": year.tolist()},
+        duration=rng.uniform(300, 400, tracks),
+    )
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store; its report is beside it."""
+    folder = tmp_path_factory.mktemp("filter")
+    written = write_store(folder / "x.zarr", {"chord": scores_of()})
+    mirflow.report(written, folder / "report.html")
+    return written
+
+
+def link(*chips: Any, more: str = "") -> str:
+    return f"#filter={quote(json.dumps(chips))}{more}"
+
+
+def show(visit: Any, store: Path, *chips: Any, more: str = "") -> Any:
+    """The page with a filter, once the intervals are there."""
+    page = visit(store.parent / "report.html", link(*chips, more=more))
+    page.wait_for_selector("#leaderboard > .note:has-text('computed in the page')")
+    return page
+
+
+def filter_of(page: Any) -> Any:
+    """The chips that the address has."""
+    return json.loads(parse_qs(urlsplit(page.url).fragment)["filter"][0])
+
+
+def draw_units(units: int, draws: int) -> np.ndarray:
+    """Units drawn by xoshiro128** (Blackman and Vigna 2021), from 1, 2, 3, 4 as its state."""
+    a, b, c, d = 1, 2, 3, 4
+    full, found = 0xFFFFFFFF, np.empty(draws * units)
+    for place in range(len(found)):
+        turned = b * 5 & full
+        found[place] = ((turned << 7 | turned >> 25) & full) * 9 & full
+        shifted = b << 9 & full
+        c, d = c ^ a, d ^ b
+        a, b = a ^ d, b ^ c
+        c, d = c ^ shifted, (d << 11 | d >> 21) & full
+    return (found / 2**32 * units).astype(int).reshape(draws, units)
+
+
+def test_every_number_is_that_of_the_query_of_these_tracks_and_systems(store: Path, visit: Any) -> None:
+    chips = [["is", "genre", ["rock", "R & B", ""]], ["from", "year", 1955, 2000], ["systems", ["oak", "fir", "yew"]]]
+    page = show(visit, store, *chips)
+    where = "(genre in ['rock', 'R & B'] or genre is None) and 1955 <= year <= 2000"
+    for aggregate, missing in (("wcsr", "common"), ("wcsr_total", "zero"), ("median", "skip")):
+        choose(page, "aggregate", aggregate)
+        choose(page, "missing", missing)
+        asked = {"where": where, "system": ["oak", "fir", "yew"], "missing": missing}
+        found = mirflow.query(store, "majmin", aggregate=aggregate, **asked).dataset
+        shown = values_in(page)
+        assert list(shown) == found["system"].values[np.argsort(-found["value"].values[:, 0])].tolist()
+        for system, (value, *_) in shown.items():
+            assert value == pytest.approx(float(found["value"].sel(system=system).item()), rel=1e-12)
+        counts = page.locator("#leaderboard td.count").all_inner_texts()[: len(shown)]
+        assert counts == [str(found["n"].sel(system=system).item()) for system in shown]
+
+
+@pytest.mark.parametrize(
+    "chips",
+    [
+        [["from", "year", None, 1990], ["is", "genre", ["jazz"]]],
+        [["score", "majmin", "system elm", 0.5, None], ["find", "T1"], ["systems", ["oak", "elm"]]],
+    ],
+)
+def test_the_command_beside_the_table_prints_the_same_numbers(
+    store: Path, visit: Any, monkeypatch: Any, chips: Any
+) -> None:
+    monkeypatch.chdir(store.parent)
+    page = show(visit, store, *chips, more="&aggregate=mean")
+    page.evaluate("() => Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    page.locator("#leaderboard > .take summary").click()
+    page.locator("#leaderboard > .take").get_by_role("button", name="Command").click()
+    program, *words = shlex.split(page.locator("#leaderboard > .take textarea").input_value())
+    assert program == "mirflow"
+    told = [line.split() for line in printed(*words[: words.index("--ci")]).splitlines()]
+    rows = page.locator("#leaderboard table").first.locator("tbody tr").all()
+    shown = {(row.locator("th").inner_text(), row.locator("td.strong").inner_text()) for row in rows}
+    assert shown == {tuple(words[:2]) for words in told if words[:1] and words[0] in SYSTEMS}
+
+
+def test_tracks_are_chosen_by_scores_and_all_parts_follow(store: Path, visit: Any) -> None:
+    score = scores_of()["score"].values[:2, :, 1]
+    mean, spread = score.mean(axis=0), np.ptp(score, axis=0)
+    chosen = np.flatnonzero((mean <= 0.5) & (spread >= 0.1))
+    limits = [["score", "majmin", "mean", None, 0.5], ["score", "majmin", "spread", 0.1, None]]
+    page = show(visit, store, *limits, ["systems", ["oak", "elm"]])
+    assert f"{len(chosen)} of 60 tracks, 2 of 4 systems; every number below" in page.inner_text("#filter [role=status]")
+    names = page.locator("#tracks tbody th").all_inner_texts()
+    assert names == [f"t{track}" for track in chosen[np.argsort(mean[chosen])]][:15]
+    assert page.locator("#distributions .row svg").first.get_attribute("aria-label").endswith(f", n {len(chosen)}")
+    assert page.locator("#heatmap .names span").count() == page.locator(".forest tbody tr").count() == 2
+    assert f"of {len(chosen)} tracks." in page.inner_text("#gains > .note")
+    assert f"the best value of these {len(chosen)} tracks, " in page.inner_text("#standings .lead")
+    assert page.locator("#leaderboard td.letters").count() == 0
+
+
+def test_intervals_are_quantiles_of_a_seeded_bootstrap(store: Path, visit: Any) -> None:
+    ds = scores_of()
+    known = ds["score"].sel(system="yew", metric="majmin").notnull()
+    own = ds.isel(track=np.flatnonzero((ds["year"] <= 1975) & known)).sel(system="elm", metric="majmin")
+    score, weight = own["score"].values, own["weight"].values
+    picks = draw_units(len(score), 1000)
+    drawn = (score * weight)[picks].sum(axis=1) / weight[picks].sum(axis=1)
+    expected = [f"{end:.4f}" for end in np.quantile(drawn, [0.025, 0.975])]
+    for _ in range(2):
+        page = show(visit, store, ["from", "year", None, 1975])
+        row = page.locator("#leaderboard table").first.locator("tbody tr", has_text="elm")
+        assert row.locator("td.interval").inner_text().split(" \u2013 ") == expected
+        assert "computed in the page (bootstrap" in page.inner_text(".forest caption")
+
+
+def test_two_systems_are_tested_as_by_compare(store: Path, visit: Any) -> None:
+    page = show(visit, store, ["is", "genre", ["jazz"]], ["from", "year", None, 2000], more="&gains=fir&against=oak")
+    text = page.locator("#gains .difference b")
+    text.wait_for()
+    where, chord = "genre == 'jazz' and year <= 2000", mirflow.open_store(store)["chord"]
+    found = chord.mirflow.compare("majmin", where=where, system=["oak", "fir"])
+    pair = found.sel(system="fir", other="oak").isel(metric=0)
+    assert page.locator("#gains > .note").inner_text().endswith("of 11 tracks."), "few enough for all permutations"
+    assert float(text.get_attribute("data-value")) == pytest.approx(float(pair["difference"]), abs=1e-12)
+    assert float(text.get_attribute("data-p")) == pytest.approx(float(pair["p_corrected"]), abs=1e-12)
+    low, high = map(float, text.get_attribute("data-ends").split())
+    assert low < float(pair["difference"]) < high
+
+
+def test_the_form_adds_a_chip_by_keyboard_and_back_takes_it_away(store: Path, visit: Any) -> None:
+    page = visit(store.parent / "report.html")
+    page.get_by_role("button", name="Filter …").focus()
+    page.keyboard.press("Enter")
+    for key in ("ArrowDown", "Tab", "Space", "Tab", "Tab", "Space", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_selector("#filter li")
+    assert page.evaluate("() => document.activeElement.name") == "add filter"
+    assert filter_of(page) == [["is", "genre", ["", "R & B"]]]
+    page.keyboard.press("Enter")
+    page.get_by_label("Filter by").select_option("score")
+    page.get_by_label("At least").fill("0.7")
+    page.get_by_label("At most").fill("0.2")
+    page.get_by_role("button", name="Apply").click()
+    assert page.inner_text("#filter [role=alert]") == "The first number is larger than the second."
+    page.get_by_label("At least").fill("")
+    page.get_by_label("At most").press("Enter")
+    page.wait_for_function("() => document.querySelectorAll('#filter li').length === 2")
+    assert filter_of(page)[1] == ["score", "majmin", "mean", None, 0.2]
+    page.get_by_role("button", name="Remove the filter genre").click()
+    page.wait_for_function("() => document.querySelectorAll('#filter li').length === 1")
+    for left in (2, 1, 0):
+        page.go_back()
+        page.wait_for_function("left => document.querySelectorAll('#filter li').length === left", arg=left)
+    assert "best value of these" not in page.inner_text("#standings .lead")
+
+
+def test_a_click_on_a_group_keeps_its_tracks_alone(store: Path, visit: Any) -> None:
+    page = visit(store.parent / "report.html", "#group=genre")
+    page.locator("#groups thead button", has_text="(none)").click()
+    page.wait_for_selector("#filter li")
+    assert filter_of(page) == [["is", "genre", [""]]]
+    assert "15 of 60 tracks" in page.inner_text("#filter [role=status]")
+
+
+@pytest.mark.parametrize(
+    ("chips", "left"),
+    [
+        ('[["find","t1"]', 0),
+        ('{"find": "t1"}', 0),
+        (json.dumps([["is", "no_such", ["x"]], ["__proto__"], 7, ["from", "year", 9, 1], ["find", "t1"]]), 1),
+    ],
+)
+def test_links_with_conditions_that_mean_nothing_here_say_so(store: Path, visit: Any, chips: str, left: int) -> None:
+    page = visit(store.parent / "report.html", f"#filter={quote(chips)}")
+    assert "The link names what this page does not have: filter " in page.inner_text("header .warning")
+    assert page.locator("#filter li").count() == left
+
+
+def test_where_no_track_is_left_the_page_says_so(store: Path, visit: Any) -> None:
+    page = visit(store.parent / "report.html", link(["find", "zzz"]))
+    assert page.inner_text("#leaderboard h2") == "No track is left"
+    page.get_by_role("button", name="Remove the filter “zzz”").click()
+    page.wait_for_selector("#standings")
