@@ -17,7 +17,7 @@ from ..annotations.source import Source
 from ..metrics.base import Pairs, Sparse, get_task
 from ..pipeline.plan import EvaluationPlan, Stale
 from ..ragged import Bool, Column, Int, concatenate
-from ..store.cells import Cells, GroupContent, cell_places, concatenate_cells, relabel
+from ..store.cells import CellPlaces, Cells, GroupContent, concatenate_cells, relabel
 from ..store.format import FINGERPRINTS, dense_cells, usable_text
 from .block import BLOCK, EACH_SCORE, EACH_WEIGHT, BlockWork, name_extras, score_block, works_of
 
@@ -49,7 +49,7 @@ def to_arrays(cells: Cells, systems: Sequence[str], extras: Mapping[str, Sparse]
     """
     block = GroupContent("block", tuple(systems), tuple(dict.fromkeys(cells.track)), cells)
     arrays = {name: usable_text(values) for name, values in dense_cells(block).items() if name != FINGERPRINTS}
-    place = cell_places(cells, block.systems, block.tracks)
+    place = CellPlaces(block.systems, block.tracks).of(cells)
     for name, like in extras.items():
         dense = np.full((block.shape[0] * block.shape[1], *map(len, like.coords)), like.fill)
         if name in cells.extras:

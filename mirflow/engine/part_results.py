@@ -1,8 +1,9 @@
-"""Results of the parts of a run, sorted by system on disk: a store is written of them a few systems at a time."""
+"""Results of a run or of its parts, sorted by system on disk: a store is written of them a few systems at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,11 @@ import numpy as np
 from ..metrics.base import Sparse
 from ..pipeline.plan import EvaluationPlan
 from ..ragged import Bool, Int
-from ..store.cells import Cells, GroupContent, StoredResults, cell_places, concatenate_cells, no_cells
+from ..store.cells import Cells, GroupContent, StoredResults, concatenate_cells, no_cells
 from ..store.format import TYPES, Array, dense_cells, extra_entries, stored_durations
+from ..store.generations import remove, storing
 from ..store.journal import CellFile
+from ..store.write import Writer
 
 _PER_FILE = 2**16
 """Cells of a file with the results of some systems, which is decoded at once."""
@@ -20,8 +23,22 @@ _MOST_WAITING = 2**16
 """Cells in memory until they are written to the files."""
 
 
+@contextmanager
+def sorting_place(writer: Writer) -> Iterator[Path]:
+    """A folder for results that are sorted, beside the generations; a process that was killed left one."""
+    folder = writer.folder / "sorting"
+    with storing(writer.path):
+        remove(folder)
+    try:
+        yield folder
+    finally:
+        with suppress(OSError):
+            remove(folder)
+
+
 class PartResults:
-    """Results of an evaluation that parts have computed, over those of the store: they are read as if a store had them.
+    """Results of an evaluation that parts, or a run, have computed, over those of the store: they are read as if a
+    store had them.
 
     Parameters
     ----------
@@ -72,7 +89,10 @@ class PartResults:
         return places
 
     def add(self, part: int, cells: Cells, place: Int) -> None:
-        """Add results of a part, at flat places that are out of date; of several of one part, the last counts."""
+        """Add results of a part, at flat places that are out of date; of several of one part, the last counts.
+
+        A run without parts is a single one.
+        """
         self.missing.ravel()[place] = False
         np.fmax.at(self.durations, place % max(1, len(self.tracks)), cells.duration)
         self._names = concatenate_cells([self._names, cells.take(np.empty(0, dtype=np.int64))])
@@ -83,6 +103,7 @@ class PartResults:
     def write(self) -> None:
         """Write what was added and is still in memory."""
         waiting, self._waiting = self._waiting, []
+        self._decoded, self._dense = (-1, []), ((), {})
         for number in sorted({number for _, numbers, _ in waiting for number in numbers.tolist()}):
             for part in dict.fromkeys(part for part, _, _ in waiting):
                 own = [cells.take(np.flatnonzero(numbers == number)) for one, numbers, cells in waiting if one == part]
@@ -99,7 +120,7 @@ class PartResults:
 
     def _last(self, cells: Cells) -> Cells:
         """Each cell once, in the plan's order."""
-        place = cell_places(cells, self._plan.systems, self._plan.tracks)
+        place = self._plan.places.of(cells)
         return cells.take(np.argsort(place)[np.count_nonzero(place < 0) :])
 
     def read(self, name: str, systems: Sequence[str], measures: Sequence[int] | None = None) -> Array:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -15,11 +14,9 @@ import numpy as np
 from ..errors import RunError, StoreError, counted, warn_caller
 from ..pipeline.plan import EvaluationPlan, Stale
 from ..progress import Progress, progress_of
-from ..ragged import Int
-from ..store.cells import Cells, cell_places
-from ..store.generations import remove, storing
+from ..store.cells import Cells
 from ..store.write import StoreWriter
-from .part_results import PartResults
+from .part_results import sorting_place
 from .parts import PartFolder, numbers_of_parts, parts_of
 from .runs import (
     Job,
@@ -30,13 +27,13 @@ from .runs import (
     demand_leave,
     entries_of,
     name_some,
-    of_measures,
     place_of_store,
     plan,
     publish_jobs,
     raise_failures,
     same_cells,
     start_job,
+    written_cells,
 )
 
 
@@ -91,7 +88,7 @@ def publish(
             flaws = [flaw for one in parts if (flaw := one.flaw(planned.text))]
             if flaws:
                 raise StoreError(f"{writer.path}: not published: {name_some(flaws, '; ')}")
-            with _sorting_place(writer) as folder:
+            with sorting_place(writer) as folder:
                 started = [start_job(one, before.get(one.name), writer.journal) for one in planned.plans]
                 jobs = [_join(job, parts, folder) for job in started]
                 _demand_whole(jobs, parts, writer.path, incomplete)
@@ -105,40 +102,25 @@ def publish(
     return RunReport(writer.path, reports, time.perf_counter() - began, f"{len(parts)} parts", published)
 
 
-@contextmanager
-def _sorting_place(writer: StoreWriter) -> Iterator[Path]:
-    """A folder for results that are sorted, beside the generations; a publish that was killed left one."""
-    folder = writer.folder / "sorting"
-    with storing(writer.path):
-        remove(folder)
-    try:
-        yield folder
-    finally:
-        with suppress(OSError):
-            remove(folder)
-
-
 def _join(job: Job, parts: Sequence[PartFolder], folder: Path) -> Job:
     """The job with what parts have of its stale cells; those of which none has a result stay stale.
 
     The results are sorted by system into files of the folder. Raises a StoreError where two parts have different
     results of a cell.
     """
-    plan, stored = job.plan, job.stored()
-    before = None
-    if job.before is not None and job.counts["reused"]:
-        before = replace(job.before, cells=of_measures(plan, job.before.cells), stored=stored)
-    results = PartResults(plan, job.stale.cells, before, folder)
+    plan, results = job.plan, job.sorted_in(folder)
     owner = np.full(plan.shape[0] * plan.shape[1], -1, dtype=np.int32)
     contested: set[str] = set()
     for number, part in enumerate(parts):
-        for cells, place in _written(plan, part):
+        for cells, place in written_cells(plan, part.journal):
             stale = np.flatnonzero(job.stale.cells.ravel()[place])
             cells, place = cells.take(stale), place[stale]
             twice = place[(owner[place] >= 0) & (owner[place] != number)]
             contested |= {plan.systems[row] for row in np.unique(twice // max(1, len(plan.tracks))).tolist()}
             owner[place] = number
             results.add(number, cells, place)
+        if part.journal.torn:
+            warn_caller(f"{part.name}: {counted(part.journal.torn, 'damaged block')} left out")
     results.write()
     for by_part in results.by_part(contested):
         _demand_agreement(plan, parts, by_part)
@@ -146,20 +128,9 @@ def _join(job: Job, parts: Sequence[PartFolder], folder: Path) -> Job:
     return replace(job, stale=Stale(results.missing, job.stale.counts), done=done, parts=results.stored())
 
 
-def _written(plan: EvaluationPlan, part: PartFolder) -> Iterator[tuple[Cells, Int]]:
-    """The results of a part that belong to the plan's files and measures, with their flat places, block by block."""
-    for block in part.journal.blocks(plan.name, plan.signature):
-        cells = of_measures(plan, block)
-        place = cell_places(cells, plan.systems, plan.tracks)
-        valid = np.flatnonzero((place >= 0) & (cells.stamp == plan.stamps.ravel()[place]))
-        yield cells.take(valid), place[valid]
-    if part.journal.torn:
-        warn_caller(f"{part.name}: {counted(part.journal.torn, 'damaged block')} left out")
-
-
 def _demand_agreement(plan: EvaluationPlan, parts: Sequence[PartFolder], by_part: Mapping[int, Cells]) -> None:
     """Raise a StoreError where two parts have different results of the same cells."""
-    places = {number: cell_places(cells, plan.systems, plan.tracks) for number, cells in by_part.items()}
+    places = {number: plan.places.of(cells) for number, cells in by_part.items()}
     for one, other in combinations(by_part, 2):
         _, first, second = np.intersect1d(places[one], places[other], return_indices=True)
         sides = by_part[one].take(first), by_part[other].take(second)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,10 +28,10 @@ from ..metrics.base import Sparse
 from ..metrics.measures import describe
 from ..notebook import html_table
 from ..pipeline import PlannedPipeline, plan_pipeline
-from ..pipeline.plan import EvaluationPlan, Stale, stale_cells
+from ..pipeline.plan import EvaluationPlan, Stale, stale_cells, worth_retrying
 from ..pipeline.plan import describe as describe_plan
 from ..progress import Progress, progress_of
-from ..ragged import Bool
+from ..ragged import Bool, Int
 from ..store.cells import (
     EMPTY,
     FAILED,
@@ -41,7 +41,6 @@ from ..store.cells import (
     GroupContent,
     Status,
     StoredResults,
-    cell_places,
     concatenate_cells,
     no_cells,
     relabel,
@@ -73,6 +72,7 @@ from ..store.read import open_groups
 from ..store.repositories import join_systems
 from ..store.write import StoreWriter, Writer, open_writer, software_versions
 from .block import EACH, works_of
+from .part_results import PartResults, sorting_place
 from .parts import Part, PartFolder
 from .schedule import choose_scheduler, execute, start_forkserver
 
@@ -99,7 +99,9 @@ class Job:
     before: GroupContent | None
     done: list[Cells] = field(default_factory=list)
     parts: Mapping[str, StoredResults] | None = None
-    """Where the results of each system are, if parts have computed some."""
+    """Where the results of each system are, if they are on disk."""
+    results: PartResults | None = None
+    """Takes the computed cells to the disk; None: they stay in memory."""
 
     def cells(self) -> Cells:
         """The computed cells of the plan, and the names of its results with extra dims."""
@@ -115,6 +117,31 @@ class Job:
         before = self.before.stored if self.before is not None and self.counts["reused"] else {}
         return {system: before[system] for system in self.plan.systems if system in before}
 
+    def sorted_in(self, folder: Path) -> PartResults:
+        """What takes results of the stale cells to files in a folder."""
+        before = None
+        if self.before is not None and self.counts["reused"]:
+            before = replace(self.before, cells=of_measures(self.plan, self.before.cells), stored=self.stored())
+        return PartResults(self.plan, self.stale.cells, before, folder)
+
+    def add(self, cells: Cells, place: Int) -> None:
+        """Take computed cells and their flat places."""
+        if self.results is None:
+            self.done.append(cells)
+        else:
+            self.results.add(0, of_measures(self.plan, cells), place)
+
+    def written(self) -> Job:
+        """The job with all of its results, those on disk at their places."""
+        if self.results is None:
+            return self
+        self.results.write()
+        return replace(self, done=[self.results.names], parts=self.results.stored())
+
+
+_MOST_IN_MEMORY = 2**17
+"""Cells of an evaluation that a run computes and keeps in memory until the store is written; of more, none."""
+
 
 def start_job(
     plan: EvaluationPlan,
@@ -122,27 +149,49 @@ def start_job(
     journal: Journal,
     force: bool = False,
     share: Bool | None = None,
+    folder: Path | None = None,
 ) -> Job:
-    """Find what a run of a plan, or of a share of its cells, has to compute, and take from the journal what it has."""
+    """Find what a run of a plan, or of a share of its cells, has to compute, and take from the journal what it has.
+
+    Many results go to files in the `folder`.
+    """
     stale = stale_cells(plan, before, force, share)
-    written = [] if force else journal.read(plan.name, plan.signature)
+    job = Job(plan, stale, {**stale.counts, "resumed": 0}, before)
+    if folder is not None and len(stale) > _MOST_IN_MEMORY:
+        job.results = job.sorted_in(folder)
+    if force:
+        return job
+    # A journaled result counts only if the stored one is stale and the scored files have not changed.
+    status = np.full(plan.shape, Status.not_computed, dtype=np.int8)
+    for cells, place in written_cells(plan, journal):
+        status.ravel()[place] = cells.status
     if journal.torn:
         warn_caller(f"{plan.name}: {journal.torn} damaged blocks of an interrupted run are computed again")
-    if not written:
-        return Job(plan, stale, {**stale.counts, "resumed": 0}, before)
-    cells = concatenate_cells(of_measures(plan, one) for one in written)
-    # A journaled result counts only if the stored one is stale and the scored files have not changed.
-    journaled = GroupContent(plan.name, plan.systems, plan.tracks, cells, attrs={SIGNATURES: plan.signatures})
-    resumed = stale.cells & ~stale_cells(plan, journaled).cells
-    counts = {**stale.counts, "resumed": int(resumed.sum())}
-    return Job(plan, Stale(stale.cells & ~resumed, stale.counts), counts, before, [_latest(plan, cells, resumed)])
+    resumed = stale.cells & (status != Status.not_computed)
+    resumed &= ~worth_retrying(plan, np.where(resumed, status, Status.ok), 0)
+    if resumed.any():
+        for cells, place in written_cells(plan, journal):
+            own = np.flatnonzero(resumed.ravel()[place])
+            job.add(cells.take(own), place[own])
+        job.stale = Stale(stale.cells & ~resumed, stale.counts)
+        job.counts = {**stale.counts, "resumed": int(resumed.sum())}
+    return job
 
 
-def _latest(plan: EvaluationPlan, cells: Cells, mask: Bool | None = None) -> Cells:
-    """The plan's cells, each once, in the plan's order, selected by a mask over (systems, tracks)."""
-    place = cell_places(cells, plan.systems, plan.tracks)
-    if mask is not None:
-        place = np.where(np.append(mask.ravel(), False)[place], place, -1)
+def written_cells(plan: EvaluationPlan, journal: Journal) -> Iterator[tuple[Cells, Int]]:
+    """The results of a journal that belong to the plan's files and measures, with their flat places, block by block."""
+    for block in journal.blocks(plan.name, plan.signature):
+        cells = of_measures(plan, block)
+        place = plan.places.of(cells)
+        valid = np.flatnonzero(place >= 0)
+        valid = valid[cells.stamp[valid] == plan.stamps.ravel()[place[valid]]]
+        yield cells.take(valid), place[valid]
+
+
+def _latest(plan: EvaluationPlan, cells: Cells, mask: Bool) -> Cells:
+    """The plan's cells that a mask over (systems, tracks) selects, each once, in the plan's order."""
+    place = plan.places.of(cells)
+    place = np.where(np.append(mask.ravel(), False)[place], place, -1)
     return cells.take(np.argsort(place)[np.count_nonzero(place < 0) :])
 
 
@@ -474,10 +523,12 @@ def run(
             how = scheduler or asked.execution.scheduler, workers, shown, guarded
             reports, chosen = _compute_part(chosen_part, planned, beside, *how)
             return RunReport(beside.path, reports, time.perf_counter() - began, str(chosen), False, str(chosen_part))
-        with open_writer(place) as writer:
+        with open_writer(place) as writer, sorting_place(writer) as sorting:
             shown.stage("comparing with the store")
             before = contents_of_runs(writer)
-            jobs = [start_job(one, before.get(one.name), writer.journal, force) for one in planned.plans]
+            # Writers that others share only take results in memory.
+            folder = None if writer.shared else sorting
+            jobs = [start_job(one, before.get(one.name), writer.journal, force, folder=folder) for one in planned.plans]
             keep = writer.shared and prune is not True
             if not keep:
                 demand_leave(jobs, before, writer.path, prune, shown)
@@ -486,7 +537,7 @@ def run(
             raise_failures(jobs)
             chosen = _compute(jobs, writer.journal, scheduler or asked.execution.scheduler, workers, shown, guarded)
             shown.stage("writing the store")
-            reports, published = publish_jobs(jobs, before, writer, planned, keep=keep)
+            reports, published = publish_jobs([job.written() for job in jobs], before, writer, planned, keep=keep)
     return RunReport(writer.path, reports, time.perf_counter() - began, str(chosen), published)
 
 
@@ -522,7 +573,7 @@ def raise_failures(jobs: Iterable[Job]) -> None:
     """Raise a RunError for the first failed cell of the store, the journal or the parts, where plans ask for it."""
     for job in jobs:
         if job.plan.on_error == "raise":
-            for part in _content(job, {}).blocks():
+            for part in _content(job.written(), {}).blocks():
                 raise_failure(_latest(job.plan, _cells_of(part), ~job.stale.cells))
 
 
@@ -600,7 +651,7 @@ def _compute(
     def done(number: int, cells: Cells) -> None:
         job, work = works[number]
         journal.append(job.plan.name, job.plan.signature, cells)
-        job.done.append(cells)
+        job.add(cells, job.plan.places.of(cells))
         progress.advance(len(work.tracks))
         if job.plan.on_error == "raise":
             raise_failure(cells)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..errors import counted
 from ..metrics.base import Grid, chosen_grid
 from ..metrics.measures import Measure
 from ..ragged import Bool, Int
-from ..store.cells import Caution, Entry, GroupContent, Status
+from ..store.cells import Caution, CellPlaces, Entry, GroupContent, Status
 from ..store.format import SIGNATURES, Array, dense_cells
 
 Combine = Literal["", "mean", "max", "each"]
@@ -95,6 +96,11 @@ class EvaluationPlan(EvaluationFiles):
     def shape(self) -> tuple[int, int]:
         """Number of systems and of tracks."""
         return len(self.systems), len(self.tracks)
+
+    @cached_property
+    def places(self) -> CellPlaces:
+        """Where cells are in arrays of this shape."""
+        return CellPlaces(self.systems, self.tracks)
 
     @property
     def signature(self) -> str:
@@ -196,7 +202,7 @@ def stale_cells(
         own = slice(start, start := start + len(part.systems))
         dense = dense_cells(part, ["stamp", "status"])
         changed[own] = known[own] & ((dense["stamp"] != plan.stamps[own]) | (not same_measures) | force)
-        retried[own] = known[own] & ~changed[own] & _worth_retrying(plan, dense["status"], own.start)
+        retried[own] = known[own] & ~changed[own] & worth_retrying(plan, dense["status"], own.start)
     new = ~known
     cells = new | changed | retried
     removed = 0 if share is not None else len(before.systems) * len(before.tracks) - int(known.sum())
@@ -205,7 +211,7 @@ def stale_cells(
     return Stale(cells & asked, counts)
 
 
-def _worth_retrying(plan: EvaluationPlan, status: Array, first: int) -> Bool:
+def worth_retrying(plan: EvaluationPlan, status: Array, first: int) -> Bool:
     """Select outcomes that may have been temporary; a missing file is tried again only if it exists now.
 
     `first` is the system of the first row of `status`.

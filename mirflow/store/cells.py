@@ -229,8 +229,10 @@ class GroupContent:
 
     @cached_property
     def places(self) -> Int:
-        """The flat (system, track) place of each cell; see :func:`cell_places`."""
-        return cell_places(self.cells, self.systems, self.tracks)
+        """The flat (system, track) place of each cell; see :meth:`CellPlaces.of`."""
+        if not len(self.cells):
+            return np.empty(0, dtype=np.int64)
+        return CellPlaces(self.systems, self.tracks).of(self.cells)
 
     def part(self, systems: Sequence[str]) -> GroupContent:
         """The results of some systems, without coordinates along them."""
@@ -240,34 +242,42 @@ class GroupContent:
         stored = {name: self.stored[name] for name in systems if name in self.stored}
         return replace(self, systems=tuple(systems), cells=cells, system_coords={}, stored=stored)
 
-    def blocks(self, most: int = 2**18) -> Iterator[GroupContent]:
+    def blocks(self, most: int = 2**16) -> Iterator[GroupContent]:
         """Divide the systems, in order, into parts of few cells: at most so many, at least one system."""
         size = max(1, most // max(1, len(self.tracks)))
         for start in range(0, len(self.systems), size):
             yield self.part(self.systems[start : start + size])
 
 
-def cell_places(cells: Cells, systems: Sequence[str], tracks: Sequence[str]) -> Int:
-    """The flat (system, track) place of each cell; -1 for other systems and tracks, and for replaced cells.
+class CellPlaces:
+    """The places of cells in an array over systems and tracks, whose names are looked up many times.
+
+    Parameters
+    ----------
+    systems, tracks : sequence of str
 
     Examples
     --------
     >>> cells = replace(no_cells(()), system=("B", "C", "B", "A"), track=("x", "x", "x", "y"))
-    >>> cell_places(cells, ("A", "B"), ("x", "y")).tolist()
+    >>> CellPlaces(("A", "B"), ("x", "y")).of(cells).tolist()
     [-1, -1, 2, 1]
     """
-    if not len(cells):
-        return np.empty(0, dtype=np.int64)
-    system = {name: place for place, name in enumerate(systems)}
-    track = {name: index for index, name in enumerate(tracks)}
-    rows = np.fromiter((system.get(name, -1) for name in cells.system), dtype=np.int64, count=len(cells))
-    columns = np.fromiter((track.get(name, -1) for name in cells.track), dtype=np.int64, count=len(cells))
-    place = np.where((rows < 0) | (columns < 0), -1, rows * len(tracks) + columns)
-    # Not an array over all places: of a large store, a run has few cells.
-    order = np.argsort(place, kind="stable")
-    replaced = order[:-1][place[order[:-1]] == place[order[1:]]]
-    place[replaced] = -1
-    return place
+
+    def __init__(self, systems: Sequence[str], tracks: Sequence[str]) -> None:
+        self._rows = {name: row for row, name in enumerate(systems)}
+        self._columns = {name: column for column, name in enumerate(tracks)}
+        self._width = len(tracks)
+
+    def of(self, cells: Cells) -> Int:
+        """The flat (system, track) place of each cell; -1 for other systems and tracks, and for replaced cells."""
+        rows = np.fromiter((self._rows.get(name, -1) for name in cells.system), dtype=np.int64, count=len(cells))
+        columns = np.fromiter((self._columns.get(name, -1) for name in cells.track), dtype=np.int64, count=len(cells))
+        place = np.where((rows < 0) | (columns < 0), -1, rows * self._width + columns)
+        # Not an array over all places: of a large store, a run has few cells.
+        order = np.argsort(place, kind="stable")
+        replaced = order[:-1][place[order[:-1]] == place[order[1:]]]
+        place[replaced] = -1
+        return place
 
 
 def no_cells(measures: tuple[str, ...]) -> Cells:

@@ -13,7 +13,7 @@ from ..addresses import as_given, parse_address
 from ..errors import StoreError, UnknownNameError
 from ..metrics.base import Sparse
 from ..ragged import Int
-from .cells import Cells, Entry, GroupContent, cell_places
+from .cells import Cells, Entry, GroupContent
 from .format import (
     DIMS,
     FINGERPRINTS,
@@ -171,7 +171,7 @@ def dataset_of(content: GroupContent) -> xr.Dataset:
 
     from ..lazy_array import lazy_variable, plain_variable
 
-    place, shape = cell_places(content.cells, content.systems, content.tracks), content.shape
+    place, shape = content.places, content.shape
 
     def variable(one: StoredVariable) -> xr.Variable:
         values = one.values
