@@ -26,6 +26,9 @@ _TRACKS_PER_CHUNK, _TRACKS_PER_FILE = 20_000, 100_000
 each system is linked in each generation."""
 _LEAST_PER_CHUNK = 2**13
 """Least values in a chunk of some metrics, 64 kB: smaller ones take longer to find than to read."""
+_OFTEN_BLANK = ("message", "repairs")
+"""Variables of which most systems have no value: a chunk without any has no file, as each costs time in each
+generation."""
 _SPARSE_TRACKS, _SPARSE_VALUES = 256, 2**19
 """Most tracks and values in a chunk of a result with extra dims."""
 
@@ -46,8 +49,9 @@ def write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any
     _write_results(
         arrays, sparse, {name: _link(array, name, content) for name, array in (arrays | sparse).items()}, content
     )
-    for array in sparse.values():
-        array.update_attributes({WRITTEN: array.nchunks_initialized})
+    for name, array in (arrays | sparse).items():
+        if name in sparse or name in _OFTEN_BLANK:
+            array.update_attributes({WRITTEN: array.nchunks_initialized})
 
 
 def extend_group(group: zarr.Group, content: GroupContent, attrs: Mapping[str, Any]) -> None:
@@ -125,7 +129,8 @@ def _create_dense(group: zarr.Group, name: str, content: GroupContent) -> zarr.A
     shape = (*content.shape, len(content.measures))[: len(dims)]
     chunks, shards = _chunks(dims, shape)
     fill = FILLS.get(name, 0)
-    return create_array(group, name, shape, TYPES[name], chunks, fill, dims, CELL_ATTRS[name], shards=shards)
+    about, sparse = CELL_ATTRS[name], name in _OFTEN_BLANK
+    return create_array(group, name, shape, TYPES[name], chunks, fill, dims, about, shards=shards, sparse=sparse)
 
 
 def _write_results(

@@ -21,8 +21,10 @@ from tests.groups import random_group, write_store
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    """A store with a coordinate and scores."""
-    return write_store(tmp_path / "s.zarr", {"chord": random_group(2, 10, 2)})
+    """A store with a coordinate, scores and a message."""
+    group = random_group(2, 10, 2)
+    group["message"].values[0, 0] = "the file ends early"
+    return write_store(tmp_path / "s.zarr", {"chord": group})
 
 
 def chunk_of(store: Path, name: str) -> Path:

@@ -341,10 +341,11 @@ def test_a_damaged_chunk_is_an_error_and_never_a_number(tmp_path):
             read_group(tmp_path / "x", "chord")
 
 
-@pytest.mark.parametrize("name", ["score", "status", "message"])
+@pytest.mark.parametrize("name", ["score", "status", "message", "repairs"])
 def test_a_chunk_that_was_lost_on_the_way_is_an_error(tmp_path, name):
+    cells = make_cells(all_pairs())
     with StoreWriter(tmp_path / "x") as writer:
-        folder = writer.publish([make_content(make_cells([("KO1", TRACKS[0])]))])
+        folder = writer.publish([make_content(replace(cells, message=("late",) * len(cells)))])
         next((folder / "chord" / name).glob("c.2.*")).unlink()
         with pytest.raises(StoreError, match=f"x: is damaged: chunks of '{name}' are lost; remove it and run"):
             loaded(writer.contents()["chord"])

@@ -4,6 +4,7 @@ import random
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,8 +22,9 @@ from .example import MEASURES, SYSTEMS, TRACKS, all_pairs, make_cells, make_cont
 @pytest.fixture
 def store(tmp_path):
     path = tmp_path / "x y.zarr"
+    cells = make_cells(all_pairs(), extras=True)
     content = make_content(
-        make_cells(all_pairs(), extras=True),
+        replace(cells, message=("late",) * len(cells)),
         track_coords={"genre": ("rock", None) * 3 + ("pop",), "year": (1964, None) + (1970,) * 5},
         system_coords={"label": ("a", "b", "c")},
         attrs={"task": "chord"},
