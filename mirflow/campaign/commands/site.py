@@ -28,14 +28,14 @@ from ...cli.output import choose_format, echo, emit, output_options
     help="Output folder; an existing site is replaced.",
 )
 @click.option("--title", default="Evaluation results", show_default=True, help="Title of the site.")
-@click.option("--url", default="", help="Future address of the site, for its feed.")
+@click.option("--url", default="", help="Future address of the site, for its feed and previews of links.")
 @click.option("--note", default="", help="Footer of every page, such as the licence of the data.")
 @option("label", "Name for each of several STOREs in addresses of pages. Default: name of the folder.")
 @click.option(
     "--timelines",
     default="auto",
     show_default=True,
-    help="Timelines of the reports: all, worst, none, a number, or auto.",
+    help="Timelines of the reports, and pictures on pages of tracks: all, worst, none, a number, or auto.",
 )
 @click.option(
     "--root",

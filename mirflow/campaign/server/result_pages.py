@@ -320,7 +320,8 @@ def report_asset(request: Request) -> Response:
 
 
 def _evaluation(asked: Asked, store: str, evaluation: str) -> Content:
-    return asked.render("evaluation.html", page=page_contents.evaluation(asked.of(store), evaluation, asked.own(store)))
+    page = page_contents.evaluation(asked.of(store), evaluation, asked.own(store))
+    return asked.render("evaluation.html", page=page, has_picture=False)
 
 
 def _system(asked: Asked, store: str, evaluation: str, system: str) -> Content:
@@ -332,7 +333,7 @@ def _tracks(asked: Asked, store: str, evaluation: str) -> Content:
 
 
 def _track(asked: Asked, store: str, evaluation: str, track: str) -> Content:
-    return asked.render("track.html", page=page_contents.track(asked.of(store), evaluation, track))
+    return asked.render("track.html", page=page_contents.track(asked.of(store), evaluation, track), has_picture=False)
 
 
 def _store_json(asked: Asked, store: str) -> Content:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -18,9 +18,11 @@ from ...analysis.evaluations import name_stores
 from ...analysis.scores import names_of
 from ...errors import MirflowError, QueryError
 from ...progress import Progress
+from ...reports.figures.page_pictures import draw_standings, draw_track
 from ...reports.leaderboard import Leaderboard, to_json
 from ...reports.origins import Roots
 from ...reports.page import write_page
+from ...reports.page.timelines import check_timelines, tracks_wanted
 from ...store.generations import remove, remove_left
 from ...store.read import read_scores
 from . import page_contents
@@ -51,6 +53,8 @@ OWN = frozenset(
 """Names used by a site in its folder; all other files belong to the user and are kept."""
 KEPT = 500
 """Number of changes that a site records."""
+PICTURES = 100
+"""Most pictures of tracks of a store, unless more are asked for."""
 NEWS = 12
 """Number of changes on the front page."""
 
@@ -165,11 +169,11 @@ def write_site(
     output : path
         Output folder. An existing site is replaced entirely; files that are not mirflow's are kept.
     url : str
-        Future address of the site, for the feed; empty: the feed has relative links.
+        Future address of the site, for the feed and previews of links; empty: the feed has relative links.
     note : str
         Footer of every page, such as the licence of the data.
     timelines : {"auto", "all", "worst", "none"} or int
-        Timelines of the reports, see :func:`mirflow.report`.
+        Timelines of the reports, see :func:`mirflow.report`, and pictures on pages of tracks.
     level : float or None
         Level of confidence intervals and comparisons; None: neither.
     references : bool
@@ -186,6 +190,7 @@ def write_site(
     -------
     SiteReport
     """
+    check_timelines(timelines)
     named = _named(stores)
     folder = Path(os.path.realpath(output))
     _check_url(url)
@@ -202,7 +207,8 @@ def write_site(
         has_archive = years is not None or any(has_years(path) for path in named.values())
         navigation = [("front", "Results"), *([("archive", "Archive")] if has_archive else [])]
         new.twins[""] = twins(named)
-        pages = Pages(DiskLinks("index.html", new.twins), title, navigation=navigation, note=note)
+        home = url if not url or url.endswith("/") else f"{url}/"
+        pages = Pages(DiskLinks("index.html", new.twins), title, navigation=navigation, note=note, home=home)
         settings = _StorePages(level, timelines, references, only_aggregates)
         made: list[StoreContents] = []
         listening: list[WorthListening] = []
@@ -220,8 +226,8 @@ def write_site(
             shown.about = ""
             shown.stage("writing the front page")
             changes, new_record = _next_record(folder, record, made, title, url)
-            write_front(new, pages, made, new_record, url, listening)
-            write_search(new, pages, made, index, url)
+            write_front(new, pages, made, new_record, listening)
+            write_search(new, pages, made, index)
             if has_archive:
                 years = years or join_years([one for own in made for one in years_of(own.name, own.board)])
                 write_archive(new, pages, years, made)
@@ -271,12 +277,29 @@ class _StorePages:
         found = page_contents.store(
             name, scores, level=self.level, references=self.references, only_aggregates=self.only_aggregates
         )
-        progress.stage("writing the tables")
-        write_store_pages(folder, pages, found)
+        pictured = self._pictured(found)
+
+        def draw(evaluation: str, track: str) -> bytes | None:
+            known = (evaluation, track) in pictured
+            return draw_track(found.datasets[evaluation], evaluation, track, root=root) if known else None
+
+        write_store_pages(folder, pages, found, draw, progress)
         notes = self._write_report(folder, found, path, root, progress)
         left = sorted(scores.keys() - found.ranked.keys())
         notes += [f"{name}: {one}: only in the report, without a metric with one number per track" for one in left]
         return found, notes
+
+    def _pictured(self, found: StoreContents) -> set[tuple[str, str]]:
+        """Choose the tracks of each evaluation with a picture: those that are most worth looking at."""
+        if not self.references:
+            return set()
+        share = max(1, PICTURES // len(found.ranked))
+        wanted = str(share) if self.timelines == "auto" else str(self.timelines)
+        return {
+            (name, track)
+            for name, ds in found.datasets.items()
+            for track in tracks_wanted(ds, found.scores(name).headline, wanted, 1.0)
+        }
 
     def _write_report(
         self, folder: Folder, found: StoreContents, path: str | Path, root: str | Path | None, progress: Progress
@@ -301,27 +324,51 @@ class _StorePages:
         return [] if self.timelines == "none" else [f"{found.name}: {note}" for note in made.notes]
 
 
-def write_store_pages(folder: Folder, pages: Pages, found: StoreContents) -> None:
-    """Write the tables of a store: evaluations, systems and tracks, as pages and as JSON."""
+def write_store_pages(
+    folder: Folder,
+    pages: Pages,
+    found: StoreContents,
+    draw: Callable[[str, str], bytes | None],
+    progress: Progress,
+) -> None:
+    """Write the tables of a store: evaluations, systems and tracks, as pages and as JSON.
+
+    Parameters
+    ----------
+    draw : callable
+        Returns the picture of a track, given the evaluation and its name; None without one.
+    """
     name = found.name
     folder.twins[name] = _twins_of(found)
     folder.write(folder.file_of("store_json", store=name), to_json(found.board))
 
-    def write(template: str, file: str, page: object) -> None:
-        folder.write(file, pages.at(file).render(template, page=page))
+    def write(template: str, file: str, page: object, has_picture: bool = False) -> None:
+        folder.write(file, pages.at(file).render(template, page=page, has_picture=has_picture))
 
+    def write_picture(page: str, data: bytes | None, **parts: str) -> bool:
+        if data is not None:
+            folder.write(folder.file_of(page, **parts), data)
+        return data is not None
+
+    progress.start(sum(ranked.tracks for ranked in found.board.evaluations) if found.by_track else 0)
     for ranked in found.board.evaluations:
         parts = {"store": name, "evaluation": ranked.name}
         folder.write(folder.file_of("evaluation_json", **parts), to_json(found.board_of(ranked.name)))
         page = page_contents.evaluation(found, ranked.name)
-        write("evaluation.html", folder.file_of("evaluation", **parts), page)
+        # A picture that only previews of links show needs the full address of the site.
+        preview = draw_standings(page.standings, page.heading) if pages.home else None
+        shown = write_picture("standings_picture", preview, **parts)
+        write("evaluation.html", folder.file_of("evaluation", **parts), page, has_picture=shown)
         for system in ranked.systems:
             own = page_contents.system(found, ranked.name, system.name)
             write("system.html", folder.file_of("system", **parts, system=system.name), own)
         if page.has_tracks:
             write("tracks.html", folder.file_of("tracks", **parts), page_contents.tracks(found, ranked.name))
             for track in page_contents.each_track(found, page):
-                write("track.html", folder.file_of("track", **parts, track=track.track), track)
+                own_parts = {**parts, "track": track.track}
+                drawn = write_picture("track_picture", draw(ranked.name, track.track), **own_parts)
+                write("track.html", folder.file_of("track", **own_parts), track, has_picture=drawn)
+                progress.advance(1)
 
 
 def _twins_of(found: StoreContents) -> frozenset[str]:
@@ -339,7 +386,6 @@ def write_front(
     pages: Pages,
     stores: Sequence[StoreContents],
     record: SiteRecord,
-    url: str,
     listening: Sequence[WorthListening] = (),
 ) -> None:
     """Write the pages about the whole site: front page, assets, feed and record."""
@@ -350,7 +396,7 @@ def write_front(
     for name in asset_names():
         if asset_name(name) in text:
             folder.write(f"static/{asset_name(name)}", read_asset(name))
-    base = url if not url or url.endswith("/") else f"{url}/"
+    base = pages.home
     present = {(store.name, evaluation) for store in stores for evaluation in store.ranked}
 
     def address(change: Change) -> str:
@@ -364,15 +410,14 @@ def write_front(
     folder.write(RECORD, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
 
 
-def write_search(folder: Folder, pages: Pages, stores: Sequence[StoreContents], index: SearchIndex, url: str) -> None:
+def write_search(folder: Folder, pages: Pages, stores: Sequence[StoreContents], index: SearchIndex) -> None:
     """Write the index of the search, the page of all names, and the page for addresses without a file."""
     folder.write(folder.file_of("search"), index.script())
     file = folder.file_of("all")
     folder.write(file, pages.at(file).render("all.html", stores=stores))
-    path = urlsplit(url).path
-    rooted = DiskLinks(MISSING, folder.twins, root=path if path.endswith("/") else f"{path}/")
+    rooted = DiskLinks(MISSING, folder.twins, root=urlsplit(pages.home).path or "/")
     text = "This site has no page at this address."
-    lost = replace(pages, links=rooted).render(
+    lost = replace(pages, links=rooted, home="").render(
         "error.html", heading="Page not found", text=text, guess=None, missing=True
     )
     folder.write(MISSING, lost)

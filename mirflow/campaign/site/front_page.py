@@ -1,13 +1,17 @@
-"""The front page: leaders of every evaluation, news, tracks to listen to, and systems by evaluation."""
+"""The front page: news, tracks to listen to, systems by evaluation, and leaders of every evaluation."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
 
+from ...reports.leaderboard import scored_evaluation
+from ...reports.scorecard import scorecard
+from ...reports.standings import to_html
 from .changes import Change
 from .page_contents import MANY, EvaluationPage, ListedTrack, StoreContents, SystemRow, evaluation, list_track
 
@@ -17,18 +21,10 @@ SHOWN = 5
 """Most systems, if they do not differ significantly from the leader."""
 LISTED = 3
 """Tracks to list for each reason and evaluation."""
+WIDE = 10
+"""Most columns of a scorecard; of more, each task has its own."""
 ENOUGH = 8
 """Least number of tracks to look for outliers."""
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """All systems of a store in all of its evaluations."""
-
-    store: StoreContents
-    evaluations: list[EvaluationPage]
-    rows: Mapping[str, list[SystemRow | None]]
-    """For each system its rows in the order of `evaluations`; None for evaluations without the system."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +66,8 @@ class WorthListening:
     """
     disputed: list[ListedTrack]
     """Tracks on which systems disagree most, largest spread first."""
+    same: Sequence[str] = ()
+    """Further evaluations of the store with the same tracks."""
 
 
 def worth_listening(contents: StoreContents) -> list[WorthListening]:
@@ -94,9 +92,11 @@ def worth_listening(contents: StoreContents) -> list[WorthListening]:
             suspects = [at for at in np.argsort(best, kind="stable").tolist() if known[at] and best[at] < fence]
         spread = np.where(np.isfinite(scores.spread), scores.spread, 0.0)
         disputed = [at for at in np.argsort(-spread, kind="stable").tolist() if spread[at] > 0]
-        tracks = [[list_track(scores, at, scores.best) for at in some[:LISTED]] for some in (suspects, disputed)]
-        if any(tracks):
-            found.append(WorthListening(contents.name, name, *tracks))
+        doubted, spread_out = (
+            [list_track(scores, at, scores.best) for at in some[:LISTED]] for some in (suspects, disputed)
+        )
+        if doubted or spread_out:
+            found.append(WorthListening(contents.name, name, doubted, spread_out))
     return found
 
 
@@ -108,8 +108,6 @@ class FrontPage:
     """Stores, newest first."""
     evaluations: list[EvaluationPage]
     """All evaluations, grouped by store."""
-    matrices: list[Matrix]
-    """Systems of each store by the headline metrics of its evaluations."""
     news: Sequence[NewsItem]
     """News, newest first."""
     listening: list[WorthListening]
@@ -117,7 +115,13 @@ class FrontPage:
     @property
     def systems(self) -> int:
         """Number of systems, counted separately for each store."""
-        return sum(len(matrix.rows) for matrix in self.matrices)
+        return len({(page.store.name, row.system.name) for page in self.evaluations for row in page.rows})
+
+    @property
+    def namesakes(self) -> list[str]:
+        """Names of systems in several stores."""
+        known = {(row.system.name, page.store.name) for page in self.evaluations for row in page.rows}
+        return sorted(name for name, stores in Counter(name for name, _ in known).items() if stores > 1)
 
     def store(self, name: str) -> StoreContents:
         """Return a store by name."""
@@ -126,6 +130,21 @@ class FrontPage:
     def evaluations_of(self, store: StoreContents) -> list[EvaluationPage]:
         """Return the evaluations of a store."""
         return [one for one in self.evaluations if one.store.name == store.name]
+
+    def scorecards(self, store: StoreContents, url: Callable[..., str]) -> list[str]:
+        """Return tables of the systems of a store by its evaluations, in HTML, whose cells lead to the evaluations."""
+        found = []
+        for group in _cards_of(self.evaluations_of(store)):
+            columns = [
+                scored_evaluation(
+                    page.evaluation,
+                    url("evaluation", store=store.name, evaluation=page.evaluation.name),
+                    store.decimals,
+                )
+                for page in group
+            ]
+            found.append(to_html(scorecard(columns)))
+        return [text for text in found if text]
 
     def is_long(self, store: StoreContents) -> bool:
         """True if the evaluations of a store are listed in single lines."""
@@ -160,12 +179,35 @@ def front(
     pages = [evaluation(one, name, own.get(one.name, ())) for one in ordered for name in one.ranked]
     if listening is None:
         listening = [found for one in ordered for found in worth_listening(one)]
-    return FrontPage(ordered, pages, [_matrix_of(one, pages) for one in ordered if one.ranked], news, [*listening])
+    return FrontPage(ordered, pages, news, _fold(listening))
 
 
-def _matrix_of(store: StoreContents, pages: Sequence[EvaluationPage]) -> Matrix:
-    """Arrange the systems of a store by evaluation; equal names in different stores may denote different systems."""
-    own = [page for page in pages if page.store.name == store.name]
-    by_system = [{row.system.name: row for row in page.rows} for page in own]
-    names = dict.fromkeys(name for rows in by_system for name in rows)
-    return Matrix(store, own, {name: [rows.get(name) for rows in by_system] for name in names})
+def _cards_of(pages: Sequence[EvaluationPage]) -> list[list[EvaluationPage]]:
+    """Group the evaluations of a store for scorecards: those that share systems, and by task what would be too wide."""
+    groups: list[tuple[set[str], list[EvaluationPage]]] = []
+    for page in pages:
+        names, own = {row.system.name for row in page.rows}, [page]
+        apart = []
+        for others, some in groups:
+            if others & names:
+                names, own = names | others, some + own
+            else:
+                apart.append((others, some))
+        groups = [*apart, (names, own)]
+    found: list[list[EvaluationPage]] = []
+    for names, own in groups:
+        tasks: dict[str, list[EvaluationPage]] = {}
+        for page in own:
+            tasks.setdefault(page.evaluation.task, []).append(page)
+        found += [own] if min(len(names), len(own)) <= WIDE else tasks.values()
+    return [own for own in found if len(own) > 1]
+
+
+def _fold(listening: Sequence[WorthListening]) -> list[WorthListening]:
+    """Join evaluations of a store that name the same tracks, such as those of one task by several rules."""
+    found: dict[tuple[str, ...], WorthListening] = {}
+    for one in listening:
+        key = (one.store, *(track.name for track in one.suspects), "", *(track.name for track in one.disputed))
+        known = found.get(key)
+        found[key] = one if known is None else replace(known, same=[*known.same, one.evaluation])
+    return [*found.values()]

@@ -16,6 +16,7 @@ from ...analysis.policies import MISSING, UNDEFINED
 from ...analysis.queries import headline_metrics
 from ...analysis.scores import arrays_of, coords_of, names_of
 from ...errors import QueryError, UnknownNameError
+from ...metrics.measures import SIGN_OF
 from ...ragged import Float
 from ...reports.captions import task_title
 from ...reports.inference_tables import show_ranks
@@ -28,7 +29,7 @@ from ...reports.leaderboard import (
     leaderboard,
     standings_of,
 )
-from ...reports.standings import Standings, ticks, to_html
+from ...reports.standings import Standing, Standings, ticks, to_html
 from ...reports.tables import plain_entry
 from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import list_cautions
@@ -296,6 +297,12 @@ class EvaluationPage:
     """The viewer's own systems."""
 
     @property
+    def heading(self) -> str:
+        """The task, with the name of the evaluation if that is another."""
+        name = self.evaluation.name
+        return self.task if name == self.evaluation.task else f"{self.task} ({name})"
+
+    @property
     def policies(self) -> str:
         """Describe the treatment of missing scores and of tracks without anything to measure."""
         missing, undefined = MISSING.get(self.evaluation.missing, ""), UNDEFINED.get(self.evaluation.undefined, "")
@@ -503,6 +510,22 @@ class TrackRow:
     """Status in words; empty for a normal score."""
 
 
+def show_key(key: str) -> str:
+    """Return the name of a coordinate for people.
+
+    Examples
+    --------
+    >>> show_key("meta_Title"), show_key("Time_Signature")
+    ('Title', 'Time Signature')
+    """
+    return key.removeprefix("meta_").replace("_", " ")
+
+
+_TITLES = ("title", "name")
+_ARTISTS = ("artist", "composer")
+"""Coordinates of tracks that say what is heard."""
+
+
 @dataclass(frozen=True)
 class TrackPage:
     """The scores of all systems on a track."""
@@ -525,11 +548,28 @@ class TrackPage:
     before: str | None
     after: str | None
     """Neighbours in the list of tracks, the worst track first."""
+    others: list[str]
+    """Other evaluations of the store with the track."""
 
     @property
     def has_status(self) -> bool:
         """True if there is something to say of any system."""
         return any(row.status for row in self.rows)
+
+    @property
+    def heard(self) -> str:
+        """Title and artist of the recording; empty if unknown."""
+        found = {key.casefold(): text for key, text in self.facts}  # as `show_key` writes them
+        title, artist = (next((found[key] for key in keys if key in found), "") for keys in (_TITLES, _ARTISTS))
+        return ", ".join(filter(None, [title, artist]))
+
+    @property
+    def forest(self) -> str:
+        """The scores of the systems as a chart, in HTML."""
+        headline, nowhere = self.metrics[0], math.nan
+        rows = [Standing(row.system, _ordered(row.scores[0]), nowhere, nowhere, "") for row in self.rows]
+        sign = SIGN_OF.get(headline.orientation, 0)
+        return to_html(Standings(rows, headline.unit, sign, nowhere, 0, 0, tested=False).nodes()[1:])
 
 
 def track(contents: StoreContents, name: str, track: str) -> TrackPage:
@@ -577,7 +617,7 @@ def _track(contents: StoreContents, page: EvaluationPage, place: int, order: Seq
         store=contents,
         evaluation=ranked,
         track=scores.tracks[at],
-        facts=[(key, text) for key, text in facts if text not in ("", "None", "nan")],
+        facts=[(show_key(key), text) for key, text in facts if text not in ("", "None", "nan")],
         metrics=metrics,
         rows=[*reversed(known), *(row for row in rows if row.scores[0] is None)],
         mean=_known(scores.mean[at]),
@@ -586,4 +626,9 @@ def _track(contents: StoreContents, page: EvaluationPage, place: int, order: Seq
         of=len(scores.tracks),
         before=scores.tracks[order[place - 1]] if place else None,
         after=scores.tracks[order[place + 1]] if place + 1 < len(order) else None,
+        others=[
+            other
+            for other in contents.datasets
+            if other != ranked.name and scores.tracks[at] in contents.scores(other).places
+        ],
     )

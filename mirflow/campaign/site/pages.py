@@ -40,6 +40,8 @@ ADDRESSES: Mapping[str, str] = MappingProxyType(
         "track": "/stores/{store}/{evaluation}/tracks/{track}/",
         "all": "/all/",
         "search": "/search.js",
+        "track_picture": "/stores/{store}/{evaluation}/tracks/{track}/lanes.png",
+        "standings_picture": "/stores/{store}/{evaluation}/standings.png",
         "feed": "/feed.xml",
         "archive": "/archive/",
         "archive_json": "/archive.json",
@@ -289,6 +291,13 @@ class Pages:
     """Pages in the navigation, with the texts of their links."""
     note: str = ""
     """Footer of every page, such as the licence of the data."""
+    home: str = ""
+    """Full address of the site, for previews of links; empty: unknown."""
+
+    def absolute(self, page: str, /, **parts: str) -> str:
+        """Return the full address of a page of a site on disk; empty if that of the site is unknown."""
+        links = self.links
+        return self.home and self.home + file_of(page, links.twins if isinstance(links, DiskLinks) else {}, **parts)
 
     def at(self, here: str) -> Pages:
         """Return the pages of a site on disk with links relative to the file `here`."""
@@ -317,6 +326,8 @@ class Pages:
             "version": version("mirflow"),
         }
         words = {"site": site, "url": self.links.url, "viewer": viewer, "here": here, "notice": ""}
+        own = self.links.here.removesuffix(_INDEX) if self.home and isinstance(self.links, DiskLinks) else ""
+        words |= {"absolute": self.absolute, "address": self.home and self.home + own}
         return environment().get_template(template).render({**words, **context})
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ...analysis.scores import coords_of, names_of
 from ...reports.captions import task_title
 from ...reports.tables import plain_entry
-from .page_contents import StoreContents
+from .page_contents import StoreContents, show_key
 from .pages import Links
 
 MOST: Mapping[str, int] = {"evaluation": 2_000, "system": 5_000, "track": 20_000}
@@ -52,7 +52,7 @@ def entries_of(contents: StoreContents, links: Links) -> Iterator[Entry]:
         if name not in contents.datasets:
             continue
         ds = contents.datasets[name]
-        titles = [values for key, values in coords_of(ds, "track").items() if key.casefold() in TITLES]
+        titles = [values for key, values in coords_of(ds, "track").items() if show_key(key).casefold() in TITLES]
         for at, track in enumerate(names_of(ds, "track")):
             if ("track", track) not in seen:
                 seen.add(("track", track))

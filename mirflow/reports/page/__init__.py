@@ -20,7 +20,16 @@ from .assembly import assemble
 from .contents import Subject, add_doubts, describe_page, first_screen, read_subject
 from .data import Shown
 from .embed import CompressedParts, pack_json, to_json
-from .timelines import BYTES, CELLS, ShownMetrics, Timelines, add_evaluation, find_evaluation_files, tracks_wanted
+from .timelines import (
+    BYTES,
+    CELLS,
+    ShownMetrics,
+    Timelines,
+    add_evaluation,
+    check_timelines,
+    find_evaluation_files,
+    tracks_wanted,
+)
 
 STDOUT = "-"
 
@@ -51,9 +60,6 @@ def write_output(output: Path, data: bytes) -> None:
             file.write(data)
     else:
         write_atomically(Path(os.path.realpath(output)), data)
-
-
-TIMELINES = ("auto", "all", "worst", "none")
 
 
 @dataclass(frozen=True)
@@ -136,9 +142,7 @@ def write_page(
     UnknownNameError
         For a metric, or a name in `where`, that no evaluation has.
     """
-    wanted = str(timelines)
-    if wanted not in TIMELINES and not wanted.isdecimal():
-        raise QueryError(f"timelines {wanted!r}: choose one of {', '.join(TIMELINES)}, or a number of tracks")
+    wanted = check_timelines(timelines)
     check_output(Path(output))
     with progress or Progress() as reported:
         reported.stage("reading the scores")

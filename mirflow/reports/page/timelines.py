@@ -13,7 +13,7 @@ from ...analysis.scores import names_of
 from ...annotations.annotation import Annotation
 from ...annotations.schema import kind_of
 from ...annotations.source import Source
-from ...errors import MirflowError
+from ...errors import MirflowError, QueryError
 from ...metrics.base import Convention, get_task
 from ...metrics.measures import Measure, parse
 from ...ragged import Column
@@ -259,6 +259,17 @@ class Timelines:
     verdicts: dict[str, int] = field(default_factory=dict)
     tracks: dict[str, Track] = field(default_factory=dict)
     evaluations: list[dict[str, Any]] = field(default_factory=list)
+
+
+TIMELINES = ("auto", "all", "worst", "none")
+
+
+def check_timelines(timelines: str | int) -> str:
+    """Return a choice of timelines as a text; refuse one that is neither a word nor a number of tracks."""
+    wanted = str(timelines)
+    if wanted not in TIMELINES and not wanted.isdecimal():
+        raise QueryError(f"timelines {wanted!r}: choose one of {', '.join(TIMELINES)}, or a number of tracks")
+    return wanted
 
 
 def tracks_wanted(ds: xr.Dataset, first: int, wanted: str, share: float) -> list[str]:

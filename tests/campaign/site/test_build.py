@@ -38,7 +38,7 @@ def store(tmp_path_factory):
 @pytest.fixture(scope="module")
 def site(store, demo_store, tmp_path_factory):
     folder = tmp_path_factory.mktemp("built") / "site"
-    write_site([store, demo_store], folder)
+    write_site([store, demo_store], folder, timelines=1)
     return folder
 
 
@@ -98,6 +98,23 @@ def test_every_file_is_reached_by_links_that_lead_somewhere(site):
     assert len(files_of(site)) > 40
 
 
+def test_pages_of_tracks_have_a_picture_of_those_most_worth_looking_at(site, tmp_path, demo_store):
+    pictures = sorted((site / "stores/demo/chord/tracks").rglob("*.png"))
+    assert len(pictures) == 1
+    assert pictures[0].read_bytes().startswith(b"\x89PNG")
+    page = (pictures[0].parent / "index.html").read_text()
+    assert 'src="lanes.png"' in page
+    assert "og:image" not in page
+    assert 'href="../../../chord_mirex2013/tracks/' in page
+    # Previews of links need full addresses.
+    write_site([demo_store], tmp_path / "site", timelines=1, url="https://lab.org/tunes")
+    name = f"stores/demo/chord/tracks/{pictures[0].parent.name}/"
+    page = (tmp_path / "site" / name / "index.html").read_text()
+    for meta in (f'og:image" content="https://lab.org/tunes/{name}lanes.png"', f'href="https://lab.org/tunes/{name}"'):
+        assert meta in page
+    assert "tunes/stores/demo/chord/standings.png" in (tmp_path / "site/stores/demo/chord/index.html").read_text()
+
+
 def test_tables_as_json_are_those_of_exports(site, store):
     exported = json.loads(printed("export", store, "-"))
     assert json.loads((site / "stores/campaign.json").read_text()) == exported
@@ -113,7 +130,7 @@ def test_tables_as_json_are_those_of_exports(site, store):
 def test_the_same_stores_make_the_same_site_built_anew_or_over_itself(site, store, demo_store, tmp_path):
     again = tmp_path / "again"
     for _ in range(2):
-        report = write_site([store, demo_store], again)
+        report = write_site([store, demo_store], again, timelines=1)
         assert report.changes == []
         assert [one.relative_to(again) for one in files_of(again)] == [one.relative_to(site) for one in files_of(site)]
         for one in files_of(site):

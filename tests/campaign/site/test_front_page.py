@@ -29,14 +29,26 @@ def test_the_front_page_has_all_evaluations_and_all_systems(campaign):
         ("campaign", "chord"),
         ("other", "beat"),
     ]
-    first, second = page.matrices
-    cells = {name: [row and row.score.value for row in rows] for name, rows in first.rows.items()}
-    assert set(cells) == {"S0", "S1", "S2", "S3"}
-    assert cells["S1"][0] == 0.75
-    assert {name: rows[0].system.rank for name, rows in first.rows.items() if rows[0]} == {"S0": 3, "S1": 1, "S2": 1}
-    # A system of the same name in another store may be another system.
-    assert {name: rows[0].score.value for name, rows in second.rows.items()} == {"S1": 0.5, "new": 0.25}
     assert page.systems == 6
+    # A system of the same name in another store may be another system.
+    assert page.namesakes == ["S1"]
+
+
+def test_a_scorecard_has_the_systems_of_evaluations_that_share_some_and_leads_to_these(campaign):
+    apart = {"chord": random_group(2, 6, 1, systems=["x", "y"]), **dict.fromkeys(("a", "b"), random_group(3, 6, 1))}
+    page = front([campaign, store("other", apart)])
+    (card,) = page.scorecards(campaign, lambda name, **parts: "/".join(parts.values()))
+    assert card.count('href="campaign/chord"') == 5  # the head, and a cell for each system
+    assert card.count('href="campaign/beat"') == 4
+    (card,) = page.scorecards(page.store("other"), lambda name, **parts: "/".join(parts.values()))
+    assert "other/a" in card
+    assert "other/chord" not in card
+
+
+def test_evaluations_with_the_same_tracks_to_listen_to_are_named_together():
+    scores = random_group(3, 9, 1)
+    page = front([store("s", {"chord": scores, "strict": scores, "key": random_group(3, 9, 1, seed=1)})])
+    assert [(one.evaluation, [*one.same]) for one in page.listening] == [("chord", ["strict"]), ("key", [])]
 
 
 def names(rows):
