@@ -6,11 +6,14 @@ the Royal Statistical Society C 28(1), 1979.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..ragged import Float, Int
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 ITERATIONS = 100
 TOLERANCE = 1e-6
@@ -58,15 +61,14 @@ def fit_latent_classes(
     patterns, place = np.unique(codes, axis=1, return_inverse=True)
     place = place.ravel()
     total: Float = np.bincount(place, weights=weight, minlength=patterns.shape[1]).astype(np.float64)
-    votes = np.sum([_one_hot(own, classes) for own in patterns], axis=0)
+    says = _statements(patterns, classes)
+    votes = np.asarray(says.T @ np.tile(np.eye(classes), (len(codes), 1)))
     count = votes.sum(axis=1, keepdims=True)
     posterior = np.divide(votes, count, out=np.full(votes.shape, 1 / classes), where=count > 0)
     likelihood = -np.inf
     for _ in range(iterations):
-        confusion, prior = _maximise(posterior, patterns, total)
-        joint = np.tile(np.log(prior), (len(total), 1))
-        for own, table in zip(patterns, np.log(confusion), strict=True):
-            joint[own >= 0] += table.T[own[own >= 0]]
+        confusion, prior = _maximise(posterior, says, total)
+        joint = np.log(prior) + says.T @ np.log(confusion).transpose(0, 2, 1).reshape(-1, classes)
         highest = joint.max(axis=1, keepdims=True)
         posterior = np.exp(joint - highest)
         evidence = posterior.sum(axis=1, keepdims=True)
@@ -74,19 +76,25 @@ def fit_latent_classes(
         before, likelihood = likelihood, float(total @ (highest + np.log(evidence)).ravel() / total.sum())
         if likelihood - before < tolerance:
             break
-    confusion, prior = _maximise(posterior, patterns, total)
+    confusion, prior = _maximise(posterior, says, total)
     return LatentClasses(posterior[place], confusion, prior)
 
 
-def _one_hot(codes: Int, classes: int) -> Float:
-    found: Float = (codes[:, np.newaxis] == np.arange(classes)).astype(np.float64)
-    return found
+def _statements(codes: Int, classes: int) -> sparse.csr_array:
+    """1 where an observer says a class of an item: (observers * classes, items); a dense one takes many times as long
+    to multiply.
+    """
+    from scipy import sparse
+
+    observer, item = np.nonzero(codes >= 0)
+    rows = observer * classes + codes[observer, item]
+    return sparse.csr_array((np.ones(len(item)), (rows, item)), shape=(len(codes) * classes, codes.shape[1]))
 
 
-def _maximise(posterior: Float, patterns: Int, total: Float) -> tuple[Float, Float]:
+def _maximise(posterior: Float, says: sparse.csr_array, total: Float) -> tuple[Float, Float]:
     """Confusions and priors that make the classifications most probable."""
-    weighted = posterior * total[:, np.newaxis]
-    counts = np.stack([weighted.T @ _one_hot(own, posterior.shape[1]) for own in patterns])
+    weighted, classes = posterior * total[:, np.newaxis], posterior.shape[1]
+    counts = (says @ weighted).reshape(-1, classes, classes).transpose(0, 2, 1)
     sums = counts.sum(axis=2, keepdims=True)
     shares = np.divide(counts, sums, out=np.zeros(counts.shape), where=sums > 0)
     prior = weighted.sum(axis=0) / weighted.sum()
