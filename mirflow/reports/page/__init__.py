@@ -17,7 +17,7 @@ from ...progress import Progress
 from ...store.generations import write_atomically
 from ..origins import Roots, Shelf
 from .assembly import assemble
-from .contents import Subject, add_doubts, describe_page, first_screen, read_subject
+from .contents import Subject, add_doubts, add_errors, describe_page, first_screen, read_subject
 from .data import Shown
 from .embed import CompressedParts, pack_json, to_json
 from .timelines import (
@@ -157,6 +157,7 @@ def write_page(
         contents = describe_page(subject, drawn.evaluations, blocks, shown)
         if references and drawn.tracks:
             add_doubts(contents, subject, blocks, drawn.tracks)
+            add_errors(contents, drawn.errors, blocks)
         places, dropped = _pack(drawn, blocks, BYTES if wanted == "auto" else None)
         vocabulary = blocks.add(pack_json(drawn.vocabulary.entries()))
         contents |= {"timelines": places, "vocabulary": vocabulary, "verdicts": list(drawn.verdicts)}

@@ -31,6 +31,7 @@ from .data import (
     main_metrics,
 )
 from .embed import Parts, pack_json
+from .error_places import ErrorLists
 from .timelines import find_evaluation_files
 
 if TYPE_CHECKING:
@@ -139,6 +140,25 @@ def add_doubts(
 
 def _pack_doubts(files: Sequence[Files], systems: Sequence[str], tracks: Sequence[str]) -> bytes:
     return pack_json(describe_disagreements(files, systems, tracks, Shelf()))
+
+
+def add_errors(contents: dict[str, Any], found: Mapping[int, Mapping[str, ErrorLists]], parts: Parts) -> None:
+    """Add what goes wrong in each evaluation, by the metrics that judge, as parts of the page.
+
+    Parameters
+    ----------
+    contents : dict
+        As `describe_page` gives it; the key ``errors`` of evaluations is added.
+    found : mapping of int to mapping
+        Of the timelines of the page.
+    parts : Parts
+        It grows.
+    """
+    for number, by_rule in found.items():
+        told = {rule: lists.describe(rule) for rule, lists in by_rule.items()}
+        contents["evaluations"][number]["errors"] = [
+            [rule, parts.put(f"{number}/errors/{rule}", partial(pack_json, one))] for rule, one in told.items() if one
+        ]
 
 
 def first_screen(contents: Mapping[str, Any]) -> tuple[str, str]:

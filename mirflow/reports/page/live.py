@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from threading import BoundedSemaphore, Lock
 from typing import Any
 
@@ -212,6 +212,10 @@ class LivePage:
         contents = describe_page(subject, timelines, self._parts, shown)
         if shown.references and shown.by_track:
             add_doubts(contents, subject, self._parts, most=CELLS)
+            for number, (name, ds) in enumerate(subject.boards.items()):
+                if self._origins[name].files and ds.sizes["system"] * ds.sizes["track"] <= CELLS:
+                    part = self._parts.put(f"{number}/errors", partial(self._pack_errors, name))
+                    contents["evaluations"][number]["errors"] = [["", part]]
         first = {
             f"{number}/{metric}/values" for number, one in enumerate(contents["evaluations"]) for metric in one["main"]
         }
@@ -226,6 +230,15 @@ class LivePage:
         if not self._shown.references:
             return "The references of these tracks are not public."
         return "" if self._origins[evaluation].files else "The annotations of these tracks are not on this server."
+
+    def _pack_errors(self, name: str) -> bytes:
+        """The errors of an evaluation by the first metric that judges, from all of its annotations."""
+        timelines, shelf = Timelines(), Shelf()
+        ds = self._subject.boards[name]
+        for track in names_of(ds, "track"):
+            self._add(timelines, name, self._origins[name], track, "", shelf)
+        told = (lists.describe(rule) for rule, lists in timelines.errors[0].items())
+        return pack_json(next(filter(None, told), None))
 
     def _make_timeline(self, track: str, metric: str) -> bytes:
         with self._computing:

@@ -20,6 +20,7 @@ from ...ragged import Column
 from ..origins import REFERENCE, Files, Origin, Shelf
 from .data import order_tracks
 from .embed import Encoded, PageLabels, encode, encode_evidence
+from .error_places import ErrorFinder, ErrorLists, Errors
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,6 +37,7 @@ _GONE = "the pipeline no longer has this system"
 _LOST = "the annotations of its store cannot be found"
 _ELSEWHERE = "its store does not have this track"
 _WITHHELD = "left out: it is a reference"
+Columns = Mapping[str, Column]
 Evidence = list[Encoded | None]
 """What explains the scores of an estimate, under each metric that explains; None for one that cannot."""
 
@@ -71,23 +73,42 @@ class Explainer:
     verdicts: dict[str, int]
     """It grows."""
 
-    def explain(self, reference: Annotation, estimates: Sequence[Annotation], convention: int) -> list[Evidence]:
-        """Give the evidence for each estimate; the first pair that any metric explains settles which of them do."""
+    def explain(
+        self, reference: Annotation, estimates: Sequence[Annotation], convention: int
+    ) -> list[list[Columns | None]]:
+        """Explain each estimate by each rule; the first pair that any metric explains settles which metrics do."""
         chosen, rules = self.conventions[convention], self.rules
         for estimate in estimates:
             if rules.able is not None:
                 break
             every = dict.fromkeys([*rules.asked, *rules.others])
-            able = [rule for rule in every if _has_verdicts(self._evidence(chosen, reference, [estimate], rule))]
+            able = [rule for rule in every if self._judges(*self._columns(chosen, reference, [estimate], rule))]
             if able:
                 rules.settle(able)
-        by_rule = [self._evidence(chosen, reference, estimates, rule) for rule in rules.rules]
+        by_rule = [self._columns(chosen, reference, estimates, rule) for rule in rules.rules]
         return [[found[place] for found in by_rule] for place in range(len(estimates))]
 
-    def _evidence(
+    def encode(self, found: Columns | None) -> Encoded | None:
+        """Pack evidence for the page."""
+        return None if found is None else encode_evidence(found, self.kind, self.verdicts)
+
+    def find_errors(
+        self, rule: str, convention: int, found: Columns, reference: Annotation, estimate: Annotation
+    ) -> Errors | None:
+        """Find the errors in the evidence for a score."""
+        chosen = self.conventions[convention]
+        finder = ErrorFinder(chosen, parse(rule, chosen.metrics), self.kind)
+        return finder.find(found, reference, estimate)
+
+    def _judges(self, found: Columns | None) -> bool:
+        """Whether evidence says of single items whether they are right."""
+        packed = self.encode(found)
+        return packed is not None and ("x" in packed or bool(packed.get("v")))
+
+    def _columns(
         self, convention: Convention, reference: Annotation, estimates: Sequence[Annotation], rule: str
-    ) -> Evidence:
-        found: Sequence[Mapping[str, Column] | MirflowError | None] = [None] * len(estimates)
+    ) -> list[Columns | None]:
+        found: Sequence[Columns | MirflowError | None] = [None] * len(estimates)
         try:
             measure = parse(rule, convention.metrics)
         except MirflowError:  # a convention from outside of mirflow has no evidence
@@ -97,7 +118,7 @@ class Explainer:
                 found = convention.explain_many(reference, estimates, measure)
         elif convention.explain is not None:
             found = [_explain(convention, reference, estimate, measure) for estimate in estimates]
-        return [encode_evidence(one, self.kind, self.verdicts) if isinstance(one, Mapping) else None for one in found]
+        return [one if isinstance(one, Mapping) else None for one in found]
 
 
 def _explain(
@@ -108,11 +129,6 @@ def _explain(
         return convention.explain(reference, estimate, measure)
     except MirflowError:
         return None
-
-
-def _has_verdicts(evidence: Evidence) -> bool:
-    """True if evidence says of single items whether they are right."""
-    return any(one is not None and ("x" in one or bool(one.get("v"))) for one in evidence)
 
 
 @dataclass
@@ -173,6 +189,8 @@ class Comparer:
     """Systems of stores whose files cannot be found."""
     shows_references: bool
     """Whether references are shown, and what follows from them: evidence, and estimates that are references."""
+    errors: dict[str, ErrorLists]
+    """Of each metric that explains; it grows."""
 
     def compare(self, name: str, track: Track) -> dict[str, Any]:
         """Compare the estimates of a track with each reference.
@@ -192,7 +210,10 @@ class Comparer:
         return {
             "references": [[track.put(one.shown, task, self.vocabulary), one.annotator] for one in references],
             "estimates": [track.put(estimate.shown, task, self.vocabulary) for estimate in estimates],
-            "evidence": [self._evidence(reference, estimates) for reference in references],
+            "evidence": [
+                self._evidence(reference, estimates, "" if place else name)
+                for place, reference in enumerate(references)
+            ],
             "changed": [*([REFERENCE_PLACE] if REFERENCE in changed and self.shows_references else []), *places],
         }
 
@@ -230,8 +251,11 @@ class Comparer:
             return _Estimate(-1, None, _LOST)
         return _Estimate(-1, None, _ELSEWHERE if any(system in file.estimates for file in self.files) else _GONE)
 
-    def _evidence(self, reference: _Reference, estimates: Sequence[_Estimate]) -> list[Evidence]:
-        """Explain each estimate that was compared with a reference; of the annotator's own nothing."""
+    def _evidence(self, reference: _Reference, estimates: Sequence[_Estimate], track: str) -> list[Evidence]:
+        """Explain each estimate that was compared with a reference; of the annotator's own nothing.
+
+        Errors are gathered under the name of a track, if one is given.
+        """
         found: list[Evidence] = [[] for _ in estimates]
         if isinstance(reference.shown, str):
             return found
@@ -240,10 +264,17 @@ class Comparer:
             compared = estimate.owner in reference.owners and reference.owners[estimate.owner] != estimate.source
             if compared and isinstance(estimate.shown, Annotation):
                 by_rules.setdefault(self.rules[estimate.owner], {})[place] = estimate.shown
+        wrong: dict[str, dict[int, Errors]] = {}
         for rules, shown in by_rules.items():
             explained = self.explainer.explain(reference.shown, list(shown.values()), rules)
-            for place, evidence in zip(shown, explained, strict=True):
-                found[place] = evidence
+            for place, columns in zip(shown, explained, strict=True):
+                found[place] = [self.explainer.encode(one) for one in columns]
+                for rule, one in zip(self.explainer.rules.rules, columns, strict=True):
+                    if track and one is not None:
+                        errors = self.explainer.find_errors(rule, rules, one, reference.shown, shown[place])
+                        wrong.setdefault(rule, {}).update({place: errors} if errors else {})
+        for rule, of_systems in wrong.items():
+            self.errors.setdefault(rule, ErrorLists(len(self.systems))).add(track, of_systems)
         return found
 
 
@@ -259,6 +290,8 @@ class Timelines:
     verdicts: dict[str, int] = field(default_factory=dict)
     tracks: dict[str, Track] = field(default_factory=dict)
     evaluations: list[dict[str, Any]] = field(default_factory=list)
+    errors: dict[int, dict[str, ErrorLists]] = field(default_factory=dict)
+    """Of each evaluation that has timelines, by metric."""
 
 
 TIMELINES = ("auto", "all", "worst", "none")
@@ -352,7 +385,8 @@ def add_evaluation(
     conventions = [get_task(task).convention(*key) for key in each]
     explainer = Explainer(conventions, kind_of(task).name, rules, timelines.verdicts)
     own = [each.index(key) for key in keys]
-    comparer = Comparer(systems, files, explainer, own, shelf, timelines.vocabulary, origin.lost, references)
+    errors = timelines.errors.setdefault(number, {})
+    comparer = Comparer(systems, files, explainer, own, shelf, timelines.vocabulary, origin.lost, references, errors)
     for name in tracks:
         if any(name in one.references for one in files):
             track = timelines.tracks.setdefault(name, Track())

@@ -122,3 +122,6 @@ def test_a_served_page_reads_them_when_they_are_asked_for(folder, browser):
         page.locator("#doubts button").click()
         page.wait_for_selector("#doubted")
         assert page.locator("#doubted tbody tr").count() == len(found["rows"])
+        page.locator("#errors button", has_text="List what goes wrong").click()
+        page.wait_for_selector("#errors tbody tr")
+        assert page.locator("#errors tbody tr").first.inner_text().startswith("maj → min")

@@ -44,6 +44,10 @@ const FIELDS = [
     (state, text) => systemOf(state, text, (system) => { state.pair.of = system; })],
   ["against", (state) => (state.pair.against < 0 ? "" : state.now.systems[state.pair.against]),
     (state, text) => systemOf(state, text, (system) => { state.pair.against = system; })],
+  ["wrong", (state) => (state.wrong.of < 0 ? "" : state.now.systems[state.wrong.of]),
+    (state, text) => systemOf(state, text, (system) => { state.wrong.of = system; })],
+  ["right", (state) => (state.wrong.right < 0 ? "" : state.now.systems[state.wrong.right]),
+    (state, text) => systemOf(state, text, (system) => { state.wrong.right = system; })],
   ["cells", (state) => state.cells, (state, text) => { state.cells = text; return true; }],
   ["extra", (state) => (state.extra.metric ? state.now.extras[state.extra.metric].name : ""), (state, text) => {
     const found = named(state.now.extras, text, (one) => one.name);
@@ -57,7 +61,10 @@ const FIELDS = [
     return state.timeline.track >= 0;
   }],
   ["from", whileOpen((timeline) => other(timeline.list, "tracks")),
-    (state, text) => oneOf(["heatmap"], text, () => { state.timeline.list = text; })],
+    (state, text) => oneOf(["heatmap", "errors"], text, () => { state.timeline.list = text; })],
+  ["error", whileOpen(({ list }, { wrong }) => (list === "errors" ? wrong.kind : "")), (state, text) => { state.wrong.kind = text; return true; }],
+  ["place", whileOpen(({ list }, { wrong }) => (list === "errors" ? String(wrong.place + 1) : "")),
+    (state, text) => numbersOf(text, 1, ([number]) => { state.wrong.place = Math.max(0, Math.round(number) - 1); })],
   ["time", whileOpen((timeline) => (timeline.time > 0 ? second(timeline.time) : "")), (state, text) => numbersOf(text, 1, ([time]) => { state.timeline.time = time; })],
   ["seen", whileOpen((timeline) => (timeline.seen ? timeline.seen.map(second).join("-") : "")),
     (state, text) => numbersOf(text, 2, (seen) => { state.timeline.seen = seen; })],

@@ -1,5 +1,7 @@
 /** Elements, made one by one: what comes from files is only ever text. */
 
+import { FETCHED } from "./source.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
@@ -83,6 +85,26 @@ export const detailsOf = (coords, place) => coords.map(([name, values]) => [name
 
 /** What was warned of when an evaluation was scored. */
 export const warningsOf = ({ warnings }) => warnings.map((text) => el("p", { class: "warning", role: "note" }, `Warning: ${text}.`));
+
+/** Parts that were asked for: a server reads all annotations to make them. */
+const asked = new Set();
+
+/** A box for what is made of a part of the page: at once, or where it is fetched when the reader asks for it. */
+export async function onRequest(part, label, make) {
+  const holder = el("div", {});
+  const fill = async () => holder.replaceChildren(...await make());
+  if (!FETCHED) await fill();
+  else if (asked.has(part)) fill();
+  else {
+    const button = el("button", { type: "button", onclick: () => {
+      asked.add(part);
+      button.replaceWith(el("p", { role: "status" }, "Reading the annotations …"));
+      fill();
+    } }, label);
+    holder.append(button);
+  }
+  return holder;
+}
 
 /** Show a text beside the pointer; without a text, hide it. */
 export function tip(lines, x = 0, y = 0) {

@@ -1,6 +1,6 @@
 /** Where the systems agree against the reference: heard, judged by the reader, and exported as a patch. */
 
-import { el, section, table, th } from "./dom.js";
+import { el, onRequest, section, table, th } from "./dom.js";
 import { clock, count } from "./format.js";
 import { readJson } from "./data.js";
 import { mend } from "./mending.js";
@@ -31,8 +31,6 @@ function keep() {
 /** A place is the same in another report if the file of the reference and the consensus are the same. */
 const keyOf = ({ track, digest, start, end, consensus }) => JSON.stringify([track, digest, start, end, consensus]);
 
-/** Evaluations whose places were asked for: a server reads all annotations to find them. */
-const asked = new Set();
 const NOTE = "The systems agree with each other and not with the reference, the heaviest places first. A click opens the timeline " +
   "there, with the reference in the left ear and a system in the right. Verdicts are kept in this browser.";
 
@@ -40,21 +38,11 @@ const NOTE = "The systems agree with each other and not with the reference, the 
 export async function drawDoubts(state, open) {
   const { doubts } = state.now;
   if (doubts === undefined) return null;
-  const holder = el("div", {});
-  const fill = async () => {
+  if (!FETCHED && !ofShown(state, await readJson(doubts))?.rows.length) return null;
+  const holder = await onRequest(doubts, "Find these places", async () => {
     const found = ofShown(state, await readJson(doubts));
-    const some = found && found.rows.length > 0;
-    holder.replaceChildren(...(some ? listOf(state, found, open) : [el("p", { role: "status" }, "There are none.")]));
-    return some;
-  };
-  if (FETCHED && !asked.has(doubts)) {
-    const button = el("button", { type: "button", onclick: () => {
-      asked.add(doubts);
-      button.replaceWith(el("p", { role: "status" }, "Reading the annotations …"));
-      fill();
-    } }, "Find these places");
-    holder.append(button);
-  } else if (!await fill() && !FETCHED) return null;
+    return found && found.rows.length ? listOf(state, found, open) : [el("p", { role: "status" }, "There are none.")];
+  });
   return section("doubts", "References to check", NOTE, holder);
 }
 

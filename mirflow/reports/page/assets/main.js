@@ -9,6 +9,7 @@ import { drawCoverage } from "./coverage.js";
 import { drawDifficulty } from "./difficulty.js";
 import { drawDistributions } from "./distributions.js";
 import { drawDoubts } from "./doubts.js";
+import { drawErrors } from "./error_places.js";
 import { drawExtras } from "./extras.js";
 import { applyFilter, labelOf, shownOf } from "./filter.js";
 import { drawGains } from "./gains.js";
@@ -84,7 +85,7 @@ async function draw() {
   } else {
     parts.push(section("leaderboard", state.now.name, "This evaluation has no metric that is a single number."));
   }
-  parts.push(await drawDoubts(state, openTimeline), await drawExtras(state), await drawCoverage(state), drawProvenance(state));
+  parts.push(await drawErrors(state, openTimeline), await drawDoubts(state, openTimeline), await drawExtras(state), await drawCoverage(state), drawProvenance(state));
   // The intervals may have arrived meanwhile.
   if ((FETCHED || state.shown) && state.metric >= 0) parts[0] = await drawRanking();
   const scrolled = scrollY;

@@ -19,11 +19,13 @@ import { fits } from "./filter.js";
  * @property {any[][]} filter chips: all numbers are of the tracks and systems that they leave; see filter.js
  * @property {{systems: number[], tracks: number[]}|null} shown positions of these; null where there is no filter
  * @property {{of: number, against: number}} pair two systems, track by track; -1 for the two best
+ * @property {{of: number, right: number, kind: string, place: number}} wrong whose errors are listed (-1: the best system's), only those that
+ *   another system has right (-1: all); the kind whose places a timeline goes through, and which one is open
  * @property {string} cells filter of the cells without a score
  * @property {{metric: number, system: number}} extra
  * @property {{track: number, list: string, time: number, seen: number[]|null, loop: number[]|null, mix: number[], slow: boolean, ear: number,
  *   rule: number, reference: number}} timeline
- *   `track`: -1 where none is open; `list`: where it was opened from; `seen`: the stretch of time, null for all of it; `loop`: what is
+ *   `track`: -1 where none is open; `list`: where it was opened from: `tracks`, `heatmap` or `errors`; `seen`: the stretch of time, null for all of it; `loop`: what is
  *   repeated; `mix`: volumes of the recording, the reference and the system in percent; `ear`: -1 for the best system, `rule`: -1 for the
  *   one of the chosen metric
  */
@@ -59,6 +61,7 @@ export class State {
     this.listing = { by: "mean" };
     this.filter = [];
     this.pair = { of: -1, against: -1 };
+    this.wrong = { of: -1, right: -1, kind: "", place: 0 };
     this.cells = "";
     this.extra = { metric: 0, system: 0 };
     this.timeline = { ...BEGINNING, track: -1, list: "tracks", mix: [...MIX], slow: false, ear: -1, rule: -1, reference: 0 };
@@ -92,6 +95,7 @@ export class State {
     this.timeline = { ...this.timeline, ...BEGINNING, track: -1, ear: -1, rule: -1, reference: 0 };
     this.extra = { metric: 0, system: 0 };
     this.pair = { of: -1, against: -1 };
+    this.wrong = { of: -1, right: -1, kind: "", place: 0 };
     this.takeMetric(this.now.main.length ? this.now.main[0] : -1);
   }
 

@@ -10,6 +10,7 @@ import { player } from "./sound.js";
 import { recordingOf } from "./recording.js";
 import { toolbar } from "./toolbar.js";
 import { WAYS, orderTracks } from "./tracks.js";
+import { listPlaces } from "./error_places.js";
 import { readFloats, readScores, readTimeline } from "./data.js";
 import { FETCHED } from "./source.js";
 import { LanesView } from "./lanesview.js";
@@ -34,7 +35,7 @@ async function readTrack(state, track) {
   };
 }
 
-/** Open the timeline of a track, from a list: `tracks` or `heatmap`; at a place of it, `at`, as the state has it. */
+/** Open the timeline of a track, from a list: `tracks`, `heatmap` or `errors`; at a place of it, `at`, as the state has it. */
 export function openTrack(state, track, list, at = {}) {
   state.timeline = { ...state.timeline, ...BEGINNING, track, list, ...at };
   state.remember(true);
@@ -54,6 +55,11 @@ export async function settleTimeline(state) {
   }
   const back = document.activeElement;
   const dialog = el("dialog", { id: "timeline", "aria-labelledby": "timeline-title" }, el("div", { class: "inner" }));
+  dialog.addEventListener("keydown", (event) => {
+    const by = { n: 1, p: -1 }[event.key];
+    if (!by || event.ctrlKey || event.metaKey || event.altKey || /** @type {Element} */ (event.target).matches("input, select, textarea")) return;
+    /** @type {HTMLElement|null} */ (dialog.querySelector(`[data-step="${by}"]`))?.click();
+  });
   dialog.addEventListener("close", () => {
     player.stop();
     dialog.remove();
@@ -79,14 +85,23 @@ export async function settleTimeline(state) {
   (dialog.querySelector("canvas[tabindex]") || dialog.querySelector("button.play") || dialog.querySelector("button")).focus();
 }
 
-/** The tracks among which the arrows go: those of the list that was clicked, and the words for its order. */
+/**
+ * What the arrows go through: the tracks of the list that was clicked, or the places of a kind of errors, each as what it changes of the
+ * timeline; which one is open; and the words for its order.
+ */
 async function listOf(state) {
   const { across, listing, timeline, now } = state;
+  if (timeline.list === "errors") {
+    const places = await listPlaces(state);
+    if (places) return { ...places, at: state.wrong.place, put: (next) => { state.wrong.place = next; } };
+  }
   const order = timeline.list === "heatmap" ? across : listing.by;
   const found = await orderTracks(state, order);
   const words = typeof order === "number" ? `the worst of ${now.systems[order]} first` : new Map(WAYS).get(order);
   // A link may name a track that its filter does not leave.
-  return found.includes(timeline.track) ? { members: found, words } : { members: [timeline.track], words: "not among the tracks of the filter" };
+  const tracks = found.includes(timeline.track) ? found : [timeline.track];
+  return { members: tracks.map((track) => ({ track })), at: tracks.indexOf(timeline.track), put: () => {}, what: "track",
+    words: tracks === found ? words : "not among the tracks of the filter" };
 }
 
 async function showTrack(state, dialog) {
@@ -109,19 +124,20 @@ async function showTrack(state, dialog) {
   const drawn = found && found.references.length + found.estimates.length > 0;
   dialog.classList.toggle("narrow", !drawn);
   const { tracks } = state.now;
-  const place = list.members.indexOf(track);
   const step = (by) => async () => {
-    const next = list.members[(place + by + list.members.length) % list.members.length];
-    state.timeline = { ...state.timeline, ...BEGINNING, track: next };
+    const next = (list.at + by + list.members.length) % list.members.length;
+    const onLanes = document.activeElement instanceof HTMLCanvasElement;
+    list.put(next);
+    state.timeline = { ...state.timeline, ...BEGINNING, ...list.members[next] };
     state.remember(true);
     await showTrack(state, dialog);
-    content.querySelector(by < 0 ? "[data-step='-1']" : "[data-step='1']").focus();
+    content.querySelector(onLanes ? "canvas[tabindex]" : `[data-step='${by}']`)?.focus();
   };
   const head = el("div", { class: "title" }, el("h2", { id: "timeline-title", title: tracks[track] }, tracks[track]),
     el("span", { class: "details" }, detailsOf(state.now.trackCoords, track).slice(0, 6).join(" · ")),
-    el("span", { class: "place", title: list.words }, `${place + 1} of ${list.members.length}`, el("span", {}, `, ${list.words}`)),
-    el("button", { type: "button", "data-step": "-1", "aria-label": "Previous track", title: "Previous track of the list", onclick: step(-1) }, "‹"),
-    el("button", { type: "button", "data-step": "1", "aria-label": "Next track", title: "Next track of the list", onclick: step(1) }, "›"),
+    el("span", { class: "place", title: list.words }, `${list.at + 1} of ${list.members.length}`, el("span", {}, `, ${list.words}`)),
+    [["Previous", -1, "‹", "P"], ["Next", 1, "›", "N"]].map(([word, by, sign, key]) => el("button", { type: "button", "data-step": by,
+      "aria-label": `${word} ${list.what}`, title: `${word} ${list.what} of the list (${key})`, "aria-keyshortcuts": key, onclick: step(by) }, sign)),
     el("button", { type: "button", class: "close", "aria-label": "Close", onclick: () => dialog.close() }, "×"));
   if (!drawn) {
     const { note } = state.now.timeline;
@@ -139,7 +155,7 @@ async function showTrack(state, dialog) {
   const first = [...found.references, ...found.estimates].find(({ annotation }) => typeof annotation !== "string");
   const drawable = first && first.annotation.start !== null;
   dialog.classList.toggle("narrow", !drawable);
-  const stage = { state, track, found, scores, content, head, recording: recordingOf(tracks[track], found), chosen: chosenOf(state, found, scores) };
+  const stage = { state, track, found, scores, content, head, list, recording: recordingOf(tracks[track], found), chosen: chosenOf(state, found, scores) };
   if (drawable) drawLanes(stage);
   else drawTexts(stage);
 }
@@ -164,7 +180,7 @@ async function scoresTable(state, track) {
 }
 
 function drawLanes(stage) {
-  const { state, found, scores, content, head, chosen } = stage;
+  const { state, found, scores, content, head, list, chosen } = stage;
   const { timeline, now } = state;
   const lanes = [...found.references.map(({ annotation, annotator }) => ({ annotation, evidence: [], score: "",
     name: annotator ? `reference (${annotator})` : "reference", system: -1 })),
@@ -209,7 +225,7 @@ function drawLanes(stage) {
   }, view), view.node, spoken,
     el("p", { class: "note keys" }, "Wheel, two fingers or + and − zoom, drag or Shift with the arrow keys pans, a click or the arrow keys " +
       "move the cursor, Space plays, up and down choose the right ear, L repeats the span that is selected by dragging with Shift or " +
-      "by [ and ], H plays at half speed, M, R and S mute music, reference and system, W goes to the worst second, Esc closes."));
+      `by [ and ], H plays at half speed, M, R and S mute music, reference and system, W goes to the worst second, N and P go to the next and the previous ${list.what}, Esc closes.`));
   acceptFiles(stage, content);
   stage.renew = () => {
     player.stop();

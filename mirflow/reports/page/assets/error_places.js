@@ -1,0 +1,144 @@
+/** What goes wrong: the errors of a system over all tracks by kind, each of which leads to its places. */
+
+import { choice, el, onRequest, section, svg, table, th } from "./dom.js";
+import { count, titleOf } from "./format.js";
+import { readJson } from "./data.js";
+
+const shown = { most: 12 };
+/** Seconds that are seen before and after a place. */
+const AROUND = 4;
+const WIDTH = 200;
+
+/** The part of the page with the errors by the chosen metric, or by the one that judges here. */
+const partOf = ({ errors = [] }, metric) => (errors.find(([rule]) => rule === metric) || errors[0] || [])[1];
+
+const nameOf = (state) => (state.metric < 0 ? "" : state.about.name);
+
+/** The system whose errors are listed: by itself the one that has least of what is judged wrong. */
+function systemOf({ wrong, shownSystems }, { systems }) {
+  if (shownSystems.includes(wrong.of)) return wrong.of;
+  const shares = shownSystems.map((place) => (systems[place] && systems[place].judged ? systems[place].wrong / systems[place].judged : Infinity));
+  return shownSystems[shares.indexOf(Math.min(...shares))];
+}
+
+/** The places of a kind, the largest first: the track, and when; those that another system has right, if one is chosen. */
+function placesOf({ now, wrong, shown: left }, found, kind) {
+  let track = 0;
+  const kept = left && new Set(left.tracks);
+  const places = kind.track.map((step, at) => {
+    track += step;
+    const length = kind.length ? kind.length[at] / 10 : 0;
+    return { track: now.tracks.indexOf(found.tracks[track]), start: kind.start ? kind.start[at] / 10 : null, length,
+      size: kind.count ? kind.count[at] : length, right: kind.right[at] };
+  });
+  return places.filter((one) => !kept || kept.has(one.track)).filter(({ right }) => wrong.right < 0 || Math.floor(right / 2 ** wrong.right) % 2 === 1).sort((a, b) => b.size - a.size);
+}
+
+/** A place as the state of a timeline. */
+const momentOf = ({ track, start, length }, system) => (start === null ? { track, ear: system } :
+  { track, time: start, seen: [Math.max(0, start - AROUND), start + length + AROUND], ear: system });
+
+/** What a timeline that was opened from here goes through; null where the page has no such kind. */
+export async function listPlaces(state) {
+  const part = partOf(state.now, nameOf(state));
+  const found = part === undefined ? null : await readJson(part);
+  const system = found ? systemOf(state, found) : -1;
+  const own = found && found.systems[system];
+  const kind = own && own.kinds.find(({ name }) => name === state.wrong.kind);
+  const places = kind ? placesOf(state, found, kind) : [];
+  if (!places[state.wrong.place]) return null;
+  return { members: places.map((one) => momentOf(one, system)), words: `${state.now.systems[system]}: ${kind.name}, the largest first`, what: "place" };
+}
+
+/** An amount for people; what it counts is said beside it. */
+const write = (value) => (value >= 100 || Number.isInteger(value) ? Math.round(value).toLocaleString("en") : value.toFixed(1));
+const percent = (part, whole) => `${((100 * part) / whole).toFixed(1)} %`;
+const wordOf = ({ unit }, amount) => (unit === "s" ? `${write(amount)} s` : `${write(amount)} ${unit}`);
+
+/**
+ * @param {import("./state.js").State} state
+ * @param {(track: number, list: string, at: object) => void} open
+ * @returns {Promise<Node|null>} nothing where nothing is judged
+ */
+export async function drawErrors(state, open) {
+  const part = partOf(state.now, nameOf(state));
+  if (part === undefined) return null;
+  const holder = await onRequest(part, "List what goes wrong", async () => {
+    const found = await readJson(part);
+    return found && found.systems.some((one) => one) ? listOf(state, found, open) : [el("p", { role: "status" }, "Nothing here is judged item by item.")];
+  });
+  return section("errors", "What goes wrong", null, holder);
+}
+
+function listOf(state, found, open) {
+  const { systems, metrics, trackCount } = state.now;
+  const system = systemOf(state, found);
+  const own = found.systems[system];
+  const { right } = state.wrong;
+  const choose = (name, label, options, value) => {
+    const made = choice(label, options, value, (picked) => state.change((now) => { now.wrong = { ...now.wrong, [name]: Number(picked) }; })
+      .then(() => document.querySelector(`#errors select[name=${name}]`)?.focus()));
+    made.querySelector("select").setAttribute("name", name);
+    return made;
+  };
+  const others = state.shownSystems.map((place) => [place, systems[place]]).filter(([place]) => place !== system && found.systems[place]);
+  const compared = own && own.instead.length > 0 && others.length > 0 && found.comparable;
+  const bar = el("div", { class: "bar" }, choose("of", "Errors of", state.shownSystems.map((place) => [place, systems[place]]), system),
+    compared ? choose("right", "Only what is right in", [[-1, "any or no system"], ...others], right) : null);
+  if (!own) return [bar, el("p", { class: "note" }, "None of its estimates is judged.")];
+  const metric = metrics.find(({ name }) => name === found.rule);
+  const whole = found.tracks.length === trackCount && own.tracks === trackCount ? `${count(trackCount, "track")}` :
+    `${own.tracks.toLocaleString("en")} of ${count(trackCount, "track")}`;
+  const chosen = compared && right >= 0 && right !== system ? right : -1;
+  const both = found.unit === "s" || !["events", "notes", "hits", "boundaries"].includes(found.unit) ? "" : " of both sides";
+  const told = chosen < 0 ? `${percent(own.wrong, own.judged)} of ${wordOf(found, own.judged)}${both}` :
+    `${wordOf(found, own.instead[chosen])} that ${systems[chosen]} has right: ${own.wrong ? percent(own.instead[chosen], own.wrong) : "0 %"} of its errors`;
+  const note = el("p", { class: "note" }, `${systems[system]}: ${told}${chosen < 0 ? (found.unit === "s" ? " is wrong" : " are wrong") : ""}, ` +
+    `by ${metric ? titleOf(metric) : found.rule} on ${whole}. A click opens the largest place of a kind; N and P there lead on.${state.shown && state.shown.tracks.length < trackCount ?
+      " These totals are of all tracks; the filter limits the places." : ""}`);
+  const kinds = own.kinds.map((kind) => ({ ...kind, size: chosen < 0 ? kind.amount : kind.instead[chosen] })).filter(({ size }) => size > 0)
+    .sort((a, b) => b.size - a.size);
+  return [bar, note, kinds.length ? tableOf(state, found, own, kinds, chosen, open) : el("p", { class: "note" }, "None.")];
+}
+
+function tableOf(state, found, own, kinds, chosen, open) {
+  const system = systemOf(state, found);
+  const total = chosen < 0 ? own.wrong : own.instead[chosen];
+  const [left, rest] = own.left;
+  const drawn = kinds.slice(0, shown.most);
+  const unit = found.unit === "s" ? "Seconds" : found.unit[0].toUpperCase() + found.unit.slice(1);
+  const heads = [th("Error", "who"), el("th", { scope: "col", class: "chart", "aria-label": "chart" }), th(unit, "number"), th("Of the errors", "number"),
+    chosen < 0 ? th("Tracks", "number") : null, th("Places", "number")];
+  const body = drawn.map((kind) => {
+    const places = placesOf(state, found, kind);
+    const look = () => {
+      state.wrong = { ...state.wrong, kind: kind.name, place: 0 };
+      const { track, ...at } = momentOf(places[0], system);
+      open(track, "errors", at);
+    };
+    const wide = Math.max(1, (WIDTH * kind.size) / kinds[0].size);
+    return el("tr", places.length ? { class: "open", onclick: look } : {}, el("th", { scope: "row" }, places.length ? el("button", { type: "button", class: "link",
+      title: kind.name, onclick: (event) => { event.stopPropagation(); look(); }, onkeydown: walk }, kind.name) : kind.name),
+    el("td", { class: "chart" }, svg("svg", { viewBox: `0 0 ${WIDTH} 16`, preserveAspectRatio: "none", "aria-hidden": "true", class: "amount" },
+      svg("rect", { x: 0, y: 3, width: wide, height: 10 }))),
+    el("td", { class: "number", "data-value": kind.size }, write(kind.size)), el("td", { class: "number quiet" }, percent(kind.size, total)),
+    chosen < 0 ? el("td", { class: "number" }, kind.tracks.toLocaleString("en")) : null,
+    el("td", { class: "number quiet" }, (chosen < 0 ? kind.places : places.length).toLocaleString("en")));
+  });
+  const more = kinds.length > drawn.length ? el("button", { type: "button", class: "more", onclick: () => {
+    shown.most += 50;
+    state.notify();
+  } }, `Show more (${drawn.length} of ${kinds.length})`) : null;
+  const others = left && chosen < 0 ? el("p", { class: "note" }, `${count(left, "more kind")}: ${wordOf(found, rest)}, ${percent(rest, own.wrong)} of the errors. ` +
+    "Of each kind, the largest places are here.") : null;
+  return el("div", {}, table(heads, body, { label: "Kinds of errors" }), more, others);
+}
+
+/** Up and down go from kind to kind. */
+function walk(event) {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (!step) return;
+  const buttons = [...document.querySelectorAll("#errors tbody button.link")];
+  event.preventDefault();
+  buttons[buttons.indexOf(event.target) + step]?.focus();
+}

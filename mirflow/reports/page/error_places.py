@@ -1,0 +1,388 @@
+"""Errors of systems by kind over all tracks, and the places where they are, from the evidence for single scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ...annotations.annotation import Annotation
+from ...annotations.schema import KINDS
+from ...errors import MirflowError
+from ...metrics.base import Convention
+from ...metrics.cleaning import usable_pair
+from ...metrics.edits import RIGHT, Edits
+from ...metrics.measures import Measure
+from ...metrics.segment.segment_errors import SegmentEdits
+from ...ragged import Bool, Column, Float, Ragged
+from ...theory.chords import QUALITIES, encode_chord
+from ...theory.harte import InvalidChordException
+from ...theory.keys import MODES, UNNAMED, parse_key
+from ..drawing import BAD, GOOD, HALF
+
+MOST_KINDS = 30
+"""Kinds of errors of a system that a page lists, the heaviest ones."""
+MOST_PLACES = 100
+"""Places of a kind that a page leads to, the largest ones."""
+COMPARED = 24
+"""Most systems of which the page says what each gets right and another one wrong."""
+_RUN = 2.0
+"""Seconds within which events with errors of the same kind are one place."""
+_NEAR = 0.05
+"""Seconds within which two systems have the same extra event."""
+_TENTHS = 10
+"""Places are told in tenths of seconds."""
+_UNTOLD = frozenset({"ranking", "judgements", "patterns"})
+"""Kinds of annotations whose items do not recur in other tracks, so that their errors have no kinds."""
+_UNITS = {"notes": "notes", "hits": "hits", "intervals": "boundaries", "tempo": "tempi", "text": "words"}
+_MISSED, _EXTRA = "missing", "extra"
+_PLAIN = {"missed": _MISSED, "deletion": _MISSED, "insertion": _EXTRA}
+_WRONG = (*HALF, *BAD)
+_INTERVALS = (
+    *("same", "a semitone above", "a tone above", "a minor third above", "a major third above", "a fourth above"),
+    *("a tritone away", "a fifth above", "a major third below", "a minor third below", "a tone below"),
+    "a semitone below",
+)
+
+
+@dataclass(frozen=True)
+class Errors:
+    """The errors of one estimate, item by item."""
+
+    names: Sequence[str]
+    """Kind of each."""
+    start: Float
+    end: Float
+    """Seconds, float64 (n,); NaN without a time axis."""
+    amount: Float
+    """What each counts: seconds, or 1."""
+    judged: float
+    """Amount of all items that are judged, right ones too."""
+    unit: str
+    """What amounts are counted in."""
+    rights: tuple[Float, Float] | None = None
+    """Starts and ends of what is right, if items are stretches of time."""
+    keys: tuple[Bool, Column] | None = None
+    """Of other items, whether they are the reference's, and what they are beside their times: those of two estimates
+    that are equal in both are the same error."""
+
+
+@dataclass
+class ErrorLists:
+    """The errors of the systems of an evaluation under one metric, gathered track by track."""
+
+    systems: int
+    unit: str = ""
+    codes: dict[str, int] = field(default_factory=dict)
+    """Numbers of the kinds."""
+    names: list[str] = field(default_factory=list)
+    """Tracks, in the order in which they were added."""
+    judged: dict[int, list[float]] = field(default_factory=dict)
+    """Amounts by system and track."""
+    rows: dict[int, list[Float]] = field(default_factory=dict)
+    """Places of each system: code, track, start, end, amount, and the amount that each system has right there."""
+
+    def add(self, track: str, found: Mapping[int, Errors]) -> None:
+        """Add the estimates of a track by system."""
+        if not found:
+            return
+        number = len(self.names)
+        self.names.append(track)
+        for system, errors in found.items():
+            self.unit = errors.unit
+            self.judged.setdefault(system, []).append(errors.judged)
+            if not len(errors.names):
+                continue
+            code = np.array([self.codes.setdefault(name, len(self.codes)) for name in errors.names])
+            right = np.zeros((len(code), self.systems if self.systems <= COMPARED else 0))
+            for other, own in found.items() if right.size else ():
+                if other != system:
+                    right[:, other] = _right_instead(errors, own)
+            places = np.column_stack(
+                [code, np.full(len(code), number), errors.start, errors.end, errors.amount, right]
+            ).astype(np.float64)
+            gap = 1e-6 if errors.rights is not None else _RUN
+            self.rows.setdefault(system, []).append(_merge(places, gap))
+
+    def describe(self, rule: str) -> dict[str, Any] | None:
+        """Describe them for the page, with the metric that judges; None if nothing was judged."""
+        if not any(sum(judged) for judged in self.judged.values()):
+            return None
+        rows = [self._describe_system(system) if system in self.judged else None for system in range(self.systems)]
+        comparable = any(sum(row["instead"]) for row in rows if row)
+        return {"rule": rule, "unit": self.unit, "tracks": self.names, "comparable": comparable, "systems": rows}
+
+    def _describe_system(self, system: int) -> dict[str, Any]:
+        judged = self.judged[system]
+        width = 5 + (self.systems if self.systems <= COMPARED else 0)
+        places = np.concatenate([np.zeros((0, width)), *self.rows.get(system, [])])
+        amounts = np.bincount(places[:, 0].astype(np.int64), places[:, 4], len(self.codes))
+        order = [code for code in np.argsort(-amounts, kind="stable").tolist() if amounts[code] > 0]
+        names, listed = list(self.codes), order[:MOST_KINDS]
+        kinds = [self._describe_kind(names[code], places[places[:, 0] == code]) for code in listed]
+        left = order[MOST_KINDS:]
+        described = {"tracks": len(judged), "judged": sum(judged), "wrong": float(places[:, 4].sum()), "kinds": kinds}
+        return {
+            **described,
+            "instead": places[:, 5:].sum(axis=0).tolist(),
+            "left": [len(left), float(amounts[left].sum())],
+        }
+
+    def _describe_kind(self, name: str, places: Float) -> dict[str, Any]:
+        """Totals of a kind, and its largest places in the order of tracks and times."""
+        kept = places[np.argsort(-places[:, 4], kind="stable")[:MOST_PLACES]]
+        kept = kept[np.lexsort((kept[:, 2], kept[:, 1]))]
+        half = kept[:, 5:] > kept[:, 4:5] / 2
+        described: dict[str, Any] = {
+            "name": name,
+            "amount": float(places[:, 4].sum()),
+            "tracks": len(np.unique(places[:, 1])),
+            "places": len(places),
+            "instead": places[:, 5:].sum(axis=0).round(1).tolist(),
+            "track": np.diff(kept[:, 1].astype(np.int64), prepend=0).tolist(),
+            "right": (half @ (1 << np.arange(half.shape[1]))).tolist(),
+        }
+        if not np.isnan(kept[:, 2]).any():
+            # Not before the place, unless it is shorter.
+            start = np.minimum(np.ceil(kept[:, 2] * _TENTHS), np.rint(kept[:, 3] * _TENTHS)).astype(np.int64)
+            length = np.rint(kept[:, 3] * _TENTHS).astype(np.int64) - start
+            described |= {"start": start.tolist(), "length": length.tolist()}
+        if self.unit != "s":
+            described["count"] = kept[:, 4].tolist()
+        return described
+
+
+def _merge(places: Float, gap: float) -> Float:
+    """Join places of the same kind that follow each other."""
+    places = places[np.lexsort((places[:, 2], places[:, 0]))]
+    apart = ~(places[1:, 2] <= places[:-1, 3] + gap)  # without times, all are
+    first = np.flatnonzero(np.append(True, apart | (places[1:, 0] != places[:-1, 0])))
+    merged = places[first]
+    merged[:, 3] = places[np.append(first[1:], len(places)) - 1, 3]
+    merged[:, 4:] = np.add.reduceat(places[:, 4:], first, axis=0)
+    return merged
+
+
+def _right_instead(errors: Errors, other: Errors) -> Float:
+    """The part of each error that another estimate has right."""
+    if errors.rights is not None and other.rights is not None:
+        edges = np.column_stack(other.rights).ravel()
+        lengths = np.column_stack([np.zeros(len(other.rights[0])), other.rights[1] - other.rights[0]]).ravel()
+        if not len(edges):
+            return np.zeros(len(errors.start))
+        first, last = (np.interp(side, edges, np.cumsum(lengths)) for side in (errors.start, errors.end))
+        return np.asarray(np.clip(last - first, 0.0, errors.amount))
+    if errors.keys is None or other.keys is None:
+        return np.zeros(len(errors.start))
+    same = np.zeros(len(errors.start), dtype=np.bool_)
+    for of_reference in (True, False):
+        own, theirs = (np.flatnonzero(one.keys[0] == of_reference) for one in (errors, other) if one.keys is not None)
+        for kind in np.unique(errors.keys[1][own]).tolist():
+            mine, alike = own[errors.keys[1][own] == kind], theirs[other.keys[1][theirs] == kind]
+            same[mine] = _are_near(errors.start[mine], other.start[alike], 0.0 if of_reference else _NEAR)
+    return np.where(same, 0.0, errors.amount)
+
+
+def _are_near(times: Float, others: Float, most: float) -> Bool:
+    """Whether each time is near one of others; without times, whether there is another."""
+    if not len(others):
+        return np.zeros(len(times), dtype=np.bool_)
+    if np.isnan(times).any():
+        return np.ones(len(times), dtype=np.bool_)
+    others = np.sort(others)
+    after = np.clip(np.searchsorted(others, times), 1, len(others)) - 1
+    near = np.minimum(np.abs(others[after] - times), np.abs(others[np.minimum(after + 1, len(others) - 1)] - times))
+    return np.asarray(near <= most)
+
+
+@dataclass(frozen=True)
+class ErrorFinder:
+    """Find the errors of estimates of a task under a metric."""
+
+    convention: Convention
+    measure: Measure
+    kind: str
+    """Of the annotations."""
+
+    @property
+    def task(self) -> str:
+        """Name of the task."""
+        return self.convention.task
+
+    @property
+    def unit(self) -> str:
+        """What the errors of marks or items without times are counted in."""
+        return {"tagging": "tags"}.get(self.task) or _UNITS.get(
+            self.kind, "tracks" if not KINDS[self.kind].times else "events"
+        )
+
+    def find(self, columns: Mapping[str, Column], reference: Annotation, estimate: Annotation) -> Errors | None:
+        """Give the errors in the evidence for a score; None if it has no kinds of errors."""
+        if self.kind in _UNTOLD or not ({"verdict", "relation"} & set(columns)):
+            return None
+        if not KINDS[self.kind].times:
+            return self._of_items(columns, reference, estimate)
+        if {"start", "end"} <= set(columns):
+            return self._of_stretches(columns)
+        sides = [columns.get(name) for name in ("reference", "estimate")]
+        if any(side is None or side.dtype.kind != "f" for side in sides):
+            return None
+        return self._of_marks(columns, reference, estimate)
+
+    def _of_stretches(self, columns: Mapping[str, Column]) -> Errors:
+        """What is heard as what, in seconds; of frames with several pitches, the verdicts."""
+        verdict, start, end = columns["verdict"], columns["start"], columns["end"]
+        wrong, right = np.isin(verdict, _WRONG), np.isin(verdict, GOOD)
+        length = end - start
+        judged = float(length[wrong | right].sum())
+        if "reference" in columns and columns["reference"].dtype.kind == "U":
+            pairs = zip(columns["reference"][wrong].tolist(), columns["estimate"][wrong].tolist(), strict=True)
+            names = [_name_pair(self.task, *pair) for pair in pairs]
+        else:
+            names = [_PLAIN.get(word, word) for word in verdict[wrong].tolist()]
+        rights = start[right], end[right]
+        if np.any(start[1:] < end[:-1] - 1e-9):  # several pitches at once
+            return Errors(names, start[wrong], end[wrong], length[wrong], judged, "s")
+        return Errors(names, start[wrong], end[wrong], length[wrong], judged, "s", rights)
+
+    def _of_marks(self, columns: Mapping[str, Column], reference: Annotation, estimate: Annotation) -> Errors:
+        """Events of both sides, by the kinds of errors of the task where it has them, else by their verdicts."""
+        verdict, wrong = columns["verdict"], np.isin(columns["verdict"], _WRONG)
+        lacking = np.isnan(columns["estimate"]) & wrong
+        times = np.where(lacking, columns["reference"], columns["estimate"])[wrong]
+        lacking = lacking[wrong]
+        words = [_PLAIN.get(word, word) for word in verdict[wrong].tolist()]
+        what: Column = np.zeros(len(times))
+        if "class" in columns:
+            what = columns["class"][wrong]
+            words = [f"{name}: {word}" for name, word in zip(what.tolist(), words, strict=True)]
+        elif "reference_pitch" in columns:
+            pitch = np.where(lacking, columns["reference_pitch"][wrong], columns["estimate_pitch"][wrong])
+            words = self._kinds(reference, estimate, lacking, times, pitch, words)
+            what = np.rint(12 * np.log2(np.maximum(pitch, 1.0)))
+        else:
+            words = self._kinds(reference, estimate, lacking, times, np.zeros(len(times)), words)
+        # A hit is an event of both sides.
+        judged = float(len(times) + 2 * np.isin(verdict, GOOD).sum())
+        return Errors(words, times, times, np.ones(len(times)), judged, self.unit, keys=(lacking, what))
+
+    def _kinds(
+        self, reference: Annotation, estimate: Annotation, lacking: Bool, times: Float, pitch: Float, words: list[str]
+    ) -> list[str]:
+        """The kinds of errors of the task, or the words where it has none for an event."""
+        if self.convention.errors is None:
+            return words
+        try:
+            rows = usable_pair(reference, estimate, self.convention.clean)
+            edits = self.convention.errors.align(*rows, self.measure, False)
+        except MirflowError:
+            return words
+        known = _kinds_of_items(edits)
+        kinds = [kind.name.replace("_", " ") for kind in self.convention.errors.kinds]
+        each = zip(lacking.tolist(), times.tolist(), pitch.tolist(), words, strict=True)
+        found = ((known.get((of_reference, time, own), RIGHT), word) for of_reference, time, own, word in each)
+        return [word if kind == RIGHT else kinds[kind] for kind, word in found]
+
+    def _of_items(self, columns: Mapping[str, Column], reference: Annotation, estimate: Annotation) -> Errors:
+        """Tracks, tags, tempi or words."""
+        if "verdict" in columns:
+            wrong, right = np.isin(columns["verdict"], _WRONG), np.isin(columns["verdict"], GOOD)
+        else:
+            right = columns["relation"] == "same"
+            wrong = ~right
+        rows = np.flatnonzero(wrong).tolist()
+        texts = {name: columns[name].tolist() for name in columns}
+        what: Column = np.zeros(len(rows))
+        if self.kind == "tempo":
+            names, what = self._kinds_of_tempi(reference, estimate, rows), columns["reference"][wrong]
+        elif "label" in columns:
+            words = [_PLAIN.get(word, word) for word in texts["verdict"]]
+            names = [f"{texts['label'][row]}: {words[row]}" for row in rows]
+            what = np.array(names)
+        else:
+            names = [_name_pair(self.task, str(texts["reference"][row]), str(texts["estimate"][row])) for row in rows]
+        # Words of two estimates are not aligned with each other.
+        keys = None if self.kind == "text" else (wrong[wrong], what)
+        nowhere = np.full(len(rows), np.nan)
+        return Errors(names, nowhere, nowhere, np.ones(len(rows)), float((wrong | right).sum()), self.unit, keys=keys)
+
+    def _kinds_of_tempi(self, reference: Annotation, estimate: Annotation, wrong: Sequence[int]) -> list[str]:
+        if self.convention.errors is None:
+            return ["other"] * len(wrong)
+        sides = usable_pair(reference, estimate, self.convention.clean)
+        edits = self.convention.errors.align(*sides, self.measure, False)
+        assert isinstance(edits, Edits)
+        kinds = [*(kind.name for kind in self.convention.errors.kinds), "other"]
+        return [kinds[edits.inserted[row]] for row in wrong]
+
+
+def _kinds_of_items(edits: Any) -> dict[tuple[bool, float, float], int]:
+    """The kind of error of each item that has one, by its side (whether the reference's), time, and pitch if any."""
+    if isinstance(edits, SegmentEdits):
+        each = zip(edits.of_reference.tolist(), edits.times.tolist(), edits.kind.tolist(), strict=True)
+        return {(own, time, 0.0): kind for own, time, kind in each if kind != RIGHT}
+    if not isinstance(edits, Edits):
+        return {}
+    inserted, removed = edits.inserted.copy(), edits.removed.copy()
+    for kinds in edits.changed.values():
+        # An item with another value is an error of both sides.
+        changed = np.flatnonzero((kinds != RIGHT) & (removed == RIGHT))
+        removed[changed] = kinds[changed]
+        if edits.partner is not None:
+            inserted[edits.partner[changed]] = kinds[changed]
+    return {
+        (own, time, pitch): kind
+        for own, rows, kinds in ((True, edits.reference, inserted), (False, edits.estimate, removed))
+        for time, pitch, kind in zip(*_places_of(rows), kinds.tolist(), strict=True)
+        if kind != RIGHT
+    }
+
+
+def _places_of(rows: Ragged) -> tuple[list[float], list[float]]:
+    times = rows.columns["time" if "time" in rows.columns else "start"]
+    return times.tolist(), rows.columns.get("pitch", np.zeros(len(times))).tolist()
+
+
+@cache
+def _qualities() -> Mapping[int, str]:
+    """The shortest name of the chords with some tones above the root, as bits."""
+    found: dict[int, str] = {}
+    for name, semitones in QUALITIES.items():
+        found.setdefault(sum(bit << place for place, bit in enumerate(semitones)), name)
+    return found
+
+
+@cache
+def _name_pair(task: str, reference: str, estimate: str) -> str:
+    """What is heard as what: of chords and keys the kinds, and how far the roots or tonics are apart."""
+    one, other = (_parse(task, label) for label in (reference, estimate))
+    if one is None or other is None:
+        return f"{reference or 'nothing'} → {estimate or 'nothing'}"
+    if one[0] < 0 or other[0] < 0:
+        return f"{one[1]} → {other[1]}"
+    interval = _INTERVALS[(other[0] - one[0]) % 12]
+    if one[0] == other[0]:
+        interval = "another bass" if one[1] == other[1] else "same root" if task == "chord" else "same tonic"
+    return f"{one[1]} → {other[1]}, {interval}"
+
+
+def _parse(task: str, label: str) -> tuple[int, str] | None:
+    """Root or tonic, -1 for none, and kind of a chord or a key; None for other labels."""
+    if task == "chord":
+        try:
+            code = encode_chord(label)
+        except InvalidChordException:
+            return None
+        if code.root < 0:
+            return -1, "no chord" if code.pitches == 0 else label
+        bass = f"/{label.partition('/')[2]}" if "/" in label else ""
+        tones = label.partition(":")[2].removesuffix(bass)
+        return code.root, _qualities().get(code.pitches, tones or "maj")
+    if task in ("key", "local_key"):
+        key = parse_key(label)
+        if key is not None:
+            return (-1, "no key") if key is UNNAMED else (key.tonic, MODES[key.mode])
+    return None

@@ -1,0 +1,141 @@
+"""What goes wrong: errors over all tracks by kind, whose totals are those of the scores, and their places."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mirflow
+
+from .reading import block_of, contents_of
+
+CHORDS = "0 4 C:maj\n4 8 G:7\n8 12 A:min\n12 16 N\n"
+# The other key, transposed: the same kinds of errors at other pitches.
+TRANSPOSED = "0 4 D:maj\n4 8 A:7\n8 12 B:min\n12 16 N\n"
+ADA = ("0 4 C:maj\n4 8 G:7\n8 12 C:maj\n12 16 C:maj\n", "0 4 D:maj\n4 8 A:7\n8 10 D:maj\n10 12 B:min\n12 16 N\n")
+BOB = ("0 3 F:maj\n3 4 C:maj\n4 8 G:7\n8 12 A:min\n12 16 N\n", TRANSPOSED)
+BEATS = [*np.arange(6.0, 16.0, 0.5)]
+TAGS = "a\trock\na\tloud\nb\tjazz\n"
+
+
+def lists_of(page: Path, group: str) -> dict:
+    """The errors of an evaluation, as a page has them."""
+    described = next(one for one in contents_of(page)["evaluations"] if one["name"] == group)
+    ((_, part),) = described["errors"]
+    return json.loads(block_of(page, part))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("errors")
+    for side in ("ref", "ada", "bob"):
+        (folder / side).mkdir()
+    for track, reference, ada, bob in zip("ab", (CHORDS, TRANSPOSED), ADA, BOB, strict=True):
+        for side, text in (("ref", reference), ("ada", ada), ("bob", bob)):
+            (folder / side / f"{track}.lab").write_text(text)
+        for side, beats in (("ref", BEATS), ("ada", BEATS[::2]), ("bob", [*BEATS[:-1], 15.7])):
+            (folder / side / f"{track}.txt").write_text("".join(f"{beat}\n" for beat in beats))
+    (folder / "ref.tsv").write_text(TAGS)
+    (folder / "ada.tsv").write_text("a\trock\na\tsad\nb\tjazz\n")
+    (folder / "bob.tsv").write_text(TAGS)
+    (folder / "p.yaml").write_text(
+        "evaluations:\n"
+        "- {task: chord, reference: 'ref/{track}.lab', estimates: '{system}/{track}.lab', systems: [ada, bob]}\n"
+        "- {task: beat, reference: 'ref/{track}.txt', estimates: '{system}/{track}.txt', systems: [ada, bob]}\n"
+        "- {task: tagging, reference: ref.tsv, estimates: '{system}.tsv', systems: [ada, bob]}\n"
+        "store: p.zarr\n"
+    )
+    mirflow.run(folder / "p.yaml", scheduler="serial")
+    mirflow.report(folder / "p.zarr", folder / "page.html")
+    return folder
+
+
+def test_chords_are_kinds_by_quality_and_distance_of_roots(folder):
+    found = lists_of(folder / "page.html", "chord")
+    ada, bob = found["systems"]
+    told = [(kind["name"], kind["amount"], kind["tracks"]) for kind in ada["kinds"]]
+    assert told == [("min → maj, a minor third above", 6.0, 2), ("no chord → maj", 4.0, 1)]
+    assert [kind["name"] for kind in bob["kinds"]] == ["maj → maj, a fourth above"]
+    assert (ada["wrong"], ada["judged"], found["unit"]) == (10.0, 32.0, "s")
+    # What bob has right of it: all.
+    assert ada["instead"] == [0.0, 10.0]
+
+
+def test_beats_are_kinds_of_the_error_budget(folder):
+    ada, bob = lists_of(folder / "page.html", "beat")["systems"]
+    assert [(kind["name"], kind["amount"], kind["places"]) for kind in ada["kinds"]] == [("half tempo", 20.0, 2)]
+    # The late beat is one of both sides.
+    assert [(kind["name"], kind["amount"]) for kind in bob["kinds"]] == [("late", 4.0)]
+    assert ada["instead"] == [0.0, 18.0]
+
+
+def test_tags_are_named_with_what_is_wrong(folder):
+    ada, bob = lists_of(folder / "page.html", "tagging")["systems"]
+    assert sorted(kind["name"] for kind in ada["kinds"]) == ["loud: missing", "sad: extra"]
+    assert bob["kinds"] == []
+
+
+def compare_totals(store: Path, page: Path, group: str, sides: int) -> None:
+    """Totals are those of scores and weights: of beats the weight is the mean of both sides."""
+    found = lists_of(page, group)
+    ds = mirflow.open_store(store)[group].to_dataset().sel(metric=found["rule"], track=found["tracks"])
+    weight = sides * ds.weight.where(ds.score.notnull())
+    judged, lost = (one.sum("track").values.tolist() for one in (weight, (1 - ds.score) * weight))
+    for own, whole, wrong in zip(found["systems"], judged, lost, strict=True):
+        kinds = sum(kind["amount"] for kind in own["kinds"]) + own["left"][1]
+        assert (own["judged"], own["wrong"], kinds) == pytest.approx((whole, wrong, wrong), abs=1e-9)
+
+
+def test_totals_are_those_of_the_scores(folder, demo_store, tmp_path):
+    compare_totals(folder / "p.zarr", folder / "page.html", "beat", 2)
+    mirflow.report(demo_store, tmp_path / "demo.html")
+    compare_totals(demo_store, tmp_path / "demo.html", "chord", 1)
+
+
+@pytest.mark.slow
+def test_totals_are_those_of_the_scores_of_mirex_2013(mirex2013_store, tmp_path):
+    mirflow.report(mirex2013_store, tmp_path / "page.html", timelines="all")
+    for group in ("chord", "chord_mirex2013"):
+        compare_totals(mirex2013_store, tmp_path / "page.html", group, 1)
+
+
+def test_a_kind_leads_through_its_places_by_keys_and_links(folder, visit):
+    page = visit(folder / "page.html", "#wrong=ada")
+    rows = page.locator("#errors tbody tr")
+    assert rows.first.inner_text().split("\t")[0] == "min → maj, a minor third above"
+    assert "31.3 % of 32 s is wrong" in page.locator("#errors .note").first.inner_text()
+    rows.first.locator("button").press("Enter")
+    page.wait_for_selector("dialog[open] canvas[tabindex]")
+    place = page.locator("dialog .place")
+    assert place.inner_text() == "1 of 2, ada: min → maj, a minor third above, the largest first"
+    assert page.locator("#timeline-title").inner_text() == "a"
+    page.keyboard.press("n")
+    page.wait_for_function("document.querySelector('#timeline-title').textContent === 'b'")
+    assert "from=errors&error=min" in page.url
+    assert "place=2&time=8&seen=4-14&ear=ada" in page.url
+    page.reload()
+    page.wait_for_selector("dialog[open] canvas[tabindex]")
+    assert place.inner_text().startswith("2 of 2, ada: min")
+    page.keyboard.press("p")
+    page.wait_for_function("document.querySelector('#timeline-title').textContent === 'a'")
+    page.keyboard.press("Escape")
+    page.select_option("#errors select[name=right]", label="bob")
+    page.wait_for_function("location.hash.includes('right=bob')")
+    assert "10 s that bob has right: 100.0 % of its errors" in page.locator("#errors .note").first.inner_text()
+
+
+def test_items_without_times_open_their_tracks(folder, visit):
+    page = visit(folder / "page.html", "#evaluation=tagging&wrong=ada")
+    page.locator("#errors button", has_text="sad: extra").click()
+    page.wait_for_selector("dialog[open]")
+    assert page.locator("#timeline-title").inner_text() == "a"
+    assert "2" not in page.locator("dialog .place").inner_text().split(",")[0]
+
+
+def test_nothing_is_offered_without_files_or_references(folder, tmp_path):
+    for options in ({"references": False}, {"only_aggregates": True}, {"timelines": "none"}):
+        mirflow.report(folder / "p.zarr", tmp_path / "page.html", **options)
+        assert not any(one.get("errors") for one in contents_of(tmp_path / "page.html")["evaluations"])
