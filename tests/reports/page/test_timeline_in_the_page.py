@@ -50,8 +50,7 @@ def test_a_track_shows_the_reference_and_every_system(chords, visit):
 
 
 def test_a_missing_estimate_is_noted_in_its_lane(chords, visit):
-    page = visit(chords)
-    page.locator("#tracks input[type=search]").fill("t03")
+    page = visit(chords, "#filter=[[%22find%22,%22t03%22]]")
     assert open_first(page).locator(".lanename").nth(2).locator(".value").inner_text() == "no estimate"
 
 
@@ -273,7 +272,6 @@ def test_the_arrows_follow_the_list_that_was_clicked(chords, visit):
     assert dialog.locator(".place").inner_text() == "1 of 6, the worst first"
     assert [walk_on(page) for _ in names] == [*names[1:], names[0]]
     page.keyboard.press("Escape")
-    page.locator("#tracks input[type=search]").fill("t0")
     page.locator("#tracks select").select_option("name")
     page.wait_for_function("() => document.querySelector('#tracks button.link').textContent === 't00'")
     open_first(page, 5)
