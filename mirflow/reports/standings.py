@@ -169,6 +169,7 @@ class Standings:
         rank = "" if math.isnan(row.value) or not self.sign else str(better + 1)
         kind = {LEADER: "first", ALIKE: "alike", WORSE: "worse"}.get(row.relation, "plain")
         interval = "" if math.isnan(row.low) else f"[{self.show(row.low)}, {self.show(row.high)}]"
+        ends = {f"data-{name}": f"{end:.10g}" for name, end in (("low", row.low), ("high", row.high)) if interval}
         number = {"data-value": f"{row.value:.10g}"} if math.isfinite(row.value) and not self.unit else {}
         return node(
             "tr",
@@ -176,7 +177,7 @@ class Standings:
             node("th", row.system, scope="row", title=row.system),
             node("td", scale.chart(row), kind="chart"),
             node("td", node("data", self.show(row.value), **number), kind="number strong"),
-            *([node("td", interval, kind="ends quiet")] if bounded else []),
+            *([node("td", interval, kind="ends quiet", **ends)] if bounded else []),
             node("td", row.relation, kind="test quiet"),
             kind=kind,
         )

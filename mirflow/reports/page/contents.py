@@ -14,6 +14,7 @@ from ...analysis.selection import find_metrics, restrict
 from ...annotations.schema import kind_of
 from ...errors import MirflowError, QueryError, UnknownNameError, counted
 from ...metrics.base import has_task
+from ...metrics.literature import to_bibtex
 from ...pipeline.document import without_folders
 from ..captions import metric_title, task_title
 from ..doubted_references import describe_disagreements
@@ -105,6 +106,7 @@ def describe_page(
         "name": subject.name,
         "where": subject.where,
         "mirflow": version("mirflow"),
+        "citation": to_bibtex("mirflow", version=version("mirflow")),
         "byTrack": shown.by_track,
         "stores": [{"name": origin.name, "pipeline": _pipeline_of(origin, shown)} for origin in subject.origins],
         "evaluations": evaluations,

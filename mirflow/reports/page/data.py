@@ -144,7 +144,7 @@ def describe_inference(
         there are too few tracks, words where they are infinite), ``letters`` and ``ranks`` (none where nothing was
         compared, or too few units were), ``pairs`` (of each two systems, the one with the smaller position first, the
         difference, its interval and the corrected p-value; none of many systems), ``how``, the methods for people, with
-        the signature of the values, and for main metrics ``standings``, which `draw_standings` draws.
+        the ``signature`` of the values, and for main metrics ``standings``, which `draw_standings` draws.
     """
     names = names_of(scores, "metric", metrics)
     if not names:
@@ -169,7 +169,7 @@ def describe_inference(
         how = [] if np.isnan(low).all() else [f"{level} intervals: {say_intervals(found.attrs, 'tracks')}."]
         both = {name: list(map(_end, end.tolist())) for name, end in (("low", low), ("high", high))}
         words = " ".join(filter(None, [*how, *few, compared["how"], f"Signature: {signed[names[at]]}"]))
-        about = {"aggregate": aggregates[at], **compared, "how": words}
+        about = {"aggregate": aggregates[at], **compared, "how": words, "signature": str(signed[names[at]])}
         if metric in main:
             tested = bool(compared["how"])
             about["standings"] = rank_result(found, at, compared["letters"], scores.sizes["track"], tested)

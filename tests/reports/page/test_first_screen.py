@@ -175,24 +175,6 @@ def test_tables_can_be_copied(report: Any, visit: Any, form: str, first: str, ro
     assert any(line.startswith(row.format(name, value, float(value))) and "leader" in line for line in lines)
 
 
-def test_the_command_that_makes_a_table_gives_its_numbers(report: Any, visit: Any) -> None:
-    import shlex
-    import subprocess
-    import sys
-
-    store, path = report
-    page = visit(path)
-    page.evaluate("() => { navigator.clipboard.writeText = async text => { window.copied = text; }; }")
-    page.locator("#standings .take summary").click()
-    page.locator("#standings .take button", has_text="Command").click()
-    words = shlex.split(page.evaluate("() => window.copied"))
-    assert words[:3] == ["mirflow", "query", "x.zarr"]
-    command = [sys.executable, "-m", *words]
-    done = subprocess.run(command, cwd=store.parent, capture_output=True, text=True, check=True)
-    value = float(page.locator(".forest data").first.get_attribute("data-value"))
-    assert f"{value:.4f}" in done.stdout
-
-
 def test_previews_of_links_say_who_leads(report: Any) -> None:
     text = report[1].read_text()
     told = re.search(r'<meta name="description" content="([^"]*)">', text)

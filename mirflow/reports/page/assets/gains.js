@@ -20,8 +20,16 @@ function rank(value, counts, systems, tracks, sign) {
   return systems.map((_, system) => system).sort((a, b) => means[b] - means[a] || a - b);
 }
 
+/** The two systems that are compared: those that were chosen, else the two best. */
+export function pairOf({ now: { systems, tracks }, about, pair, shownSystems }, { value, counts }) {
+  const [first, second] = rank(value, counts, systems, tracks.length, about.sign);
+  const hidden = (system) => !shownSystems.includes(system);
+  const of = hidden(pair.of) ? first : pair.of;
+  return [of, hidden(pair.against) ? (of === second ? first : second) : pair.against];
+}
+
 /** Changes of the tracks that both have, as [track, gain], the largest gain first. */
-function changesOf({ value, counts }, of, against, tracks, sign) {
+export function changesOf({ value, counts }, of, against, tracks, sign) {
   const found = [];
   for (let track = 0; track < tracks; track++) {
     const [own, other] = [of * tracks + track, against * tracks + track];
@@ -42,10 +50,7 @@ export async function drawGains(state, open) {
   const { sign } = state.about;
   if (state.shownSystems.length < 2 || !sign) return null;
   const included = include(await readShown(state), state.policy);
-  const [first, second] = rank(included.value, included.counts, systems, tracks.length, sign);
-  const hidden = (system) => !state.shownSystems.includes(system);
-  const of = hidden(state.pair.of) ? first : state.pair.of;
-  const against = hidden(state.pair.against) ? (of === second ? first : second) : state.pair.against;
+  const [of, against] = pairOf(state, included);
   const changed = changesOf(included, of, against, tracks.length, sign);
   const [better, worse] = [changed.filter(([, gain]) => gain > 0), changed.filter(([, gain]) => gain < 0).reverse()];
   const choose = (name, label, chosen) => {

@@ -20,7 +20,7 @@ import { drawOverview } from "./overview.js";
 import { drawProvenance } from "./provenance.js";
 import { drawTracks } from "./tracks.js";
 import { openTrack, settleTimeline } from "./timeline.js";
-import { offerCopies } from "./take.js";
+import { offerCopies } from "./offers.js";
 import { CONTENTS } from "./data.js";
 import { FETCHED } from "./source.js";
 import { State } from "./state.js";

@@ -1,12 +1,16 @@
-/** Tables to take away: as CSV, Markdown or LaTeX, or the command that makes them. */
+/** Tables and charts to take away: as text, as pictures, as a specification, or by the command that makes them. */
 
 import { el } from "./dom.js";
-import { expressionOf } from "./filter.js";
+import { takePicture, toPng, toSvg } from "./picture.js";
+
+/** Rows above which a table has no picture. */
+const LONG = 150;
 
 /** What a cell says: the exact number behind it, or its text. */
 function textOf(cell, exact) {
   const number = cell.matches("[data-value]") ? cell : cell.querySelector("data[data-value]");
   if (exact && number) return number.dataset.value;
+  if (exact && cell.dataset.low !== undefined) return `[${cell.dataset.low}, ${cell.dataset.high}]`;
   const copy = cell.cloneNode(true);
   for (const part of copy.querySelectorAll("svg, small")) part.remove();
   return copy.textContent.replace(/\s+/g, " ").trim();
@@ -40,38 +44,23 @@ function latex(table) {
 
 const FORMS = [["CSV", csv], ["Markdown", markdown], ["LaTeX", latex]];
 
-const shell = (text) => (/^[\w./@+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
-
-/** Options of commands for the tracks and systems that are shown: an expression, or names where no expression is the same. */
-function selectionOf(state) {
-  const { contents, now, shown, filter } = state;
-  const own = shown ? expressionOf(state) : "";
-  const both = [contents.where, own].filter(Boolean);
-  const where = both.length ? ` --where ${shell(both.length > 1 ? both.map((one) => `(${one})`).join(" and ") : both[0])}` : "";
-  const named = (option, names) => names.map((name) => ` ${option} ${shell(name)}`).join("");
-  const systems = filter.some(([kind]) => kind === "systems") ? named("--systems", state.shownSystems.map((system) => now.systems[system])) : "";
-  return where + systems + (own === null ? named("--tracks", shown.tracks.map((track) => now.tracks[track])) : "");
+/** Save a file that was made here. */
+function save(data, name, type) {
+  const address = URL.createObjectURL(new Blob([data], { type }));
+  el("a", { href: address, download: name }).click();
+  window.setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-/** The command whose result a section shows; nothing where there is none. */
-function commandOf(id, state) {
-  if (state.metric < 0) return "";
-  const { now, about } = state;
-  const kind = { standings: "query", leaderboard: "query", distributions: "plot", heatmap: "plot", gains: "compare" }[id];
-  if (!kind) return "";
-  const store = state.contents.stores.map(({ name }) => shell(`${name || state.contents.name}.zarr`)).join(" ");
-  const asked = `-g ${shell(now.name)} -m ${shell(about.name)}${selectionOf(state)}`;
-  if (kind === "plot") return `mirflow plot ${store} ${id} ${asked} -o ${id}.pdf`;
-  if (kind === "compare") return `mirflow compare ${store} ${asked} --best 5 --worst 5 --baseline ${shell(document.querySelector("#gains select[name=against] option:checked")?.textContent || "")}`;
-  const aggregate = state.aggregate === about.standard_aggregate ? "" : ` --aggregate ${state.aggregate}`;
-  return `mirflow query ${store} ${asked}${aggregate}${state.missing === state.policies[0] ? "" : ` --missing ${state.missing}`} --ci 0.95 --significance`;
-}
-
-/** Give a section a menu of what can be copied of it. */
-function offer(part, state) {
-  const command = commandOf(part.id, state);
+/**
+ * The menu of what can be taken of a part of a page.
+ * @param {Element} part
+ * @param {{title: string, caption: string, source: string, name: string, spec?: (() => string|Promise<string>)|null, command?: string, citation?: string}} about
+ * @returns {Element[]} none where there is nothing to take
+ */
+export function takeMenu(part, { title, caption, source, name, spec = null, command = "", citation = "" }) {
   const tables = () => [...part.querySelectorAll("table")];
-  if (!command && !tables().length) return;
+  const pictured = part.querySelectorAll("tr").length <= LONG && part.querySelector("table, svg, canvas") !== null;
+  if (!command && !tables().length && !pictured) return [];
   const status = el("span", { class: "status", role: "status" });
   const field = el("textarea", { readonly: true, rows: 4, "aria-label": "Text to copy", hidden: true });
   const copy = async (text) => {
@@ -85,16 +74,15 @@ function offer(part, state) {
       field.select();
     }
   };
-  const button = (label, make) => el("button", { type: "button", onclick: () => copy(make()) }, label);
-  const forms = tables().length ? FORMS.map(([label, write]) => button(label, () => tables().map(write).join("\n\n"))) : [];
-  part.append(el("details", { class: "take" }, el("summary", {}, "Take away"), el("span", { class: "bar" }, forms,
-    command ? button("Command", () => command) : null, status), field));
-}
-
-/** @param {import("./state.js").State} state */
-export function offerCopies(state) {
-  for (const part of document.querySelectorAll("#main section, #standings")) {
-    part.querySelector(":scope > details.take")?.remove();
-    offer(part, state);
-  }
+  const picture = () => takePicture([part], { title, caption, source });
+  const button = (label, action, what) => el("button", { type: "button", title: what, onclick: action }, label);
+  const copies = (label, make, what) => button(label, async () => copy(await make()), what);
+  const items = [
+    ...(tables().length ? FORMS.map(([label, write]) => copies(label, () => tables().map(write).join("\n\n"), `Copy the table as ${label}`)) : []),
+    pictured && button("SVG", () => save(toSvg(picture()), `${name}.svg`, "image/svg+xml"), "Save as a picture with lines and text"),
+    pictured && button("PNG", async () => save(await toPng(picture()), `${name}.png`, "image/png"), "Save as a picture of pixels"),
+    spec && copies("Vega-Lite", spec, "Copy the chart as a specification of Vega-Lite with its data"),
+    command && copies("Command", () => command, "Copy the command that makes it"),
+    citation && copies("Cite", () => citation, "Copy a reference in BibTeX")];
+  return [el("details", { class: "take" }, el("summary", {}, "Take away"), el("span", { class: "bar" }, items.filter(Boolean), status)), field];
 }

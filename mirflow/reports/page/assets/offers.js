@@ -1,0 +1,92 @@
+/** What each part of the report gives to take away. */
+
+import { forestSpec, difficultySpec, gainsSpec, mapSpec, readForest, spreadSpec } from "./specs.js";
+import { titleOf, unitOf } from "./format.js";
+import { acrossSystems, include } from "./reduce.js";
+import { expressionOf, readShown } from "./filter.js";
+import { changesOf, pairOf } from "./gains.js";
+import { orderTracks } from "./tracks.js";
+import { rankSystems } from "./leaderboard.js";
+import { takeMenu } from "./take.js";
+
+const shell = (text) => (/^[\w./@+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
+/** Options of commands for the tracks and systems that are shown: an expression, or names where no expression is the same. */
+function selectionOf(state) {
+  const { contents, now, shown, filter } = state;
+  const own = shown ? expressionOf(state) : "";
+  const both = [contents.where, own].filter(Boolean);
+  const where = both.length ? ` --where ${shell(both.length > 1 ? both.map((one) => `(${one})`).join(" and ") : both[0])}` : "";
+  const named = (option, names) => names.map((name) => ` ${option} ${shell(name)}`).join("");
+  const systems = filter.some(([kind]) => kind === "systems") ? named("--systems", state.shownSystems.map((system) => now.systems[system])) : "";
+  return where + systems + (own === null ? named("--tracks", shown.tracks.map((track) => now.tracks[track])) : "");
+}
+
+/** The command whose result a part shows; nothing where there is none. */
+function commandOf(id, state) {
+  if (state.metric < 0) return "";
+  const { now, about } = state;
+  const kind = { standings: "query", leaderboard: "query", distributions: "plot", heatmap: "plot", gains: "compare" }[id];
+  if (!kind) return "";
+  const store = state.contents.stores.map(({ name }) => shell(`${name || state.contents.name}.zarr`)).join(" ");
+  const asked = `-g ${shell(now.name)} -m ${shell(about.name)}${selectionOf(state)}` +
+    `${kind === "compare" || state.missing === state.policies[0] ? "" : ` --missing ${state.missing}`}`;
+  if (kind === "plot") return `mirflow plot ${store} ${id} ${asked} -o ${id}.pdf`;
+  if (kind === "compare") {
+    const [of, against] = ["of", "against"].map((name) => shell(document.querySelector(`#gains select[name=${name}] option:checked`)?.textContent || ""));
+    return of === against ? "" : `mirflow compare ${store} ${asked} -s ${of} -s ${against} --best 5 --worst 5 --baseline ${against}`;
+  }
+  const aggregate = state.aggregate === about.standard_aggregate ? "" : ` --aggregate ${state.aggregate}`;
+  return `mirflow query ${store} ${asked}${aggregate} --ci 0.95 --significance`;
+}
+
+/** The scores that count, as rows. */
+async function scoreRows(state, across) {
+  const { systems, tracks } = state.now;
+  const { value, counts } = include(await readShown(state), state.policy);
+  const [rows, columns] = [await rankSystems(state), await orderTracks(state, across)];
+  return rows.flatMap((system) => columns.map((track) => ({ system: systems[system], track: tracks[track], cell: system * tracks.length + track })))
+    .filter(({ cell }) => counts[cell]).map(({ system, track, cell }) => ({ system, track, value: value[cell] }));
+}
+
+/** Specifications of the charts, by the part that has them. */
+const SPECS = new Map([
+  ["standings", (state, title, axis) => forestSpec(title, axis, readForest(document.querySelector("#standings .forest")))],
+  ["distributions", async (state, title, axis) => spreadSpec(title, axis, await scoreRows(state, "name"))],
+  ["heatmap", async (state, title, axis) => mapSpec(title, axis, await scoreRows(state, state.across))],
+  ["gains", async (state, title, axis) => {
+    const { systems, tracks } = state.now;
+    const included = include(await readShown(state), state.policy);
+    const [of, against] = pairOf(state, included);
+    const gains = changesOf(included, of, against, tracks.length, state.about.sign);
+    return gainsSpec(`${systems[of]} against ${systems[against]}`, `gain in ${axis}`, gains.map(([track, gain]) => ({ track: tracks[track], gain })));
+  }],
+  ["difficulty", async (state, title, axis) => {
+    const { systems, tracks } = state.now;
+    const { mean, spread } = acrossSystems(await readShown(state), systems.length, tracks.length);
+    return difficultySpec(title, axis, tracks.map((track, at) => ({ track, mean: mean[at], spread: spread[at] })));
+  }],
+]);
+
+/** A reference for what is shown: the software, and which numbers it computed. */
+function citationOf({ contents, now, metric }) {
+  const found = now.inference.find(([one]) => one === metric);
+  const signature = found && found[1].signature ? `, ${found[1].signature}` : "";
+  return contents.citation.replace(/\}$/, `  note = {Results of ${contents.name}, ${now.name}${signature}},\n}`);
+}
+
+/** @param {import("./state.js").State} state */
+export function offerCopies(state) {
+  const { contents, now } = state;
+  const axis = state.metric < 0 ? "" : `${titleOf(state.about)}${unitOf(state.about, false)}`;
+  for (const part of document.querySelectorAll("#main section, #standings")) {
+    part.querySelectorAll(":scope > details.take, :scope > details.take + textarea").forEach((old) => old.remove());
+    const heading = part.querySelector("h2")?.textContent || axis;
+    const notes = [...part.querySelectorAll(":scope > .note, :scope > .lead, :scope > .forest > caption")].map((note) => note.textContent);
+    const spec = SPECS.get(part.id);
+    const title = `${heading}: ${now.name}, ${contents.name}`;
+    part.append(...takeMenu(part, { title, caption: notes.join(" "), source: `mirflow ${contents.mirflow}`, name: `${now.name}-${part.id}`.replace(/[^\w-]+/g, "_"),
+      spec: spec && state.metric >= 0 && document.querySelector(`#${part.id} :is(.forest, .ridges, .heatframe, canvas)`) ? () => spec(state, title, axis) : null,
+      command: commandOf(part.id, state), citation: citationOf(state) }));
+  }
+}

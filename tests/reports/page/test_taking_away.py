@@ -1,0 +1,149 @@
+"""What can be taken away of a report: pictures, specifications, commands, citations."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import mirflow
+from tests.commands import printed
+from tests.groups import make_group, write_store
+
+SVG = "{http://www.w3.org/2000/svg}"
+SYSTEMS = ["oak", "elm & ash", "fir"]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two systems that are alike, and one that is worse, on 30 tracks."""
+    rng = np.random.default_rng(5)
+    score = rng.uniform(0.4, 0.7, (1, 30, 1)) + rng.normal(0, 0.03, (3, 30, 1))
+    score[2] -= 0.2
+    group = make_group(score, metrics=["majmin"], systems=SYSTEMS, weight=np.ones(score.shape))
+    return write_store(tmp_path_factory.mktemp("taken") / "x.zarr", {"chord": group})
+
+
+@pytest.fixture(scope="module")
+def report(store: Path) -> Path:
+    mirflow.report(store, store.parent / "report.html")
+    return store.parent / "report.html"
+
+
+@pytest.fixture(scope="module")
+def scores(store: Path) -> xr.Dataset:
+    return mirflow.open_store(store)["chord"].to_dataset()
+
+
+@pytest.fixture
+def page(report: Path, visit: Any) -> Any:
+    opened = visit(report)
+    opened.evaluate("() => { navigator.clipboard.writeText = async text => { window.copied = text; }; }")
+    return opened
+
+
+def menu(page: Any, part: str) -> Any:
+    box = page.locator(f"#{part} > details.take")
+    if box.get_attribute("open") is None:
+        box.locator("summary").click()
+    return box
+
+
+def copied(page: Any, part: str, form: str) -> str:
+    """The text that a menu copies."""
+    page.evaluate("() => { window.copied = ''; }")
+    menu(page, part).get_by_role("button", name=form, exact=True).click()
+    page.wait_for_function("() => window.copied")
+    return str(page.evaluate("() => window.copied"))
+
+
+def saved(page: Any, part: str, form: str) -> bytes:
+    """The file that a menu saves."""
+    with page.expect_download() as download:
+        menu(page, part).get_by_role("button", name=form, exact=True).click()
+    return Path(download.value.path()).read_bytes()
+
+
+def test_charts_are_specifications_of_vega_lite_with_all_digits(page: Any, scores: xr.Dataset) -> None:
+    schema = pytest.importorskip("altair", reason="altair has the schema of Vega-Lite").Chart
+    found = {}
+    for part in ("standings", "distributions", "heatmap", "gains", "difficulty"):
+        found[part] = json.loads(copied(page, part, "Vega-Lite"))
+        assert found[part]["$schema"] == "https://vega.github.io/schema/vega-lite/v5.json"
+        schema.from_dict(found[part])  # validates
+    score = scores.score.sel(metric="majmin")
+    for part in ("distributions", "heatmap"):
+        rows = found[part]["data"]["values"]
+        assert len(rows) == score.size
+        assert all(row["value"] == score.sel(system=row["system"], track=row["track"]) for row in rows)
+    values = scores.mirflow.intervals("majmin")
+    for row in found["standings"]["data"]["values"]:
+        own = values.sel(system=row["system"], metric="majmin")
+        assert [row[name] for name in ("value", "low", "high")] == pytest.approx(
+            [own[name].item() for name in ("value", "low", "high")], abs=1e-9
+        )
+    of, _, against = found["gains"]["title"].partition(" against ")
+    for row in found["gains"]["data"]["values"]:
+        gain = score.sel(system=of, track=row["track"]) - score.sel(system=against, track=row["track"])
+        assert row["gain"] == pytest.approx(gain.item(), abs=1e-12)
+    for row in found["difficulty"]["data"]["values"]:
+        own = score.sel(track=row["track"])
+        assert [row["mean"], row["spread"]] == pytest.approx([own.mean().item(), np.ptp(own.values)], abs=1e-12)
+
+
+def test_pictures_have_title_and_caption_and_png_is_twice_as_fine(page: Any) -> None:
+    drawn = ElementTree.fromstring(saved(page, "standings", "SVG"))
+    texts = [text.text or "" for text in drawn.iter(f"{SVG}text")]
+    assert texts[0] == "Majmin: chord, x"
+    assert "is not told apart from it; fir is worse. dot: value; line: 95 % interval" in texts[1]
+    assert set(SYSTEMS) <= set(texts)
+    assert len([*drawn.iter(f"{SVG}path")]) > 3 * len(SYSTEMS)
+    png = saved(page, "standings", "PNG")
+    assert int.from_bytes(png[16:20], "big") == 2 * int(drawn.get("width", "0"))
+    # What is drawn on a canvas is an image in the picture.
+    heat = ElementTree.fromstring(saved(page, "heatmap", "SVG"))
+    assert [one.get("href", "")[:22] for one in heat.iter(f"{SVG}image")] == ["data:image/png;base64,"] * 2
+
+
+def test_the_commands_that_make_what_is_shown_give_its_numbers(
+    page: Any, store: Path, scores: xr.Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(store.parent)
+
+    def run(part: str, *more: str) -> str:
+        words = shlex.split(copied(page, part, "Command"))
+        assert words[0] == "mirflow"
+        assert words[2] == "x.zarr"
+        return printed(*words[1:], *more)
+
+    for part in ("standings", "leaderboard"):
+        printed_rows = {row["system"]: row for row in json.loads(run(part, "--format", "json"))}
+        for name, value in page.locator("#standings .forest tbody tr").evaluate_all(
+            "rows => rows.map(row => [row.querySelector('th').title, row.querySelector('data').dataset.value])"
+        ):
+            assert printed_rows[name]["value"] == pytest.approx(float(value), abs=1e-9)
+    shown = page.locator("#gains table tbody tr").first.evaluate("row => [...row.cells].map(cell => cell.textContent)")
+    assert all(cell.lstrip("+") in run("gains") for cell in shown)
+    # A map of colours weighs no tracks: its signature has another aggregate.
+    for part, signed in (("distributions", signature(page)), ("heatmap", "chord/majmin;")):
+        run(part, "-o", str(tmp_path / f"{part}.svg"))
+        assert f"mirflow: {signed}" in (tmp_path / f"{part}.svg").read_text()
+
+
+def signature(page: Any) -> str:
+    """What the citation says of the computation."""
+    note = next(line for line in copied(page, "standings", "Cite").splitlines() if line.startswith("  note = "))
+    return note.removesuffix("},").split(", ", 2)[2]
+
+
+def test_a_citation_has_the_signature_of_the_numbers(page: Any, store: Path) -> None:
+    text = copied(page, "standings", "Cite")
+    assert text.startswith("@software{mirflow,")
+    assert "note = {Results of x, chord, " in text
+    assert f"signature: {signature(page)}" in printed("query", store, "-m", "majmin", "--signatures")
