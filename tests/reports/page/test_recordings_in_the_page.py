@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import mirflow
 from tests.audio_files import RATE, write
+from tests.commands import printed
 from tests.datasets import score_files
 
 from .reading import let_draw
@@ -118,6 +120,25 @@ def test_the_second_with_most_wrong_events_is_the_worst_of_events(tmp_path, visi
     page = opened(visit, tmp_path / "page.html")
     page.locator("dialog button[name=worst]").click()
     assert page.locator("dialog .mixer .status").inner_text() == "ada: 3 wrong within a second, from 0:05.00"
+
+
+def test_the_visible_lanes_are_a_picture_twice_as_fine_and_a_command(chords, visit, monkeypatch):
+    page = opened(visit, chords, "&seen=1-5")
+    page.evaluate("() => { navigator.clipboard.writeText = async text => { window.copied = text; }; }")
+    menu = page.locator("dialog details.take")
+    menu.locator("summary").click()
+    with page.expect_download() as download:
+        menu.get_by_role("button", name="PNG").click()
+    data = Path(download.value.path()).read_bytes()
+    shown = page.locator("dialog .lanes").bounding_box()["width"]
+    assert int.from_bytes(data[16:20], "big") == pytest.approx(2 * (shown + 24), abs=4)
+    menu.get_by_role("button", name="Command").click()
+    page.wait_for_function("() => window.copied")
+    monkeypatch.chdir(chords.parent)
+    words = shlex.split(page.evaluate("() => window.copied"))
+    assert words[:-2] == shlex.split("mirflow plot s.zarr timeline -g chord -m majmin -t t --from 1 --to 5")
+    printed(*words[1:])
+    assert (chords.parent / "t.pdf").stat().st_size > 1000
 
 
 @pytest.mark.slow

@@ -118,9 +118,9 @@ export function tip(lines, x = 0, y = 0) {
   box.style.top = `${y + 18 + high > innerHeight ? y - high - 10 : y + 18}px`;
 }
 
-/** A canvas of a size in CSS pixels, sharp on any screen; the second result draws in CSS pixels. */
-export function sharpen(canvas, width, height) {
-  const ratio = Math.min(window.devicePixelRatio || 1, 3);
+/** A canvas of a size in CSS pixels, sharp on any screen, or finer; what it gives draws in CSS pixels. */
+export function sharpen(canvas, width, height, least = 1) {
+  const ratio = Math.max(least, Math.min(window.devicePixelRatio || 1, 3));
   // A browser refuses a canvas beyond some size; a coarser one is better than none.
   const scale = Math.min(ratio, 16000 / Math.max(1, width), 16000 / Math.max(1, height));
   canvas.width = Math.max(1, Math.round(width * scale));

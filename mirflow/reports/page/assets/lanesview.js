@@ -52,7 +52,10 @@ export class LanesView {
     this.node = el("div", { class: "lanes" }, this.parts.map((part) => [part.names,
       el("div", { class: part.axis ? "canvasbox above" : "canvasbox" }, part.canvas)]));
     this.least = this.laneHeight;
-    for (const part of this.parts) listen(this, part.canvas);
+    for (const part of this.parts) {
+      listen(this, part.canvas);
+      part.canvas.finer = (scale) => this.finer(part, scale);
+    }
     this.canvas.addEventListener("keydown", (event) => press(this, event));
   }
 
@@ -86,7 +89,7 @@ export class LanesView {
   start({ time, seen }) {
     const box = this.canvas.parentElement;
     const measure = () => {
-      const room = Math.floor((innerHeight * 0.96 - 270 - this.soundHeight) / this.lanes.length);
+      const room = Math.floor((innerHeight * 0.96 - 300 - this.soundHeight) / this.lanes.length);
       const height = Math.max(this.least, Math.min(room, Math.round(this.least * 1.6)));
       if (!box.clientWidth || (box.clientWidth === this.width && height === this.laneHeight)) return;
       const first = this.width === 0;
@@ -224,11 +227,18 @@ export class LanesView {
     for (const part of this.parts) this.drawPart(part);
   }
 
-  drawPart(part) {
+  /** A copy of a part as a finer picture. */
+  finer(part, scale) {
+    const canvas = el("canvas");
+    this.drawPart({ ...part, canvas, size: "" }, scale);
+    return canvas;
+  }
+
+  drawPart(part, least = 1) {
     const top = part.axis && part.axis + this.soundHeight;
     const height = top + part.lanes.length * this.laneHeight;
     const size = `${this.width} ${height}`;
-    if (part.size !== size) Object.assign(part, { size, context: sharpen(part.canvas, this.width, height) });
+    if (part.size !== size) Object.assign(part, { size, context: sharpen(part.canvas, this.width, height, least) });
     const { context } = part;
     context.clearRect(0, 0, this.width, height);
     context.font = "12px system-ui, sans-serif";

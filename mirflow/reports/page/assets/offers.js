@@ -11,14 +11,17 @@ import { takeMenu } from "./take.js";
 
 const shell = (text) => (/^[\w./@+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
+const storesOf = ({ contents }) => contents.stores.map(({ name }) => shell(`${name || contents.name}.zarr`)).join(" ");
+const fileOf = (...words) => words.join("-").replace(/[^\w-]+/g, "_");
+
 /** Options of commands for the tracks and systems that are shown: an expression, or names where no expression is the same. */
-function selectionOf(state) {
+function selectionOf(state, bySystem) {
   const { contents, now, shown, filter } = state;
   const own = shown ? expressionOf(state) : "";
   const both = [contents.where, own].filter(Boolean);
   const where = both.length ? ` --where ${shell(both.length > 1 ? both.map((one) => `(${one})`).join(" and ") : both[0])}` : "";
   const named = (option, names) => names.map((name) => ` ${option} ${shell(name)}`).join("");
-  const systems = filter.some(([kind]) => kind === "systems") ? named("--systems", state.shownSystems.map((system) => now.systems[system])) : "";
+  const systems = bySystem && filter.some(([kind]) => kind === "systems") ? named("--systems", state.shownSystems.map((system) => now.systems[system])) : "";
   return where + systems + (own === null ? named("--tracks", shown.tracks.map((track) => now.tracks[track])) : "");
 }
 
@@ -28,8 +31,8 @@ function commandOf(id, state) {
   const { now, about } = state;
   const kind = { standings: "query", leaderboard: "query", distributions: "plot", heatmap: "plot", gains: "compare" }[id];
   if (!kind) return "";
-  const store = state.contents.stores.map(({ name }) => shell(`${name || state.contents.name}.zarr`)).join(" ");
-  const asked = `-g ${shell(now.name)} -m ${shell(about.name)}${selectionOf(state)}` +
+  const store = storesOf(state);
+  const asked = `-g ${shell(now.name)} -m ${shell(about.name)}${selectionOf(state, kind !== "compare")}` +
     `${kind === "compare" || state.missing === state.policies[0] ? "" : ` --missing ${state.missing}`}`;
   if (kind === "plot") return `mirflow plot ${store} ${id} ${asked} -o ${id}.pdf`;
   if (kind === "compare") {
@@ -69,8 +72,9 @@ const SPECS = new Map([
 ]);
 
 /** A reference for what is shown: the software, and which numbers it computed. */
-function citationOf({ contents, now, metric }) {
-  const found = now.inference.find(([one]) => one === metric);
+function citationOf({ contents, now, metric, shown }) {
+  // The signature is of all tracks.
+  const found = shown ? null : now.inference.find(([one]) => one === metric);
   const signature = found && found[1].signature ? `, ${found[1].signature}` : "";
   return contents.citation.replace(/\}$/, `  note = {Results of ${contents.name}, ${now.name}${signature}},\n}`);
 }
@@ -85,8 +89,20 @@ export function offerCopies(state) {
     const notes = [...part.querySelectorAll(":scope > .note, :scope > .lead, :scope > .forest > caption")].map((note) => note.textContent);
     const spec = SPECS.get(part.id);
     const title = `${heading}: ${now.name}, ${contents.name}`;
-    part.append(...takeMenu(part, { title, caption: notes.join(" "), source: `mirflow ${contents.mirflow}`, name: `${now.name}-${part.id}`.replace(/[^\w-]+/g, "_"),
+    part.append(...takeMenu(part, { title, caption: notes.join(" "), source: `mirflow ${contents.mirflow}`, name: fileOf(now.name, part.id),
       spec: spec && state.metric >= 0 && document.querySelector(`#${part.id} :is(.forest, .ridges, .heatframe, canvas)`) ? () => spec(state, title, axis) : null,
       command: commandOf(part.id, state), citation: citationOf(state) }));
   }
+}
+
+/** The menu of the timeline of a track, whose visible lanes are what is taken. */
+export function timelineMenu({ state, track, found, chosen }, view) {
+  const { contents, now } = state;
+  const name = now.tracks[track];
+  const judged = found.rules[chosen.rule];
+  const ends = () => [view.from, Math.min(view.to, view.whole)].map((time) => Number(time.toFixed(3)));
+  const command = contents.stores.length > 1 ? "" : () => `mirflow plot ${storesOf(state)} timeline -g ${shell(now.name)}${judged ? ` -m ${shell(judged)}` : ""} -t ${shell(name)} ` +
+    `--from ${ends()[0]} --to ${ends()[1]} -o ${shell(`${fileOf(name)}.pdf`)}`;
+  return takeMenu(view.node, { title: `${name}: ${now.name}, ${contents.name}`, caption: "", source: `mirflow ${contents.mirflow}`,
+    name: fileOf(now.name, name), command, citation: citationOf(state) });
 }

@@ -112,7 +112,7 @@ function markBox(node, marks, ground) {
 function marksOf(node, ground, marks = []) {
   if (node instanceof Text) markText(node, marks);
   if (!(node instanceof Element) || node.matches(BESIDE) || !node.checkVisibility()) return marks;
-  if (node instanceof HTMLCanvasElement) marks.push({ kind: "canvas", canvas: node, box: node.getBoundingClientRect() });
+  if (node instanceof HTMLCanvasElement) marks.push({ kind: "canvas", canvas: node.finer ? node.finer(SCALE) : node, box: node.getBoundingClientRect() });
   else if (node instanceof SVGElement) node.querySelectorAll("*").forEach((shape) => markShape(shape, marks));
   else {
     markBox(node, marks, ground);

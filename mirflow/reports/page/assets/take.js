@@ -54,7 +54,7 @@ function save(data, name, type) {
 /**
  * The menu of what can be taken of a part of a page.
  * @param {Element} part
- * @param {{title: string, caption: string, source: string, name: string, spec?: (() => string|Promise<string>)|null, command?: string, citation?: string}} about
+ * @param {{title: string, caption: string, source: string, name: string, spec?: (() => string|Promise<string>)|null, command?: string|(() => string), citation?: string}} about
  * @returns {Element[]} none where there is nothing to take
  */
 export function takeMenu(part, { title, caption, source, name, spec = null, command = "", citation = "" }) {
@@ -82,7 +82,7 @@ export function takeMenu(part, { title, caption, source, name, spec = null, comm
     pictured && button("SVG", () => save(toSvg(picture()), `${name}.svg`, "image/svg+xml"), "Save as a picture with lines and text"),
     pictured && button("PNG", async () => save(await toPng(picture()), `${name}.png`, "image/png"), "Save as a picture of pixels"),
     spec && copies("Vega-Lite", spec, "Copy the chart as a specification of Vega-Lite with its data"),
-    command && copies("Command", () => command, "Copy the command that makes it"),
+    command && copies("Command", typeof command === "string" ? () => command : command, "Copy the command that makes it"),
     citation && copies("Cite", () => citation, "Copy a reference in BibTeX")];
   return [el("details", { class: "take" }, el("summary", {}, "Take away"), el("span", { class: "bar" }, items.filter(Boolean), status)), field];
 }

@@ -4,6 +4,7 @@ import { endOf, signOf, textOf, unpackAnnotation, unpackEvidence, readVocabulary
 import { detailsOf, el, table, th, tr } from "./dom.js";
 import { byNumber, clock, formatter, titleOf } from "./format.js";
 import { chosenOf, evidenceOf } from "./evidence.js";
+import { timelineMenu } from "./offers.js";
 import { BEGINNING } from "./state.js";
 import { acceptFiles } from "./mixer.js";
 import { player } from "./sound.js";
@@ -234,6 +235,7 @@ function drawLanes(stage) {
     content.querySelector("button[name=recording]").focus();
   };
   view.start(timeline);
+  content.append(...timelineMenu(stage, view));
 }
 
 /** What is drawn here although it is not what was scored. */
