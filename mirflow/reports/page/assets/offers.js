@@ -84,14 +84,15 @@ export function offerCopies(state) {
   const { contents, now } = state;
   const axis = state.metric < 0 ? "" : `${titleOf(state.about)}${unitOf(state.about, false)}`;
   for (const part of document.querySelectorAll("#main section, #standings")) {
-    part.querySelectorAll(":scope > details.take, :scope > details.take + textarea").forEach((old) => old.remove());
+    part.querySelector(":scope > details.take")?.remove();
     const heading = part.querySelector("h2")?.textContent || axis;
     const notes = [...part.querySelectorAll(":scope > .note, :scope > .lead, :scope > .forest > caption")].map((note) => note.textContent);
     const spec = SPECS.get(part.id);
     const title = `${heading}: ${now.name}, ${contents.name}`;
-    part.append(...takeMenu(part, { title, caption: notes.join(" "), source: `mirflow ${contents.mirflow}`, name: fileOf(now.name, part.id),
+    const menu = takeMenu(part, { title, caption: notes.join(" "), source: `mirflow ${contents.mirflow}`, name: fileOf(now.name, part.id),
       spec: spec && state.metric >= 0 && document.querySelector(`#${part.id} :is(.forest, .ridges, .heatframe, canvas)`) ? () => spec(state, title, axis) : null,
-      command: commandOf(part.id, state), citation: citationOf(state) }));
+      command: commandOf(part.id, state), citation: citationOf(state) });
+    if (menu) part.append(menu);
   }
 }
 

@@ -55,12 +55,12 @@ function save(data, name, type) {
  * The menu of what can be taken of a part of a page.
  * @param {Element} part
  * @param {{title: string, caption: string, source: string, name: string, spec?: (() => string|Promise<string>)|null, command?: string|(() => string), citation?: string}} about
- * @returns {Element[]} none where there is nothing to take
+ * @returns {Element|null} null where there is nothing to take
  */
 export function takeMenu(part, { title, caption, source, name, spec = null, command = "", citation = "" }) {
   const tables = () => [...part.querySelectorAll("table")];
   const pictured = part.querySelectorAll("tr").length <= LONG && part.querySelector("table, svg, canvas") !== null;
-  if (!command && !tables().length && !pictured) return [];
+  if (!command && !tables().length && !pictured) return null;
   const status = el("span", { class: "status", role: "status" });
   const field = el("textarea", { readonly: true, rows: 4, "aria-label": "Text to copy", hidden: true });
   const copy = async (text) => {
@@ -84,5 +84,5 @@ export function takeMenu(part, { title, caption, source, name, spec = null, comm
     spec && copies("Vega-Lite", spec, "Copy the chart as a specification of Vega-Lite with its data"),
     command && copies("Command", typeof command === "string" ? () => command : command, "Copy the command that makes it"),
     citation && copies("Cite", () => citation, "Copy a reference in BibTeX")];
-  return [el("details", { class: "take" }, el("summary", {}, "Take away"), el("span", { class: "bar" }, items.filter(Boolean), status)), field];
+  return el("details", { class: "take" }, el("summary", {}, "Take away"), el("span", { class: "bar" }, items.filter(Boolean), status), field);
 }

@@ -235,7 +235,7 @@ function drawLanes(stage) {
     content.querySelector("button[name=recording]").focus();
   };
   view.start(timeline);
-  content.append(...timelineMenu(stage, view));
+  content.append(timelineMenu(stage, view));
 }
 
 /** What is drawn here although it is not what was scored. */
