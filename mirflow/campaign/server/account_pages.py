@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from ..file import Campaign
-from .accounts import LIFETIMES, ROLES, AccountError, Viewer, issue, log_in, revoke_token, valid_tokens
+from .accounts import LIFETIMES, ROLES, AccountError, Viewer, find_viewer, issue, log_in, revoke_token, valid_tokens
 from .database import Database, Token, User
 from .deletion import delete_account
 from .security import GuardedRoute, cookie_name, cookie_path
@@ -51,7 +51,10 @@ def routes(service: Service) -> list[BaseRoute]:
 
 def ask_to_log_in(request: Request) -> Response:
     """Show a page with a button, so that link scanners of mail programs do not log in."""
-    return page(request, "login.html", days=LIFETIMES["session"].days)
+    service, database = _of(request)
+    with database.read() as session:
+        found = find_viewer(session, request.path_params["secret"], "link", service.clock())
+    return page(request, "login.html", name=found.name if found else "", days=LIFETIMES["session"].days)
 
 
 def log_in_by_link(request: Request) -> Response:

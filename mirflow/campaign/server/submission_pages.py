@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute
 
+from ...analysis.inference.resampling import least_units
 from ...errors import MirflowError, QueryError, StoreError, UnknownNameError, counted
 from ...reports.page.assembly import report_link
 from ...store.read import read_scores
@@ -112,6 +113,8 @@ _REACHED = {
 }
 
 _SCORE = ("value", "low", "high")
+_LEVEL = 0.95
+"""Level of intervals and comparisons of submissions."""
 _VERDICT = ("outcome", "difference", "low", "high", "p", "tracks")
 _FINDING = ("path", "line", "severity", "rule", "message")
 
@@ -588,11 +591,20 @@ def _describe_result(
                 **_columns(row, ("evaluation", "metric", "relation")),
                 "other": row.other.name,
                 **_columns(row, _VERDICT),
+                "words": _outcome_words(row, result.hidden),
             }
             for row in result.verdicts
             if _may_compare(row, viewer, result.hidden)
         ],
     }
+
+
+def _outcome_words(row: Verdict, hidden: bool) -> str:
+    """Describe the outcome of a comparison; so few tracks that no test can tell two systems apart are no tie."""
+    least = least_units(_LEVEL)
+    if hidden or row.outcome != "not told apart" or row.tracks >= least:
+        return row.outcome
+    return f"too few tracks ({row.tracks}; {least} are needed)"
 
 
 def _describe_score(row: Released, shown: ShownScore) -> dict[str, Any]:

@@ -87,6 +87,23 @@ class Point:
 
 
 @dataclass(frozen=True)
+class YearsScale:
+    """The years and values that a line chart has room for."""
+
+    first: int
+    last: int
+    low: float
+    high: float
+
+    def place(self, year: int, value: float) -> tuple[float, float]:
+        """Return the place of a value of a year, in pixels from the left and the top."""
+        along = (year - self.first) / (self.last - self.first)
+        share = (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
+        x = _MARGIN + (WIDTH - 2 * _MARGIN) * along
+        return round(x, 1), round(HEIGHT - _MARGIN - (HEIGHT - 2 * _MARGIN) * share, 1)
+
+
+@dataclass(frozen=True)
 class YearsLine:
     """A line chart of the best values by one metric."""
 
@@ -94,9 +111,13 @@ class YearsLine:
     metric: str
     points: list[Point]
     """Two or more points, by year."""
-    low: str = "0"
-    high: str = "1"
-    """Ends of the scale; 0 and 1 if all values lie between, so that slopes can be compared."""
+    scale: YearsScale
+    """From 0 to 1 if all values lie between, so that slopes can be compared."""
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The least and the largest value of the scale."""
+        return f"{self.scale.low:.3g}", f"{self.scale.high:.3g}"
 
     @property
     def paths(self) -> list[str]:
@@ -217,12 +238,9 @@ class Archive:
             least, most = min(values), max(values)
             if least >= 0 and most <= 1:
                 least, most = 0.0, 1.0
-            points = []
-            for one, value in zip(known, values, strict=True):
-                x = _MARGIN + (WIDTH - 2 * _MARGIN) * (one.year - first) / (last - first)
-                share = (value - least) / (most - least) if most > least else 0.5
-                points.append(Point(one, round(x, 1), round(HEIGHT - _MARGIN - (HEIGHT - 2 * _MARGIN) * share, 1)))
-            found.append(YearsLine(part, metric, points, show_number(least), show_number(most)))
+            scale = YearsScale(first, last, least, most)
+            points = [Point(one, *scale.place(one.year, value)) for one, value in zip(known, values, strict=True)]
+            found.append(YearsLine(part, metric, points, scale))
         return found
 
     def tabulation(self) -> Tabulation[YearOfTask]:

@@ -33,6 +33,7 @@ from ...reports.standings import Standing, Standings, ticks, to_html
 from ...reports.tables import plain_entry
 from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import list_cautions
+from .profiles import FACTS, Gap, YearsOfEvaluation, gaps_of, years_beside
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -86,6 +87,16 @@ class StoreContents:
     @cached_property
     def _scores(self) -> dict[str, TrackScores]:
         return {}
+
+    @cached_property
+    def _gaps(self) -> dict[str, dict[str, Gap]]:
+        return {}
+
+    def gaps(self, name: str) -> dict[str, Gap]:
+        """Return the systems of an evaluation beside its leader, by name."""
+        if name not in self._gaps:
+            self._gaps[name] = gaps_of(self.evaluation(name), self.datasets.get(name))
+        return self._gaps[name]
 
     def evaluation(self, name: str) -> RankedEvaluation:
         """Return the ranking of an evaluation."""
@@ -403,13 +414,24 @@ class SystemPage:
 
     store: StoreContents
     evaluation: RankedEvaluation
+    task: str
+    """The task in words."""
     system: RankedSystem
     metrics: list[MetricRow]
     tracks: list[ListedTrack]
     """The worst tracks by the headline metric; empty if only aggregates are shown."""
     problems: list[CellProblem]
-    others: list[str]
-    """Other evaluations of the store with the system."""
+    gaps: list[Gap]
+    """The system beside the leader, in each evaluation of the store that has it, this one first."""
+    years: YearsOfEvaluation | None
+    """The best of each year; None if systems have no years."""
+
+    @property
+    def facts(self) -> list[tuple[str, Any]]:
+        """Metadata of the system that is known: who made it, when, where it is described, and the rest."""
+        order = {key: at for at, key in enumerate(FACTS)}
+        known = [(show_key(key), value) for key, value in self.system.metadata.items() if value not in ("", None)]
+        return sorted(known, key=lambda fact: order.get(fact[0].casefold(), len(order)))
 
 
 def system(contents: StoreContents, name: str, system: str) -> SystemPage:
@@ -435,15 +457,16 @@ def system(contents: StoreContents, name: str, system: str) -> SystemPage:
     return SystemPage(
         store=contents,
         evaluation=ranked,
+        task=task_title(ranked.task),
         system=own,
-        metrics=[_metric_row(ranked, own, metric) for metric in ranked.metrics],
+        metrics=[
+            _metric_row(ranked, own, metric)
+            for metric in sorted(ranked.metrics, key=lambda metric: metric.name != ranked.headline)
+        ],
         tracks=tracks,
         problems=problems,
-        others=[
-            other
-            for other, one in contents.ranked.items()
-            if other != name and any(entry.name == system for entry in one.systems)
-        ],
+        gaps=[gaps[system] for gaps in map(contents.gaps, dict.fromkeys([name, *contents.ranked])) if system in gaps],
+        years=years_beside(contents.name, contents.board, ranked, system),
     )
 
 

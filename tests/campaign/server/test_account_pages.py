@@ -31,6 +31,8 @@ def test_a_link_shows_a_button_and_logs_nobody_in(service: Service) -> None:
     browser, link = Browser(service), account(service, "ada", "submitter")
     answer = browser.get(f"/login/{link}")
     assert "<button" in answer.text
+    assert "<h1>Log in as ada</h1>" in answer.text
+    assert "<h1>Log in</h1>" in browser.get(f"/login/{link[1:]}").text
     assert "set-cookie" not in answer.headers
     assert link not in answer.text
     assert browser.get("/account").status_code == 401

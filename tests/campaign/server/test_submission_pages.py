@@ -192,6 +192,9 @@ def test_scores_are_shown_to_whom_they_are_for(service: Service) -> None:
     assert f"- <small>{NO_BETTER}</small>" in unescape(page)
     assert "secret-1" not in page
     assert "Against others" not in page
+    seen_by_all = Browser(service, "org", "organiser").get(address).text
+    assert "too few tracks (3; 6 are needed)" in seen_by_all
+    assert "3 tracks, rules 2027-01." in seen_by_all
     assert Browser(service, "org", "organiser").get(secret).status_code == 200
 
 

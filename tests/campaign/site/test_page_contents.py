@@ -67,9 +67,45 @@ def test_a_system_is_shown_by_all_metrics_with_its_rank_by_each(found):
         ("majmin", 0.75, 1, "S1"),
         ("root", 1.0, 1, "S2"),
     ]
-    assert page.others == ["chord"]
+    assert [(one.evaluation, one.rank, one.verdict) for one in page.gaps] == [
+        ("beat", 1, ""),
+        ("chord", 3, "not told apart"),
+    ]
     other = page_contents.system(found, "beat", "S0")
     assert [(row.rank, row.best) for row in other.metrics] == [(3, "S1"), (2, "S2")]
+
+
+def test_systems_are_beside_the_leader_as_a_comparison_says(path, found):
+    compared = mirflow.compare(path, "majmin", group="chord").dataset.isel(metric=0)
+    first, second = [row.system.name for row in page_contents.evaluation(found, "chord").rows][:2]
+    for system in compared["system"].values.tolist():
+        (own,) = [one for one in page_contents.system(found, "chord", system).gaps if one.evaluation == "chord"]
+        pair = compared.sel(system=system, other=second if system == first else first)
+        assert own.leader == pair["other"].item()
+        expected = [pair[name].item() for name in ("difference", "low", "high")]
+        assert [own.difference, own.low, own.high] == pytest.approx(expected, rel=1e-12)
+        assert (own.verdict == "worse") == pair["significant"].item()
+    # Aggregates alone have no paired tracks.
+    guarded = page_contents.store("campaign", read_scores(path), only_aggregates=True)
+    assert {(one.low, one.high) for one in page_contents.system(guarded, "chord", second).gaps} == {(None, None)}
+
+
+def test_a_profile_begins_with_who_and_when_and_has_the_best_of_each_year():
+    group = make_group([[[0.5]], [[0.25]], [[0.75]]], systems=["A1", "B1", "B2"])
+    group = group.assign_coords(rules=("system", ["1"] * 3), authors=("system", ["Ada", "", ""]))
+    group = group.assign_coords(year=("system", [2012, 2012, 2013]))
+    found = page_contents.store("s", {"chord": group})
+    page = page_contents.system(found, "chord", "A1")
+    assert page.facts == [("authors", "Ada"), ("year", 2012), ("rules", "1")]
+    first, second = page.years.line.points
+    assert [(one.entry.year, one.entry.system) for one in (first, second)] == [(2012, "A1"), (2013, "B2")]
+    assert (page.years.x, page.years.y) == (first.x, first.y)
+    # One scale: half as good is half as high.
+    other = page_contents.system(found, "chord", "B1").years
+    assert (96 - other.y) * 2 == pytest.approx(96 - first.y, abs=0.2)
+    assert (
+        page_contents.system(page_contents.store("s", {"chord": group.drop_vars("year")}), "chord", "A1").years is None
+    )
 
 
 def test_worst_tracks_of_a_system_are_those_of_a_query(path, found):

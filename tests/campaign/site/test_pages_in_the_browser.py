@@ -194,4 +194,4 @@ def test_a_site_is_moved_as_it_is(site, open_page, tmp_path):
     moved = shutil.copytree(site, tmp_path / "a folder" / "é")
     page = open_page(moved / "stores/demo/chord/index.html")
     page.get_by_role("link", name="oak").first.click()
-    assert page.get_by_role("heading", level=1).inner_text() == "oak"
+    assert page.get_by_role("heading", level=1).inner_text() == "oak Chord estimation"
