@@ -22,6 +22,14 @@ nb_merge_streams = True
 
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
+_about = "mirflow evaluates music information retrieval systems over whole datasets: scores, tests, figures, reports."
+myst_html_meta = {
+    "description": _about,
+    "property=og:title": "mirflow",
+    "property=og:description": _about,
+    "property=og:type": "website",
+    "property=og:image": "_static/timeline.png",  # a host that knows its address may make it absolute
+}
 
 smartquotes = False  # options begin with two hyphens
 highlight_language = "text"  # of blocks that name none: not Python
@@ -36,6 +44,7 @@ napoleon_custom_sections = ["Conventions", "Metrics"]  # of the modules of tasks
 
 html_theme = "furo"
 html_title = "mirflow"
+html_favicon = "../mirflow/campaign/site/assets/icon.svg"
 html_static_path = ["_static"]
 html_css_files = ["mirflow.css"]
 html_copy_source = False

@@ -18,6 +18,8 @@ A comment such as ``<!-- generated: metrics onset -->`` in a page is replaced by
 ``namespaces``, ``exits``  the JAMS namespaces of the tasks; the exit codes of commands
 ``suffixes``              the symbols of lead sheets; ``drum_maps``: the classes of drums
 ``commands``              the commands and their options
+``buttons``               links of the first page
+``figures``               tiles of the figures that the page about figures makes
 ``public``                the public names of the package
 ========================  ==========================================================================================
 
@@ -38,7 +40,7 @@ from .api import functions_text, introduction_text, public_text
 from .commands import commands_text
 from .keys import campaign_text, mapping_text, pipeline_text
 from .looks import tidy
-from .pictures import show_made
+from .pictures import buttons_text, figures_text, show_made
 from .records import (
     conventions_text,
     doubts_text,
@@ -86,6 +88,8 @@ _MAKERS: dict[str, Callable[..., str]] = {
     "suffixes": suffixes_text,
     "drum_maps": drum_maps_text,
     "commands": commands_text,
+    "figures": figures_text,
+    "buttons": buttons_text,
     "public": public_text,
 }
 

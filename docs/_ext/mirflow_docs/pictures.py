@@ -2,6 +2,9 @@
 
 ``<!-- made: NAME WHAT IT SHOWS -->`` below a block of commands has them executed, in a folder that holds the pipelines
 that come along and the files of the page. A picture is shown, an HTML page is linked to, other files are left alone.
+
+``<!-- tile: NAME TITLE -->`` makes a tile of a gallery of them: the picture, or a small view of the page (with the
+other files of its folder, if it has one), above the command. The name ``terminal`` shows what the command prints.
 """
 
 from __future__ import annotations
@@ -21,14 +24,14 @@ from mirflow.cli import cli
 _FOLDER = "_made"
 _BLOCK = re.compile(
     r"^(?:<!-- file: (?P<file>\S+) -->\n+)?^```[^\n`]*\n(?P<body>.*?)^```$"
-    r"(?:\n+<!-- made: (?P<made>\S+)(?: (?P<caption>[^\n]*?))? -->$)?",
+    r"(?:\n+<!-- (?P<kind>made|tile): (?P<made>\S+)(?: (?P<caption>[^\n]*?))? -->$)?",
     re.MULTILINE | re.DOTALL,
 )
 
 
 def show_made(text: str, page: str, output: Path) -> str:
     """A page with what its commands make in place of the marks; files go below the folder of the built pages."""
-    if "<!-- made: " not in text:
+    if "<!-- made: " not in text and "<!-- tile: " not in text:
         return text
     (output / _FOLDER).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
@@ -41,8 +44,11 @@ def _shown(block: re.Match[str], up: str, output: Path) -> str:
         Path(block["file"]).write_text(block["body"])
     if not block["made"]:
         return block[0]
-    for line in block["body"].replace("\\\n", "").splitlines():
-        _run(line)
+    lines = block["body"].replace("\\\n", "").splitlines()
+    printed = [_run(line) for line in lines]
+    if block["kind"] == "tile":
+        command = re.sub(r"\s+", " ", lines[-1])
+        return tile(block["caption"], command, _view(Path(block["made"]), up, output, printed[-1]))
     made = Path(block["made"])
     if made.suffix not in (".svg", ".png", ".html"):
         return block[0]
@@ -56,10 +62,60 @@ def _shown(block: re.Match[str], up: str, output: Path) -> str:
     return f"{block[0]}\n\n{tag}"
 
 
-def _run(line: str) -> None:
+def _view(made: Path, up: str, output: Path, printed: str) -> tuple[str, str]:
+    """Address of what a tile shows, and the picture of it."""
+    if made.name == "terminal":
+        return "", f'<pre tabindex="0">{html.escape(printed.rstrip())}</pre>'
+    if made.parent == Path():
+        shutil.copy(made, output / _FOLDER / made.name)
+    else:
+        shutil.copytree(made.parent, output / _FOLDER / made.parent, dirs_exist_ok=True)
+    address = f"{up}{_FOLDER}/{made}"
+    if made.suffix == ".html":
+        return address, f'<iframe src="{address}" loading="lazy" tabindex="-1" aria-hidden="true"></iframe>'
+    return address, f'<img src="{address}" alt="" loading="lazy">'
+
+
+def tile(title: str, command: str, view: tuple[str, str]) -> str:
+    """A tile of a gallery, in one line of HTML, as Markdown wants it."""
+    address, picture = view
+    kind, name = re.match(r"<(\w+)", picture), html.escape(title)
+    named = f'<a href="{address}">{name}</a>' if address else f"<b>{name}</b>"
+    shown = html.escape(command.removeprefix("$ ")).replace("\n", "&#10;")
+    below = f"<figcaption>{named}<code>{shown}</code></figcaption>"
+    return f'<figure class="tile"><div class="view {kind[1] if kind else ""}">{picture}</div>{below}</figure>'
+
+
+def buttons_text() -> str:
+    """Where to go from the first page, with the report that the gallery makes."""
+    ways = {f"{_FOLDER}/mirex-demo.html": "Live report", "tutorial.html": "Tutorial", "gallery.html": "Gallery"}
+    links = " ".join(f'<a href="{address}">{words}</a>' for address, words in ways.items())
+    return f'<p class="buttons">{links}</p>'
+
+
+_EXAMPLE = re.compile(
+    r"^### (?P<name>[^\n]+)\n+```\n(?P<command>mirflow plot [^`]*?)\n```\n+"
+    r"<!-- made: (?P<made>\S+) (?P<caption>[^\n]*?) -->$",
+    re.MULTILINE,
+)
+
+
+def figures_text() -> str:
+    """The figures of the page about figures, which makes them, as tiles that lead to it."""
+    page = (Path(__file__).parents[2] / "figures.md").read_text(encoding="utf-8")
+    tiles = []
+    for found in _EXAMPLE.finditer(page):
+        picture = f'<img src="{_FOLDER}/{found["made"]}" alt="{html.escape(found["caption"])}" loading="lazy">'
+        anchor = re.sub(r"[^\w-]+", "-", found["name"].lower())
+        tiles.append(tile(found["name"], found["command"], (f"figures.html#{anchor}", picture)))
+    return "\n\n".join(tiles)
+
+
+def _run(line: str) -> str:
     program, *arguments = shlex.split(line.removeprefix("$ "))
     if program != "mirflow":
         raise ValueError(f"only commands of mirflow are executed when pages are built: {line}")
-    result = CliRunner().invoke(cli, arguments)
-    if result.exit_code:
+    result = CliRunner().invoke(cli, arguments, env={"COLUMNS": "80"})
+    if result.exit_code not in (0, 3):
         raise ValueError(f"{line}\n{result.output}")
+    return result.output
