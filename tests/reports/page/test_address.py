@@ -72,7 +72,7 @@ def test_every_choice_is_in_the_address_and_a_link_shows_it_again(store_page, vi
     page.locator("#controls input[name=percent]").check()
     page.locator("#leaderboard [data-sort=system]").click()
     wait_for_state(page, "systems", "system")
-    page.locator("#heatmap select").select_option("1")
+    page.get_by_label("Sort tracks by").select_option("1")
     page.locator("#tracks select").select_option("name")
     filter_by_text(page, "jazz & b")
     state = state_of(page)

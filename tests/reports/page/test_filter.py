@@ -218,3 +218,69 @@ def test_where_no_track_is_left_the_page_says_so(store: Path, visit: Any) -> Non
     assert page.inner_text("#leaderboard h2") == "No track is left"
     page.get_by_role("button", name="Remove the filter “zzz”").click()
     page.wait_for_selector("#standings")
+
+
+def drag(page: Any, selector: str, *ends: tuple[float, float]) -> None:
+    """Drag from one place to another one, each as shares of the width and of the height of an element."""
+    target = page.locator(selector).first
+    target.scroll_into_view_if_needed()
+    box = target.bounding_box()
+    (start, *rest) = [(box["x"] + across * box["width"], box["y"] + down * box["height"]) for across, down in ends]
+    page.mouse.move(*start)
+    page.mouse.down()
+    for place in rest:
+        page.mouse.move(*place, steps=4)
+
+
+def test_a_drag_over_a_chart_sets_chips_and_escape_gives_it_up(store: Path, visit: Any) -> None:
+    page = visit(store.parent / "report.html", "#aggregate=mean")
+    ds = scores_of()["score"].sel(metric="majmin")
+    ranked = mirflow.query(store, "majmin", aggregate="mean").dataset["value"].isel(metric=0)
+    rows = ranked["system"].values[np.argsort(-ranked.values)].tolist()
+    drag(page, "#heatmap .heat canvas", (0.1, 0.1), (0.5, 0.3))
+    page.keyboard.press("Escape")
+    page.mouse.up()
+    assert "filter=" not in page.url
+    drag(page, "#heatmap .heat canvas", (10.5 / 60, 0.02), (19.5 / 60, 0.2))
+    page.mouse.up()
+    page.wait_for_selector("#filter li")
+    ((kind, metric, of, low, high),) = filter_of(page)
+    assert (kind, metric, of) == ("score", "majmin", "mean")
+    means = np.sort(ds.mean("system").values)[10:20]
+    assert (low, high) == pytest.approx((means[0], means[-1]), abs=2e-3)
+    assert page.locator("dialog").count() == 0, "a drag is no click"
+    page.get_by_role("button", name="Remove the filter").click()
+    page.wait_for_selector("#filter li", state="detached")
+    drag(page, "#heatmap .heat canvas", (0.0, 0.3), (0.3, 0.7))
+    page.mouse.up()
+    page.wait_for_function("() => document.querySelectorAll('#filter li').length === 2")
+    systems, tracks = filter_of(page)
+    assert systems == ["systems", rows[1:3]]
+    assert set(tracks[1]) == {f"t{place}" for place in np.argsort(ds.mean("system").values)[: len(tracks[1])]}
+    page.get_by_role("button", name="Remove all").click()
+    page.wait_for_selector("#filter li", state="detached")
+    drag(page, "#distributions .row svg", (0.2, 0.5), (0.6, 0.5))
+    page.mouse.up()
+    page.wait_for_selector("#filter li")
+    drag(page, "#difficulty canvas", (0.1, 0.05), (0.95, 0.85))
+    page.mouse.up()
+    page.wait_for_function("() => document.querySelectorAll('#filter li').length === 3")
+    assert [chip[2] for chip in filter_of(page)] == [f"system {rows[0]}", "mean", "spread"]
+
+
+def test_tracks_are_sorted_by_their_first_principal_component(store: Path, visit: Any) -> None:
+    page = visit(store.parent / "report.html", "#aggregate=mean&missing=skip&across=pattern&colours=rank&group=genre")
+    score = scores_of()["score"].sel(metric="majmin").values
+    order = np.argsort(-np.nanmean(score, axis=1))
+    centred = score[order] - np.nanmean(score, axis=0)
+    centred = np.nan_to_num(centred - np.nanmean(centred, axis=1, keepdims=True))
+    left, _, _ = np.linalg.svd(centred, full_matrices=False)
+    component = np.sign(left[0, 0]) * left[:, 0] @ centred
+    page.locator("#heatmap canvas[tabindex]").focus()
+    ends = []
+    for key in ("Home", "End"):
+        page.keyboard.press(key)
+        ends.append(page.inner_text("#heatmap-cell").split(" · ")[0])
+    without, rock = np.arange(3, 60, 4), np.arange(0, 60, 4)  # the first and the last group
+    assert ends == [f"t{without[component[without].argmin()]}", f"t{rock[component[rock].argmax()]}"]
+    assert page.locator("#heatmap select").nth(1).input_value() == "rank"

@@ -66,11 +66,11 @@ class TestPrint:
 
     def test_legend_and_order_are_there_and_the_controls_are_not(self, wide, visit):
         page = visit(wide)
-        page.locator("#heatmap select").select_option("name")
+        page.get_by_label("Sort tracks by").select_option("name")
         page.emulate_media(media="print")
         assert page.locator("#heatmap .legend").is_visible()
         assert "Tracks by name." in page.locator("#heatmap").inner_text()
-        assert not page.locator("#heatmap select").is_visible()
+        assert not page.get_by_label("Sort tracks by").is_visible()
         assert not page.get_by_role("button", name="Copy link").is_visible()
 
     def test_an_open_timeline_is_printed_whole(self, wide, visit):

@@ -36,8 +36,9 @@ const FIELDS = [
       state.ranking = { column, turned: turned !== undefined };
     })],
   ["across", (state) => (typeof state.across === "number" ? `system ${state.now.systems[state.across]}` : other(state.across, "mean")),
-    (state, text) => oneOf(ORDERS, text, () => { state.across = text; }) ||
+    (state, text) => oneOf([...ORDERS, "pattern"], text, () => { state.across = text; }) ||
       (text.startsWith("system ") && systemOf(state, text.slice(7), (system) => { state.across = system; }))],
+  ["colours", (state) => other(state.tones, "value"), (state, text) => oneOf(["rank"], text, () => { state.tones = text; })],
   ["list", (state) => other(state.listing.by, "mean"), (state, text) => oneOf(ORDERS, text, () => { state.listing.by = text; })],
   ["baseline", (state) => state.baseline, (state, text) => oneOf(state.contents.evaluations.flatMap((one) => one.systems), text, () => { state.baseline = text; })],
   ["gains", (state) => (state.pair.of < 0 ? "" : state.now.systems[state.pair.of]),

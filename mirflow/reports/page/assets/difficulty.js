@@ -3,7 +3,8 @@
 import { colour, el, section, sharpen, tip } from "./dom.js";
 import { formatter, niceTicks, tickFormatter, titleOf, unitOf } from "./format.js";
 import { acrossSystems, endsOf } from "./reduce.js";
-import { readShown } from "./filter.js";
+import { addChips, rangeAround, readShown } from "./filter.js";
+import { letBrush } from "./brush.js";
 
 const HIGH = 320;
 const [LEFT, BELOW, ABOVE, RIGHT] = [56, 40, 14, 14];
@@ -45,10 +46,16 @@ export async function drawDifficulty(state, open) {
     tip(null);
     open(found.track, "tracks");
   });
+  letBrush(canvas, ({ left, right, top, bottom }) => {
+    const inside = points.filter(({ x, y }) => map.left(x) >= left && map.left(x) <= right && map.top(y) >= top && map.top(y) <= bottom);
+    if (!inside.length) return;
+    const chips = [["mean", "x"], ["spread", "y"]].map(([of, axis]) => ["score", state.about.name, of, ...rangeAround(...endsOf(inside.map((point) => point[axis])))]);
+    state.change((now) => addChips(now, ...chips));
+  });
   new ResizeObserver(() => paint(map)).observe(box);
   const good = state.about.sign < 0 ? "left" : "right";
   const note = state.about.sign ? `Each dot is a track. ${good === "right" ? "Right" : "Left"}: every system does well. High: the systems differ. ` +
-    `Low at the ${good === "right" ? "left" : "right"}: all of them fail alike, so that the reference may be wrong.` : "Each dot is a track.";
+    `Low at the ${good === "right" ? "left" : "right"}: all of them fail alike, so that the reference may be wrong. Drag over dots to see these tracks alone.` : "Each dot is a track. Drag over dots to see these tracks alone.";
   return section("difficulty", "Difficulty of the tracks", note, box);
 }
 

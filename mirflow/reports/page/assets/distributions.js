@@ -5,7 +5,8 @@ import { formatter, niceTicks, tickFormatter, titleOf } from "./format.js";
 import { rankSystems } from "./leaderboard.js";
 import { shade } from "./colours.js";
 import { endsOf, include, quantile } from "./reduce.js";
-import { readShown } from "./filter.js";
+import { addChips, rangeAround, readShown } from "./filter.js";
+import { letBrush } from "./brush.js";
 
 const [LEFT, WIDTH, ROW, BINS, MARGIN] = [0, 640, 30, 48, 4];
 /** Up to so many different values are counted. */
@@ -30,11 +31,20 @@ export async function drawDistributions(state) {
   const range = rangeOf(rows);
   const write = formatter(state.about, state.percent);
   const lines = rows.map((row) => el("div", { class: "row" }, el("span", { class: "name", title: row.name }, row.name),
-    drawRow(row, range, write)));
+    brushed(state, row.name, range, drawRow(row, range, write))));
   return section("distributions", "Distributions over tracks",
-    `${titleOf(state.about)} of each track: the shape, the middle half, and the median.`,
+    `${titleOf(state.about)} of each track: the shape, the middle half, and the median. Drag along a row to see the tracks with such scores.`,
     el("div", { class: "ridges" }, ...lines, el("div", { class: "row" }, el("span", { class: "name" }),
       axisOf(state, range))));
+}
+
+/** A row in which a range of the scores can be dragged. */
+function brushed(state, system, [low, high], node) {
+  letBrush(node, ({ left, right }) => {
+    const valueAt = (x) => low + (high - low) * Math.max(0, Math.min(1, ((x / node.clientWidth) * (WIDTH + 2 * MARGIN) - MARGIN) / WIDTH));
+    state.change((now) => addChips(now, ["score", state.about.name, `system ${system}`, ...rangeAround(valueAt(left), valueAt(right))]));
+  }, true);
+  return node;
 }
 
 /** Where scores have few values: how many tracks have each, as bars side by side. */

@@ -43,6 +43,9 @@ export function addChips(state, ...chips) {
   }
 }
 
+/** The chip of a group of tracks, by its value as groups are named. */
+export const groupChip = (by, value) => ["is", by, [value === "(none)" ? "" : String(value)]];
+
 /** A range whose ends have few digits, and which holds what is between two values. */
 export function rangeAround(low, high) {
   const digits = Math.max(0, Math.min(12, 3 - Math.floor(Math.log10(Math.max(high - low, 1e-9)))));

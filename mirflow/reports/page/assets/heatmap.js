@@ -1,14 +1,19 @@
-/** All scores at a glance: tracks across, systems down. */
+/** All scores at a glance: tracks across, systems down, with the values of the systems and the means of the tracks. */
 
 import { choice, colour, el, section, sharpen, tip } from "./dom.js";
 import { formatter, titleOf } from "./format.js";
+import { addChips, groupChip, rangeAround, readShown } from "./filter.js";
 import { acrossSystems, endsOf } from "./reduce.js";
-import { readShown } from "./filter.js";
-import { rankSystems } from "./leaderboard.js";
-import { orderTracks } from "./tracks.js";
+import { letBrush } from "./brush.js";
+import { rankSystems, valuesOf } from "./leaderboard.js";
+import { orderColumns } from "./tracks.js";
+import { legendOf, scaleOf } from "./tones.js";
 import { shade } from "./colours.js";
 
-const ORDERS = new Map([["mean", "mean over systems"], ["spread", "spread over systems"], ["name", "name"]]);
+const ORDERS = new Map([["mean", "mean over systems"], ["spread", "spread over systems"], ["name", "name"], ["pattern", "pattern of strong systems"]]);
+const TONES = [["value", "value"], ["rank", "rank"]];
+/** Heights of the bars of tracks and of the band of groups, width of the bars of systems. */
+const [BARS, BAND, SIDE] = [34, 18, 56];
 
 /**
  * @param {import("./state.js").State} state
@@ -17,91 +22,113 @@ const ORDERS = new Map([["mean", "mean over systems"], ["spread", "spread over s
 export async function drawHeatmap(state, open) {
   const { systems, tracks } = state.now;
   const numbers = await readShown(state);
-  const across = acrossSystems(numbers, systems.length, tracks.length);
-  const columns = await orderTracks(state, state.across);
   const rows = await rankSystems(state);
-  const range = scoreRange(numbers.score);
-  const map = { state, numbers, across, columns, rows, range, at: [0, 0], write: formatter(state.about, state.percent) };
-  const canvas = el("canvas", { tabindex: "0", role: "application",
+  const values = await valuesOf(state, state.metric, state.aggregate);
+  const map = { state, numbers, rows, values: rows.map((row) => values[row].value), across: acrossSystems(numbers, systems.length, tracks.length),
+    at: [0, 0], write: formatter(state.about, state.percent), note: el("span", {}), columns: [], bands: [] };
+  map.canvas = el("canvas", { tabindex: "0", role: "application",
     "aria-label": "Heat map of scores: arrow keys move, Enter opens the track", "aria-describedby": "heatmap-cell" });
+  [map.top, map.side] = ["top", "side"].map((kind) => el("canvas", { class: kind, width: SIDE, "aria-hidden": "true" }));
   const cell = el("p", { id: "heatmap-cell", class: "readout", "aria-live": "polite" }, "Point at a cell, or use the arrow keys.");
   const names = el("div", { class: "names" }, rows.map((row) => el("span", { title: systems[row] }, systems[row])));
-  const frame = el("div", { class: "scroll heat", tabindex: "-1" }, canvas);
-  const options = [...ORDERS, ...state.shownSystems.map((system) => [system, systems[system]])];
-  const sorting = choice("Sort tracks by", options, state.across, async (value) => {
-    state.across = ORDERS.has(value) ? value : Number(value);
+  map.frame = el("div", { class: "scroll heat", tabindex: "-1" }, map.canvas);
+  const options = [...[...ORDERS].filter(([name]) => name !== "pattern" || rows.length > 1), ...state.shownSystems.map((system) => [system, systems[system]])];
+  const way = el("span", { class: "onpaper" });
+  const key = el("span", { class: "legend" });
+  const arrange = async () => {
+    ({ columns: map.columns, bands: map.bands } = await orderColumns(state));
+    map.scale = scaleOf(numbers.score, state.tones === "rank");
+    way.textContent = `Tracks by ${ORDERS.get(state.across) || systems[state.across]}.`;
+    key.replaceChildren(...legendOf(map.scale, map.write, state.tones === "rank"));
+  };
+  await arrange();
+  const choosing = (label, choices, value, take) => choice(label, choices, value, async (picked) => {
+    take(picked);
     state.remember(true);
-    map.columns = await orderTracks(state, state.across);
-    way.textContent = sortedBy(state);
-    paint(map, canvas, frame);
+    await arrange();
+    paint(map);
   });
-  const way = el("span", { class: "onpaper" }, sortedBy(state));
-  map.note = el("span", {});
-  listen(map, canvas, cell, frame, open);
-  const made = section("heatmap", "Tracks × systems", [`${titleOf(state.about)} of every track (across) and system (down).`, map.note],
-    el("div", { class: "bar" }, sorting, legend(range, map.write), way), el("div", { class: "heatframe" }, names, frame), cell);
+  const sorting = choosing("Sort tracks by", options, state.across, (value) => { state.across = ORDERS.has(value) ? value : Number(value); });
+  const tones = choosing("Colours by", TONES, state.tones, (value) => { state.tones = value; });
+  listen(map, cell, open);
+  const made = section("heatmap", "Tracks × systems", [`${titleOf(state.about)} of every track (across) and system (down); above, the mean of the systems, ` +
+    `right, ${state.aggregate} of each system. Drag over a part to see it alone.`, map.note], el("div", { class: "bar" }, sorting, tones, key, way),
+  el("div", { class: "heatframe" }, map.top, names, map.frame, map.side), cell);
   const settle = () => {
-    paint(map, canvas, frame);
-    let width = frame.clientWidth;
+    paint(map);
+    let width = map.frame.clientWidth;
     new ResizeObserver(() => {
-      if (!frame.clientWidth || Math.abs(frame.clientWidth - width) <= 1) return;
-      width = frame.clientWidth;
-      paint(map, canvas, frame);
-    }).observe(frame);
+      if (!map.frame.clientWidth || Math.abs(map.frame.clientWidth - width) <= 1) return;
+      width = map.frame.clientWidth;
+      paint(map);
+    }).observe(map.frame);
   };
   return { node: made, settle };
 }
 
-const sortedBy = ({ across, now }) => `Tracks by ${ORDERS.get(across) || now.systems[across]}.`;
-
-function scoreRange(score) {
-  const [low, high] = endsOf(score); // an infinite score is drawn as the last colour
-  if (low > high) return [0, 1];
-  if (low < high) return [low, high];
-  return low >= 0 && low <= 1 ? [0, 1] : [low - 1, low + 1];
-}
-
-function legend([low, high], write) {
-  const canvas = el("canvas", { "aria-hidden": "true", width: 120, height: 10 });
-  const context = canvas.getContext("2d");
-  for (let x = 0; x < 120; x++) {
-    context.fillStyle = shade(x / 119);
-    context.fillRect(x, 0, 1, 10);
-  }
-  return el("span", { class: "legend" }, write(low), canvas, write(high), el("span", { class: "none" }), "no score");
-}
-
 let palette = null;
 
-/** Every score as one pixel of a small picture, which is then enlarged; a mean of neighbours where there are more tracks than pixels. */
-function paint(map, canvas, frame) {
-  const { numbers, columns, rows, range: [low, high] } = map;
-  const tracks = columns.length;
-  // More tracks than pixels share columns, so that none is out of sight.
-  map.wide = frame.clientWidth || 600;
-  const bins = Math.max(1, Math.min(tracks, map.wide));
-  map.note.textContent = bins < tracks ? ` A column is the mean of up to ${Math.ceil(tracks / bins)} of the ${tracks} tracks.` : "";
-  const picture = new OffscreenCanvas(bins, Math.max(1, rows.length));
+/** The tracks that share a column of pixels with one: more tracks than pixels share columns, so that none is out of sight. */
+function binOf({ columns, bins, bands }, bin) {
+  const from = Math.floor((bin * columns.length) / bins);
+  // Groups do not mix.
+  const last = bands.find(({ end }) => end > from)?.end ?? columns.length;
+  return columns.slice(from, Math.min(last, Math.ceil(((bin + 1) * columns.length) / bins)));
+}
+
+/** Every score as one pixel of a small picture, which is then enlarged. */
+function paint(map) {
+  const { numbers, columns, rows, scale, canvas, frame, state: { now } } = map;
+  map.wide = Math.floor(frame.getBoundingClientRect().width) || 600;
+  map.bins = Math.max(1, Math.min(columns.length, map.wide));
+  map.note.textContent = map.bins < columns.length ? ` A column is the mean of up to ${Math.ceil(columns.length / map.bins)} of the ${columns.length} tracks.` : "";
+  const shares = Array.from({ length: map.bins }, (_, bin) => binOf(map, bin));
+  const picture = new OffscreenCanvas(map.bins, Math.max(1, rows.length));
   const inner = picture.getContext("2d");
   const image = inner.createImageData(picture.width, picture.height);
   const pixels = new Uint32Array(image.data.buffer);
   palette = palette || Uint32Array.from({ length: 256 }, (_, step) => packed(shade(step / 255)));
   const none = packed(colour("nothing"));
-  rows.forEach((system, y) => {
-    for (let x = 0; x < bins; x++) {
-      const score = meanOf(columns.slice(Math.floor((x * tracks) / bins), Math.ceil(((x + 1) * tracks) / bins))
-        .map((track) => numbers.score[system * map.state.now.tracks.length + track]));
-      pixels[y * bins + x] = Number.isNaN(score) ? none : palette[Math.round(255 * Math.max(0, Math.min(1, (score - low) / (high - low))))];
-    }
-  });
+  rows.forEach((system, y) => shares.forEach((tracks, x) => {
+    const score = meanOf(tracks.map((track) => numbers.score[system * now.tracks.length + track]));
+    pixels[y * map.bins + x] = Number.isNaN(score) ? none : palette[Math.round(255 * Math.max(0, Math.min(1, scale.shareOf(score))))];
+  }));
   inner.putImageData(image, 0, 0);
-  map.high = map.rows.length > 24 ? 14 : 22;
+  map.high = rows.length > 24 ? 14 : 22;
   const context = sharpen(canvas, map.wide, map.high * rows.length);
   context.imageSmoothingEnabled = false;
   context.drawImage(picture, 0, 0, map.wide, map.high * rows.length);
   frame.parentElement.style.setProperty("--row", `${map.high}px`);
-  map.picture = picture;
-  map.context = context;
+  Object.assign(map, { picture, context });
+  paintMargins(map, shares.map((tracks) => meanOf(tracks.map((track) => map.across.mean[track]))));
+}
+
+/** Bars: the means of the columns above, with the groups of the tracks, and the values of the rows at the right. */
+function paintMargins(map, means) {
+  const { top, side, values, wide, high, bands, columns } = map;
+  const [low, most] = endsOf([...means, ...values]);
+  const base = Math.min(0, low);
+  const share = (value) => (Number.isFinite(value) && most > base ? (value - base) / (most - base) : 0);
+  const above = sharpen(top, wide, BARS + (bands.length ? BAND : 0));
+  above.fillStyle = colour("accent");
+  above.globalAlpha = 0.5;
+  means.forEach((mean, bin) => {
+    const [from, to] = [bin, bin + 1].map((one) => Math.round((one * wide) / means.length));
+    above.fillRect(from, BARS - 2 - (BARS - 4) * share(mean), to - from, (BARS - 4) * share(mean));
+  });
+  above.globalAlpha = 1;
+  above.font = "12px system-ui, sans-serif";
+  bands.forEach(({ value, start, end }, place) => {
+    const [left, right] = [start, end].map((one) => (one * wide) / columns.length);
+    above.fillStyle = colour(place % 2 ? "line" : "faint");
+    above.fillRect(left, BARS, right - left, BAND - 3);
+    above.fillStyle = colour("ink");
+    if (right - left > above.measureText(value).width + 6) above.fillText(value, left + 3, BARS + 12);
+  });
+  const right = sharpen(side, SIDE, high * values.length);
+  right.fillStyle = colour("accent");
+  right.globalAlpha = 0.5;
+  values.forEach((value, row) => right.fillRect(4, row * high + 3, (SIDE - 4) * share(value), high - 6));
 }
 
 /** The mean of those that are there. */
@@ -128,23 +155,43 @@ function mark(map) {
 function linesOf(map) {
   const { state: { now }, numbers, columns, rows, at: [x, y], write } = map;
   const [track, system] = [columns[x], rows[y]];
-  const score = numbers.score[system * now.tracks.length + track];
-  return [now.tracks[track], `${now.systems[system]}: ${Number.isNaN(score) ? "no score" : write(score)}`,
-    `mean of all systems ${write(map.across.mean[track])}`];
+  const scoreOf = (one) => numbers.score[system * now.tracks.length + one];
+  const together = binOf(map, Math.min(map.bins - 1, Math.floor((x * map.bins) / columns.length)));
+  return [now.tracks[track], `${now.systems[system]}: ${Number.isNaN(scoreOf(track)) ? "no score" : write(scoreOf(track))}`,
+    `mean of all systems ${write(map.across.mean[track])}`, ...(together.length > 1 ? [`its column: ${write(meanOf(together.map(scoreOf)))}, mean of n = ${together.length} tracks`] : [])];
 }
 
-function listen(map, canvas, cell, frame, open) {
+/** Chips for a span of columns and one of rows; nothing of a span that is all of them. */
+function chipsOf({ state: { now, about, across, shownSystems }, numbers, across: found, columns, bands, rows }, [from, to], [first, last]) {
+  const chips = [];
+  if (last > first && last - first + 1 < rows.length) chips.push(["systems", rows.slice(first, last + 1).map((row) => now.systems[row])]);
+  const tracks = columns.slice(from, to + 1);
+  const values = across === "mean" || across === "spread" ? found[across] : typeof across === "number" ? numbers.score.subarray(across * now.tracks.length) : null;
+  const [low, high] = values ? endsOf(tracks.map((track) => values[track])) : [1, 0];
+  if (tracks.length === columns.length) return chips;
+  // A range of scores says more than names, unless other systems make other means.
+  const ranged = low <= high && !bands.length && !chips.length;
+  const of = typeof across === "number" ? `system ${now.systems[across]}` : across;
+  return [...chips, ranged ? ["score", about.name, of, ...rangeAround(low, high)] : ["tracks", tracks.map((track) => now.tracks[track])]];
+}
+
+function listen(map, cell, open) {
+  const { canvas, top, frame, state } = map;
   const show = () => {
     mark(map);
     cell.replaceChildren(linesOf(map).join(" · "));
   };
+  const column = (x) => Math.max(0, Math.min(map.columns.length - 1, Math.floor((x / map.wide) * map.columns.length)));
+  const row = (y) => Math.max(0, Math.min(map.rows.length - 1, Math.floor(y / map.high)));
   const locate = (event) => {
     const box = canvas.getBoundingClientRect();
-    const x = Math.floor(((event.clientX - box.left) / box.width) * map.columns.length);
-    const y = Math.floor(((event.clientY - box.top) / box.height) * map.rows.length);
-    map.at = [Math.max(0, Math.min(map.columns.length - 1, x)), Math.max(0, Math.min(map.rows.length - 1, y))];
+    map.at = [column(((event.clientX - box.left) / box.width) * map.wide), row(event.clientY - box.top)];
   };
   if (!map.columns.length || !map.rows.length) return;
+  letBrush(canvas, ({ left, right, top: above, bottom }) => {
+    const chips = chipsOf(map, right - left < 4 ? [0, map.columns.length - 1] : [column(left), column(right - 0.01)], [row(above), row(bottom - 0.01)]);
+    if (chips.length) state.change((now) => addChips(now, ...chips));
+  });
   canvas.addEventListener("pointermove", (event) => {
     locate(event);
     mark(map);
@@ -152,6 +199,18 @@ function listen(map, canvas, cell, frame, open) {
   });
   canvas.addEventListener("pointerleave", () => tip(null));
   canvas.addEventListener("click", (event) => { locate(event); tip(null); open(map.columns[map.at[0]], "heatmap"); });
+  const groupAt = (event) => map.bands.find(({ end }) => end > column(event.offsetX));
+  top.addEventListener("pointermove", (event) => {
+    const found = groupAt(event);
+    top.style.cursor = found ? "pointer" : "default";
+    tip(found && [`${state.by}: ${found.value}`, `${found.end - found.start} tracks`], event.clientX, event.clientY);
+  });
+  top.addEventListener("pointerleave", () => tip(null));
+  top.addEventListener("click", (event) => {
+    const found = groupAt(event);
+    tip(null);
+    if (found) state.change((now) => addChips(now, groupChip(now.by, found.value)));
+  });
   canvas.addEventListener("focus", show);
   canvas.addEventListener("keydown", (event) => {
     const steps = new Map([["ArrowLeft", [-1, 0]], ["ArrowRight", [1, 0]], ["ArrowUp", [0, -1]], ["ArrowDown", [0, 1]],

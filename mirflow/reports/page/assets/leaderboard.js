@@ -5,7 +5,7 @@ import { byName, byNumber, count, formatter, tickFormatter, titleOf, unitOf } fr
 import { explainValues } from "./controls.js";
 import { endsOf, include, quantile, reduce, termsOf } from "./reduce.js";
 import { CONTENTS, readStatistic, readValues } from "./data.js";
-import { addChips, readShown, shownOf } from "./filter.js";
+import { addChips, groupChip, readShown, shownOf } from "./filter.js";
 import { fittingInference } from "./intervals.js";
 import { standingsOfShown } from "./standings.js";
 
@@ -183,15 +183,12 @@ function bar(entry, [low, high]) {
     svg("line", { x1: 0, x2: 200, y1: 8, y2: 8, class: "rail" }), ...lines, svg("circle", { cx: place(entry.value), cy: 8, r: 4 }));
 }
 
-/** The filter of a group. */
-const chipOf = (by, value) => ["is", by, [value === "(none)" ? "" : String(value)]];
-
 async function groupTable(state, entries) {
   const { groups, about } = state;
   const write = formatter(about, state.percent);
   const columns = await Promise.all(groups.map(([, members]) => valuesOf(state, state.metric, state.aggregate, members)));
   const heads = [th(`By ${state.by}`, "who"), groups.map(([value, members]) =>
-    th(el("button", { type: "button", title: `Show only the tracks of ${String(value)}`, onclick: () => state.change((one) => addChips(one, chipOf(one.by, value))) },
+    th(el("button", { type: "button", title: `Show only the tracks of ${String(value)}`, onclick: () => state.change((one) => addChips(one, groupChip(one.by, value))) },
       String(value), el("small", {}, count(members.length, "track"))), "number"))];
   const sign = about.sign || 1;
   const best = columns.map((column) => Math.max(...column.map((one) => (Number.isNaN(one.value) ? -Infinity : sign * one.value))));

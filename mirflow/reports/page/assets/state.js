@@ -15,6 +15,7 @@ import { fits } from "./filter.js";
  * @property {boolean} unfolded whether the table of systems is shown below the chart
  * @property {{column: string, turned: boolean}} ranking order of the table of systems
  * @property {string|number} across order of the heat map's tracks: a word, or the number of a system
+ * @property {string} tones what the colours of the heat map are by: value or rank
  * @property {{by: string}} listing order of the list of tracks
  * @property {any[][]} filter chips: all numbers are of the tracks and systems that they leave; see filter.js
  * @property {{systems: number[], tracks: number[]}|null} shown positions of these; null where there is no filter
@@ -58,6 +59,7 @@ export class State {
     this.baseline = "";
     this.ranking = { column: "value", turned: false };
     this.across = "mean";
+    this.tones = "value";
     this.listing = { by: "mean" };
     this.filter = [];
     this.pair = { of: -1, against: -1 };

@@ -10,7 +10,7 @@ import { acceptFiles } from "./mixer.js";
 import { player } from "./sound.js";
 import { recordingOf } from "./recording.js";
 import { toolbar } from "./toolbar.js";
-import { WAYS, orderTracks } from "./tracks.js";
+import { WAYS, orderColumns, orderTracks } from "./tracks.js";
 import { listPlaces } from "./error_places.js";
 import { readFloats, readScores, readTimeline } from "./data.js";
 import { FETCHED } from "./source.js";
@@ -97,8 +97,8 @@ async function listOf(state) {
     if (places) return { ...places, at: state.wrong.place, put: (next) => { state.wrong.place = next; } };
   }
   const order = timeline.list === "heatmap" ? across : listing.by;
-  const found = await orderTracks(state, order);
-  const words = typeof order === "number" ? `the worst of ${now.systems[order]} first` : new Map(WAYS).get(order);
+  const found = timeline.list === "heatmap" ? (await orderColumns(state)).columns : await orderTracks(state, order);
+  const words = typeof order === "number" ? `the worst of ${now.systems[order]} first` : new Map(WAYS).get(order) ?? "by pattern";
   // A link may name a track that its filter does not leave.
   const tracks = found.includes(timeline.track) ? found : [timeline.track];
   return { members: tracks.map((track) => ({ track })), at: tracks.indexOf(timeline.track), put: () => {}, what: "track",

@@ -4,11 +4,13 @@ import { choice, el, section, table, th } from "./dom.js";
 import { byName, byNumber, count, formatter, titleOf } from "./format.js";
 import { acrossSystems } from "./reduce.js";
 import { readShown } from "./filter.js";
+import { rankSystems } from "./leaderboard.js";
+import { componentOf } from "./pattern.js";
 
 const shown = { most: 15 };
 export const WAYS = [["mean", "the worst first"], ["spread", "the largest spread over systems first"], ["name", "by name"]];
 
-/** The shown tracks in an order: by `mean` or `spread` over the systems, by `name`, or by the scores of a system, its number. */
+/** The shown tracks in an order: by `mean` or `spread` over the systems, by `name`, by `pattern`, or by the scores of a system, its number. */
 export async function orderTracks(state, by) {
   const { systems, tracks } = state.now;
   const places = [...state.shownTracks];
@@ -17,10 +19,26 @@ export async function orderTracks(state, by) {
   const numbers = await readShown(state);
   const across = acrossSystems(numbers, systems.length, tracks.length);
   const worst = state.about.sign || 1;
+  if (by === "pattern") {
+    const component = componentOf(numbers.score, await rankSystems(state), places, tracks.length);
+    return places.map((track, place) => ({ track, one: component[place] })).sort((a, b) => byNumber(a.one, b.one) || names(a.track, b.track)).map(({ track }) => track);
+  }
   const compare = { mean: (a, b) => byNumber(across.mean[a], across.mean[b], worst),
     spread: (a, b) => byNumber(across.spread[a], across.spread[b], -1) }[by] ||
     ((a, b) => byNumber(numbers.score[by * tracks.length + a], numbers.score[by * tracks.length + b], worst));
   return places.sort((a, b) => compare(a, b) || names(a, b));
+}
+
+/** The shown tracks as the heat map has them, group by group where they are grouped; where each group starts and ends. */
+export async function orderColumns(state) {
+  const ordered = await orderTracks(state, state.across);
+  const { groups } = state;
+  if (!groups.length) return { columns: ordered, bands: [] };
+  const groupOf = new Map(groups.flatMap(([, members], group) => members.map((track) => [track, group])));
+  const columns = groups.flatMap((_, group) => ordered.filter((track) => groupOf.get(track) === group));
+  let start = 0;
+  const bands = groups.map(([value, members]) => ({ value: String(value), start, end: start += members.length }));
+  return { columns, bands };
 }
 
 /**
