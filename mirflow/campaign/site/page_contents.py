@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -333,6 +334,16 @@ class EvaluationPage:
     def forest(self) -> str:
         """The same as a chart, in HTML."""
         return to_html(self.standings.nodes()[1:])
+
+    @property
+    def command(self) -> str:
+        """The command that prints the same table from the store; empty where nobody else has the store."""
+        ranked = self.evaluation
+        if not self.store.has_report:
+            return ""
+        words = ["mirflow", "query", f"{self.store.name}.zarr", "-g", ranked.name, "-m", ranked.headline]
+        level = ["--ci", f"{ranked.level:g}", "--significance"] if ranked.level else []
+        return shlex.join([*words, *level])
 
     @property
     def has_intervals(self) -> bool:

@@ -18,8 +18,9 @@ from urllib.parse import quote, urlsplit
 import numpy as np
 
 from ...errors import MirflowError
+from ...metrics.literature import to_bibtex
 from ...reports.layout import show_interval, show_value
-from ...reports.page.assembly import report_link
+from ...reports.page.assembly import classic_script, report_link
 from ...reports.style import style_sheet
 from ...reports.tables import plain_entry
 from ..file import show_moment
@@ -244,7 +245,9 @@ def read_asset(name: str) -> bytes:
     data = folder.joinpath(name).read_bytes()
     if name == "site.css":
         data = style_sheet(data.decode()).encode()
-    if name.endswith(".js"):
+    if name == "takeaway.js":
+        data = classic_script(data.decode()).encode()
+    elif name.endswith(".js"):
         # Modules import each other by their names in addresses.
         data = _IMPORT.sub(lambda found: found[1] + asset_name(found[2].decode()).encode() + found[3], data)
     return data
@@ -324,6 +327,7 @@ class Pages:
             "navigation": self.navigation,
             "note": self.note,
             "version": version("mirflow"),
+            "citation": to_bibtex("mirflow", version=version("mirflow")),
         }
         words = {"site": site, "url": self.links.url, "viewer": viewer, "here": here, "notice": ""}
         own = self.links.here.removesuffix(_INDEX) if self.home and isinstance(self.links, DiskLinks) else ""
@@ -349,7 +353,13 @@ def environment() -> Environment:
         auto_reload=False,
     )
     made.globals["report_link"] = report_link
-    made.filters |= {"number": show_number, "interval": show_ends, "day": show_day, "fact": show_fact}
+    made.filters |= {
+        "number": show_number,
+        "exact": show_exact,
+        "interval": show_ends,
+        "day": show_day,
+        "fact": show_fact,
+    }
     made.filters |= {"gain": show_gain, "linked": link_text, "moment": show_moment}
     return made
 
@@ -371,6 +381,22 @@ def show_number(value: float | str | None, decimals: int | None = None) -> str:
     if decimals is None or not np.isfinite(number):
         return show_value(number, percent=False)
     return f"{number:z.{decimals}f}"
+
+
+def show_exact(value: float | str | None, decimals: int | None = None) -> Markup:
+    """Format a value as `show_number`, with all its digits for tables that are copied, unless it is a rounded one.
+
+    Examples
+    --------
+    >>> show_exact(0.81234), show_exact(0.8, decimals=2)
+    (Markup('<data data-value="0.81234">0.8123</data>'), Markup('0.80'))
+    """
+    from markupsafe import Markup
+
+    text = show_number(value, decimals)
+    if decimals is not None or value is None or not np.isfinite(float(value)):
+        return Markup.escape(text)
+    return Markup('<data data-value="{0:.10g}">{1}</data>').format(float(value), text)
 
 
 def show_ends(low: float | None, high: float | None) -> str:

@@ -77,9 +77,28 @@ def join_modules(sources: Mapping[str, str], start: str = START) -> str:
 
 def script() -> str:
     """The page's script."""
+    return join_modules(_modules())
+
+
+def classic_script(source: str) -> str:
+    """A script of another page, with those modules of the report that it imports; it needs not be a module itself.
+
+    Examples
+    --------
+    >>> text = classic_script("const own = 1;")
+    >>> text.splitlines()[:3]
+    ['(async () => {', 'const module_other = await (async () => {', 'const own = 1;']
+    """
+    return f"(async () => {{\n{join_modules({**_modules(), _OTHER: source}, _OTHER)}\n}})();\n"
+
+
+_OTHER = "other"
+
+
+def _modules() -> dict[str, str]:
     folder = files(__package__).joinpath(_ASSETS)
     names = sorted(path.name.removesuffix(".js") for path in folder.iterdir() if path.name.endswith(".js"))
-    return join_modules({name: read_asset(f"{name}.js") for name in names})
+    return {name: read_asset(f"{name}.js") for name in names}
 
 
 def style() -> str:

@@ -86,7 +86,7 @@ export function offerCopies(state) {
   for (const part of document.querySelectorAll("#main section, #standings")) {
     part.querySelector(":scope > details.take")?.remove();
     const heading = part.querySelector("h2")?.textContent || axis;
-    const notes = [...part.querySelectorAll(":scope > .note, :scope > .lead, :scope > .forest > caption")].map((note) => note.textContent);
+    const notes = [...part.querySelectorAll(":scope > .note, :scope > .lead")].map((note) => note.textContent);
     const spec = SPECS.get(part.id);
     const title = `${heading}: ${now.name}, ${contents.name}`;
     const menu = takeMenu(part, { title, caption: notes.join(" "), source: `mirflow ${contents.mirflow}`, name: fileOf(now.name, part.id),

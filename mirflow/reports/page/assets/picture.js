@@ -5,7 +5,7 @@ const FONT = "system-ui, sans-serif";
 /** Pixels of PNG for each pixel of the page. */
 const SCALE = 2;
 /** What a part has beside its chart or table. */
-const BESIDE = "details.take, .more, .readout, .unseen, .onpaper, select, input, .choice, .note, .lead, h2, summary, script";
+const BESIDE = "details.take, .more, .readout, .unseen, .onpaper, select, input, .choice, .note:not(caption), .lead, h2, summary, script";
 
 /**
  * @typedef {{kind: string, text?: string, x?: number, y?: number, font?: string, anchor?: string, path?: string, matrix?: DOMMatrix,
