@@ -50,6 +50,20 @@ def _check_scheduler(context: click.Context, parameter: click.Parameter, value: 
         ) from None
 
 
+def _only_pipeline(context: click.Context, parameter: click.Parameter, value: Path | None) -> Path | None:
+    """The pipeline file of the working directory, if there is one and none is named."""
+    if value is not None or context.resilient_parsing:
+        return value
+    from ..pipeline.load import find_pipelines
+
+    found = find_pipelines(Path())
+    if len(found) == 1:
+        return found[0]
+    which = f"there are {len(found)}: {', '.join(map(str, found[:_NAMED]))}" if found else "this folder has none"
+    hint = "" if found else "; `mirflow init FOLDER` drafts one, `mirflow demo` writes an example"
+    raise click.UsageError(f"name a pipeline file, as {which}{' and more' * (len(found) > _NAMED)}{hint}")
+
+
 def _check_part(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     """Check the form of a part."""
     if value is None or context.resilient_parsing:
@@ -71,11 +85,23 @@ _quiet_option = click.option("--quiet", "-q", is_flag=True, help="Do not print p
 
 
 @click.command("run", cls=Command, section="score", place=3, short_help="Score the evaluations of a pipeline file.")
-@click.argument("pipeline", type=LocalPath(exists=True, dir_okay=False))
+@click.argument("pipeline", type=LocalPath(exists=True, dir_okay=False), required=False, callback=_only_pipeline)
 @option("root")
 @_store_option
-@click.option("--scheduler", callback=_check_scheduler, help="auto, serial, processes, threads, or tcp://host:port.")
-@click.option("--workers", type=click.IntRange(min=1), help="Number of processes or threads. Default: one per core.")
+@click.option(
+    "--scheduler",
+    envvar="MIRFLOW_SCHEDULER",
+    show_envvar=True,
+    callback=_check_scheduler,
+    help="auto, serial, processes, threads, or tcp://host:port.",
+)
+@click.option(
+    "--workers",
+    envvar="MIRFLOW_WORKERS",
+    show_envvar=True,
+    type=click.IntRange(min=1),
+    help="Number of processes or threads. Default: one per core.",
+)
 @click.option("--on-error", type=click.Choice(("record", "ignore", "raise")), help="Treatment of failed cells.")
 @click.option("--part", metavar="I/N", callback=_check_part, help="Only compute the I-th of N parts, for `publish`.")
 @click.option("--dry-run", is_flag=True, help="Print the cells to compute without computing them.")
@@ -100,7 +126,7 @@ def run_command(
     quiet: bool,
     on_purpose: str = "",
 ) -> None:
-    """Score the evaluations of PIPELINE (a YAML file) into its store.
+    """Score the evaluations of PIPELINE (a YAML file) into its store; without one, of the only pipeline file here.
 
     Options override the keys of the file. Only cells that changed since the last run are computed; an interrupted
     run is resumed.

@@ -215,6 +215,16 @@ def load_pipeline(path: str | Path) -> Pipeline:
     return pipeline
 
 
+def find_pipelines(folder: str | Path) -> list[Path]:
+    """The pipeline files in a folder, sorted: those that have evaluations and are not of a campaign; perhaps flawed."""
+    found = []
+    for path in sorted(one for ending in ("yaml", "yml") for one in Path(folder).glob(f"[!.]*.{ending}")):
+        data = read_document(path).data
+        if isinstance(data, Mapping) and "evaluations" in data and "campaign" not in data:
+            found.append(path)
+    return found
+
+
 def plan_pipeline(
     pipeline: str | Path | Pipeline,
     *,

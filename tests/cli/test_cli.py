@@ -408,6 +408,28 @@ class TestRun:
         assert message in result.stderr
         assert not (tmp_path / "store.zarr").exists()
 
+    def test_variables_choose_the_scheduler_and_options_come_first(self, tmp_path, monkeypatch):
+        write_dataset(tmp_path)
+        monkeypatch.setenv("MIRFLOW_SCHEDULER", "threads")
+        monkeypatch.setenv("MIRFLOW_WORKERS", "2")
+        assert " s, threads)" in invoke("run", tmp_path / "pipeline.yaml").stderr
+        assert " s, serial)" in invoke("run", tmp_path / "pipeline.yaml", "--force", "--scheduler", "serial").stderr
+        monkeypatch.setenv("MIRFLOW_WORKERS", "none")
+        assert "Invalid value for '--workers'" in invoke("run", tmp_path / "pipeline.yaml").stderr
+
+    def test_the_only_pipeline_of_a_folder_needs_no_name(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        assert "name a pipeline file, as this folder has none; `mirflow init FOLDER`" in invoke("run").stderr
+        write_dataset(tmp_path)
+        (tmp_path / "campaign.yaml").write_text("campaign: Chords\nevaluations: []\n")
+        (tmp_path / "broken.yml").write_text("evaluations: [\n")
+        assert invoke("run", "-q").exit_code == exits.OK
+        assert (tmp_path / "store.zarr").exists()
+        (tmp_path / "again.yml").write_text("evaluations: []\n")
+        refused = invoke("run")
+        assert refused.exit_code == exits.BAD_INPUT
+        assert "name a pipeline file, as there are 2: again.yml, pipeline.yaml" in refused.stderr
+
 
 def test_schema_is_json():
     assert "properties" in json.loads(invoke("schema").stdout)
