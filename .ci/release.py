@@ -25,6 +25,8 @@ ROOT = Path(__file__).resolve().parents[1]
 HOME, MAIL = "https://example.org/mirflow", "security@example.org"
 """What stands where the address of the project and of its maintainers will."""
 
+_NAMES = "mirflow/__init__.py"
+
 
 def main() -> None:
     """Run one of the steps."""
@@ -132,10 +134,16 @@ def interface(tag: str | None) -> list[str]:
     if tag is None:
         print("no tag to compare with")
         return []
-    command = [sys.executable, "-m", "griffe", "check", "mirflow", "--against", tag, "--search", str(ROOT)]
+    command = [sys.executable, "-m", "griffe", "check", "mirflow", "--against", tag, "--search", "."]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    found = (done.stdout + done.stderr).strip()
-    return [found or f"griffe ended with {done.returncode}"] if done.returncode else []
+    found = [(done.stdout + done.stderr).strip() or f"griffe ended with {done.returncode}"] if done.returncode else []
+    # Griffe does not follow names that are imported on first use.
+    shown = subprocess.run(["git", "show", f"{tag}:{_NAMES}"], cwd=ROOT, capture_output=True, text=True, check=True)
+    before, now = (
+        set(re.findall(r"import (\w+) as \1$", text, re.MULTILINE))
+        for text in (shown.stdout, (ROOT / _NAMES).read_text())
+    )
+    return [*found, *(f"{_NAMES}: {name}: Public name was removed" for name in sorted(before - now))]
 
 
 if __name__ == "__main__":
