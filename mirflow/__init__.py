@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from .readers.user_formats import declare_reader as declare_reader
     from .reports.doubted_references import consensus as consensus
     from .reports.error_budgets import budget as budget
+    from .reports.page.player import timeline as timeline
     from .store.write import save as save
     from .system_comparisons import compare as compare
     from .system_comparisons import overlap as overlap
@@ -120,6 +121,7 @@ _HOMES = {
     "score": "evaluation.evaluate",
     "show": "api",
     "signature": "verification",
+    "timeline": "reports.page.player",
     "to_csv": "readers.delimited",
     "to_jams": "readers.jams",
     "to_lab": "readers.delimited",

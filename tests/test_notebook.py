@@ -103,6 +103,26 @@ def test_work_that_takes_no_time_shows_no_progress_unless_asked(cell: Run) -> No
     assert cell("s = mirflow.score({'a': [0.5]}, {'a': [0.5]}, 'onset', progress=False)") == []
 
 
+def test_a_timeline_is_a_frame_that_plays_and_reaches_nothing(cell: Run, browser: Any) -> None:
+    files = "'ref/t01.lab', {'ada': 'ref/t01.lab', 'bob': 'ref/t02.lab'}"
+    code = f"mirflow.timeline({files}, 'majmin', 'chord', track='t<1')"
+    (output,) = cell(code)
+    assert output.data["text/plain"].startswith("Timeline of 't<1' by majmin: ada 1.0000, bob ")
+    page = browser.new_page()
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.set_content(f"<script>secret = 1</script>{output.data['text/html']}")
+    frame = page.frame_locator("iframe")
+    frame.locator("html[data-loaded]").wait_for(state="attached")
+    assert frame.locator("h2").inner_text() == "t<1"
+    assert frame.locator(".lanename b").all_inner_texts() == ["reference", "ada", "bob"]
+    frame.locator("canvas[tabindex]").press("Escape")
+    assert frame.locator("canvas[tabindex]").is_visible(), "there is nothing behind it"
+    assert page.locator("iframe").get_attribute("sandbox") == "allow-scripts"
+    assert [url for url in requests if not url.startswith("about:")] == []
+    page.close()
+
+
 def test_names_are_escaped() -> None:
     assert "<script>" not in html_table(["<script>"], [["<script>"]], "<script>", ["<script>"])
 

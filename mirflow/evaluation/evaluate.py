@@ -213,7 +213,7 @@ def evaluate(
     (0.75, 4.0)
     """
     task = task or task_of(reference, estimate)
-    left, right = _plain_pair(reference, estimate, task, convention, options)
+    left, right = plain_pair(reference, estimate, task, convention, options)
     single = isinstance(left, Annotation)
     if single != isinstance(right, Annotation):
         raise AnnotationError("evaluate two annotations or two collections, not one of each")
@@ -261,7 +261,7 @@ def _tracks_of(
     return systems, list(dict.fromkeys(chain(references, *systems.values())))
 
 
-def _plain_pair(
+def plain_pair(
     reference: Any, estimate: Any, task: str | None, convention: str | None, options: Mapping[str, Any]
 ) -> tuple[Plain, Plain]:
     """Both sides; files are read with their options and those of the convention."""
@@ -664,7 +664,7 @@ def explain(
     MetricError
         If the metric cannot be explained.
     """
-    left, right = _plain_pair(reference, estimate, task, convention, options)
+    left, right = plain_pair(reference, estimate, task, convention, options)
     if not isinstance(left, Annotation) or not isinstance(right, Annotation):
         raise AnnotationError("explain takes two single annotations; select one track of collections first")
     task = task or task_of(reference)

@@ -75,9 +75,9 @@ def join_modules(sources: Mapping[str, str], start: str = START) -> str:
     return "\n".join(joined)
 
 
-def script() -> str:
-    """The page's script."""
-    return join_modules(_modules())
+def script(start: str = START) -> str:
+    """The page's script, from a module on."""
+    return join_modules(_modules(), start)
 
 
 def classic_script(source: str) -> str:
@@ -113,6 +113,7 @@ def assemble(
     links: Sequence[tuple[str, str]] = (),
     first: str = "",
     about: str = "",
+    start: str = START,
 ) -> str:
     """Put the page in one file together.
 
@@ -130,8 +131,10 @@ def assemble(
         HTML that stands there until the script has run.
     about : str
         What previews of links say, as plain text.
+    start : str
+        The module that begins.
     """
-    own_script, own_style = script(), style()
+    own_script, own_style = script(start), style()
     digests = (hashlib.sha256(text.encode()).digest() for text in (own_script, own_style))
     allowed = (f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     sources = "; ".join(f"{what}-src {own}" for what, own in zip(("script", "style"), allowed, strict=True))
