@@ -171,23 +171,35 @@ class TestWithoutATimeAxis:
             page.keyboard.press("Escape")
             page.wait_for_selector("dialog", state="detached")
 
-    def test_items_are_chips_with_their_verdicts(self, tmp_path, visit):
+    def test_items_are_chips_that_look_like_their_verdicts(self, tmp_path, visit):
         for side, tags in (("ref", "rock\nloud\n"), ("est/x", "rock\nslow\n")):
             (tmp_path / side).mkdir(parents=True)
             (tmp_path / side / "a.txt").write_text(tags)
         write_page(score_files(tmp_path, "tagging", "ref/{track}.txt", "est/{system}/{track}.txt"), tmp_path / "p.html")
         page = visit(tmp_path / "p.html", "#track=a")
         page.wait_for_selector("dialog .chips li")
-        chips = page.locator("dialog .chips li")
-        found = {chip.inner_text(): chip.get_attribute("class") for chip in chips.all()}
-        assert {text.split()[0]: (text.split()[-1], kind) for text, kind in found.items()} == {
-            "rock": ("hit", "good"),
-            "slow": ("extra", "bad"),
-            "loud": ("missed", "bad"),
-        }
+        chips = page.locator("dialog tr:nth-child(2) .chips li")
+        # The verdict is said to those who do not see it, and a line divides what the system says from the rest.
+        assert [(chip.text_content(), chip.get_attribute("class")) for chip in chips.all()] == [
+            ("rock, hit", "hit"),
+            ("slow, extra", "extra"),
+            ("", "divide"),
+            ("loud, missed", "missed"),
+        ]
         # Nothing sounds: there is nothing to play, and there are no ears.
         assert page.locator("dialog button.play, dialog select[name=ear]").count() == 0
         assert all(head.inner_text() for head in page.locator("dialog thead th").all())
+
+    def test_rankings_are_strips_with_the_first_hit(self, tmp_path, visit):
+        (tmp_path / "ref.tsv").write_text("q\ta\nq\tb\nq\tz\n")
+        (tmp_path / "x.tsv").write_text("q\tc\nq\ta\nq\td\nq\tb\n")
+        write_page(score_files(tmp_path, "retrieval", "ref.tsv", "{system}.tsv", systems=["x"]), tmp_path / "p.html")
+        page = visit(tmp_path / "p.html", "#track=q")
+        boxes = page.locator("dialog .strip li")
+        boxes.first.wait_for()
+        assert boxes.all_text_contents() == ["1", "2, relevant", "3", "4, relevant"]
+        assert page.locator("dialog .strip b").all_inner_texts() == ["2"]
+        assert page.locator("dialog .strip + .note").inner_text() == "first hit: 2; 2 of 3 found; missed: z"
 
 
 class TestFilesThatChanged:

@@ -1,6 +1,6 @@
 /** The timeline of a track: a dialog with lanes, to look at and to listen to. */
 
-import { endOf, signOf, textOf, unpackAnnotation, unpackEvidence, readVocabulary } from "./annotations.js";
+import { endOf, unpackAnnotation, unpackEvidence, readVocabulary } from "./annotations.js";
 import { detailsOf, el, table, th, tr } from "./dom.js";
 import { byNumber, clock, formatter, titleOf } from "./format.js";
 import { chosenOf, evidenceOf } from "./evidence.js";
@@ -11,6 +11,7 @@ import { player } from "./sound.js";
 import { recordingOf } from "./recording.js";
 import { toolbar } from "./toolbar.js";
 import { WAYS, orderColumns, orderTracks } from "./tracks.js";
+import { drawItems, explainItems } from "./items.js";
 import { listPlaces } from "./error_places.js";
 import { readFloats, readScores, readTimeline } from "./data.js";
 import { FETCHED } from "./source.js";
@@ -247,36 +248,18 @@ function changesOf(state, { changed }) {
     "The scores are of the files as they were, what is drawn is of the files as they were when this page was made.");
 }
 
-/** An edit of a text: the word, or the words of both sides. */
-function editOf(row) {
-  const { reference, estimate, verdict } = Object.fromEntries(row);
-  if (verdict === "hit" && reference) return reference;
-  return ["case", "substitution", "deletion", "insertion"].includes(verdict) ? `${reference || "–"} → ${estimate || "–"}` : null;
-}
-
-/** What was judged of an item, coloured by its verdict: the item, its numbers and the verdict. */
-function chipOf(row) {
-  const told = Object.fromEntries(row);
-  const verdict = String(told.verdict ?? "").replaceAll("_", " ");
-  const rest = row.filter(([name]) => !["reference", "estimate", "verdict"].includes(name));
-  const text = editOf(row) || rest.map(([name, value]) => (["label", "item", "word"].includes(name) ? value : `${name} ${value}`.replaceAll("_", " "))).join(" · ");
-  return el("li", { class: signOf(verdict) }, text, verdict && !editOf(row) ? el("small", {}, ` ${verdict}`) : null);
-}
-
-/** Annotations without a time axis: as text. */
+/** Annotations without a time axis: as chips and strips. */
 function drawTexts(stage) {
   const { state, found, scores, content, head, chosen } = stage;
-  const verdict = (evidence) => {
-    const rows = (evidenceOf(chosen, evidence) || {}).rows || [];
-    return rows.length ? el("ul", { class: "chips" }, rows.map((row) => chipOf(row))) : "";
-  };
   const draw = () => {
-    const rows = [...found.references.map(({ annotation, annotator }) => [annotator ? `reference (${annotator})` : "reference", textOf(annotation), "", ""]),
-      ...found.estimates.map(({ annotation, evidence, system }) => [state.now.systems[system], textOf(annotation), verdict(evidence), scores.texts[system]])];
-    const heads = ["Side", "Annotation", "Judged", state.metric < 0 ? "Score" : titleOf(state.about)];
-    const made = table(heads.map((name, at) => th(name, at > 2 ? "number" : null)), rows.map(([name, ...cells]) =>
-      el("tr", {}, el("th", { scope: "row" }, name), cells.map((cell, at) => el("td", { class: at > 1 ? "number" : null }, cell)))), { class: "texts", label: "Annotations" });
-    content.replaceChildren(head, changesOf(state, found), ...toolbar(stage, draw, null), made);
+    const rows = [...found.references.map(({ annotation, annotator }) => [annotator ? `reference (${annotator})` : "reference", drawItems(annotation, null), ""]),
+      ...found.estimates.map(({ annotation, evidence, system }) => [state.now.systems[system],
+        drawItems(annotation, evidenceOf(chosen, evidence)), scores.texts[system]])];
+    const heads = [th("Side"), th("Items"), th(state.metric < 0 ? "Score" : titleOf(state.about), "number")];
+    const made = table(heads, rows.map(([name, items, score]) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, items),
+      el("td", { class: "number" }, score))), { class: "texts", label: "Annotations" });
+    const marks = explainItems(found.estimates.map(({ evidence }) => evidenceOf(chosen, evidence)));
+    content.replaceChildren(head, changesOf(state, found), ...toolbar(stage, draw, null), marks ? el("p", { class: "note" }, marks) : "", made);
   };
   draw();
 }
