@@ -152,12 +152,13 @@ export function valueAt(annotation, time, nearness) {
     return `${pitchName(pitch[at])}${annotation.voiced[at] ? "" : " (unvoiced)"}`;
   }
   const found = [];
+  const levels = form === "levels" && !annotation.rows;
   const length = annotation.hop || 0;
   for (let at = 0; at < start.length && found.length < 8; at++) {
     const until = end ? end[at] : start[at] + length;
-    if (start[at] <= time && time < until) found.push(labels ? labels[at].text : pitchName(pitch[at]));
+    if (start[at] <= time && time < until) found.push(`${levels ? `${annotation.row[at] + 1} ` : ""}${labels ? labels[at].text : pitchName(pitch[at])}`);
   }
-  return found.join(form === "levels" && !annotation.rows ? " › " : " ");
+  return found.join(levels ? " › " : " ");
 }
 
 /** What the evidence says at a time. */

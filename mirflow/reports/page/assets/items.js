@@ -2,6 +2,7 @@
 
 import { textOf } from "./annotations.js";
 import { el } from "./dom.js";
+import { byNumber } from "./format.js";
 
 /** Boxes of a strip; relevant items that come later are said in words. */
 const BOXES = 20;
@@ -56,10 +57,11 @@ function item(look, text, more, verdict) {
 
 /** Tags, the surest first, with a line below what the system says. */
 function tags(rows) {
-  const told = rows.map(toldOf).sort((a, b) => Number(b.affinity ?? -1) - Number(a.affinity ?? -1));
+  // Lists of tags have no affinities: what is listed is infinitely sure.
+  const sure = ({ affinity = "-inf" }) => Number(affinity.replace("inf", "1e999"));
+  const told = rows.map(toldOf).sort((a, b) => byNumber(sure(a), sure(b), -1));
   const says = ({ verdict }) => verdict === "hit" || verdict === "extra";
-  // Lists of tags have no affinities.
-  const graded = told.some(({ affinity }) => affinity !== "inf" && affinity !== "0");
+  const graded = told.some((one) => Number.isFinite(sure(one)));
   const chips = (some) => some.map(({ label, affinity, verdict }) => item(lookOf({ verdict }), label, graded ? affinity : "", verdict));
   return el("ul", { class: "chips" }, chips(told.filter(says)), el("li", { class: "divide", "aria-hidden": "true" }), chips(told.filter((one) => !says(one))));
 }

@@ -58,6 +58,11 @@ export function drawLane(context, lane, view) {
   }
   if (evidence && evidence.start) drawBand(context, evidence, lane, view);
   else if (evidence && evidence.reference && !isMoments(annotation.form) && !evidence.notes) drawMarks(context, evidence, lane, view);
+  if (!annotation.start.length) {
+    context.fillStyle = view.ink.get("quiet");
+    context.textBaseline = "middle";
+    context.fillText("empty: it holds nothing", 8, lane.top + lane.height / 2);
+  }
   context.restore();
 }
 
@@ -97,7 +102,14 @@ function numberOf(view, text) {
 function drawLevels(context, { annotation, evidence, top, height }, view) {
   const levels = levelsOf(annotation);
   const high = (height - 6 - (evidence ? BAND : 0)) / levels;
-  for (let level = 0; level < levels; level++) drawIntervals(context, annotation, top + 2 + level * high, high - 2, view, level);
+  for (let level = 0; level < levels; level++) {
+    const upper = top + 2 + level * high;
+    drawIntervals(context, annotation, upper, high - 2, view, level);
+    context.fillStyle = view.ink.get("paper");
+    context.fillRect(0, upper, 11, high - 2);
+    context.fillStyle = view.ink.get("quiet");
+    context.fillText(String(level + 1), 2, upper + high / 2);
+  }
 }
 
 /** Lines from a place to another, each as `[x, y, x, y]`. */

@@ -144,7 +144,7 @@ async function showTrack(state, dialog) {
   if (!drawn) {
     const { note } = state.now.timeline;
     const sound = found && el("audio", { controls: true, preload: "metadata", src: found.audio, "aria-label": "The recording" });
-    content.replaceChildren(head, ...[sound, el("p", { class: "note" }, note || "There is no timeline of this track."),
+    content.replaceChildren(head, ...[sound, el("p", { class: "note" }, `This track has no timeline. ${note}`.trim()),
       await scoresTable(state, track)].filter(Boolean));
     return;
   }

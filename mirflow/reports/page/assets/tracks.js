@@ -2,6 +2,7 @@
 
 import { choice, el, section, table, th } from "./dom.js";
 import { byName, byNumber, count, formatter, titleOf } from "./format.js";
+import { FETCHED } from "./source.js";
 import { acrossSystems } from "./reduce.js";
 import { readShown } from "./filter.js";
 import { rankSystems } from "./leaderboard.js";
@@ -85,12 +86,13 @@ function tableOf(state, matching, open, redraw) {
   const coords = trackCoords.slice(0, 4);
   const side = (row, tied) => (!tied.length ? "–" : row.different ? nameTied(tied.map((system) => systems[system])) : "all the same");
   const several = state.shownSystems.length > 1;
+  const some = drawnOf(state);
   const heads = [th("Track", "who"), (several ? ["Mean", "Spread"] : ["Score"]).map((text) => th(text, "number")),
     (several ? ["Best", "Worst"] : []).map((text) => th(text)), coords.map(([name]) => th(name))];
   const body = drawn.map((row) => el("tr", { class: "open", onclick: () => open(row.track, "tracks") },
     el("th", { scope: "row" }, el("button", { type: "button", class: "link", title: row.name, "data-track": row.track,
       onclick: (event) => { event.stopPropagation(); open(row.track, "tracks"); },
-      onkeydown: (event) => walk(event) }, row.name)),
+      onkeydown: (event) => walk(event) }, row.name), some && !some.has(row.name) ? el("small", {}, "no timeline") : null),
     el("td", { class: "number" }, write(row.mean)), several ? [el("td", { class: "number" }, write(row.spread)),
       el("td", {}, side(row, row.high)), el("td", {}, row.different ? side(row, row.low) : "–")] : null, coords.map(([, values]) => el("td", {}, values[row.track] ?? ""))));
   const more = matching.length > shown.most ? el("button", { type: "button", class: "more",
@@ -101,6 +103,14 @@ function tableOf(state, matching, open, redraw) {
   const ties = tied < 2 ? null : el("p", { class: "note" },
     `${count(tied, "track")} tie at ${write(drawn[drawn.length - 1][state.listing.by])}: they are in the order of their names.`);
   return el("div", {}, table(heads, body), ties, more);
+}
+
+/** Names of the tracks with a timeline, where only some have one; null where it is not known before one is opened. */
+function drawnOf({ contents, now }) {
+  if (FETCHED) return null;
+  const names = new Set(contents.timelines.map(([name]) => name));
+  const number = now.tracks.filter((name) => names.has(name)).length;
+  return number && number < now.tracks.length ? names : null;
 }
 
 /** Systems that are equally good: two by name, of more the number. */
