@@ -13,10 +13,12 @@ import pytest
 import xarray as xr
 
 import mirflow
+from tests.accessibility import assert_accessible, assert_fits
 from tests.commands import printed
 from tests.groups import make_group, write_store
 
 from .reading import choose, values_in
+from .test_paper_and_phones import PHONE
 
 SYSTEMS = ["oak", "elm", "fir", "yew"]
 
@@ -42,9 +44,10 @@ def scores_of(tracks: int = 60) -> xr.Dataset:
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store; its report is beside it."""
+    """A store with a second evaluation that has no metadata; its report is beside it."""
     folder = tmp_path_factory.mktemp("filter")
-    written = write_store(folder / "x.zarr", {"chord": scores_of()})
+    plain = make_group(np.linspace(0, 1, 8).reshape(1, 8, 1), systems=["oak"])
+    written = write_store(folder / "x.zarr", {"chord": scores_of(), "plain": plain})
     mirflow.report(written, folder / "report.html")
     return written
 
@@ -87,7 +90,7 @@ def test_every_number_is_that_of_the_query_of_these_tracks_and_systems(store: Pa
         choose(page, "aggregate", aggregate)
         choose(page, "missing", missing)
         asked = {"where": where, "system": ["oak", "fir", "yew"], "missing": missing}
-        found = mirflow.query(store, "majmin", aggregate=aggregate, **asked).dataset
+        found = mirflow.query(store, "majmin", group="chord", aggregate=aggregate, **asked).dataset
         shown = values_in(page)
         assert list(shown) == found["system"].values[np.argsort(-found["value"].values[:, 0])].tolist()
         for system, (value, *_) in shown.items():
@@ -213,11 +216,34 @@ def test_links_with_conditions_that_mean_nothing_here_say_so(store: Path, visit:
     assert page.locator("#filter li").count() == left
 
 
+def test_another_evaluation_keeps_the_conditions_that_it_knows_and_says_which_it_does_not(
+    store: Path, visit: Any
+) -> None:
+    page = visit(store.parent / "report.html", link(["is", "genre", ["rock", "jazz"]], ["find", "t1"]))
+    page.get_by_text("Fewer than 6 tracks have no intervals.").wait_for()
+    choose(page, "evaluation", "1")
+    text = page.inner_text("#filter [role=status]")
+    assert text.startswith("1 of 8 tracks; every number below is of this one. Without genre: rock or jazz")
+    assert filter_of(page) == [["find", "t1"]]
+
+
 def test_where_no_track_is_left_the_page_says_so(store: Path, visit: Any) -> None:
     page = visit(store.parent / "report.html", link(["find", "zzz"]))
     assert page.inner_text("#leaderboard h2") == "No track is left"
     page.get_by_role("button", name="Remove the filter “zzz”").click()
     page.wait_for_selector("#standings")
+
+
+@pytest.mark.slow
+def test_chips_and_form_are_accessible_on_any_screen(store: Path, visit: Any) -> None:
+    chips = [["is", "genre", ["rock", ""]], ["score", "majmin", "system elm", 0.1, 0.9], ["systems", SYSTEMS[:3]]]
+    for options in (PHONE, {"viewport": {"width": 1024, "height": 900}}):
+        page = visit(store.parent / "report.html", link(*chips), **options)
+        page.get_by_role("button", name="Filter …").click()
+        for field in ("systems", "score"):
+            page.get_by_label("Filter by").select_option(field)
+            assert_accessible(page)
+            assert_fits(page)
 
 
 def drag(page: Any, selector: str, *ends: tuple[float, float]) -> None:
@@ -235,7 +261,7 @@ def drag(page: Any, selector: str, *ends: tuple[float, float]) -> None:
 def test_a_drag_over_a_chart_sets_chips_and_escape_gives_it_up(store: Path, visit: Any) -> None:
     page = visit(store.parent / "report.html", "#aggregate=mean")
     ds = scores_of()["score"].sel(metric="majmin")
-    ranked = mirflow.query(store, "majmin", aggregate="mean").dataset["value"].isel(metric=0)
+    ranked = mirflow.query(store, "majmin", group="chord", aggregate="mean").dataset["value"].isel(metric=0)
     rows = ranked["system"].values[np.argsort(-ranked.values)].tolist()
     drag(page, "#heatmap .heat canvas", (0.1, 0.1), (0.5, 0.3))
     page.keyboard.press("Escape")

@@ -24,11 +24,12 @@ export function drawFilter(state) {
     holder.replaceWith(drawFilter(state));
     focus(open ? "filter field" : "add filter");
   };
-  const words = state.shown ? `${shownOf(state)}; every number below is of ${state.shown.tracks.length === 1 ? "this one" : `these ${state.shown.tracks.length.toLocaleString("en")}`}` : "";
+  const without = state.dropped.length ? ` Without ${state.dropped.join("; ")}: this evaluation has no such tracks or systems.` : "";
+  const words = state.shown ? `${shownOf(state)}; every number below is of ${state.shown.tracks.length === 1 ? "this one" : `these ${state.shown.tracks.length.toLocaleString("en")}`}.` : "";
   holder.append(...[chips.length ? el("ul", { class: "filters", "aria-label": "Filters" }, chips) : null,
     el("button", { type: "button", name: "add filter", "aria-expanded": String(draft.open), onclick: () => toggle(!draft.open) }, "Filter …"),
     chips.length > 1 ? el("button", { type: "button", onclick: () => change((now) => { now.filter = []; }) }, "Remove all") : null,
-    el("span", { class: "status", role: "status" }, words),
+    el("span", { class: "status", role: "status" }, `${words}${without}`.trim()),
     draft.open ? formOf(state, toggle, change) : null].filter(Boolean));
   return holder;
 }

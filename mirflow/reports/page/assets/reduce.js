@@ -10,10 +10,15 @@ const [MISSING, UNDEFINED, POLICIES] = [1, 2, 2];
  * @returns {{value: Float64Array, counts: Uint8Array, missing: Uint8Array, undefined: Uint8Array}}
  */
 export function include({ score, flags }, policy) {
-  const counts = flags.map((flag) => (flag >> (POLICIES + policy)) & 1);
-  const missing = flags.map((flag) => flag & MISSING);
-  const value = score.map((one, cell) => (counts[cell] && missing[cell] ? 0 : one));
-  return { value, counts, missing, undefined: flags.map((flag) => (flag & UNDEFINED) / UNDEFINED) };
+  const value = score.slice();
+  const [counts, missing, nothing] = [0, 1, 2].map(() => new Uint8Array(flags.length));
+  for (let cell = 0; cell < flags.length; cell++) {
+    counts[cell] = (flags[cell] >> (POLICIES + policy)) & 1;
+    missing[cell] = flags[cell] & MISSING;
+    nothing[cell] = (flags[cell] & UNDEFINED) / UNDEFINED;
+    if (counts[cell] && missing[cell]) value[cell] = 0;
+  }
+  return { value, counts, missing, undefined: nothing };
 }
 
 /** What a track's score is multiplied by above, or what is added up below, the fraction line. */

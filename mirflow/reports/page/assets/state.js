@@ -1,6 +1,6 @@
 /** What is chosen, and who wants to know when that changes. */
 
-import { fits } from "./filter.js";
+import { fits, labelOf } from "./filter.js";
 
 /**
  * @typedef {object} Chosen
@@ -47,6 +47,8 @@ export class State {
     /** What a link asked for and the page does not have. */
     this.unknown = [];
     this.shown = null;
+    /** Conditions in words that were given up with the evaluation that has such coordinates. */
+    this.dropped = [];
     this.reset();
   }
 
@@ -90,8 +92,10 @@ export class State {
 
   /** Look at an evaluation. */
   take(evaluation) {
+    const labels = this.filter.map((chip) => labelOf(this, chip));
     this.evaluation = evaluation;
     this.by = "";
+    this.dropped = labels.filter((_, place) => !fits(this.now, this.filter[place]));
     this.filter = this.filter.filter((chip) => fits(this.now, chip));
     if (typeof this.across === "number") this.across = "mean";
     this.timeline = { ...this.timeline, ...BEGINNING, track: -1, ear: -1, rule: -1, reference: 0 };
@@ -109,6 +113,7 @@ export class State {
 
   /** Change what is chosen and notify the listeners. */
   change(action) {
+    this.dropped = [];
     action(this);
     this.remember(true);
     return this.notify();
