@@ -369,7 +369,7 @@ def show(scores: ScoresLike, group: str | None = None) -> Tabulation[xr.Dataset]
     UnknownNameError
         For another group.
     """
-    from .reports.summaries import contents_table, coverage_table, store_overview_table
+    from .reports.summaries import all_scored, contents_table, coverage_table, store_overview_table
 
     boards = choose(evaluations_of(scores), None, group)
 
@@ -377,9 +377,10 @@ def show(scores: ScoresLike, group: str | None = None) -> Tabulation[xr.Dataset]
         return [coverage_table(name, ds) for name, ds in boards.items()]
 
     def overview(width: int) -> list[Table]:
-        contents = [contents_table(name, ds) for name, ds in boards.items()]
-        pairs = zip(contents, counts(), strict=True)
-        return [store_overview_table(boards), *(table for pair in pairs for table in pair)]
+        tables = [store_overview_table(boards)]
+        for name, ds in boards.items():
+            tables += [contents_table(name, ds), *([] if all_scored(ds) else [coverage_table(name, ds)])]
+        return tables
 
     found = [coverage(ds).assign_attrs(group=name) for name, ds in boards.items()]
     return Tabulation(found, overview, counts)

@@ -24,6 +24,7 @@ from .captions import (
     few_notes,
     letters_note,
     pairs_span,
+    skips_a_system,
     title_in,
     titles_of,
 )
@@ -153,6 +154,11 @@ def _ranking(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -
         f"{kind}: {DECLARED[kind].words}",
         *(("ratios in percent",) if percent else ()),
         f"group: {letters_note(ds, metric)}",
+        *(
+            ("a letter may skip a system: a smaller difference of two systems can be surer than a larger one",)
+            if skips_a_system([str(letters[at, metric]) for at in order])
+            else ()
+        ),
     )
     caption = partial(comparison_caption, ds, metric)
 

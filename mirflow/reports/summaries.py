@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -73,13 +74,36 @@ def contents_table(name: str, ds: xr.Dataset) -> Table:
     if tables_of(ds):
         named = (f"{key}({', '.join(map(str, one.dims))})" for key, one in tables_of(ds).items())
         rows.append(("more than scalars", ", ".join(named)))
+    if all_scored(ds):
+        rows.append(("cells", f"all {ds.sizes['system'] * ds.sizes['track']:,} are scored"))
     if attrs.get("created"):
-        rows.append(("created", str(attrs["created"])))
+        rows.append(("created", _minute(str(attrs["created"]))))
     versions = attrs.get("versions")
     if isinstance(versions, Mapping):
         rows.append(("versions", ", ".join(f"{key} {value}" for key, value in versions.items())))
     rows += [("warning", text) for text in list_cautions(attrs)]
     return Table(("group", name), tuple(rows), folds=(name,))
+
+
+def _minute(time: str) -> str:
+    """A time in ISO 8601 for people; another text as it is.
+
+    Examples
+    --------
+    >>> _minute("2026-11-23T07:55:46+00:00"), _minute("in May")
+    ('2026-11-23 07:55 UTC', 'in May')
+    """
+    try:
+        moment = datetime.fromisoformat(time)
+    except ValueError:
+        return time
+    return f"{moment:%Y-%m-%d %H:%M} {moment.tzname() or ''}".rstrip()
+
+
+def all_scored(ds: xr.Dataset) -> bool:
+    """Whether every cell of an evaluation has a score, and none is of an empty file."""
+    counts = count_statuses(ds)
+    return bool(counts.sum() == counts[:, list(Status).index(Status.ok)].sum())
 
 
 def coverage_table(name: str, ds: xr.Dataset) -> Table:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MANY = 3000
+_NAMED = 3
+"""Tracks whose points have names."""
 
 
 @figure("two systems, or two metrics, against each other, track by track", place=4)
@@ -51,6 +53,8 @@ def scatter(
     **options: Unpack[FigureOptions],
 ) -> Axes:
     """The scores of one system over those of another; above the diagonal those of the second are larger.
+
+    The three tracks on which they differ most have names, unless they differ little.
 
     Of two metrics the scores of the second over those of the first, with a point for each system and track.
 
@@ -90,7 +94,7 @@ def scatter(
     if not tie >= 0:
         raise FigureError(f"ties cannot be differences up to {tie}; say 0 or more")
     options["system"] = names
-    result, _, score, signed = scores_of(scores, metric, aggregate, options)
+    result, tracks, score, signed = scores_of(scores, metric, aggregate, options)
     x, y = score
     both = np.isfinite(x) & np.isfinite(y)
     if not both.any():
@@ -98,6 +102,7 @@ def scatter(
     frame = frame_of(options)
     with sheet(frame, frame.inches * 0.95) as page:
         _draw(page, result, x[both], y[both], tie)
+        _name_farthest(page, x[both], y[both], [tracks[place] for place in np.flatnonzero(both)], tie)
         notes = [f"points: {counted(int(both.sum()), 'track')} of both", *infinite(score)]
         notes += [f"ties: differences up to {tie:g}"] if tie else []
         here, there = (label(name) for name in names_of(result, "system"))
@@ -248,6 +253,26 @@ def _draw(page: Sheet, result: xr.Dataset, x: Float, y: Float, tie: float) -> No
     here, there = values_of(result)[:, 0, 0].tolist()
     ax.set_xlabel(f"{names[0]}: {called} {here:.4f}")
     ax.set_ylabel(f"{names[1]}: {called} {there:.4f}")
+
+
+def _name_farthest(page: Sheet, x: Float, y: Float, tracks: list[str], tie: float) -> None:
+    """Name the tracks on which the two differ most, beside their points, where there is room."""
+    gap = np.abs(settle(y - x))
+    low, high = page.ax.get_xlim()
+    for place in np.argsort(-gap, kind="stable")[:_NAMED]:
+        if gap[place] <= max(tie, 0.1 * (high - low)):
+            break
+        left = x[place] < (low + high) / 2
+        page.ax.annotate(
+            label(tracks[place], 20),
+            (x[place], y[place]),
+            (5 if left else -5, 0),
+            textcoords="offset points",
+            ha="left" if left else "right",
+            va="center",
+            fontsize=6.5,
+            color="#444444",
+        )
 
 
 def _two_digits(value: float) -> str:

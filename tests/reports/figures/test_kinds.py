@@ -224,6 +224,11 @@ class TestScatter:
         ax = figures.scatter(ds)
         assert (ax.get_xlabel()[:2], ax.get_ylabel()[:2]) == tuple(f"S{place}" for place in best)
 
+    def test_the_three_tracks_on_which_two_systems_differ_most_have_names(self) -> None:
+        scores = np.array([[[0.1], [0.2], [0.5], [0.6], [0.9]], [[0.9], [0.9], [0.55], [0.1], [0.91]]])
+        ax = figures.scatter(make_group(scores))
+        assert [text.get_text() for text in ax.texts] == ["t0", "t1", "t3"]
+
     def test_two_metrics_are_drawn_against_each_other_with_a_point_for_each_system_and_track(self) -> None:
         scores = [[[0.1, 0.2], [0.5, 0.4]], [[0.3, 0.9], [0.6, NAN]]]
         ds = make_group(scores, status=[[1, 1], [1, 1]], metrics=["majmin", "root"])
