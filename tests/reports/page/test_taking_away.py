@@ -147,3 +147,20 @@ def test_a_citation_has_the_signature_of_the_numbers(page: Any, store: Path) -> 
     assert text.startswith("@software{mirflow,")
     assert "note = {Results of x, chord, " in text
     assert f"signature: {signature(page)}" in printed("query", store, "-m", "majmin", "--signatures")
+
+
+def test_a_part_can_be_shown_alone_inside_of_another_page(page: Any, report: Path, browser: Any) -> None:
+    context = browser.new_context(viewport={"width": 900, "height": 700})
+    for part in ("distributions", "standings"):
+        frame = copied(page, part, "Embed")
+        host = report.with_name("host.html")
+        host.write_text(f"<!DOCTYPE html><title>Host</title><p>{frame}</p>")
+        other = context.new_page()
+        other.goto(host.as_uri())
+        inside = other.frame_locator("iframe")
+        inside.locator(f"#{part}.alone").wait_for()
+        shown = inside.locator("#main section, #standings, #head, #controls").evaluate_all(
+            "parts => parts.filter(part => part.checkVisibility()).map(part => part.id)"
+        )
+        assert [one for one in shown if one != "leaderboard"] == [part]
+    context.close()

@@ -49,6 +49,7 @@ const FIELDS = [
     (state, text) => systemOf(state, text, (system) => { state.wrong.of = system; })],
   ["right", (state) => (state.wrong.right < 0 ? "" : state.now.systems[state.wrong.right]),
     (state, text) => systemOf(state, text, (system) => { state.wrong.right = system; })],
+  ["part", (state) => state.part, (state, text) => { state.part = text; return true; }],
   ["cells", (state) => state.cells, (state, text) => { state.cells = text; return true; }],
   ["extra", (state) => (state.extra.metric ? state.now.extras[state.extra.metric].name : ""), (state, text) => {
     const found = named(state.now.extras, text, (one) => one.name);

@@ -267,11 +267,11 @@ export class LanesView {
   /** What is repeated lies between two lines, and the rest is paler. */
   drawLoop(context, top, height) {
     const [left, right] = this.chosen.loop.map((time) => Math.max(-2, Math.min(this.width + 2, this.x(time))));
-    context.globalAlpha = 0.4;
-    context.fillStyle = this.ink.get("paper");
+    // Whatever the ground is shines through.
+    Object.assign(context, { globalAlpha: 0.4, globalCompositeOperation: "destination-out" });
     context.fillRect(0, top, left, height);
     context.fillRect(right, top, this.width - right, height);
-    context.globalAlpha = 1;
+    Object.assign(context, { globalAlpha: 1, globalCompositeOperation: "source-over" });
     context.fillStyle = this.ink.get("accent");
     for (const x of [left, right]) context.fillRect(x - 1, Math.max(0, top - 8), 2, height);
   }

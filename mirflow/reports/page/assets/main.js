@@ -90,6 +90,8 @@ async function draw() {
   if ((FETCHED || state.shown) && state.metric >= 0) parts[0] = await drawRanking();
   const scrolled = scrollY;
   main.replaceChildren(...[overview, ...parts].filter(Boolean));
+  // In a frame of another page; a heat map fits its width to it.
+  document.getElementById(state.part || "-")?.classList.add("alone");
   settle();
   offerCopies(state);
   scrollTo(0, scrolled);

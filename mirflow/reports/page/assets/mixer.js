@@ -85,7 +85,8 @@ function recordingTools(stage) {
   const choose = el("button", { type: "button", name: "recording", title: "It stays on this machine; it can be dropped on the timeline, too", onclick: () => input.click() },
     recording && recording.own ? "Another recording …" : "Recording …");
   const draw = recording && !recording.own && !recording.samples && !recording.trouble ? el("button", { type: "button", name: "spectrum", onclick: (event) => {
-    event.target.disabled = true;
+    event.target.remove();
+    choose.focus();
     recording.look();
   } }, "Spectrum") : null;
   return [choose, input, draw];

@@ -3,7 +3,9 @@
 import { forestSpec, difficultySpec, gainsSpec, mapSpec, readForest, spreadSpec } from "./specs.js";
 import { titleOf, unitOf } from "./format.js";
 import { acrossSystems, include } from "./reduce.js";
-import { expressionOf, readShown } from "./filter.js";
+import { expressionOf, labelOf, readShown, shownOf } from "./filter.js";
+import { linkTo } from "./address.js";
+import { FETCHED } from "./source.js";
 import { changesOf, pairOf } from "./gains.js";
 import { orderTracks } from "./tracks.js";
 import { rankSystems } from "./leaderboard.js";
@@ -79,6 +81,19 @@ function citationOf({ contents, now, metric, shown }) {
   return contents.citation.replace(/\}$/, `  note = {Results of ${contents.name}, ${now.name}${signature}},\n}`);
 }
 
+/** HTML that shows a part alone, by its place in the page that has it. */
+function frameOf(state, { id, offsetHeight }, title) {
+  const before = state.part;
+  state.part = id;
+  const address = linkTo(state);
+  state.part = before;
+  const [source, name] = [address, title].map((text) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;"));
+  return `<iframe src="${source}" title="${name}" width="100%" height="${offsetHeight + 60}" style="border: 0"></iframe>`;
+}
+
+/** What a filter leaves, in words. */
+const filtered = (state) => (state.shown ? ` Only ${shownOf(state)}: ${state.filter.map((chip) => labelOf(state, chip)).join("; ")}.` : "");
+
 /** @param {import("./state.js").State} state */
 export function offerCopies(state) {
   const { contents, now } = state;
@@ -89,9 +104,9 @@ export function offerCopies(state) {
     const notes = [...part.querySelectorAll(":scope > .note, :scope > .lead")].map((note) => note.textContent);
     const spec = SPECS.get(part.id);
     const title = `${heading}: ${now.name}, ${contents.name}`;
-    const menu = takeMenu(part, { title, caption: notes.join(" "), source: `mirflow ${contents.mirflow}`, name: fileOf(now.name, part.id),
+    const menu = takeMenu(part, { title, caption: notes.join(" ") + filtered(state), source: `mirflow ${contents.mirflow}`, name: fileOf(now.name, part.id),
       spec: spec && state.metric >= 0 && document.querySelector(`#${part.id} :is(.forest, .ridges, .heatframe, canvas)`) ? () => spec(state, title, axis) : null,
-      command: commandOf(part.id, state), citation: citationOf(state) });
+      command: commandOf(part.id, state), citation: citationOf(state), frame: FETCHED ? null : () => frameOf(state, part, title) });
     if (menu) part.append(menu);
   }
 }

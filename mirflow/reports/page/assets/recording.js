@@ -43,7 +43,8 @@ export class Recording {
       const decoded = await new OfflineAudioContext(1, 1, RATE).decodeAudioData(data);
       this.samples = mono(decoded);
     } catch {
-      this.fail("cannot be decoded by this browser");
+      // A server's recording may still play.
+      if (this.own) this.fail("cannot be decoded by this browser");
       return;
     }
     this.peaks = peaksOf(this.samples);

@@ -22,6 +22,7 @@ import { fits, labelOf } from "./filter.js";
  * @property {{of: number, against: number}} pair two systems, track by track; -1 for the two best
  * @property {{of: number, right: number, kind: string, place: number}} wrong whose errors are listed (-1: the best system's), only those that
  *   another system has right (-1: all); the kind whose places a timeline goes through, and which one is open
+ * @property {string} part the only one that is shown, in a frame of another page; empty for all
  * @property {string} cells filter of the cells without a score
  * @property {{metric: number, system: number}} extra
  * @property {{track: number, list: string, time: number, seen: number[]|null, loop: number[]|null, mix: number[], slow: boolean, ear: number,
@@ -67,6 +68,7 @@ export class State {
     this.pair = { of: -1, against: -1 };
     this.wrong = { of: -1, right: -1, kind: "", place: 0 };
     this.cells = "";
+    this.part = "";
     this.extra = { metric: 0, system: 0 };
     this.timeline = { ...BEGINNING, track: -1, list: "tracks", mix: [...MIX], slow: false, ear: -1, rule: -1, reference: 0 };
     this.take(0);

@@ -54,10 +54,10 @@ function save(data, name, type) {
 /**
  * The menu of what can be taken of a part of a page.
  * @param {Element} part
- * @param {{title: string, caption: string, source: string, name: string, spec?: (() => string|Promise<string>)|null, command?: string|(() => string), citation?: string}} about
+ * @param {{title: string, caption: string, source: string, name: string, spec?: (() => string|Promise<string>)|null, command?: string|(() => string), citation?: string, frame?: (() => string)|null}} about
  * @returns {Element|null} null where there is nothing to take
  */
-export function takeMenu(part, { title, caption, source, name, spec = null, command = "", citation = "" }) {
+export function takeMenu(part, { title, caption, source, name, spec = null, command = "", citation = "", frame = null }) {
   const tables = () => [...part.querySelectorAll("table")];
   const pictured = part.querySelectorAll("tr").length <= LONG && part.querySelector("table, svg, canvas") !== null;
   if (!command && !tables().length && !pictured) return null;
@@ -82,6 +82,7 @@ export function takeMenu(part, { title, caption, source, name, spec = null, comm
     pictured && button("SVG", () => save(toSvg(picture()), `${name}.svg`, "image/svg+xml"), "Save as a picture with lines and text"),
     pictured && button("PNG", async () => save(await toPng(picture()), `${name}.png`, "image/png"), "Save as a picture of pixels"),
     spec && copies("Vega-Lite", spec, "Copy the chart as a specification of Vega-Lite with its data"),
+    frame && copies("Embed", frame, "Copy HTML that shows it inside of another page"),
     command && copies("Command", typeof command === "string" ? () => command : command, "Copy the command that makes it"),
     citation && copies("Cite", () => citation, "Copy a reference in BibTeX")];
   return el("details", { class: "take" }, el("summary", {}, "Take away"), el("span", { class: "bar" }, items.filter(Boolean), status), field);
