@@ -81,6 +81,38 @@ def explained(kind: str, evidence: Mapping[str, Column]) -> str:
     return _MEANINGS[form]
 
 
+def worst_second(kind: str, evidence: Mapping[str, Column]) -> float | None:
+    """When an estimate is worst: where its longest wrong stretch, or the second with the most wrong events, begins.
+
+    Returns
+    -------
+    float or None
+        In seconds, as in the timelines of reports; None where nothing is wrong, or nothing judged.
+
+    Examples
+    --------
+    >>> verdicts = np.array(["hit", "missed", "extra", "extra"])
+    >>> reference, estimate = np.array([1.0, 2.0, np.nan, np.nan]), np.array([1.0, np.nan, 7.5, 8.1])
+    >>> worst_second("events", {"reference": reference, "estimate": estimate, "verdict": verdicts})
+    7.5
+    """
+    form = form_of(kind, evidence)
+    wrong = np.isin(evidence["verdict"], (*HALF, *BAD)) if "verdict" in evidence else np.zeros(0, np.bool_)
+    if form in ("nothing", "words", "patterns") or not wrong.any():
+        return None
+    if {"start", "end"} <= set(evidence):
+        start, end = evidence["start"][wrong], evidence["end"][wrong]
+        rows = np.flatnonzero(wrong)
+        begins = np.r_[True, (np.diff(rows) > 1) | (start[1:] - end[:-1] > 1e-6)]
+        first = np.flatnonzero(begins)
+        longest = int(np.argmax(np.maximum.reduceat(end, first) - start[first]))
+        return float(start[first[longest]])
+    times = np.where(np.isnan(evidence["estimate"]), evidence["reference"], evidence["estimate"])[wrong]
+    times = np.sort(times[~np.isnan(times)])
+    counts = np.searchsorted(times, times + 1.0) - np.arange(len(times))
+    return float(times[np.argmax(counts)]) if len(times) else None
+
+
 def matches(evidence: Mapping[str, Column]) -> Int:
     """The place of the reference pattern that each estimated one matches; -1 for none: int64 (estimated patterns,)."""
     return np.asarray(np.nan_to_num(evidence["reference"][np.isfinite(evidence["estimate"])], nan=0.0), np.int64) - 1

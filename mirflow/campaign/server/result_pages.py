@@ -333,7 +333,8 @@ def _tracks(asked: Asked, store: str, evaluation: str) -> Content:
 
 
 def _track(asked: Asked, store: str, evaluation: str, track: str) -> Content:
-    return asked.render("track.html", page=page_contents.track(asked.of(store), evaluation, track), has_picture=False)
+    page = page_contents.track(asked.of(store), evaluation, track)
+    return asked.render("track.html", page=page, has_picture=False, seconds=None)
 
 
 def _store_json(asked: Asked, store: str) -> Content:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -19,6 +19,7 @@ from ...analysis.scores import names_of
 from ...errors import MirflowError, QueryError
 from ...progress import Progress
 from ...reports.figures.page_pictures import draw_standings, draw_track
+from ...reports.figures.timeline import find_worst
 from ...reports.leaderboard import Leaderboard, to_json
 from ...reports.origins import Roots
 from ...reports.page import write_page
@@ -29,7 +30,7 @@ from . import page_contents
 from .archive import Archive, has_years, join_years, read_archive, years_of
 from .changes import LONG_AGO, Change, authority_of, find_changes, to_atom
 from .front_page import WorthListening, front, news_of, worth_listening
-from .page_contents import StoreContents
+from .page_contents import StoreContents, TrackPage
 from .pages import (
     DiskLinks,
     Pages,
@@ -55,6 +56,8 @@ KEPT = 500
 """Number of changes that a site records."""
 PICTURES = 100
 """Most pictures of tracks of a store, unless more are asked for."""
+Drawn = tuple[bytes | None, float | None]
+"""The picture of a track, and a second to listen to; None where there is none."""
 NEWS = 12
 """Number of changes on the front page."""
 
@@ -279,9 +282,12 @@ class _StorePages:
         )
         pictured = self._pictured(found)
 
-        def draw(evaluation: str, track: str) -> bytes | None:
-            known = (evaluation, track) in pictured
-            return draw_track(found.datasets[evaluation], evaluation, track, root=root) if known else None
+        def draw(evaluation: str, track: TrackPage) -> Drawn:
+            ds, worst = found.datasets[evaluation], track.worst
+            if (evaluation, track.track) not in pictured:
+                return None, None
+            seconds = None if worst is None else find_worst(ds, evaluation, track.track, worst, root)
+            return draw_track(ds, evaluation, track.track, root=root), seconds
 
         write_store_pages(folder, pages, found, draw, progress)
         notes = self._write_report(folder, found, path, root, progress)
@@ -328,7 +334,7 @@ def write_store_pages(
     folder: Folder,
     pages: Pages,
     found: StoreContents,
-    draw: Callable[[str, str], bytes | None],
+    draw: Callable[[str, TrackPage], Drawn],
     progress: Progress,
 ) -> None:
     """Write the tables of a store: evaluations, systems and tracks, as pages and as JSON.
@@ -336,14 +342,14 @@ def write_store_pages(
     Parameters
     ----------
     draw : callable
-        Returns the picture of a track, given the evaluation and its name; None without one.
+        Returns the picture of a track, and the second at which the worst system is worst.
     """
     name = found.name
     folder.twins[name] = _twins_of(found)
     folder.write(folder.file_of("store_json", store=name), to_json(found.board))
 
-    def write(template: str, file: str, page: object, has_picture: bool = False) -> None:
-        folder.write(file, pages.at(file).render(template, page=page, has_picture=has_picture))
+    def write(template: str, file: str, page: object, **context: Any) -> None:
+        folder.write(file, pages.at(file).render(template, page=page, **context))
 
     def write_picture(page: str, data: bytes | None, **parts: str) -> bool:
         if data is not None:
@@ -366,8 +372,9 @@ def write_store_pages(
             write("tracks.html", folder.file_of("tracks", **parts), page_contents.tracks(found, ranked.name))
             for track in page_contents.each_track(found, page):
                 own_parts = {**parts, "track": track.track}
-                drawn = write_picture("track_picture", draw(ranked.name, track.track), **own_parts)
-                write("track.html", folder.file_of("track", **own_parts), track, has_picture=drawn)
+                picture, seconds = draw(ranked.name, track)
+                drawn = write_picture("track_picture", picture, **own_parts)
+                write("track.html", folder.file_of("track", **own_parts), track, has_picture=drawn, seconds=seconds)
                 progress.advance(1)
 
 

@@ -591,6 +591,11 @@ class TrackPage:
         return any(row.status for row in self.rows)
 
     @property
+    def worst(self) -> str | None:
+        """The system with the lowest score; None without scores."""
+        return next((row.system for row in reversed(self.rows) if row.scores[0] is not None), None)
+
+    @property
     def heard(self) -> str:
         """Title and artist of the recording; empty if unknown."""
         found = {key.casefold(): text for key, text in self.facts}  # as `show_key` writes them

@@ -22,7 +22,7 @@ from ...pipeline.plan import EvaluationFiles
 from ...ragged import Bool, Column, Int
 from ...readers.objects import to_annotation
 from ..captions import metric_title, origin_in_words, title_in
-from ..drawing import GREY, explained, form_of, matches
+from ..drawing import GREY, explained, form_of, matches, worst_second
 from ..origins import Shelf, find_plan, find_plans
 from .canvas import Sheet, figure, label, sheet
 from .lanes import BOTTOM, TOP, Lanes, draw, draw_octaves, draw_verdicts, fill_of, legend_entries, unwritten
@@ -296,6 +296,29 @@ def _read(
     if not any(isinstance(lane.annotation, Annotation) for lane in lanes):
         raise FigureError(f"track {track!r}: none of its annotations can be read: {lanes[0].annotation}")
     return lanes
+
+
+def find_worst(
+    ds: xr.Dataset, evaluation: str, track: str, system: str, root: str | Path | None = None
+) -> float | None:
+    """When a system is worst on a track, in seconds; None if that is not known.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Scores of the evaluation.
+    root : path or None
+        As for :func:`timeline`.
+    """
+    try:
+        plan = _plan_of(ds, ds, evaluation, root)
+        rule = _Rule.of(ds, plan, find_metrics(ds, one_metric(ds, None), exact=True), named=False)
+        lane = _read(plan, track, [(system, ())], rule)[-1]
+    except (FigureError, ValueError):  # a track without files
+        return None
+    if isinstance(lane.annotation, str) or lane.evidence is None:
+        return None
+    return worst_second(lane.annotation.kind, lane.evidence)
 
 
 def _draw(

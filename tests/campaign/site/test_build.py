@@ -5,6 +5,7 @@ from __future__ import annotations
 import filecmp
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -104,6 +105,9 @@ def test_pages_of_tracks_have_a_picture_of_those_most_worth_looking_at(site, tmp
     assert pictures[0].read_bytes().startswith(b"\x89PNG")
     page = (pictures[0].parent / "index.html").read_text()
     assert 'src="lanes.png"' in page
+    assert re.search(
+        r'#evaluation=chord&amp;track=[\w-]+&amp;time=[\d.]+&amp;ear=\w+">Open at \d+:\d\d, where \w+ is worst', page
+    )
     assert "og:image" not in page
     assert 'href="../../../chord_mirex2013/tracks/' in page
     # Previews of links need full addresses.

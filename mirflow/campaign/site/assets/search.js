@@ -47,7 +47,7 @@
   function nearest(text) {
     const own = pairs(fold(text));
     return pages.map((page) => {
-      const other = pairs(page.key);
+      const other = page.pairs ??= pairs(page.key);
       return [2 * [...own].filter((pair) => other.has(pair)).length / (own.size + other.size), page];
     }).filter(([share]) => share > LIKE).sort((a, b) => b[0] - a[0]).slice(0, NEAR).map(([, page]) => page);
   }
