@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -163,6 +164,10 @@ def add_errors(contents: dict[str, Any], found: Mapping[int, Mapping[str, ErrorL
         ]
 
 
+_LISTED = 3
+"""Evaluations from which on the scorecard comes first, as in overview.js."""
+
+
 def first_screen(contents: Mapping[str, Any]) -> tuple[str, str]:
     """Who leads by the main metric: as HTML that needs no script, and as a sentence."""
     first = contents["evaluations"][0]
@@ -174,7 +179,9 @@ def first_screen(contents: Mapping[str, Any]) -> tuple[str, str]:
     boxes = [node("section", *card, id="overview")] if isinstance(card, list) and card else []
     if not standings:
         return to_html([*head, *boxes]), size
-    return to_html([*head, *boxes, ("div", {"id": "standings"}, standings)]), f"{text_of(standings[:1])} {size}."
+    chart = ("div", {"id": "standings"}, standings)
+    parts = [*boxes, chart] if len(contents["evaluations"]) >= _LISTED else [chart, *boxes]
+    return to_html([*head, *parts]), f"{text_of(standings[:1])} {size}."
 
 
 def _scorecard(subject: Subject, evaluations: Sequence[Mapping[str, Any]], parts: Parts) -> list[Node] | int | str:
@@ -195,6 +202,9 @@ def _scorecard(subject: Subject, evaluations: Sequence[Mapping[str, Any]], parts
                 columns.append(ScoredEvaluation(name, about, report_link(name), found["standings"]))
         return scorecard(columns)
 
+    shared = Counter(system for ds in subject.boards.values() for system in names_of(ds, "system"))
+    if max(shared.values(), default=0) < 2:
+        return []
     fetched = any(isinstance(found, str | int) for found in made.values())
     return parts.put("scorecard", lambda: pack_json(draw())) if fetched else draw()
 

@@ -108,6 +108,15 @@ class TestParts:
         assert contents["evaluations"][0]["metrics"][0]["score"] == "blocks/g/0/0/score"
         assert set(contents["ahead"]) == {f"blocks/g/0/{main}/values" for main in contents["evaluations"][0]["main"]}
 
+    def test_the_scorecard_is_that_of_the_page_in_one_file(self, stored, tmp_path):
+        store = write_store(tmp_path / "s.zarr", {name: random_group(3, 9, 1) for name in ("a", "b")})
+        page = LivePage(store, "g")
+        assert json.loads(page.contents())["scorecard"] == "blocks/g/scorecard"
+        mirflow.report(store, tmp_path / "page.html")
+        served = json.loads(zlib.decompress(page.block("g/scorecard") or b""))
+        assert served == contents_of(tmp_path / "page.html")["scorecard"] != []
+        assert json.loads(LivePage(stored, "g").contents())["scorecard"] == []
+
     def test_scores_are_exact_to_the_bit(self, tmp_path):
         group = random_group(3, 5, 2)
         page = LivePage(write_store(tmp_path / "s.zarr", {"chord": group}), "7-a")

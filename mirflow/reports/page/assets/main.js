@@ -16,7 +16,7 @@ import { drawGains } from "./gains.js";
 import { drawHeatmap } from "./heatmap.js";
 import { drawLeaderboard } from "./leaderboard.js";
 import { drawLosses } from "./losses.js";
-import { drawOverview } from "./overview.js";
+import { LISTED, drawOverview } from "./overview.js";
 import { drawProvenance } from "./provenance.js";
 import { drawTracks } from "./tracks.js";
 import { openTrack, settleTimeline } from "./timeline.js";
@@ -89,7 +89,9 @@ async function draw() {
   // The intervals may have arrived meanwhile.
   if ((FETCHED || state.shown) && state.metric >= 0) parts[0] = await drawRanking();
   const scrolled = scrollY;
-  main.replaceChildren(...[overview, ...parts].filter(Boolean));
+  // Of two evaluations the chosen one comes first.
+  const first = state.contents.evaluations.length < LISTED ? parts.splice(0, 1) : [];
+  main.replaceChildren(...[...first, overview, ...parts].filter(Boolean));
   // In a frame of another page; a heat map fits its width to it.
   document.getElementById(state.part || "-")?.classList.add("alone");
   settle();

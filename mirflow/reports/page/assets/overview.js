@@ -5,8 +5,8 @@ import { count, titleOf } from "./format.js";
 import { readJson } from "./data.js";
 import { drawScorecard } from "./scorecard.js";
 
-/** Evaluations from which on they are listed; of fewer, the bar on top names them. */
-const LISTED = 3;
+/** Evaluations from which on they are listed, above all else; of fewer, the bar on top names them. */
+export const LISTED = 3;
 
 /** The sentence about who leads by the usual metric, where it came with the page. */
 function sentenceOf(one) {

@@ -5,7 +5,7 @@ import { State } from "./state.js";
 import { settleTimeline } from "./timeline.js";
 
 const state = new State(CONTENTS);
-document.documentElement.classList.add("alone");
+document.documentElement.classList.add("single");
 
 /** There is nothing behind it to which it could be closed. */
 async function show() {
