@@ -36,6 +36,7 @@ from ..drawing import BAD, BLUE, GOOD, GREEN, HALF, ORANGE, PURPLE, RED, SKY, YE
 from ..inference_tables import show_ranks
 from ..origins import Origin
 from ..standings import rank_result
+from .class_tables import describe_classes
 from .embed import Parts, pack_bytes, pack_floats, pack_json
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ LABELS = {1: 2_000, 2: 400}
 """Labels along each extra dim that can be drawn, by the number of dims; labels without any value do not count."""
 
 
-def describe_extras(scores: xr.Dataset, parts: Parts, name: str = "extra") -> list[dict[str, Any]]:
+def describe_extras(scores: xr.Dataset, parts: Parts, name: str = "extra", group: str = "") -> list[dict[str, Any]]:
     """Describe the metrics with extra dims of an evaluation; their numbers become separate parts.
 
     Parameters
@@ -60,17 +61,20 @@ def describe_extras(scores: xr.Dataset, parts: Parts, name: str = "extra") -> li
         It grows.
     name : str
         What the names of the parts begin with.
+    group : str
+        The evaluation.
 
     Returns
     -------
     list of dict
         ``name``, ``title``, ``unit``, ``aggregate``, ``missing`` (the policy), ``score`` (whether values are scores,
         not counts), ``dims`` (names and labels, without those of no value), ``value``: the part, or
-        ``why`` there is none.
+        ``why`` there is none; ``classes``, see `describe_classes`.
     """
     described = []
     for index, (variable, measure) in enumerate(find_measures(scores).items()):
         about: dict[str, Any] = {"name": str(measure), "title": measure.metric.title, "dims": [], "unit": ""}
+        about["classes"] = describe_classes(scores, variable, measure, parts, f"{name}/{index}", group)
         sizes = list(scores[variable].shape[2:])
         if len(sizes) not in LABELS or scores.sizes["system"] * int(np.prod(sizes)) > VALUES:
             about["why"] = _too_many(sizes)
@@ -451,7 +455,7 @@ def describe_evaluation(
         "duration": parts.put(f"{number}/duration", partial(pack_floats, numbers.duration)) if shown.by_track else None,
         "statuses": [[status_name, many] for status_name, many in counts if any(many)],
         "problems": parts.put(f"{number}/problems", lambda: pack_json(_problems(scores, shown))),
-        "extras": describe_extras(scores, parts, f"{number}/extra"),
+        "extras": describe_extras(scores, parts, f"{number}/extra", name),
         "policies": numbers.policies,
         "references": str(scores.attrs.get(REFERENCES_DIFFER, "")) if shown.by_track else "",
         "warnings": _warnings(scores.attrs, shown),

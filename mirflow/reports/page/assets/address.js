@@ -58,6 +58,12 @@ const FIELDS = [
   }],
   ["of", (state) => (state.extra.system ? state.now.systems[state.extra.system] : ""),
     (state, text) => systemOf(state, text, (system) => { state.extra.system = system; })],
+  ["rate", ({ extra, now }) => (extra.rate ? now.extras[extra.metric].classes[extra.rate][0] : ""), (state, text) => {
+    const found = named(state.now.extras[state.extra.metric]?.classes ?? [], text, ([kind]) => kind);
+    state.extra.rate = Math.max(0, found);
+    return found >= 0;
+  }],
+  ["classes", ({ extra }) => extra.sorted, (state, text) => { state.extra.sorted = text; return true; }],
   ["track", ({ now, timeline }) => (timeline.track < 0 ? "" : now.tracks[timeline.track]), (state, text) => {
     state.timeline.track = named(state.now.tracks, text);
     return state.timeline.track >= 0;

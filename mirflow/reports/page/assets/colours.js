@@ -1,6 +1,7 @@
 /** Colours that a colour-blind reader can distinguish. */
 
 import { CONTENTS } from "./data.js";
+import { colour } from "./dom.js";
 
 const SET = CONTENTS.colours;
 
@@ -18,6 +19,12 @@ export function shade(share) {
 export const channelsOf = (share) => partsOf(shade(share));
 
 const partsOf = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+
+/** A colour for a share from 0 to 1 on the ground of the page: nothing is as the ground. */
+export function tint(share) {
+  const [ground, full] = ["paper", "good"].map((name) => colour(name).replace(/^#(.)(.)(.)$/, "#$1$1$2$2$3$3"));
+  return mix(ground, full, Math.max(0, Math.min(1, share)));
+}
 
 function mix(a, b, share) {
   const [from, to] = [partsOf(a), partsOf(b)];

@@ -1,10 +1,11 @@
 /** Metrics with extra dims: a table for one of them, a map of the chosen system for two. */
 
 import { choice, colour, el, section, sharpen, table, th } from "./dom.js";
-import { shade } from "./colours.js";
+import { tint } from "./colours.js";
 import { formatter } from "./format.js";
 import { readFloats } from "./data.js";
 import { endsOf } from "./reduce.js";
+import { drawClasses } from "./class_table.js";
 
 /** @returns {Promise<Node|null>} nothing where there are none */
 export async function drawExtras(state) {
@@ -12,7 +13,9 @@ export async function drawExtras(state) {
   if (!extras.length) return null;
   if (state.shown) return section("extras", extras[state.extra.metric].title, "Not shown with a filter: the page has these values of all tracks together only.");
   const { metric: at, system } = state.extra;
-  const again = (name, value) => state.change((one) => { one.extra[name === "extra" ? "metric" : "system"] = Number(value); }).then(() => document.querySelector(`#extras select[name=${name}]`)?.focus());
+  const again = (name, value) => state.change((one) => {
+    one.extra = { ...one.extra, [{ extra: "metric" }[name] ?? name]: Number(value), ...(name === "extra" && { rate: 0, sorted: "" }) };
+  }).then(() => document.querySelector(`#extras select[name=${name}]`)?.focus());
   const named = (name, made) => {
     made.querySelector("select").setAttribute("name", name);
     return made;
@@ -22,11 +25,12 @@ export async function drawExtras(state) {
   if (extras.length > 1) bar.push(named("extra", choice("Metric", extras.map((extra, place) => [place, extra.name]), at,
     (value) => again("extra", value))));
   const known = one.value !== undefined;
+  const classes = one.classes.length ? await drawClasses(state, one.classes, named, (value) => again("rate", value)) : null;
   if (known && one.dims.length === 2) bar.push(named("system", choice("System", systems.map((name, place) => [place, name]), system,
     (value) => again("system", value))));
   const note = known ? `${one.name}: ${one.aggregate} over the tracks (${one.missing})${one.unit ? `, in ${one.unit}` : ""}.` : one.why;
   const made = known ? await drawValues(state, one, system) : null;
-  return section("extras", one.title, note, bar.length ? el("div", { class: "bar" }, bar) : null, made);
+  return section("extras", one.title, note, classes, bar.length ? el("div", { class: "bar" }, bar) : null, made);
 }
 
 async function drawValues(state, one, system) {
@@ -50,21 +54,25 @@ function map({ dims: [[down, rows], [across, columns]], score, unit }, values, s
   const share = (y, x) => (score ? value(y, x) : value(y, x) / totals[y]);
   const [low, high] = score ? scaleOf(values) : [0, 1];
   const tone = (y, x) => (score ? (share(y, x) - low) / (high - low) : Math.sqrt(share(y, x)));
-  const named = (dim) => dim.replaceAll("_", " ");
+  const named = (dim) => dim.replace(/^ref_/, "reference ").replace(/^est_/, "estimated ").replaceAll("_", " ");
+  const confused = !score && down.startsWith("ref_") && across.startsWith("est_");
+  const plain = (one) => (Number.isInteger(one) ? one.toLocaleString("en") : write(one));
+  const shown = (y, x) => (score || !value(y, x) ? "" : confused ? String(Math.round(100 * share(y, x)) || "") : plain(value(y, x)));
   const at = [0, 0];
   const canvas = el("canvas", { tabindex: "0", role: "application", "aria-roledescription": "matrix",
     "aria-label": `${rows.length} by ${columns.length} values; arrow keys move` });
   const readout = el("p", { class: "readout", role: "status" }, `Rows: ${named(down)}. Columns: ${named(across)}. ` +
-    (score ? `Colours from ${write(low)} to ${write(high)}.` : "Colours are square roots of the shares of a row, so that the rare is seen."));
+    (score ? `Colours from ${write(low)} to ${write(high)}.` : `${confused ? `Numbers are percent of a row, ${plain(totals.reduce((sum, one) => sum + one, 0))}${unit ? ` ${unit}` : ""} in all; colours` :
+      "Colours"} are square roots of the shares of a row, so that the rare is seen.`));
   const layout = measure(rows, columns);
   const say = () => {
     const [y, x] = at;
     const part = !score && totals[y] > 0 ? ` (${(100 * share(y, x)).toFixed(1)} % of ${rows[y]})` : "";
     readout.textContent = `${named(down)} ${rows[y]}, ${named(across)} ${columns[x]}: ${write(value(y, x))}${unit ? ` ${unit}` : ""}${part}`;
-    paint(canvas, layout, rows, columns, tone, at);
+    paint(canvas, layout, rows, columns, tone, at, shown);
   };
   listen(canvas, layout, rows.length, columns.length, at, say);
-  paint(canvas, layout, rows, columns, tone, null);
+  paint(canvas, layout, rows, columns, tone, null, shown);
   return el("div", {}, el("div", { class: rows.length > 40 ? "scroll tall" : "scroll" }, canvas), readout);
 }
 
@@ -79,18 +87,30 @@ function measure(rows, columns) {
   const context = el("canvas", {}).getContext("2d");
   context.font = "12px system-ui, sans-serif";
   const room = (labels) => Math.min(130, Math.max(0, ...labels.map((label) => context.measureText(label.slice(0, 40)).width)) + 8);
-  const cell = Math.max(5, Math.min(24, Math.floor(900 / Math.max(1, columns.length))));
+  const cell = Math.max(5, Math.min(30, Math.floor(900 / Math.max(1, columns.length))));
   return cell < 11 ? { cell, left: 0, top: 0 } : { cell, left: room(rows), top: room(columns) };
 }
 
-function paint(canvas, { cell, left, top }, rows, columns, tone, at) {
+function paint(canvas, { cell, left, top }, rows, columns, tone, at, shown) {
   const context = sharpen(canvas, left + cell * columns.length + 2, top + cell * rows.length + 2);
   const nothing = colour("nothing");
   rows.forEach((_, y) => columns.forEach((_column, x) => {
     const part = tone(y, x);
-    context.fillStyle = Number.isFinite(part) ? shade(part) : nothing;
+    context.fillStyle = Number.isFinite(part) ? tint(part) : nothing;
     context.fillRect(left + x * cell, top + y * cell, cell - (cell > 8 ? 1 : 0), cell - (cell > 8 ? 1 : 0));
   }));
+  if (cell >= 20) {
+    context.font = "10px system-ui, sans-serif";
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    const [ink, paper] = [colour("ink"), colour("paper")];
+    rows.forEach((_, y) => columns.forEach((_column, x) => {
+      context.fillStyle = tone(y, x) > 0.8 ? paper : ink;
+      context.fillText(shown(y, x), left + (x + 0.5) * cell, top + (y + 0.5) * cell, cell - 2);
+    }));
+  }
+  context.strokeStyle = colour("line");
+  context.strokeRect(left, top, cell * columns.length, cell * rows.length);
   context.fillStyle = colour("ink");
   context.font = `${Math.min(12, cell - 2)}px system-ui, sans-serif`;
   context.textBaseline = "middle";

@@ -24,7 +24,8 @@ import { fits, labelOf } from "./filter.js";
  *   another system has right (-1: all); the kind whose places a timeline goes through, and which one is open
  * @property {string} part the only one that is shown, in a frame of another page; empty for all
  * @property {string} cells filter of the cells without a score
- * @property {{metric: number, system: number}} extra
+ * @property {{metric: number, system: number, rate: number, sorted: string}} extra the metric with extra dims and the system of its map;
+ *   of its classes the value, and the column by which they are sorted, with a - in front from below
  * @property {{track: number, list: string, time: number, seen: number[]|null, loop: number[]|null, mix: number[], slow: boolean, ear: number,
  *   rule: number, reference: number}} timeline
  *   `track`: -1 where none is open; `list`: where it was opened from: `tracks`, `heatmap` or `errors`; `seen`: the stretch of time, null for all of it; `loop`: what is
@@ -69,7 +70,7 @@ export class State {
     this.wrong = { of: -1, right: -1, kind: "", place: 0 };
     this.cells = "";
     this.part = "";
-    this.extra = { metric: 0, system: 0 };
+    this.extra = { metric: 0, system: 0, rate: 0, sorted: "" };
     this.timeline = { ...BEGINNING, track: -1, list: "tracks", mix: [...MIX], slow: false, ear: -1, rule: -1, reference: 0 };
     this.take(0);
   }
@@ -101,7 +102,7 @@ export class State {
     this.filter = this.filter.filter((chip) => fits(this.now, chip));
     if (typeof this.across === "number") this.across = "mean";
     this.timeline = { ...this.timeline, ...BEGINNING, track: -1, ear: -1, rule: -1, reference: 0 };
-    this.extra = { metric: 0, system: 0 };
+    this.extra = { metric: 0, system: 0, rate: 0, sorted: "" };
     this.pair = { of: -1, against: -1 };
     this.wrong = { of: -1, right: -1, kind: "", place: 0 };
     this.takeMetric(this.now.main.length ? this.now.main[0] : -1);
