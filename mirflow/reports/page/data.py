@@ -36,8 +36,8 @@ from ..drawing import BAD, BLUE, GOOD, GREEN, HALF, ORANGE, PURPLE, RED, SKY, YE
 from ..inference_tables import show_ranks
 from ..origins import Origin
 from ..standings import rank_result
-from .class_tables import describe_classes
 from .embed import Parts, pack_bytes, pack_floats, pack_json
+from .rates_by_class import describe_classes
 
 if TYPE_CHECKING:
     import xarray as xr

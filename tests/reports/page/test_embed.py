@@ -213,9 +213,11 @@ class TestInference:
 
 class TestScript:
     def test_modules_come_after_those_that_they_need(self):
-        order = order_modules({name: read_asset(f"{name}.js") for name in _module_names()})
-        assert order.index("dom") < order.index("timeline") < order.index("main")
-        assert sorted(order) == sorted(_module_names())
+        sources = {name: read_asset(f"{name}.js") for name in _module_names()}
+        orders = order_modules(sources), order_modules(sources, "alone")
+        for order, start in zip(orders, ("main", "alone"), strict=True):
+            assert order.index("dom") < order.index("timeline") < order.index(start)
+        assert {*orders[0], *orders[1]} == {*_module_names()}
 
     def test_circles_are_refused(self):
         with pytest.raises(ValueError, match="import each other: main -> a -> main"):
