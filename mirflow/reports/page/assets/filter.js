@@ -1,8 +1,9 @@
 /** Chips: conditions on tracks and systems, and the numbers of those for which all of them hold. */
 
 import { count, formatter, titleOf } from "./format.js";
-import { acrossSystems } from "./reduce.js";
+import { MISSING, POLICIES, acrossSystems } from "./reduce.js";
 import { readScores } from "./data.js";
+import { dropJobs } from "./resampling.js";
 
 /*
  * A chip is an array, as links have it:
@@ -102,6 +103,7 @@ export async function applyFilter(state) {
   const { now, filter, evaluation } = state;
   const key = JSON.stringify([evaluation, filter]);
   if (state.shown?.key === key) return;
+  dropJobs();
   if (!filter.length) {
     state.shown = null;
     return;
@@ -129,9 +131,6 @@ export async function readShown(state, metric = state.metric) {
   if (!shown.numbers.has(metric)) shown.numbers.set(metric, mask(now, numbers, shown.systems, shown.tracks));
   return shown.numbers.get(metric);
 }
-
-/** What a byte of flags says; the bits above say under which policies a score counts. */
-const [MISSING, POLICIES] = [1, 2];
 
 function mask({ tracks: names, policies }, { score, weight, duration, flags }, systems, tracks) {
   const found = { score: new Float64Array(score.length).fill(NaN), weight, duration, flags: new Uint8Array(flags.length) };

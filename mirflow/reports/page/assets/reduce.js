@@ -1,7 +1,10 @@
 /** Aggregates over tracks, by the same definitions as `mirflow query`; arrays are (systems, tracks), row by row. */
 
-/** What a byte of an evaluation's flags says; the bits above say under which of its policies a score counts. */
-const [MISSING, UNDEFINED, POLICIES] = [1, 2, 2];
+/** What a byte of an evaluation's flags says. */
+export const MISSING = 1;
+const UNDEFINED = 2;
+/** Place of the bits that say under which of its policies a score counts. */
+export const POLICIES = 2;
 
 /**
  * Which scores count under a policy, and as what: one that is missing and counts is 0.

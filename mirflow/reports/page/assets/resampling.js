@@ -103,7 +103,7 @@ function finish(id, found) {
 
 /** Where a worker is not allowed, the page computes itself, a job at a time. */
 function computeHere() {
-  worker = { postMessage: ({ id, job }) => window.setTimeout(() => finish(id, answer(job))) };
+  worker = { postMessage: ({ id, job }) => window.setTimeout(() => waiting.has(id) && finish(id, answer(job))), terminate: () => {} };
   for (const [id, { job }] of waiting) worker.postMessage({ id, job });
 }
 
@@ -117,6 +117,14 @@ function start() {
   } catch {
     computeHere();
   }
+}
+
+/** Give up what nobody waits for any more. */
+export function dropJobs() {
+  if (!waiting.size) return;
+  worker.terminate();
+  worker = null;
+  waiting.clear();
 }
 
 /**

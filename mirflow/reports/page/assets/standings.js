@@ -3,6 +3,7 @@
 import { count, niceTicks, tickFormatter, unitOf } from "./format.js";
 import { endsOf } from "./reduce.js";
 import { shownOf } from "./filter.js";
+import { DRAWS } from "./resampling.js";
 
 const [ROW, ROOM, NAMED] = [30, 0.06, 4];
 
@@ -63,9 +64,9 @@ export function standingsOfShown(state, entries) {
       ...(Number.isNaN(value) ? [] : [["circle", { cx: place(value), cy: ROW / 2, r: 5 }, []]])]]]],
     ["td", { class: "number strong" }, [["data", Number.isFinite(value) ? { "data-value": value } : {}, [write(value)]]]],
     ["td", { class: "ends quiet" }, [low === null ? "" : `[${write(low)}, ${write(high)}]`]]]]);
-  const about95 = bounded ? `dot: value; line: 95 % interval, computed in the page (bootstrap, 1,000 draws)` : "dot: value";
+  const key = bounded ? `dot: value; line: 95 % interval, computed in the page (bootstrap, ${DRAWS.toLocaleString("en")} draws)` : "dot: value";
   return [["p", { class: "lead" }, [["strong", {}, [lead]], ` ${rest}`]],
-    ["table", { class: "forest" }, [["caption", { class: "note" }, [about95]], ["thead", {}, [["tr", {}, heads]]], ["tbody", {}, rows]]]];
+    ["table", { class: "forest" }, [["caption", { class: "note" }, [key]], ["thead", {}, [["tr", {}, heads]]], ["tbody", {}, rows]]]];
 }
 
 function scaleOf(entries, { unit }) {
