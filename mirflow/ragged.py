@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ Int = npt.NDArray[np.int64]
 Float = npt.NDArray[np.float64]
 Bool = npt.NDArray[np.bool_]
 Column = npt.NDArray[Any]
+Key = TypeVar("Key", bound=Hashable)
 
 
 def offsets_of(counts: Int) -> Int:
@@ -47,6 +48,20 @@ def rows_of(counts: Int) -> Int:
     if len(counts) == 1:
         return np.zeros(counts[0], dtype=np.int64)
     return np.repeat(np.arange(len(counts), dtype=np.int64), counts)
+
+
+def group_by_key(keys: Iterable[Key]) -> dict[Key, Int]:
+    """The places of equal keys, in order of the first.
+
+    Examples
+    --------
+    >>> {key: places.tolist() for key, places in group_by_key(["b", "a", "b"]).items()}
+    {'b': [0, 2], 'a': [1]}
+    """
+    codes: dict[Key, int] = {}
+    owner = np.fromiter((codes.setdefault(key, len(codes)) for key in keys), dtype=np.int64)
+    order, ends = np.argsort(owner, kind="stable"), np.cumsum(np.bincount(owner, minlength=len(codes)))
+    return dict(zip(codes, np.split(order, ends[:-1]), strict=True)) if codes else {}
 
 
 @dataclass(frozen=True)

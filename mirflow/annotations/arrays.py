@@ -159,6 +159,19 @@ def as_column(name: str, value: Any) -> Column:
     return array
 
 
+def as_items(values: Sequence[Any]) -> Column:
+    """An array of objects, one for each value, also of lists of equal length.
+
+    Examples
+    --------
+    >>> as_items([[0.5], [1.0]]).shape
+    (2,)
+    """
+    items = np.empty(len(values), dtype=object)
+    items[:] = list(values)
+    return items
+
+
 def numbers(name: str, value: Any, shape: tuple[int | None, ...] = (None,)) -> Float:
     """Convert a column of numbers to float64 of a shape, in which None means any size.
 

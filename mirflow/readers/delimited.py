@@ -9,7 +9,7 @@ import csv
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from io import StringIO
@@ -486,7 +486,7 @@ def find_layout(
     if not bars:
         places.pop("bar", None)
     if declared or has_header or not kind.numbers:
-        _demand_columns_of_kind(kind, places, options, name, line, keyed=keyed)
+        demand_columns_of_kind(kind, places, options, name, line, keyed=keyed)
     last = max(places.values())
     if (
         separator == "\t" or bars or (selection != "all" and not declared)
@@ -516,18 +516,21 @@ def _usual_places(kind: Kind, first: Sequence[str], name: str, line: int, *, key
     return {column: place for column, place in places.items() if column not in optional or place < len(first)}
 
 
-def _demand_columns_of_kind(
-    kind: Kind, places: Mapping[str, int], options: DelimitedOptions, name: str, line: int, *, keyed: bool
+def demand_columns_of_kind(
+    kind: Kind, places: Collection[str], options: DelimitedOptions, name: str, line: int | None, *, keyed: bool
 ) -> None:
-    """Raise if a column is unknown to the kind, or a required column is missing."""
+    """Raise if a column is unknown to the kind, or a required column is missing.
+
+    `places` has the names of the columns; `name` and `line` are used in messages.
+    """
     known = (*kind.columns, *KEYS) if keyed else kind.columns
     for column in places:
         if column not in known:
             raise InvalidAnnotationError(f"{kind.name} have no column {column!r}; {suggest(column, known)}", path=name)
     counted = {"time"} if options.hop and kind.dims == ("time",) else set()  # counted frames need no times
     ways = [{"start"}] if kind.adjacent else [set(way) - counted for way in kind.needed]
-    if not any(way <= places.keys() for way in ways):
-        missing = min((sorted(way - places.keys()) for way in ways), key=len)
+    if not any(way <= {*places} for way in ways):
+        missing = min((sorted(way - {*places}) for way in ways), key=len)
         message = f"no column holds {' and '.join(map(repr, missing))}; declare it in columns"
         raise InvalidAnnotationError(message, path=name, line=line)
 

@@ -30,7 +30,8 @@ class FileFormat:
     notes: bool = False
     """Whether multiple pitches are read from its notes."""
     table: str = ""
-    """``module:function`` that opens a file with annotations of many tracks, instead of a parser."""
+    """``module:function`` that opens a file with annotations of many tracks. Formats with a parser, too, hold one track
+    in files of patterns with ``{track}``."""
     whole: bool = False
     """Whether a file has rows of all items of a collection; only those on the other side are scored."""
 
@@ -56,6 +57,7 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
         "qrels": FileFormat(table=".tables.rankings:open_qrels"),
         "lists": FileFormat(table=".tables.rankings:open_lists"),
         "groups": FileFormat(table=".tables.item_groups:open_groups"),
+        "parquet": FileFormat(parser=".tables.parquet:parse_parquet", table=".tables.parquet:open_parquet"),
         "matrix": FileFormat(unlisted=(".npy", ".npz"), table=".tables.distance_matrix:open_matrix", whole=True),
     }
 )
@@ -67,7 +69,7 @@ else:
 _MORE = tuple(suffix for one in FORMATS.values() for suffix in one.suffixes)
 SUFFIXES = (*(f".{name}" for name in FORMATS), *_MORE, ".key")
 """Suffixes of annotation files; other files in a folder are ignored."""
-TABLES: tuple[str, ...] = tuple(name for name, one in FORMATS.items() if one.table)
+TABLES: tuple[str, ...] = tuple(name for name, one in FORMATS.items() if one.table and not one.parser)
 """Formats whose files always hold many tracks: rankings and relevance judgements."""
 WHOLE: tuple[str, ...] = tuple(name for name, one in FORMATS.items() if one.whole)
 """Formats with rows of all items of a collection; only those on the other side are scored."""

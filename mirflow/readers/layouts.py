@@ -42,10 +42,11 @@ _LOWEST = 20.0
 """Hz, of pitches, and beats a minute, of tempi."""
 _LARGEST = 1e9
 """Limit of the numbers used to recognise a task: larger ones are neither times nor pitches."""
-_TRACK = (
+TRACK_NAMES = (
     *("track", "track_id", "clip", "clip_id", "query", "query_id", "piece", "song", "song_id", "file", "filename"),
     *("path", "id"),
 )
+"""Names of the column of tracks in headers, in order of preference."""
 # A single letter may name a track or a tag as well as a column.
 _NO_EVIDENCE = ("p",)
 _KNOWN = frozenset(name for column, names in HEADINGS.items() if column != "bar" for name in names)
@@ -53,7 +54,7 @@ _DECISIONS = ("present", "relevant", "rel")
 """Names of the numbers of a reference; tables of estimates may contain a copy of the reference."""
 _LARGER_IS_FARTHER = ("distance", "distances", "dist", "cost", "dissimilarity", "divergence", "d")
 # Row numbers, as in tables of pandas, and other names of the subject of rows.
-_BESIDE = frozenset({"", "index", "row", *_TRACK, *KEYS})
+_BESIDE = frozenset({"", "index", "row", *TRACK_NAMES, *KEYS})
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w.-]*")
 _BY_NAME_ALONE = ("bar", "detected", "program", "drum")
 """Columns that only their own names in a header may denote."""
@@ -99,7 +100,7 @@ def is_known(field: str, kind: Kind | None, *, keyed: bool) -> bool:
     """True if a field is a usual name of a column of the kind and has no other meaning."""
     own = kind.headings.values() if kind else ()
     name = heading(field)
-    known = name in _KNOWN or any(name in names for names in own) or (keyed and name in _TRACK)
+    known = name in _KNOWN or any(name in names for names in own) or (keyed and name in TRACK_NAMES)
     return known and name not in _NO_EVIDENCE
 
 
@@ -112,7 +113,7 @@ def find_columns(kind: Kind, header: Sequence[str], *, keyed: bool = False) -> d
     {'track': 1, 'label': 0, 'value': 2}
     """
     headings = [heading(field) for field in header]
-    usual = {"track": _TRACK, **HEADINGS, **kind.headings}
+    usual = {"track": TRACK_NAMES, **HEADINGS, **kind.headings}
     places: dict[str, int] = {}
     for column in ("track", *kind.columns) if keyed else kind.columns:
         found = next((h for h in usual[column] if h in headings and headings.index(h) not in places.values()), None)

@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 
 from ..annotations.annotation import Annotation
-from ..annotations.arrays import as_column, from_arguments, from_columns, is_nested, is_several, texts, unnested
+from ..annotations.arrays import (
+    as_column,
+    as_items,
+    from_arguments,
+    from_columns,
+    is_nested,
+    is_several,
+    texts,
+    unnested,
+)
 from ..annotations.labelled import from_dataset
 from ..annotations.schema import KINDS, TASK_KINDS, Kind
 from ..annotations.source import MemorySource, Source
@@ -25,13 +34,14 @@ from ..errors import (
     suggest,
     warn_caller,
 )
-from ..ragged import Column, Int
+from ..ragged import Column, Int, group_by_key
 from ..theory.general_midi import PROGRAMS, SUSTAIN
 from ..theory.pitch import to_hertz
 from .formats import SUFFIXES
 from .jams import is_jams, open_objects
 from .mirdata import convert as from_mirdata_object
 from .mirdata import is_mirdata
+from .nested_columns import struct_columns
 from .options import Reading
 from .ranks import order_by_score, order_names
 from .sources import source_at
@@ -304,7 +314,10 @@ def _is_hugging_face(thing: object) -> bool:
 
 
 def table_columns(table: Any) -> dict[str, Column]:
-    """The columns of a data frame or table by name; columns of lists as arrays of lists or arrays."""
+    """The columns of a data frame or table by name; columns of lists as arrays of lists or arrays.
+
+    Fields of structs are columns by their paths, such as ``chords.start``.
+    """
     if _is_hugging_face(table):
         table = table.with_format("arrow")[:]
     elif not _has_columns(table):  # a stream of arrow
@@ -314,7 +327,13 @@ def table_columns(table: Any) -> dict[str, Column]:
     names = list(table.column_names if hasattr(type(table), "column_names") else table.columns)
     if len(set(names)) < len(names):
         raise InvalidAnnotationError(f"the table has two columns {next(n for n in names if names.count(n) > 1)!r}")
-    return {str(name): as_column(str(name), table[name]) for name in names}
+    columns: dict[str, Column] = {}
+    for name in names:
+        fields = struct_columns(str(name), table[name])
+        columns |= {path: as_items(values) for path, values in fields.items()}
+        if not fields:
+            columns[str(name)] = as_column(str(name), table[name])
+    return columns
 
 
 TRACK, SYSTEM = "track", "system"
@@ -326,6 +345,7 @@ _SINGLE = frozenset({"weight", "rate", "language"})
 
 def _known_columns(kind: Kind, columns: Mapping[str, Column]) -> dict[str, Column]:
     """The columns of a table that the kind has; others are ignored, as in files."""
+    columns = _with_fields(kind, columns)
     known = {name: column for name, column in columns.items() if name in kind.given_as}
     others = [name for name in columns if name not in known]
     if TRACK in others:
@@ -344,6 +364,21 @@ def _known_columns(kind: Kind, columns: Mapping[str, Column]) -> dict[str, Colum
         if near:
             warn_caller(f"the column {name!r} is ignored: rename it to {near[0]!r} if it holds that of {kind.name}")
     return known
+
+
+def _with_fields(kind: Kind, columns: Mapping[str, Column]) -> Mapping[str, Column]:
+    """Columns with the fields of the only struct that has all that a kind needs, if they lack one of them."""
+    if set(kind.required) <= columns.keys() or kind.arguments[0] in columns:
+        return columns
+    parents = dict.fromkeys(path.rpartition(".")[0] for path in columns if "." in path)
+    able = [one for one in parents if all(f"{one}.{name}" in columns for name in kind.required)]
+    if len(able) > 1:
+        fields = ", ".join(kind.required)
+        raise InvalidAnnotationError(
+            f"the columns {' and '.join(able)} both have {fields}: leave only one in the table"
+        )
+    own = {f"{one}.{name}": name for one in able for name in kind.given_as}
+    return {own.get(path, path): column for path, column in columns.items()}
 
 
 def _holds_lists(columns: Mapping[str, Column]) -> bool:
@@ -379,12 +414,8 @@ class LongTable:
         if TRACK not in columns:
             raise InvalidAnnotationError(f"a table of many tracks needs a column {TRACK!r}; {suggest(TRACK, columns)}")
         keys = [_names(columns, name) for name in (SYSTEM, TRACK) if name in columns]
-        codes: dict[tuple[str, ...], int] = {}
-        owner = np.array([codes.setdefault(key, len(codes)) for key in zip(*keys, strict=True)], dtype=np.int64)
-        order = np.argsort(owner, kind="stable")
-        ends: Any = np.cumsum(np.bincount(owner, minlength=len(codes)))[:-1] if codes else []
-        places = np.split(order, ends) if codes else []
-        rows = {(key if len(key) == 2 else ("", *key)): rows for key, rows in zip(codes, places, strict=True)}
+        groups = group_by_key(zip(*keys, strict=True))
+        rows = {(key if len(key) == 2 else ("", *key)): places for key, places in groups.items()}
         systems = dict.fromkeys(system for system, _ in rows) if SYSTEM in columns else ()
         own = _known_columns(kind, {name: column for name, column in columns.items() if name not in (TRACK, SYSTEM)})
         nested = _holds_lists(own)

@@ -202,7 +202,8 @@ class DelimitedOptions(_Signed):
     # needs the unit frames@: one frame per row.
     columns: tuple[tuple[str, int | str], ...] = option(
         (),
-        "Which column, counted from 0 or by its name, holds time, start, end, duration, label, pitch, frequency, ...",
+        "Which column, counted from 0 or by its name, holds time, start, end, duration, label, pitch, frequency, ...; "
+        "in Parquet files also the path of a field, such as chords.start.",
         "Text: contents of the columns, such as start=0,label=1. Default: inferred from the header.",
         places=(1, 3),
     )
@@ -250,7 +251,8 @@ class DelimitedOptions(_Signed):
             raise AnnotationError("commas cannot be both column and decimal separators; declare another delimiter")
         if not (0 < self.divisor < math.inf and 0 <= self.hop <= LATEST):
             raise AnnotationError(f"{unit}: the number after @ is out of range")
-        known, keyed = {*chain.from_iterable(COLUMNS.values()), *KEYS}, [one for one, _ in self.columns if one in KEYS]
+        keyed = [one for one, _ in self.columns if one in KEYS]
+        known = {*chain.from_iterable((*COLUMNS.values(), *(kind.given_as for kind in KINDS.values()))), *KEYS}
         for name, _ in self.columns:
             if name not in known:
                 raise UnknownNameError("column", name, known)
@@ -445,7 +447,7 @@ class Reading(_Signed):
             raise AnnotationError(f"format {self.format!r} holds rankings, which {task} does not use")
         if self.format is not None and self.kind == "audio":
             raise AnnotationError(f"audio files declare their format: omit the format {self.format!r}")
-        if self.delimited.columns and self.kind not in COLUMNS:
+        if self.delimited.columns and self.kind not in COLUMNS and self.format != "parquet":
             raise AnnotationError(f"files of kind {self.kind!r} have a fixed layout: omit columns")
         if self.delimited.pitch_unit != "Hz" and self.kind not in PITCHED:
             raise AnnotationError(f"pitch_unit applies to {', '.join(PITCHED)}; {self.kind} have no pitch")

@@ -32,7 +32,7 @@ def parse_file(data: bytes, reading: Reading, format: str, name: str | Path = "<
 
         return parse_user_format(data, reading, name)
     declared = FORMATS[format]
-    if declared.table:
+    if declared.table and not declared.parser:
         raise InvalidAnnotationError(f"{format} files hold many tracks: read them with load_collection", path=name)
     if reading.kind == "multipitch" and (declared.notes or reading.hop is not None):
         as_notes = replace(reading, kind="notes", task="transcription", hop=None)

@@ -18,7 +18,6 @@ def test_what_reads_a_format_is_there(name: str) -> None:
     declared = FORMATS[name]
     addresses = filter(None, (declared.parser, declared.table, *declared.by_kind.values()))
     assert all(callable(load_reader(address)) for address in addresses)
-    assert not (declared.table and declared.parser)
 
 
 def test_a_suffix_belongs_to_one_format() -> None:

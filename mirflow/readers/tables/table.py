@@ -146,7 +146,8 @@ def holds_tracks(path: str, reading: Reading) -> bool:
     format = reading.format_of(path)
     if format in TABLES or "track" in dict(reading.delimited.columns):
         return True
-    return KINDS[reading.kind].listed and "track" not in pattern.names and format != "jams"
+    listed = KINDS[reading.kind].listed or bool(format in FORMATS and FORMATS[format].table)
+    return listed and "track" not in pattern.names and format != "jams"
 
 
 def open_table(path: str, reading: Reading, name: str) -> TrackTable:

@@ -1,0 +1,247 @@
+"""Columns of Arrow tables with lists and structs, by paths such as ``chords.start``.
+
+A path is the name of a column, followed by the names of fields of structs, inside of lists or around them; a last step
+that is a number chooses an item of the innermost list (``intervals.0``). The depth of a path is the number of lists
+around each of its values: 0 in tables with one row per item, 1 in tables with one row per track.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..annotations.schema import HEADINGS, Kind
+from ..errors import AnnotationError, InvalidAnnotationError, suggest
+from ..ragged import Int, offsets_of
+from .layouts import find_columns, heading
+
+
+def import_arrow(what: str) -> Any:
+    """Import pyarrow with its modules, or raise if it is not installed; `what` needs it."""
+    try:
+        import pyarrow
+        import pyarrow.compute
+        import pyarrow.parquet
+    except ImportError:
+        message = f"{what} needs pyarrow: pip install 'mirflow[parquet]', or '.[parquet]' in a checkout"
+        raise AnnotationError(message) from None
+    return pyarrow
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A column of values in a nested table.
+
+    Examples
+    --------
+    >>> Leaf("chords.start", 1, "chords").name
+    'start'
+    """
+
+    path: str
+    depth: int
+    """Number of lists around each value."""
+    parent: str = ""
+    """Path of the struct that it is a field of; empty for a column."""
+    type: Any = None
+    """Arrow type of its values."""
+    alias: str = ""
+    """Name of a part of pairs: start or end."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the struct, or the column's."""
+        return self.alias or (self.path.removeprefix(f"{self.parent}.") if self.parent else self.path)
+
+
+def leaves_of(schema: Any) -> list[Leaf]:
+    """The columns of values of a schema, in the order in which Parquet files store them.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> chords = pyarrow.list_(pyarrow.struct({"start": pyarrow.float64(), "label": pyarrow.string()}))
+    >>> [(leaf.path, leaf.depth) for leaf in leaves_of(pyarrow.schema({"id": pyarrow.string(), "chords": chords}))]
+    [('id', 0), ('chords.start', 1), ('chords.label', 1)]
+    """
+    return [leaf for field in schema for leaf in _leaves(field.name, field.type, 0, "")]
+
+
+def _leaves(path: str, kind: Any, depth: int, parent: str) -> Iterator[Leaf]:
+    kind = getattr(kind, "storage_type", kind)
+    if isinstance(kind, import_arrow("nested columns").StructType):
+        for field in kind:
+            yield from _leaves(f"{path}.{field.name}", field.type, depth, path)
+    elif hasattr(kind, "item_field"):  # a map: a list of keys and items
+        yield from (Leaf(f"{path}.{name}", depth + 1, path) for name in ("key", "value"))
+    elif hasattr(kind, "value_field"):
+        yield from _leaves(path, kind.value_type, depth + 1, parent)
+    else:
+        yield Leaf(path, depth, parent, kind)
+
+
+def find_path(path: str, leaves: Sequence[Leaf]) -> Leaf:
+    """The leaf that a path names, or a part of its items; raise if there is none.
+
+    Examples
+    --------
+    >>> find_path("beats.tme", [Leaf("beats.time", 1, "beats"), Leaf("beats.label", 1, "beats")])
+    Traceback (most recent call last):
+        ...
+    mirflow.errors.InvalidAnnotationError: no column 'beats.tme'; did you mean 'beats.time'?
+    """
+    outer, _, item = path.rpartition(".")
+    for leaf in leaves:
+        if path == leaf.path:
+            return leaf
+        if outer == leaf.path and item.isdecimal() and leaf.depth:
+            return Leaf(path, leaf.depth - 1, leaf.parent, leaf.type)
+    inside = [leaf.path for leaf in leaves if leaf.path.startswith(f"{path}.")]
+    hint = f"choose from {', '.join(inside)}" if inside else suggest(path, [leaf.path for leaf in leaves])
+    raise InvalidAnnotationError(f"no column {path!r}; {hint}")
+
+
+def follow(table: Any, path: str) -> Any:
+    """The values at a path as an Arrow array, with one value or list for each row.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> rows = [{"chords": [{"start": 0.0, "end": 1.5}, {"start": 1.5, "end": 2.0}]}, {"chords": []}]
+    >>> follow(pyarrow.Table.from_pylist(rows), "chords.end").to_pylist()
+    [[1.5, 2.0], []]
+    >>> follow(pyarrow.table({"intervals": [[[0.0, 1.5], [1.5, 2.0]]]}), "intervals.0").to_pylist()
+    [[0.0, 1.5]]
+    """
+    column = max((one for one in table.column_names if f"{path}.".startswith(f"{one}.")), key=len)
+    array = table[column].combine_chunks()
+    return _follow(getattr(array, "storage", array), path[len(column) + 1 :].split(".") if path != column else [])
+
+
+def _follow(array: Any, steps: Sequence[str]) -> Any:
+    if not steps:
+        return array
+    arrow = import_arrow("nested columns")
+    if not hasattr(array.type, "value_field"):
+        return _follow(arrow.compute.struct_field(array, steps[0]), steps[1:])
+    items, sizes = _items_of(array)
+    if hasattr(array.type.value_type, "value_field") or not (len(steps) == 1 and steps[0].isdecimal()):
+        offsets = arrow.array(offsets_of(sizes), arrow.int64())
+        mask = array.is_null() if array.null_count else None
+        return arrow.LargeListArray.from_arrays(offsets, _follow(items, steps), mask=mask)
+    item = int(steps[0])
+    return items.take(arrow.array(offsets_of(sizes)[:-1] + item, arrow.int64(), mask=sizes <= item))
+
+
+def _items_of(array: Any) -> tuple[Any, Int]:
+    """The items of an array of lists, and their number in each."""
+    compute = import_arrow("nested columns").compute
+    sizes = compute.fill_null(compute.list_value_length(array), 0).to_numpy(zero_copy_only=False)
+    return compute.list_flatten(array), sizes.astype(np.int64)
+
+
+_PAIRS = ("intervals", "interval")
+"""Names of columns of pairs of a start and an end."""
+
+
+def infer_paths(kind: Kind, leaves: Sequence[Leaf]) -> dict[str, Leaf]:
+    """The leaves that hold the columns of a kind, by their usual names.
+
+    They are columns, or else the fields of the only struct that has all that are needed, at the same depth; lists are
+    preferred to single values.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        No columns, or several structs, have the names.
+
+    Examples
+    --------
+    >>> from mirflow.annotations.schema import KINDS
+    >>> leaves = [Leaf("id", 0), Leaf("chords.start", 1, "chords"), Leaf("chords.end", 1, "chords")]
+    >>> {column: leaf.path for column, leaf in infer_paths(KINDS["intervals"], leaves).items()}
+    {'start': 'chords.start', 'end': 'chords.end'}
+    """
+    groups: dict[tuple[bool, int, str], list[Leaf]] = {}
+    for leaf in leaves:
+        parts = [leaf]
+        if leaf.name in _PAIRS and leaf.depth and "end" in kind.columns:
+            parts = [
+                Leaf(f"{leaf.path}.{place}", leaf.depth - 1, leaf.parent, leaf.type, part)
+                for place, part in enumerate(("start", "end"))
+            ]
+        for one in parts:
+            groups.setdefault((leaf.parent != "", -one.depth, leaf.parent), []).append(one)
+    found: dict[tuple[bool, int], list[dict[str, Leaf]]] = {}
+    for (nested, depth, _), own in sorted(groups.items()):
+        places = find_columns(kind, [leaf.name for leaf in own])
+        if depth >= -1 and any(set(way) <= places.keys() for way in kind.needed):
+            found.setdefault((nested, depth), []).append({name: own[place] for name, place in places.items()})
+    best = next(iter(found.values()), [])
+    declare = _declaration(best[0] if best else dict.fromkeys(kind.needed[0], Leaf("NAME", 0)))
+    if not best:
+        listed = ", ".join(leaf.path for leaf in leaves)
+        raise InvalidAnnotationError(f"no column holds {' and '.join(kind.needed[0])} ({listed}); {declare}")
+    if len(best) > 1:
+        parents = ", ".join(next(iter(one.values())).parent for one in best)
+        raise InvalidAnnotationError(f"several columns hold {kind.name} ({parents}); {declare}")
+    for leaf in leaves:
+        beside = {(one.parent, one.depth) for one in best[0].values()}
+        if (leaf.parent, leaf.depth) in beside and heading(leaf.name) in _OF_KINDS - _names_of(kind):
+            message = f"the column {leaf.path!r} does not belong to {kind.name}; choose another task, or {declare}"
+            raise InvalidAnnotationError(message)
+    return best[0]
+
+
+def _declaration(columns: Mapping[str, Leaf]) -> str:
+    return f"declare columns: {{track: NAME, {', '.join(f'{name}: {leaf.path}' for name, leaf in columns.items())}}}"
+
+
+_OF_KINDS = frozenset(name for column in ("end", "frequency", "pitch") for name in HEADINGS[column])
+"""Names of columns without which times would be read as annotations of another kind."""
+
+
+def _names_of(kind: Kind) -> set[str]:
+    return {name for column in kind.columns for name in kind.headings.get(column, HEADINGS.get(column, ()))}
+
+
+def struct_columns(name: str, column: Any) -> dict[str, list[Any]]:
+    """The fields of a column of structs, or of lists of them, by their paths; empty for other columns.
+
+    The column is that of an Arrow table or a data frame of pandas or polars.
+
+    Examples
+    --------
+    >>> struct_columns("chords", [[{"start": 0.0, "label": "C"}], [], None])
+    {'chords.start': [[0.0], [], None], 'chords.label': [['C'], [], None]}
+    """
+    array = _as_structs(column)
+    if array is None:
+        return {}
+    arrow = import_arrow(f"the column {name!r} of structs")
+    table = arrow.table({name: array})
+    leaves = [leaf for leaf in leaves_of(table.schema) if leaf.parent]
+    return {leaf.path: follow(table, leaf.path).to_pylist() for leaf in leaves}
+
+
+def _as_structs(column: Any) -> Any:
+    """An Arrow array of a column that may hold structs; None for other columns."""
+    if hasattr(column, "type"):
+        return column
+    if hasattr(column, "to_arrow"):  # polars
+        return column.to_arrow() if column.dtype.is_nested() else None
+    values = column if isinstance(column, list) else np.asarray(column)
+    if not isinstance(values, list) and values.dtype != object:
+        return None
+    item = next((one for one in values if one is not None and (not hasattr(one, "__len__") or len(one))), None)
+    inner = item[0] if isinstance(item, list) or getattr(item, "ndim", 0) else item
+    if not isinstance(inner, dict):
+        return None
+    arrow = import_arrow("a column of dicts")
+    try:
+        return arrow.array(list(values), from_pandas=True)
+    except (arrow.ArrowInvalid, arrow.ArrowTypeError, arrow.ArrowNotImplementedError):
+        return None  # mixed: not a column of annotations

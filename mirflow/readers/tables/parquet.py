@@ -1,0 +1,362 @@
+"""Parquet files, such as those of data sets of Hugging Face: a row for each item, or a row of lists for each track.
+
+Only the columns of the task are read, and one row group at a time.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from io import BytesIO
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from ...annotations.annotation import Annotation
+from ...annotations.arrays import from_columns
+from ...annotations.schema import KINDS, Kind
+from ...errors import AnnotationError, InvalidAnnotationError, UnreadableError, counted
+from ...ragged import Column, Int, group_by_key, offsets_of
+from ..content import open_file
+from ..delimited import Layout, annotation_of, demand_columns_of_kind, finish, has_numbers, row_kind
+from ..downloads import local_path
+from ..layouts import TRACK_NAMES, demand_read, heading
+from ..lyrics import as_declared
+from ..nested_columns import Leaf, find_path, follow, import_arrow, infer_paths, leaves_of
+from ..options import COLUMNS, KEYS, Reading
+from .distance_matrix import name_items
+from .table import RowKey, SameLine, TrackTable
+
+HELD = 2**28
+"""Limit of the memory of the row groups that a table caches, in bytes."""
+_NUMBER = 8
+"""Bytes of a number in memory."""
+_ALONE = RowKey("")
+"""Key of the annotation in a file of one track."""
+_SINGLE = ("key", "tempo", "text")
+"""Kinds with one row per track, whose columns may be single values."""
+
+
+@dataclass(eq=False)
+class ParquetTable(TrackTable):
+    """An open Parquet file, whose rows are grouped by key."""
+
+    name: str
+    reading: Reading
+    file: ParquetRows
+    leaves: Mapping[str, Leaf]
+    """The leaf of each column that is read, without the keys."""
+    of_key: Mapping[RowKey, Int]
+    """Rows of each key, counted from 0."""
+
+    @property
+    def held(self) -> int:
+        """About how many bytes of memory it takes."""
+        return 300 * len(self.of_key) + _NUMBER * int(self.file.starts[-1]) + self.file.held
+
+    @property
+    def whole(self) -> bool:
+        """True if a track has one row."""
+        return self.reading.kind in _SINGLE or any(leaf.depth for leaf in self.leaves.values())
+
+    def data(self, key: RowKey) -> bytes:
+        """The values of a key in the columns that are read."""
+        self.demand(key)
+        found = {name: values.to_pylist() for name, values in self._values(key).items()}
+        return msgspec.json.encode(found, enc_hook=str)
+
+    def annotation(self, key: RowKey, data: bytes) -> Annotation:
+        """The annotation in the rows of a key; its lines are numbers of rows, counted from 1."""
+        first = int(self.of_key[key][0]) + 1 if len(self.of_key[key]) else None
+        try:
+            return self._annotation(key)
+        except AnnotationError as error:
+            line = first if error.line is None else error.line
+            raise type(error)(error.message, path=self.name, line=line) from None
+
+    def _annotation(self, key: RowKey) -> Annotation:
+        reading, kind = self.reading, row_kind(self.reading)
+        self._demand_one_row(key)
+        values = {
+            name: held for name, held in self._values(key).items() if held.null_count < len(held) or not len(held)
+        }
+        needed = {*chain.from_iterable(kind.needed)} or {kind.arguments[0]}
+        absent = next((leaf for name, leaf in self.leaves.items() if name in needed and name not in values), None)
+        if absent is not None:
+            raise InvalidAnnotationError(f"the column {absent.path!r} has no value")
+        if kind.name not in COLUMNS:
+            given = {name: held.to_pylist() for name, held in values.items()}
+            given = {name: held[0] for name, held in given.items()} if self.whole else given
+            found = replace(from_columns(kind, given), attrs={"source": self.name})
+            return as_declared(found, reading) if kind.name == "text" else found
+        if self.whole:
+            values = {name: held.flatten() for name, held in values.items()}
+        sizes = {self.leaves[name].path: len(held) for name, held in values.items()}
+        if len(set(sizes.values())) > 1:
+            listed = ", ".join(f"{path} has {size}" for path, size in sizes.items())
+            raise InvalidAnnotationError(f"columns differ in length: {listed}")
+        numbers: dict[str, Column] = {}
+        labels: list[str] | None = None
+        for name, held in values.items():
+            path = self.leaves[name].path
+            if name == "label":
+                labels = [_text(value) for value in self.file.named(held, path)]
+            elif name in kind.texts:
+                numbers[name] = np.array([_text(value) for value in held.to_pylist()], dtype=np.str_)
+            else:
+                numbers[name] = _numbers(held, path)
+        lines: Sequence[int] = (self.of_key[key] + 1).tolist()
+        if self.whole:
+            lines = SameLine(lines[0], next(iter(sizes.values())))
+        layout = Layout(kind, reading, self.name, "", dict.fromkeys(values, 0), -1, [])
+        return finish(annotation_of(layout, numbers, labels, lines, {"source": self.name}), reading, self.name)
+
+    def _demand_one_row(self, key: RowKey) -> None:
+        rows = self.of_key[key]
+        if not self.whole or len(rows) == 1:
+            return
+        if not len(rows):
+            raise UnreadableError("the file has no rows")
+        hint = "read a file of many tracks with load_collection" if key == _ALONE else "a track needs one row"
+        raise InvalidAnnotationError(f"has several rows of a track; {hint}", line=int(rows[1]) + 1)
+
+    def _values(self, key: RowKey) -> dict[str, Any]:
+        """The Arrow array of each column in the rows of a key."""
+        return {name: self.file.take(leaf.path, self.of_key[key]) for name, leaf in self.leaves.items()}
+
+
+class ParquetRows:
+    """The columns that are read of an open file, of which a few row groups are in memory."""
+
+    def __init__(self, source: Any, name: str, max_bytes: int) -> None:
+        arrow = import_arrow("Parquet")
+        self.name = name
+        self.max_bytes = max_bytes
+        try:
+            self._file = arrow.parquet.ParquetFile(source)
+            self.schema = self._file.schema_arrow
+        except (OSError, arrow.ArrowException) as error:
+            raise UnreadableError(f"is not a Parquet file: {error}", path=name) from None
+        self.leaves = leaves_of(self.schema)
+        stored = [self._file.schema.column(place).path for place in range(len(self._file.schema.names))]
+        alike = len(stored) == len(self.leaves)
+        self._stored = {leaf.path: path for leaf, path in zip(self.leaves, stored, strict=False) if alike}
+        counts = [self._file.metadata.row_group(place).num_rows for place in range(self._file.num_row_groups)]
+        self.starts: Int = offsets_of(np.array(counts, dtype=np.int64))
+        """First row of each row group, and the number of rows."""
+        self.paths: Sequence[str] = ()
+        """Paths of the columns that are read."""
+        self._groups: OrderedDict[int, dict[str, Any]] = OrderedDict()
+        self._classes = _class_names(self.schema)
+
+    @property
+    def held(self) -> int:
+        """Bytes of the row groups in memory."""
+        return sum(array.nbytes for group in self._groups.values() for array in group.values())
+
+    def read(self, paths: Sequence[str], groups: Sequence[int]) -> dict[str, Any]:
+        """The Arrow arrays at some paths, in some row groups."""
+        arrow = import_arrow("Parquet")
+        bare = [path if path in self._stored else path.rpartition(".")[0] for path in paths]
+        columns = [self._stored.get(path, path.partition(".")[0]) for path in bare]
+        size = 0
+        for group in map(self._file.metadata.row_group, groups):
+            for column in map(group.column, range(group.num_columns)):
+                if column.path_in_schema in columns:
+                    size += max(column.total_uncompressed_size, column.num_values * _NUMBER)
+        if size > self.max_bytes:
+            over = f"{size / 2**20:.3g} MB of a row group are over the limit of {self.max_bytes / 2**20:.3g} MB"
+            raise UnreadableError(f"too large: {over} (max_bytes raises it)", path=self.name)
+        try:
+            table = self._file.read_row_groups(list(groups), columns=columns, use_threads=False)
+            return {path: follow(table, path) for path in paths}
+        except (OSError, arrow.ArrowException) as error:
+            raise UnreadableError(f"cannot be read: {error}", path=self.name) from None
+
+    def take(self, path: str, rows: Int) -> Any:
+        """The values at a path in some rows, in ascending order."""
+        arrow = import_arrow("Parquet")
+        owner = np.searchsorted(self.starts, rows, side="right") - 1
+        parts = [
+            self._group(group)[path].take(arrow.array(rows[owner == group] - self.starts[group]))
+            for group in dict.fromkeys(owner.tolist())
+        ]
+        return arrow.concat_arrays(parts) if parts else arrow.array([], arrow.float64())
+
+    def _group(self, index: int) -> dict[str, Any]:
+        if index not in self._groups:
+            self._groups[index] = self.read(self.paths, [index])
+            while len(self._groups) > 1 and self.held > HELD:
+                self._groups.popitem(last=False)
+        self._groups.move_to_end(index)
+        return self._groups[index]
+
+    def named(self, values: Any, path: str) -> list[Any]:
+        """Values as Python objects; numbers of classes are replaced by their names."""
+        names = self._classes.get(path)
+        if names is None:
+            return list(values.to_pylist())
+        return [names[value] if value is not None and 0 <= value < len(names) else None for value in values.to_pylist()]
+
+
+def open_parquet(path: str, reading: Reading, name: str) -> ParquetTable:
+    """Open a Parquet file with a column of tracks."""
+    with open_file(path, name):  # refuses pipes and devices, and names missing files
+        file, chosen = _open(local_path(path, name), reading, name)
+    keys = {column: chosen.pop(column) for column in KEYS if column in chosen}
+    try:
+        if "track" not in keys:
+            keys = {"track": _track_column(chosen, file.leaves), **keys}
+        of_key = _rows_by_key(file, keys)
+    except InvalidAnnotationError as error:
+        raise InvalidAnnotationError(error.message, path=name, line=error.line) from None
+    return ParquetTable(name, reading, file, chosen, of_key)
+
+
+def parse_parquet(data: bytes, reading: Reading, format: str, name: str | Path) -> Annotation:
+    """The annotation in a Parquet file of one track: a row for each item, or one row of lists."""
+    file, chosen = _open(BytesIO(data), reading, str(name))
+    _demand_one_track(file)
+    rows = np.arange(file.starts[-1], dtype=np.int64)
+    leaves = {column: leaf for column, leaf in chosen.items() if column not in KEYS}
+    return ParquetTable(str(name), reading, file, leaves, {_ALONE: rows}).annotation(_ALONE, b"")
+
+
+def _demand_one_track(file: ParquetRows) -> None:
+    """Raise if a column of texts names several tracks, whose rows would be taken for those of one."""
+    for leaf in file.leaves:
+        if not leaf.depth and heading(leaf.path) in TRACK_NAMES and not _is_numeric(leaf.type):
+            found = file.read([leaf.path], range(len(file.starts) - 1))[leaf.path].unique()
+            if len(found) > 1:
+                message = f"holds {len(found)} tracks (column {leaf.path!r}): read it with load_collection"
+                raise InvalidAnnotationError(message, path=file.name)
+
+
+def _open(source: Any, reading: Reading, name: str) -> tuple[ParquetRows, dict[str, Leaf]]:
+    """An open file, and the leaf of each column that is read."""
+    if reading.kind in ("audio", "sheet_music"):
+        raise UnreadableError(f"{reading.task or reading.kind} cannot be read from Parquet", path=name)
+    file = ParquetRows(source, name, reading.max_bytes)
+    try:
+        chosen = _choose(reading, file)
+    except InvalidAnnotationError as error:
+        raise InvalidAnnotationError(error.message, path=name) from None
+    file.paths = [leaf.path for column, leaf in chosen.items() if column not in KEYS]
+    return file, chosen
+
+
+def _choose(reading: Reading, file: ParquetRows) -> dict[str, Leaf]:
+    kind, leaves, options = row_kind(reading), file.leaves, reading.delimited
+    place = next((where for _, where in options.columns if isinstance(where, int)), None)
+    if place is not None:
+        raise InvalidAnnotationError(f"columns of Parquet files are declared by name, not by number: {place}")
+    chosen = {column: find_path(str(where), leaves) for column, where in options.columns}
+    if kind.name not in COLUMNS:
+        return chosen or _columns_of_other(kind, reading.task or kind.name, leaves)
+    if chosen:
+        demand_columns_of_kind(kind, chosen, options, file.name, None, keyed=True)
+    else:
+        chosen = infer_paths(kind, leaves)
+        _demand_numbers_read(reading, file, chosen)
+        if not (reading.selection or "").startswith("bar"):
+            chosen.pop("bar", None)
+    depths = {leaf.path: leaf.depth for column, leaf in chosen.items() if column not in KEYS}
+    if len(set(depths.values())) > 1 or max(depths.values()) > 1:
+        listed = ", ".join(f"{path} ({counted(depth, 'list')})" for path, depth in depths.items())
+        message = f"columns must be single values, with one row per item, or lists, with one row per track: {listed}"
+        raise InvalidAnnotationError(message)
+    return chosen
+
+
+def _columns_of_other(kind: Kind, task: str, leaves: Sequence[Leaf]) -> dict[str, Leaf]:
+    """Columns by the names of arguments in memory; the first argument may have the name of the task or kind."""
+    named = {leaf.name: leaf for leaf in reversed(leaves)}
+    first = kind.arguments[0]
+    chosen = {column: named[column] for column in kind.given_as if column in named}
+    for name in (task, kind.name):
+        if name in named:
+            chosen.setdefault(first, named[name])
+    if first not in chosen and not {*kind.required} <= chosen.keys():
+        listed = ", ".join(leaf.path for leaf in leaves)
+        message = f"no column holds the {first} ({listed}); declare format: parquet and"
+        raise InvalidAnnotationError(f"{message} columns: {{track: NAME, {first}: NAME}}")
+    return chosen
+
+
+def _demand_numbers_read(reading: Reading, file: ParquetRows, chosen: Mapping[str, Leaf]) -> None:
+    """Raise if a column of numbers that scores may depend on would be skipped because of its name."""
+    label = chosen.get("label")
+    if label is None or not has_numbers(reading):
+        return
+    beside = [leaf for leaf in file.leaves if (leaf.depth, leaf.parent) == (label.depth, label.parent)]
+    places = {column: beside.index(leaf) for column, leaf in chosen.items() if leaf in beside}
+    sample = ["0" if _is_numeric(leaf.type) else "text" for leaf in beside]
+    demand_read(KINDS[reading.kind], [leaf.path for leaf in beside], [sample], places, file.name, 1)
+
+
+def _track_column(chosen: Mapping[str, Leaf], leaves: Sequence[Leaf]) -> Leaf:
+    single = {heading(leaf.path): leaf for leaf in reversed(leaves) if not leaf.depth and leaf not in chosen.values()}
+    for name in TRACK_NAMES:
+        if name in single:
+            return single[name]
+    known = "".join(f", {column}: {leaf.path}" for column, leaf in chosen.items())
+    listed = ", ".join(leaf.path for leaf in leaves)
+    message = f"no column names the tracks ({listed}); declare columns: {{track: NAME{known}}}"
+    raise InvalidAnnotationError(f"{message}, or write {{track}} into the path of files of one track each")
+
+
+def _rows_by_key(file: ParquetRows, keys: Mapping[str, Leaf]) -> dict[RowKey, Int]:
+    """Rows of each key; paths of tracks are replaced with their names."""
+    for column, leaf in keys.items():
+        if leaf.depth:
+            raise InvalidAnnotationError(f"the column {leaf.path!r} of the {column} holds lists")
+    read = file.read([leaf.path for leaf in keys.values()], range(len(file.starts) - 1))
+    texts = {column: [_text(value) for value in read[leaf.path].to_pylist()] for column, leaf in keys.items()}
+    if "" in texts["track"]:
+        raise InvalidAnnotationError("the row has no track", line=texts["track"].index("") + 1)
+    if any("/" in track or "\\" in track for track in texts["track"]):
+        distinct = list(dict.fromkeys(texts["track"]))
+        short = dict(zip(distinct, name_items(distinct), strict=True))
+        texts["track"] = [short[track] for track in texts["track"]]
+    groups = group_by_key(zip(*texts.values(), strict=True))
+    return {RowKey(**dict(zip(texts, key, strict=True))): rows for key, rows in groups.items()}
+
+
+def _class_names(schema: Any) -> dict[str, list[str]]:
+    """Names of the classes of columns that hold their numbers, as in data sets of Hugging Face."""
+    try:
+        declared = msgspec.json.decode((schema.metadata or {})[b"huggingface"])["info"]["features"]
+    except (KeyError, TypeError, msgspec.DecodeError):
+        return {}
+    names: dict[str, list[str]] = {}
+    for column, feature in declared.items() if isinstance(declared, dict) else ():
+        inner = feature.get("feature", feature) if isinstance(feature, dict) else {}
+        if isinstance(inner, dict) and inner.get("_type") == "ClassLabel" and isinstance(inner.get("names"), list):
+            names[column] = list(map(str, inner["names"]))
+    return names
+
+
+def _text(value: Any) -> str:
+    """A label: whole numbers without a point, and nothing for a missing value."""
+    if isinstance(value, float):
+        return "" if value != value else f"{value:.15g}"
+    return "" if value is None else str(value)
+
+
+def _is_numeric(kind: Any) -> bool:
+    types = import_arrow("Parquet").types
+    return bool(types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind))
+
+
+def _numbers(values: Any, path: str) -> Column:
+    arrow = import_arrow("Parquet")
+    kind = values.type
+    if not (_is_numeric(kind) or arrow.types.is_boolean(kind) or arrow.types.is_null(kind)):
+        some = next((value for value in values.to_pylist() if value is not None), None)
+        raise InvalidAnnotationError(f"the column {path!r} holds {kind}, not numbers: {some!r}")
+    found: Column = values.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return found.astype(np.float64)
