@@ -81,6 +81,10 @@ def test_a_recording_stays_on_the_machine_and_is_drawn_by_loudness_and_semitones
     for time, midi in ((1.37, 69), (4.63, 81)):
         column = pixels(page, time, 70, 83)[:, 0].astype(int)
         assert 36 + 72 * (1 - (column.argmax() + 0.5) / 83) == pytest.approx(midi + 0.5, abs=1.2)
+        # The note under the pointer is beside the time.
+        box = page.locator("dialog canvas.axis").bounding_box()
+        page.mouse.move(box["x"] + 5 + time / 6 * (box["width"] - 10), box["y"] + 70 + 83 * (1 - (midi - 35.5) / 72))
+        assert page.locator("dialog .clock").inner_text().endswith(f" · A{midi // 12 - 1}")
     # It begins two seconds later.
     before = pixels(page, 1.1, 70, 83)
     page.locator("dialog input[name=begin]").fill("2")

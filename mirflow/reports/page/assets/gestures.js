@@ -32,7 +32,7 @@ export function listen(view, canvas) {
     if (fingers.has(event.pointerId)) fingers.set(event.pointerId, placeOf(event));
     if (pinch) pinchTo(view, pinch, fingers);
     else if (held) drag(view, held, event);
-    else if (!fingers.size) view.read(at(event));
+    else if (!fingers.size) view.read(at(event), view.noteAt(canvas, event.clientY - canvas.getBoundingClientRect().top));
   });
   const release = (event) => {
     fingers.delete(event.pointerId);

@@ -1,6 +1,6 @@
 /** One annotation as a lane of the timeline, drawn by its form. */
 
-import { isMoments, lastBy, noteKey, signOf } from "./annotations.js";
+import { isMoments, lastBy, noteKey, pitchName, signOf } from "./annotations.js";
 import { endsOf } from "./reduce.js";
 import { chordColour, dotColour, labelColour } from "./colours.js";
 
@@ -53,6 +53,7 @@ export function drawLane(context, lane, view) {
   else if (annotation.form === "drums") drawHits(context, lane, view);
   else if (isMoments(annotation.form)) drawEvents(context, lane, view);
   else {
+    drawOctaves(context, lane, view);
     if (behind) drawPitches(context, behind, lane, view, true);
     drawPitches(context, (evidence && evidence.points) || annotation, lane, view, false, evidence && evidence.notes, coloursOf(lane));
   }
@@ -222,6 +223,31 @@ function drawMarks(context, evidence, { top, height }, view) {
   });
 }
 
+/** Pixels from the top of a lane to its highest pitch, and from there to the lowest. */
+const pitchRoom = (height) => [3, height - BAND - 8];
+
+/** Lines at the notes C; those that are far enough from each other are named. */
+function drawOctaves(context, { top, height }, view) {
+  const [low, high] = view.range;
+  const [above, room] = pitchRoom(height);
+  context.font = "9px system-ui, sans-serif";
+  context.textBaseline = "bottom";
+  const step = Math.ceil(11 / ((room * 12) / (high - low)));
+  for (let octave = Math.ceil(low / 12); octave * 12 <= high; octave++) {
+    const y = top + above + room * (1 - (octave * 12 - low) / (high - low));
+    context.fillStyle = view.ink.get("line");
+    context.fillRect(0, y, view.width, 1);
+    context.fillStyle = view.ink.get("quiet");
+    if (octave % step === 0 && y - top > 10) context.fillText(pitchName(octave * 12), 2, y);
+  }
+}
+
+/** The note at a height in a lane. */
+export function noteAt(y, height, [low, high]) {
+  const [above, room] = pitchRoom(height);
+  return pitchName(Math.round(high - ((y - above) / room) * (high - low)));
+}
+
 /** The numbers of the colours of patterns: matched ones have that of the reference's pattern, unmatched ones none. */
 function coloursOf({ annotation, evidence, judge }) {
   if (annotation.form !== "patterns") return null;
@@ -232,8 +258,8 @@ function coloursOf({ annotation, evidence, judge }) {
 function drawPitches(context, annotation, { top, height }, view, faint, notes = null, colours = null) {
   const { start, end, pitch, voiced, form, row } = annotation;
   const [low, high] = view.range;
-  const room = height - BAND - 8;
-  const y = (midi) => top + 3 + room * (1 - (midi - low) / (high - low));
+  const [above, room] = pitchRoom(height);
+  const y = (midi) => top + above + room * (1 - (midi - low) / (high - low));
   const thick = Math.max(2, Math.min(7, room / (high - low)));
   context.fillStyle = view.ink.get(faint ? "faint" : "curve");
   if (form === "curve" && view.x(annotation.hop) - view.x(0) < 0.75) {

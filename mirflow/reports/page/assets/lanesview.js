@@ -1,12 +1,13 @@
 /** Lanes under a common time axis: zoom, pan, a cursor, and what every lane says there. */
 
-import { isMoments, signOf, valueAt, verdictAt } from "./annotations.js";
+import { isMoments, pitchName, signOf, valueAt, verdictAt } from "./annotations.js";
 import { colour, el, sharpen, still } from "./dom.js";
-import { drawLane, laneHeight, pitchRange } from "./lanes.js";
+import { drawLane, laneHeight, noteAt, pitchRange } from "./lanes.js";
 import { clock } from "./format.js";
 import { EDGE, listen, press } from "./gestures.js";
 import { evidenceOf } from "./evidence.js";
 import { drawWaveform } from "./recording.js";
+import { semitoneAt } from "./spectrum.js";
 
 const AXIS = 26;
 /** Heights of the waveform and of the spectrum of a recording. */
@@ -25,7 +26,7 @@ export class LanesView {
    * @param {string} unit of time; empty for seconds
    * @param {string} heading of the scores
    * @param {{ear: number, rule: number, reference: number}} chosen as it is at the time
-   * @param {{choose: (system: number) => void, toggle: () => void, say: (time: number) => void, announce: (text: string) => void,
+   * @param {{choose: (system: number) => void, toggle: () => void, say: (time: number, note: string) => void, announce: (text: string) => void,
    *   moved: () => void, sought: () => void, keys?: Map<string, () => void>, mark?: (span: number[]) => void}} does
    */
   constructor(lanes, recording, whole, unit, heading, chosen, does) {
@@ -184,14 +185,25 @@ export class LanesView {
     return { value: valueAt(lane.annotation, time, this.nearness), verdict: verdictAt(this.evidence(lane), time, this.nearness) };
   }
 
+  /** The note at a height of a canvas: of a lane with pitches, or of the spectrum. */
+  noteAt(canvas, y) {
+    const part = this.parts.find((one) => one.canvas === canvas);
+    const top = part.axis && part.axis + this.soundHeight;
+    const spectrum = y - part.axis - WAVE;
+    if (part.axis && spectrum >= 0 && y < top) return pitchName(Math.round(semitoneAt(spectrum / (SPECTRUM - 1))));
+    const lane = part.lanes[Math.floor((y - top) / this.laneHeight)];
+    const pitched = y >= top && lane && lane.annotation.pitch;
+    return pitched ? noteAt((y - top) % this.laneHeight, this.laneHeight, this.range) : "";
+  }
+
   /** What every lane says at a time, beside its name. */
-  read(time) {
+  read(time, note = "") {
     for (const [lane, node] of this.values) {
       const { value, verdict } = this.describe(lane, time);
       node.className = `value ${verdict ? signOf(verdict) : ""}`;
       node.textContent = verdict ? `${value}${value ? " · " : ""}${verdict}` : value;
     }
-    this.does.say(time);
+    this.does.say(time, note);
   }
 
   /** Where the cursor is and what the reference and the system in the right ear say there, for who does not see it. */

@@ -9,6 +9,8 @@ const HOP = 512;
 const BANDS = [{ size: 4096, from: 36, to: 60 }, { size: 1024, from: 60, to: 108 }];
 const LOWEST = BANDS[0].from;
 const ROWS = BANDS[1].to - LOWEST;
+/** The MIDI number at a share of the height, from above. */
+export const semitoneAt = (share) => LOWEST - 0.5 + ROWS * (1 - share);
 /** Decibels below the loudest that are still seen. */
 const RANGE = 60;
 /** Frames of a picture. */

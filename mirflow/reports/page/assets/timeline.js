@@ -202,7 +202,10 @@ function drawLanes(stage) {
       view.draw();
     },
     toggle: () => stage.toggle(),
-    say: (time) => { content.querySelector(".clock").textContent = unit ? `${time.toFixed(2)} ${unit}` : clock(time, 2); },
+    say: (time, note) => {
+      const at = unit ? `${time.toFixed(2)} ${unit}` : clock(time, 2);
+      content.querySelector(".clock").textContent = note ? `${at} · ${note}` : at;
+    },
     announce: (text) => {
       // A key that is held would say more than anybody can listen to.
       window.clearTimeout(resting);
