@@ -113,17 +113,17 @@ def test_a_kind_leads_through_its_places_by_keys_and_links(folder, visit):
     assert place.inner_text() == "1 of 2, ada: min → maj, a minor third above, the largest first"
     assert page.locator("#timeline-title").inner_text() == "a"
     page.keyboard.press("n")
-    page.wait_for_function("document.querySelector('#timeline-title').textContent === 'b'")
+    page.wait_for_function("() => document.querySelector('#timeline-title').textContent === 'b'")
     assert "from=errors&error=min" in page.url
     assert "place=2&time=8&seen=4-14&ear=ada" in page.url
     page.reload()
     page.wait_for_selector("dialog[open] canvas[tabindex]")
     assert place.inner_text().startswith("2 of 2, ada: min")
     page.keyboard.press("p")
-    page.wait_for_function("document.querySelector('#timeline-title').textContent === 'a'")
+    page.wait_for_function("() => document.querySelector('#timeline-title').textContent === 'a'")
     page.keyboard.press("Escape")
     page.select_option("#errors select[name=right]", label="bob")
-    page.wait_for_function("location.hash.includes('right=bob')")
+    page.wait_for_function("() => location.hash.includes('right=bob')")
     assert "10 s that bob has right: 100.0 % of its errors" in page.locator("#errors .note").first.inner_text()
 
 
