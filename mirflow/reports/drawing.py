@@ -95,6 +95,9 @@ def worst_second(kind: str, evidence: Mapping[str, Column]) -> float | None:
     >>> reference, estimate = np.array([1.0, 2.0, np.nan, np.nan]), np.array([1.0, np.nan, 7.5, 8.1])
     >>> worst_second("events", {"reference": reference, "estimate": estimate, "verdict": verdicts})
     7.5
+    >>> start, words = np.array([0.0, 2.0, 3.0, 4.0]), np.array(["wrong", "right", "wrong", "wrong"])
+    >>> worst_second("intervals", {"start": start, "end": np.array([1.5, 3.0, 4.0, 5.0]), "verdict": words})
+    3.0
     """
     form = form_of(kind, evidence)
     wrong = np.isin(evidence["verdict"], (*HALF, *BAD)) if "verdict" in evidence else np.zeros(0, np.bool_)

@@ -280,6 +280,7 @@ class _StorePages:
         found = page_contents.store(
             name, scores, level=self.level, references=self.references, only_aggregates=self.only_aggregates
         )
+        progress.stage("writing the tables")
         pictured = self._pictured(found)
 
         def draw(evaluation: str, track: TrackPage) -> Drawn:

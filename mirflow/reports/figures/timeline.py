@@ -314,7 +314,7 @@ def find_worst(
         plan = _plan_of(ds, ds, evaluation, root)
         rule = _Rule.of(ds, plan, find_metrics(ds, one_metric(ds, None), exact=True), named=False)
         lane = _read(plan, track, [(system, ())], rule)[-1]
-    except (FigureError, ValueError):  # a track without files
+    except (MirflowError, ValueError):  # no files are known, or none of the track
         return None
     if isinstance(lane.annotation, str) or lane.evidence is None:
         return None

@@ -22,6 +22,7 @@ from mirflow.campaign.site.build import write_site
 from mirflow.campaign.site.pages import environment, file_of
 from mirflow.campaign.site.search import MOST, Entry, SearchIndex
 from mirflow.errors import QueryError, StoreError
+from mirflow.progress import Progress
 
 from ...commands import invoke, printed, refused
 from ...groups import make_group, random_group, write_store
@@ -294,6 +295,17 @@ def test_the_command_says_what_it_wrote_and_what_changed(store, tmp_path):
         "site", store, "-o", tmp_path / "site", "--url", "example.org"
     )
     assert "1 labels for 2 stores" in refused("site", store, store, "-o", tmp_path / "x", "--label", "a")
+
+
+def test_the_store_at_work_is_named_with_its_number(store, tmp_path):
+    told = []
+
+    class Told(Progress):
+        def stage(self, name):
+            told.append(f"{self.about}{name}")
+
+    write_site({"a": store, "b": store}, tmp_path / "site", timelines="none", progress=Told())
+    assert {"a (1 of 2): writing the tables", "b (2 of 2): reading the scores", "writing the front page"} <= {*told}
 
 
 def test_without_jinja2_the_command_says_what_to_install(store, tmp_path, monkeypatch):

@@ -131,6 +131,7 @@ def test_a_search_is_by_keyboard_and_forgives_typing_errors(site, open_page):
     assert page.get_by_role("option").count() == 0
     page.locator("form.search input").fill("long system 1")
     page.get_by_text("3 pages.").wait_for()  # 1, 10 and 11
+    assert_accessible(page)
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     assert page.get_by_role("option", selected=True).inner_text().startswith("a rather long name of system 1")
