@@ -134,7 +134,11 @@ def _with_convertor(placeholder: re.Match[str]) -> str:
 
 
 def _unknown(request: Request) -> HTTPException:
-    text = "This token is unknown, expired or revoked." if request.state.bearer else "Open your personal link first."
+    text = (
+        "This token is unknown, expired or revoked."
+        if request.state.bearer
+        else "Open the personal link that the organisers sent you, and ask them if you have lost it."
+    )
     return HTTPException(401, text, {"WWW-Authenticate": "Bearer"})
 
 

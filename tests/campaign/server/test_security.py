@@ -117,7 +117,7 @@ def test_roles(
 def test_strangers_are_told_to_open_their_link(client: TestClient) -> None:
     answer = client.get("/read")
     assert answer.status_code == 401
-    assert answer.text == "Open your personal link first.\n"
+    assert answer.text == "Open the personal link that the organisers sent you, and ask them if you have lost it.\n"
 
 
 @pytest.mark.parametrize(

@@ -446,7 +446,10 @@ def longest(page: str) -> dict[str, int]:
 
 
 def test_a_campaign_without_results_says_so(service: Service) -> None:
-    assert "There are no results yet." in Browser(service).get("/").text
+    text = Browser(service).get("/").text
+    assert "There are no results yet." in text
+    assert '<a href="/submissions/#login">Log in</a>' in text
+    assert 'id="login">To log in, open the personal link' in Browser(service).get("/submissions/").text
 
 
 def test_the_list_is_what_one_may_see(service: Service) -> None:
