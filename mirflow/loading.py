@@ -32,7 +32,7 @@ from .ragged import Column
 from .readers import read, read_all
 from .readers.mirdata import MirdataDataset, task_of_value
 from .readers.objects import kind_named, of_columns, to_annotation
-from .readers.options import Reading, Select, describe_options
+from .readers.options import HARTE, Notation, Reading, Select, describe_options
 from .readers.patterns import Pattern
 from .readers.sources import gather, has_parts, select_from
 from .readers.tables.table import holds_tracks, spread_tables
@@ -118,7 +118,7 @@ def _labelled(annotation: Annotation, task: str | None) -> xr.Dataset:
     return dataset if task is None else dataset.assign_attrs(task=task)
 
 
-def annotation(task: str, *values: object, **columns: object) -> xr.Dataset:
+def annotation(task: str, *values: object, notation: Notation = HARTE, **columns: object) -> xr.Dataset:
     """Make the labelled dataset of one annotation from arrays.
 
     Parameters
@@ -133,6 +133,8 @@ def annotation(task: str, *values: object, **columns: object) -> xr.Dataset:
         rate)``. Whatever has ``__array__`` or ``__dlpack__`` is an array, so tensors in the memory of the CPU are. Or
         one object: a mapping of columns, a data frame, a dataset, an object of jams, pretty_midi
         or mirdata, a path.
+    notation : {"harte", "leadsheet"}
+        Notation of chord labels: Harte's syntax (``A:min7/b3``), or symbols of lead sheets (``Am7/C``).
     **columns
         Columns by name: the variables of the kind, such as ``start``, ``end`` and ``label``, and arguments as above,
         such as ``intervals``. Rows of nested kinds name their ``level``, or ``pattern`` and ``occurrence``.
@@ -160,6 +162,8 @@ def annotation(task: str, *values: object, **columns: object) -> xr.Dataset:
     >>> chords = annotation("chord", np.array([[0.0, 1.5], [1.5, 2.0]]), ["C:maj", "N"])
     >>> chords.end.values.tolist(), chords.label.values.tolist()
     ([1.5, 2.0], ['C:maj', 'N'])
+    >>> annotation("chord", np.array([[0.0, 1.5]]), ["Fmaj7/C"], notation="leadsheet").label.values.tolist()
+    ['F:maj7/5']
     >>> annotation("notes", start=[0.0], end=[0.5], pitch=[440.0]).sizes["note"]
     1
     """
@@ -171,9 +175,9 @@ def annotation(task: str, *values: object, **columns: object) -> xr.Dataset:
         twice = next((name for name in ordered if name in columns), None)
         if twice is not None:
             raise InvalidAnnotationError(f"{twice} is given twice: by position and by name")
-        one = of_columns(kind, {**ordered, **columns})
-    else:
-        one = to_annotation(values[0] if len(values) == 1 else values, task)
+        values = (of_columns(kind, {**ordered, **columns}),)
+    options = {} if notation == HARTE else {"notation": notation}
+    one = to_annotation(values[0] if len(values) == 1 else values, task, **options)
     found = midi_numbers(one) if kind.pitched else None
     if found:
         warn_caller(f"{task}: the pitches are {found}: are they MIDI numbers? {PITCH_HINT}")

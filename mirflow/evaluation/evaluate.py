@@ -40,7 +40,7 @@ from ..readers.audio_files import audio_folders
 from ..readers.content import absent, is_listed_file
 from ..readers.formats import SUFFIXES
 from ..readers.names import NAMED, ReferenceNames, RenamedSource, call_tracks, nearest_names
-from ..readers.objects import ObjectSource, is_read
+from ..readers.objects import VOCABULARY, ObjectSource, in_vocabulary, is_read
 from ..readers.options import OPTIONS, SIDES, Reading, split_sides
 from ..readers.sources import FileSource, FilesSource, has_parts, select_from, source_at
 from ..readers.tables.table import RowKey, TableSource, open_table
@@ -270,12 +270,11 @@ def plain_pair(
     own, other = split_sides(options)
     defaults = {} if task is None else get_task(task).convention(convention).reading
     read_now = [is_read(one, task) for one in (reference, estimate)]
-    # A map of labels also applies to annotations in memory.
-    _demand_read([name for name in options if name not in ("labels", *(f"{side}_labels" for side in SIDES))], read_now)
+    _demand_read([name for name in options if not _is_of_labels(name)], read_now)
     left, right = (
         read(one, task=task, **{**defaults, **chosen})
         if now and task is not None
-        else _with_labels(to_plain(one, task, defaults), task, chosen.get("labels"))
+        else _in_vocabulary(to_plain(one, task, defaults), task, chosen)
         for one, now, chosen in zip((reference, estimate), read_now, (own, other), strict=True)
     )
     return left, right
@@ -318,15 +317,24 @@ def _refuse_parameters(options: Mapping[str, Any], convention: Convention) -> No
                 raise MetricError(f"{name} is a parameter of metrics: write metrics=[{asked!r}]")
 
 
-def _with_labels(plain: Plain, task: str | None, labels: Any) -> Plain:
-    """Apply a map of labels to an annotation in memory."""
-    if labels is None:
-        return plain
-    if not isinstance(plain, Annotation):
-        raise AnnotationError(
-            "labels applies to files and single annotations; map the labels of a collection beforehand"
-        )
-    return Reading.of(task, kind=plain.kind, labels=labels).with_labels(plain)
+def _is_of_labels(name: str) -> bool:
+    """True for options that also apply to the labels of annotations in memory, of both sides or one."""
+    return any(name in (one, *(f"{side}_{one}" for side in SIDES)) for one in VOCABULARY)
+
+
+def _in_vocabulary(plain: Plain, task: str | None, options: Mapping[str, Any]) -> Plain:
+    """Translate and map the labels of an annotation in memory."""
+    if isinstance(plain, Annotation):
+        return in_vocabulary(plain, task, options)
+    _refuse_vocabulary(options)
+    return plain
+
+
+def _refuse_vocabulary(options: Mapping[str, Any]) -> None:
+    name = next((name for name in VOCABULARY if options.get(name) is not None), None)
+    if name is not None:
+        message = f"{name} applies to files and single annotations; give it to the function that reads the collection"
+        raise AnnotationError(message)
 
 
 def _score_at_once(
@@ -430,7 +438,8 @@ def score(
     block : int or None
         Maximum number of tracks scored at once; None: 64, or 1 for audio. Scores do not depend on it.
     **options
-        Options of reading files and jams objects, as for :func:`mirflow.evaluate`.
+        Options of reading files and jams objects, as for :func:`mirflow.evaluate`; ``labels`` and ``notation`` also
+        apply to labels in memory.
 
     Returns
     -------
@@ -507,6 +516,7 @@ def _read_by_options(
     references = [reference.source for reference in work.references]
     estimates = [estimate for estimate in work.estimates if estimate is not None]
     read = [any(map(_is_read, side)) for side in (references, estimates)]
+    names = [name for name in names if not _is_of_labels(name)]
     _demand_read(names, read if references and estimates else (any(read), any(read)))
     own, other = sides
     return replace(
@@ -521,7 +531,11 @@ def _is_read(source: Source) -> bool:
 
 
 def _with_reading(source: Source, options: Mapping[str, Any]) -> Source:
-    return replace(source, options=options) if isinstance(source, ObjectSource) and _is_read(source) else source
+    if not isinstance(source, ObjectSource):
+        _refuse_vocabulary(options)
+        return source
+    own = options if _is_read(source) else {name: options[name] for name in VOCABULARY if name in options}
+    return replace(source, options=own)
 
 
 def _apart(references: Mapping[str, Source], systems: Mapping[str, Mapping[str, Source]]) -> list[Caution]:

@@ -168,8 +168,8 @@ def _pairs(content: Mapping[str, Any], key: str, path: str) -> Pairs:
     return tuple((label.lower(), other) for label, other in given.items())
 
 
-def in_harte(annotation: Annotation, name: str | Path) -> Annotation:
-    """Translate symbols of lead sheets to the syntax of Harte.
+def in_harte(annotation: Annotation, name: str | Path | None) -> Annotation:
+    """Translate symbols of lead sheets to the syntax of Harte; `name` is the file in messages, if any.
 
     Examples
     --------

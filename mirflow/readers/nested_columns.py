@@ -236,8 +236,8 @@ def _as_structs(column: Any) -> Any:
     values = column if isinstance(column, list) else np.asarray(column)
     if not isinstance(values, list) and values.dtype != object:
         return None
-    item = next((one for one in values if one is not None and (not hasattr(one, "__len__") or len(one))), None)
-    inner = item[0] if isinstance(item, list) or getattr(item, "ndim", 0) else item
+    item: Any = next((one for one in values if one is not None and (not hasattr(one, "__len__") or len(one))), None)
+    inner = item[0] if isinstance(item, list) or getattr(item, "ndim", False) else item
     if not isinstance(inner, dict):
         return None
     arrow = import_arrow("a column of dicts")

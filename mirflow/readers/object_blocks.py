@@ -18,7 +18,7 @@ from ..annotations.schema import TASK_KINDS, Kind
 from ..annotations.source import Source
 from ..errors import AnnotationError
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
-from .objects import ObjectSource, is_path, kind_named
+from .objects import VOCABULARY, ObjectSource, is_path, kind_named
 
 _FLAT = frozenset({"events", "intervals", "notes", "hits", "pedals", "series", "tempo"})
 """Kinds with one row per item."""
@@ -50,7 +50,11 @@ def read_objects(sources: Sequence[Source]) -> tuple[list[tuple[Int, Ragged]], d
     >>> single[0].labels, single[0] is single[1]
     (['C major'], True)
     """
-    objects = [(place, source) for place, source in enumerate(sources) if type(source) is ObjectSource]
+    objects = [
+        (place, source)
+        for place, source in enumerate(sources)
+        if type(source) is ObjectSource and not (source.options and source.options.keys() & VOCABULARY)
+    ]
     if not objects or objects[0][1].task not in TASK_KINDS:
         return [], {}
     kind = kind_named(objects[0][1].task)

@@ -39,10 +39,11 @@ from ..theory.general_midi import PROGRAMS, SUSTAIN
 from ..theory.pitch import to_hertz
 from .formats import SUFFIXES
 from .jams import is_jams, open_objects
+from .label_maps import in_harte
 from .mirdata import convert as from_mirdata_object
 from .mirdata import is_mirdata
 from .nested_columns import struct_columns
-from .options import Reading
+from .options import HARTE, Reading
 from .ranks import order_by_score, order_names
 from .sources import source_at
 from .sustain import extend_ends, told_pedal
@@ -110,19 +111,47 @@ def is_object(thing: object) -> bool:
     return type(thing) not in _PLAIN and (is_table(thing) or any(test(thing) for test, _ in CONVERTERS))
 
 
+VOCABULARY = ("labels", "notation")
+"""Options of reading that also apply to the labels of annotations in memory."""
+
+
+def in_vocabulary(annotation: Annotation, task: str | None, options: Mapping[str, Any]) -> Annotation:
+    """Translate and map the labels of an annotation in memory, as those of files are.
+
+    Examples
+    --------
+    >>> chords = from_arguments(KINDS["intervals"], ([[0.0, 1.5]], ["Fmaj7/C"]))
+    >>> in_vocabulary(chords, "chord", {"notation": "leadsheet"}).labels
+    ['F:maj7/5']
+    """
+    own = {name: options[name] for name in VOCABULARY if options.get(name) is not None}
+    if not own:
+        return annotation
+    reading = Reading.of(task, kind=annotation.kind, **own)
+    return reading.with_labels(annotation if reading.notation == HARTE else in_harte(annotation, None))
+
+
 def to_annotation(thing: Any, task: str, **options: Any) -> Annotation:
     """Convert an object to an annotation of a task or a kind, by its type.
 
     It is an `Annotation`, xr.Dataset, object of jams, pretty_midi or mirdata, path, table, mapping of columns, tuple of
     the arguments of mir_eval's functions, or the first of these arguments. A str is a path, except for tasks whose
     annotations are text (``key``, ``classification``); in ``lyrics``, it is a path if it ends in a suffix. Options of
-    reading are those of paths and objects of jams.
+    reading are those of paths and objects of jams; those of `VOCABULARY` apply to all.
 
     Examples
     --------
     >>> to_annotation(([[0.0, 1.5]], ["C:maj"]), "chord").labels
     ['C:maj']
     """
+    if not options or is_read(thing, task):
+        return _converted(thing, task, options)
+    others = {name: value for name, value in options.items() if name not in VOCABULARY}
+    found = _converted(thing, task, others)
+    return in_vocabulary(found, task if task in TASK_KINDS else None, options)
+
+
+def _converted(thing: Any, task: str, options: Mapping[str, Any]) -> Annotation:
     kind = kind_named(task)
     if type(thing) is np.ndarray:
         return of_arguments(kind, (thing,))

@@ -39,7 +39,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "hdim7": ("m7b5", "min7b5", "mi7b5", "-7b5", "m7(b5)", "min7(b5)", "-7(b5)", "ø", "ø7", "h7"),
     "aug7": ("aug7", "+7", "7+", "7#5", "7(#5)"),
     "maj7(*5,#5)": ("augmaj7", "+maj7", "+M7"),
-    "sus4(b7)": ("7sus", "7sus4", "7(sus4)"),
+    "sus4(b7)": ("7sus", "sus7", "7sus4", "7(sus4)"),
     "sus4(b7,9)": ("9sus", "9sus4", "9(sus4)"),
     "sus4(b7,9,13)": ("13sus", "13sus4", "13(sus4)"),
     "9": ("9",),
@@ -71,8 +71,8 @@ def leadsheet_to_harte(symbol: str) -> str:
 
     Examples
     --------
-    >>> [leadsheet_to_harte(symbol) for symbol in ("Am7", "Bb7", "Fmaj7/C", "Cm7b5", "C-7", "Csus", "G7(b9)", "N.C.")]
-    ['A:min7', 'Bb:7', 'F:maj7/5', 'C:hdim7', 'C:min7', 'C:sus4', 'G:7(b9)', 'N']
+    >>> [leadsheet_to_harte(symbol) for symbol in ("Am7", "Bb7", "Fmaj7/C", "Cm7b5", "Csus7/G", "G7(b9)", "N.C.")]
+    ['A:min7', 'Bb:7', 'F:maj7/5', 'C:hdim7', 'C:sus4(b7)/5', 'G:7(b9)', 'N']
     """
     label = translate_symbol(symbol)
     if label is None:
@@ -130,7 +130,7 @@ def _split(text: str, with_bass: bool) -> str | None:
 def _degrees(altered: str, suffix: str) -> list[str] | None:
     """Convert alterations and added tones to Harte's degrees; None if they are invalid."""
     if altered.startswith("(") and altered.endswith(")"):
-        altered = altered[1:-1].replace(",", "")
+        altered = altered[1:-1].replace(")(", "").replace(",", "")
         if not altered:
             return None
     elif altered and not suffix and not altered.startswith("add"):

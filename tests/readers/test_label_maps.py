@@ -6,6 +6,7 @@ import json
 import pickle
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -208,6 +209,24 @@ def test_chords_of_one_side_alone(tmp_path: Path) -> None:
     sides = tmp_path / "ref.lab", tmp_path / "est.lab"
     found = mirflow.evaluate(*sides, "chord", metrics=["tetrads_inv"], estimate_notation="leadsheet")
     assert found.score.values.tolist() == [1.0]
+
+
+def test_labels_in_memory_are_translated_and_mapped() -> None:
+    intervals = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 3.0]])
+    forms: list[Any] = [(intervals, SYMBOLS), {"intervals": intervals, "label": SYMBOLS}]
+    for form in forms:
+        assert mirflow.annotation("chord", form, notation="leadsheet").label.values.tolist() == LABELS
+        own, options = ["tetrads_inv"], {"estimate_notation": "leadsheet"}
+        assert mirflow.evaluate((intervals, LABELS), form, "chord", metrics=own, **options).score.item() == 1.0
+        scores = mirflow.score({"a": (intervals, LABELS)}, {"a": form}, "chord", metrics=own, **options)
+        assert scores.score.item() == 1.0
+    segments = {"a": (intervals, ["refrain", "verse", "verse"])}, {"a": (intervals, ["Chorus", "Verse 2", "gtr"])}
+    scores = mirflow.score(*segments, "segment", metrics=["label_accuracy"], labels="functions7")
+    assert scores.score.item() == pytest.approx(2 / 3, abs=1e-12)
+    with pytest.raises(InvalidAnnotationError, match="line 3: not a chord symbol of lead sheets: 'C7alt'"):
+        mirflow.annotation("chord", intervals, ["C", "G", "C7alt"], notation="leadsheet")
+    with pytest.raises(AnnotationError, match="give it to the function that reads the collection"):
+        mirflow.score(mirflow.collection("segment", segments[0]), segments[1], "segment", labels="functions7")
 
 
 @pytest.mark.parametrize("task", ["segment", "beat", "local_key"])
