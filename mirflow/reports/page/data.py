@@ -14,11 +14,12 @@ import numpy as np
 
 from ...analysis.aggregation import reduce
 from ...analysis.inference import compare, intervals
-from ...analysis.inference.rank_intervals import rank_bounds
-from ...analysis.inference.resampling import least_units
+from ...analysis.inference.comparisons import compared_blocks
+from ...analysis.inference.rank_intervals import first_shares, rank_bounds
+from ...analysis.inference.resampling import Resampling, least_units
 from ...analysis.missing import WITHHELD, Gaps, are_apart, find_gaps, find_problems, included_scores, warn_withheld
 from ...analysis.per_class import aggregate_table, select_table
-from ...analysis.policies import MISSING, say_intervals
+from ...analysis.policies import AUTO, MISSING, say_intervals
 from ...analysis.queries import headline_metrics
 from ...analysis.query_options import Query
 from ...analysis.scores import Array, computed, coords_of, names_of, numbers_of, states_of
@@ -146,8 +147,9 @@ def describe_inference(
     list of (int, dict)
         Position of a metric; ``aggregate``, ``low`` and ``high``, one a system (ends of the 95 % intervals; None where
         there are too few tracks, words where they are infinite), ``letters`` and ``ranks`` (none where nothing was
-        compared, or too few units were), ``pairs`` (of each two systems, the one with the smaller position first, the
-        difference, its interval and the corrected p-value; none of many systems), ``how``, the methods for people, with
+        compared, or too few units were), ``first`` (of the first main metric the shares of bootstrap replicates in
+        which each system is the best; else none), ``pairs`` (of each two systems, the one with the smaller position
+        first, the difference, its interval and the corrected p-value; none of many systems), ``how``, the methods, with
         the ``signature`` of the values, and for main metrics ``standings``, which `draw_standings` draws.
     """
     names = names_of(scores, "metric", metrics)
@@ -160,7 +162,7 @@ def describe_inference(
         return []
     signed = {name: replace(one, metrics=(name,)) for one in sign(scores, asked, found) for name in one.metrics}
     first = names_of(scores, "metric", [place for place in metrics if place in main])
-    groups = _compare_systems(scores, first) if first else {}
+    groups = _compare_systems(scores, first, names_of(scores, "metric", main[:1])) if first else {}
     ends, aggregates = [found[name].values for name in ("value", "low", "high")], names_of(found, "aggregate")
     described = []
     for at, metric in enumerate(metrics):
@@ -193,12 +195,13 @@ def _end(value: float) -> float | str | None:
     return None if math.isnan(value) else value
 
 
-_NOT_COMPARED: Mapping[str, Any] = {"letters": [], "ranks": [], "pairs": [], "how": ""}
+_NOT_COMPARED: Mapping[str, Any] = {"letters": [], "ranks": [], "first": [], "pairs": [], "how": ""}
+_REPLICATES = 10_000
 _PAIRED = 24
 """Most systems of which the page has the difference of each two."""
 
 
-def _compare_systems(scores: xr.Dataset, names: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+def _compare_systems(scores: xr.Dataset, names: Sequence[str], leading: Sequence[str]) -> dict[str, Mapping[str, Any]]:
     """For each metric letters and ranks of the systems, none where no two can be told apart, what they mean, and the
     differences of pairs."""
     systems = scores.sizes["system"]
@@ -218,8 +221,20 @@ def _compare_systems(scores: xr.Dataset, names: Sequence[str]) -> dict[str, Mapp
             ranks = [show_ranks(*both) for both in zip(*bounds[..., metric], strict=True)]
             how = f"{about['how']} Ranks: those that the test does not exclude."
             about |= {"letters": letters, "ranks": ranks, "how": how}
+            if name in leading:
+                about |= _first_shares(scores, str(name), how)
         found[str(name)] = about
     return found
+
+
+def _first_shares(scores: xr.Dataset, name: str, how: str) -> dict[str, Any]:
+    """How often each system is the best in bootstrap replicates, as in a query with ranks."""
+    blocks, _ = compared_blocks(scores, Query([name], exact=True))
+    shares = first_shares(blocks, Resampling.of(0.95, AUTO, _REPLICATES, 0))[:, 0]
+    if np.isnan(shares).all():
+        return {}
+    words = f"{how} First: share of {_REPLICATES:,} bootstrap replicates over tracks in which a system is the best."
+    return {"first": [_rounded(share) for share in shares.tolist()], "how": words}
 
 
 def _rounded(value: float) -> float | None:

@@ -50,7 +50,7 @@ export async function drawLeaderboard(state, again) {
   const entries = state.shownSystems.map((system) => ({ name: now.systems[system], system, ...rows[system],
     low: inference ? endOf(inference.low[system]) : null, high: inference ? endOf(inference.high[system]) : null,
     letters: inference && inference.letters.length ? inference.letters[system] : "",
-    ranks: inference && inference.letters.length ? inference.ranks[system] : "", others: columns.map((one) => one[system].value) }));
+    ranks: inference && inference.letters.length ? inference.ranks[system] : "", first: inference?.first?.length ? inference.first[system] : null, others: columns.map((one) => one[system].value) }));
   rank(entries, about.sign);
   const { column, turned } = state.ranking;
   const turn = turned ? -1 : 1;
@@ -148,6 +148,7 @@ function tableOf(state, entries, others, inference) {
     el("th", { scope: "col", class: "chart", "aria-label": "chart" }, el("span", { class: "axis" }, scale.map((end) => el("span", {}, write(end))))),
     inference && inference.letters.length ? el("th", { scope: "col", title: inference.how }, "Not told apart") : null,
     inference && inference.letters.length ? el("th", { scope: "col", title: inference.how }, "Ranks") : null,
+    inference?.first?.length ? el("th", { scope: "col", class: "number", title: inference.how }, "First") : null,
     el("th", { scope: "col", class: "number", title: "Scores that count" }, "n"),
     el("th", { scope: "col", class: "number", title: "Cells without a score" }, "missing"), ...metrics];
   const body = entries.map((entry) => el("tr", {}, el("td", { class: "number quiet rank" }, entry.rank ?? ""),
@@ -157,6 +158,7 @@ function tableOf(state, entries, others, inference) {
     el("td", { class: "chart" }, bar(entry, scale)),
     inference && inference.letters.length ? el("td", { class: "letters" }, entry.letters) : null,
     inference && inference.letters.length ? el("td", {}, entry.ranks) : null,
+    inference?.first?.length ? el("td", { class: "number", title: entry.first }, entry.first === null ? "–" : `${(100 * entry.first).toFixed(0)} %`) : null,
     el("td", { class: "number quiet count" }, entry.n), el("td", { class: "number quiet" }, entry.missing || ""),
     ...others.map((metric, place) => el("td", { class: "number" },
       formatter(now.metrics[metric], state.percent)(entry.others[place])))));

@@ -18,6 +18,7 @@ import { drawLeaderboard } from "./leaderboard.js";
 import { drawLosses } from "./losses.js";
 import { LISTED, drawOverview } from "./overview.js";
 import { drawProvenance } from "./provenance.js";
+import { drawTolerance } from "./tolerance.js";
 import { drawTracks } from "./tracks.js";
 import { openTrack, settleTimeline } from "./timeline.js";
 import { offerCopies } from "./offers.js";
@@ -76,7 +77,7 @@ async function draw() {
     parts.push(await drawRanking());
     // What is fetched is drawn as it comes: the table first.
     if (FETCHED && !main.querySelector("section")) main.replaceChildren(...parts);
-    parts.push(await drawLosses(state));
+    parts.push(await drawLosses(state), await drawTolerance(state));
     if (state.contents.byTrack) {
       const heat = await drawHeatmap(state, openTimeline);
       settle = heat.settle;
