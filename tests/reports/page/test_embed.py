@@ -214,8 +214,8 @@ class TestInference:
 class TestScript:
     def test_modules_come_after_those_that_they_need(self):
         sources = {name: read_asset(f"{name}.js") for name in _module_names()}
-        orders = order_modules(sources), order_modules(sources, "alone")
-        for order, start in zip(orders, ("main", "alone"), strict=True):
+        orders = order_modules(sources), order_modules(sources, "single")
+        for order, start in zip(orders, ("main", "single"), strict=True):
             assert order.index("dom") < order.index("timeline") < order.index(start)
         assert {*orders[0], *orders[1]} == {*_module_names()}
 
