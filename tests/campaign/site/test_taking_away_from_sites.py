@@ -48,13 +48,11 @@ def test_tables_have_all_digits_and_the_command_gives_them(
     words = shlex.split(copied(page, menus.first, "Command"))
     values = {row["system"]: row for row in json.loads(printed(*words[1:], "--format", "json"))}
     chart, table = (list(csv.DictReader(copied(page, menus.nth(at), "CSV").splitlines())) for at in (0, 1))
-    for row in chart:
+    for row in (*chart, *table):
         own = values[row["System"]]
-        assert float(row["Value"]) == pytest.approx(own["value"], abs=1e-9)
+        assert float(row.get("Value", row.get("Majmin"))) == pytest.approx(own["value"], abs=1e-9)
         assert json.loads(row["95 % interval"]) == pytest.approx([own["low"], own["high"]], abs=1e-9)
-    assert {row["System"]: float(row["Majmin"]) for row in table} == pytest.approx(
-        {name: row["value"] for name, row in values.items()}, abs=1e-9
-    )
+    assert len(chart) == len(table) == len(values)
     spec = json.loads(copied(page, menus.first, "Vega-Lite"))
     assert {row["system"] for row in spec["data"]["values"]} == set(values)
     assert values["oak"]["signature"] in copied(page, menus.first, "Cite")

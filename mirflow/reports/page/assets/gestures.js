@@ -78,7 +78,8 @@ function drag(view, held, event) {
 
 /** A key: what it does is in the note below the lanes. */
 export function press(view, event) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  // On some keyboards brackets need a modifier.
+  if ((event.ctrlKey || event.metaKey || event.altKey) && !event.getModifierState("AltGraph")) return;
   const length = view.to - view.from;
   const forth = new Map([["ArrowRight", 1], ["ArrowLeft", -1]]).get(event.key) || 0;
   const go = (time) => {

@@ -154,7 +154,7 @@ function tableOf(state, entries, others, inference) {
   const body = entries.map((entry) => el("tr", {}, el("td", { class: "number quiet rank" }, entry.rank ?? ""),
     el("th", { scope: "row", title: entry.name }, entry.name, el("small", {}, detailsOf(now.systemCoords, entry.system).join(" · "))),
     el("td", { class: "number strong", "data-value": entry.value }, write(entry.value)),
-    bounded(inference) ? el("td", { class: "number interval" }, entry.low === null ? "" : `${write(entry.low)} – ${write(entry.high)}`) : null,
+    bounded(inference) ? el("td", { class: "number interval", "data-low": entry.low, "data-high": entry.high }, entry.low === null ? "" : `${write(entry.low)} – ${write(entry.high)}`) : null,
     el("td", { class: "chart" }, bar(entry, scale)),
     inference && inference.letters.length ? el("td", { class: "letters" }, entry.letters) : null,
     inference && inference.letters.length ? el("td", {}, entry.ranks) : null,

@@ -14,6 +14,8 @@ const ALIKE = 1;
 export function mixer(stage, view) {
   const { state, recording } = stage;
   const { timeline } = state;
+  // A link may have been made for another length.
+  if (timeline.loop && timeline.loop[0] >= view.whole) timeline.loop = null;
   const remember = () => state.remember(false);
   const before = [...timeline.mix].map((volume) => volume || 100);
   const sliders = PARTS.map(([name, text], part) => {

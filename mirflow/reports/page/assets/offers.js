@@ -101,7 +101,8 @@ export function offerCopies(state) {
   for (const part of document.querySelectorAll("#main section, #standings")) {
     part.querySelector(":scope > details.take")?.remove();
     const heading = part.querySelector("h2")?.textContent || axis;
-    const notes = [...part.querySelectorAll(":scope > .note, :scope > .lead")].map((note) => note.textContent);
+    // What can be clicked in a page cannot in a picture.
+    const notes = [...part.querySelectorAll(":scope > .note, :scope > .lead")].map((note) => note.textContent.replace(/(^|\s)(Click|Drag|Point)\s[^.]*\./g, ""));
     const spec = SPECS.get(part.id);
     const title = `${heading}: ${now.name}, ${contents.name}`;
     const menu = takeMenu(part, { title, caption: notes.join(" ") + filtered(state), source: `mirflow ${contents.mirflow}`, name: fileOf(now.name, part.id),

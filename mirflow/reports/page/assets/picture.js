@@ -4,6 +4,8 @@ const GAP = 12;
 const FONT = "system-ui, sans-serif";
 /** Pixels of PNG for each pixel of the page. */
 const SCALE = 2;
+/** Pixels between the lines of a hatched ground. */
+const HATCH = 10;
 /** What a part has beside its chart or table. */
 const BESIDE = "details.take, .more, .readout, .unseen, .onpaper, select, input, .choice, .note:not(caption), .lead, h2, summary, script";
 
@@ -96,6 +98,17 @@ function shortened(text, room) {
   return `${text.slice(0, size)}…`;
 }
 
+/** Lines across a box, from the lower left to the upper right. */
+function hatchOf({ left, top, width, height }) {
+  const lines = [];
+  for (let at = HATCH; at < width + height; at += HATCH) {
+    const [x, y] = [Math.max(0, at - height), Math.min(at, height)];
+    const length = Math.min(y, width - x);
+    lines.push(`M${left + x} ${top + y}l${length} ${-length}`);
+  }
+  return lines.join("");
+}
+
 /** A ground that is not that of the page, and the line below. */
 function markBox(node, marks, ground) {
   const style = getComputedStyle(node);
@@ -104,6 +117,9 @@ function markBox(node, marks, ground) {
     box: new DOMRect(left, top, width, height) });
   const fill = plain(style.backgroundColor);
   if (fill && fill !== ground) rect(box.left, box.top, box.width, box.height, fill);
+  if (style.backgroundImage.startsWith("repeating-linear-gradient")) {
+    marks.push({ kind: "shape", path: hatchOf(box), matrix: new DOMMatrix(), fill: "", stroke: ground, width: 2, opacity: 1, box });
+  }
   const border = parseFloat(style.borderBottomWidth);
   if (border && plain(style.borderBottomColor)) rect(box.left, box.bottom - border, box.width, border, plain(style.borderBottomColor));
 }
