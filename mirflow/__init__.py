@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from .api import query as query
     from .api import report as report
     from .api import show as show
+    from .benchmarking import benchmark as benchmark
+    from .benchmarking import benchmarks as benchmarks
+    from .benchmarking import run_benchmark as run_benchmark
     from .corrections import apply_patch as apply_patch
     from .corrections import make_patch as make_patch
     from .corrections import patch_effects as patch_effects
@@ -84,6 +87,8 @@ _HOMES = {
     "align": "engine.time_grids",
     "annotation": "loading",
     "apply_patch": "corrections",
+    "benchmark": "benchmarking",
+    "benchmarks": "benchmarking",
     "budget": "reports.error_budgets",
     "check": "api",
     "collection": "loading",
@@ -117,6 +122,7 @@ _HOMES = {
     "read_label_map": "readers.label_maps",
     "report": "api",
     "run": "engine.runs",
+    "run_benchmark": "benchmarking",
     "save": "store.write",
     "score": "evaluation.evaluate",
     "show": "api",

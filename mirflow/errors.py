@@ -302,6 +302,10 @@ class PipelineError(MirflowError, ValueError):
         return type(self), (self.problems, self.path)
 
 
+class BenchmarkError(MirflowError, ValueError):
+    """The data of a benchmark are missing or differ from its files, or estimates do not belong to it."""
+
+
 class StoreError(MirflowError):
     """A result store or a pack cannot be opened, read or written."""
 

@@ -30,6 +30,9 @@ METRICS, TASKS, READERS = "mirflow.metrics", "mirflow.tasks", "mirflow.readers"
 COMMANDS, DOCUMENTS = "mirflow.commands", "mirflow.documents"
 """Groups of the entry points of commands, and of kinds of YAML files that `mirflow check` and `schema` know."""
 
+BENCHMARKS = "mirflow.benchmarks"
+"""Group of the entry points of packages with benchmark files: a module beside them, or the path of a file or folder."""
+
 _PREFIX = "mirflow_file_"
 """Beginning of the names of modules that are files; the path follows, so that workers can import them by name."""
 
@@ -201,7 +204,7 @@ def _entry_points(group: str, folders: tuple[tuple[str, int], ...]) -> EntryPoin
     return entry_points(group=group)
 
 
-_declared: dict[str, dict[str, Any]] = {group: {} for group in (TASKS, READERS, COMMANDS, DOCUMENTS)}
+_declared: dict[str, dict[str, Any]] = {group: {} for group in (TASKS, READERS, COMMANDS, DOCUMENTS, BENCHMARKS)}
 
 
 def declare(group: str, name: str, value: Any) -> None:

@@ -25,6 +25,7 @@ from click.testing import CliRunner
 from mirflow.campaign.file import Campaign
 from mirflow.cli import cli
 from mirflow.pipeline import Evaluation, Pipeline
+from mirflow.published.benchmark_file import Benchmark
 from mirflow.published.mapping import TableMapping
 
 ROOT = Path(__file__).parents[1]
@@ -119,7 +120,7 @@ def _plain(text: str) -> str:
 
 
 def check_yaml(body: str) -> None:
-    """Validate a mapping, a pipeline, or keys of a pipeline or of an evaluation, against the model.
+    """Validate a benchmark, a mapping, a pipeline, or keys of a pipeline or of an evaluation, against the model.
 
     Raises
     ------
@@ -128,6 +129,9 @@ def check_yaml(body: str) -> None:
     """
     if body.startswith("campaign:"):
         Campaign.model_validate(yaml.safe_load(body))
+        return
+    if body.startswith("benchmark:"):
+        Benchmark.model_validate(yaml.safe_load(body))
         return
     if "groups:" in body:
         TableMapping.model_validate(yaml.safe_load(body))

@@ -231,11 +231,13 @@ def test_the_reference_of_a_task_says_all_that_its_records_say(task: str, genera
 
 def test_the_reference_of_yaml_files_has_every_key(generated: Any) -> None:
     from mirflow.pipeline import Estimates, Evaluation, Execution, Pipeline, References
+    from mirflow.published.benchmark_file import Baseline, Benchmark, BenchmarkData
     from mirflow.published.mapping import ScoreFile, ScoreGroup, TableMapping, Wide
 
     text = generated.fill("<!-- generated: pipeline -->")
-    text += generated.fill("<!-- generated: mapping -->")
-    for model in (Pipeline, Evaluation, References, Estimates, Execution, TableMapping, ScoreGroup, ScoreFile, Wide):
+    text += generated.fill("<!-- generated: mapping -->") + generated.fill("<!-- generated: benchmark -->")
+    pipeline, benchmark = (Pipeline, Evaluation, References, Estimates, Execution), (Benchmark, BenchmarkData, Baseline)
+    for model in (*pipeline, *benchmark, TableMapping, ScoreGroup, ScoreFile, Wide):
         for name in model.model_fields:
             assert re.search(rf"^\| `{name}` \| \S", text, re.MULTILINE), name
 

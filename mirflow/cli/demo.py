@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from ..errors import MirflowError
 from .common_options import Command, LocalPath
 from .output import echo
 from .run import run_command
@@ -23,15 +22,6 @@ Next, in {folder}:
 The pipeline is demo.yaml, its files are in demo/. For your own files: mirflow init FOLDER"""
 
 
-def demonstration() -> Path:
-    """Find the folder with ``demo.yaml`` and its files: in the package, or next to it in a checkout."""
-    package = Path(__file__).parents[1]
-    for folder in (package / "demonstration", package.parent / "pipelines"):
-        if (folder / "demo.yaml").is_file():
-            return folder
-    raise MirflowError(f"{package / 'demonstration'}: the example is missing; reinstall mirflow")
-
-
 @click.command("demo", cls=Command, section="score", place=1, short_help="Write and score a small example.")
 @click.argument("folder", type=LocalPath(file_okay=False), default="mirflow-demo")
 @click.option("--quiet", "-q", is_flag=True, help="Do not print progress and results.")
@@ -42,6 +32,8 @@ def demo_command(context: click.Context, folder: Path, quiet: bool) -> None:
     It has a pipeline file and chords of six tunes by three fictional systems; some files are missing or broken on
     purpose. FOLDER must be new or empty.
     """
+    from ..published.benchmark_catalogue import demonstration
+
     source = demonstration()
     if folder.is_dir() and any(folder.iterdir()):
         raise click.UsageError(f"the folder {str(folder)!r} is not empty; name another one: mirflow demo FOLDER")

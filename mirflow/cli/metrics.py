@@ -41,17 +41,20 @@ def metrics_command(task: str | None, convention: str | None, style: str | None,
 
 @click.command("schema", cls=Command, section="tools", place=3, short_help="Print the JSON Schema of pipeline files.")
 @click.option("--mapping", is_flag=True, help="Print the schema of mappings of published tables.")
+@click.option("--benchmark", is_flag=True, help="Print the schema of benchmark files of `mirflow bench`.")
 @click.option("--leaderboard", is_flag=True, help="Print the schema of files written by `mirflow export`.")
 @click.option("--campaign", is_flag=True, help="Print the schema of campaign files of `mirflow serve`.")
 @click.option("--patch", is_flag=True, help="Print the schema of patches of references.")
-def schema_command(mapping: bool, leaderboard: bool, campaign: bool, patch: bool) -> None:
+def schema_command(mapping: bool, benchmark: bool, leaderboard: bool, campaign: bool, patch: bool) -> None:
     """Print the JSON Schema of pipeline files, for editors."""
     import json
 
-    if mapping + leaderboard + campaign + patch > 1:
-        raise click.UsageError("give only one of --mapping, --leaderboard, --campaign and --patch")
+    if mapping + benchmark + leaderboard + campaign + patch > 1:
+        raise click.UsageError("give only one of --mapping, --benchmark, --leaderboard, --campaign and --patch")
     if mapping:
         from ..published.score_tables import mapping_schema as json_schema
+    elif benchmark:
+        from ..published.benchmark_file import benchmark_schema as json_schema
     elif leaderboard:
         from ..reports.leaderboard import json_schema
     elif campaign:

@@ -27,7 +27,7 @@ from ..errors import (
 from ..metrics.base import Sparse
 from ..metrics.measures import describe
 from ..notebook import html_table
-from ..pipeline import PlannedPipeline, plan_pipeline
+from ..pipeline import Pipeline, PlannedPipeline, plan_pipeline
 from ..pipeline.plan import EvaluationPlan, Stale, stale_cells, worth_retrying
 from ..pipeline.plan import describe as describe_plan
 from ..progress import Progress, progress_of
@@ -424,7 +424,7 @@ class RunReport:
 
 
 def plan(
-    pipeline: str | Path,
+    pipeline: str | Path | Pipeline,
     *,
     root: str | Path | None = None,
     code: str | Path | None = None,
@@ -451,7 +451,7 @@ def plan(
 
 
 def run(
-    pipeline: str | Path,
+    pipeline: str | Path | Pipeline,
     *,
     root: str | Path | None = None,
     store: str | Path | None = None,
@@ -469,7 +469,8 @@ def run(
 
     Parameters
     ----------
-    pipeline : path
+    pipeline : path or Pipeline
+        A file, or a model, whose paths are relative to the working directory.
     root, store : path or None
         Override those of the file.
     code : path or None

@@ -9,7 +9,7 @@ import os
 import re
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -261,6 +261,10 @@ def discover(
     known = list(dict.fromkeys(values["track"] for _, values in references if "track" in values))
     estimates = _find_side(found, "estimates", by_system, known)
     estimates = [estimate for estimate in estimates if estimate[1].get("track") not in left_out]
+    if evaluation.reference.tracks is not None:
+        chosen = dict.fromkeys(evaluation.reference.tracks)
+        references = _chosen_references(found, references, chosen)
+        estimates = [estimate for estimate in estimates if estimate[1].get("track") in chosen]
     if by_system:
         estimates = [
             (source, {"system" if name == "annotator" else name: value for name, value in values.items()})
@@ -283,6 +287,16 @@ def discover(
     return found
 
 
+def _chosen_references(found: Discovery, references: Sequence[Found], tracks: Collection[str]) -> list[Found]:
+    """The references of the tracks that an evaluation names; one without a reference is a problem."""
+    known = {values.get("track", "") for _, values in references}
+    for position, track in enumerate(tracks if references else ()):
+        if track not in known:
+            message = f"no reference of track {track!r}; {suggest(track, known)}"
+            found.troubles.append((("reference", "tracks", position), message))
+    return [reference for reference in references if reference[1].get("track") in tracks]
+
+
 def find_references(
     evaluation: Evaluation,
     resolved: Resolved,
@@ -290,10 +304,12 @@ def find_references(
     open_pack: OpenPack | None,
     troubles: list[Trouble],
     folders: set[str] | None = None,
+    files: set[str] | None = None,
 ) -> list[dict[str, str]]:
     """Return the values of the placeholders of every reference of an evaluation, without looking for estimates.
 
-    Add problems to `troubles`, and the folders of the references, with links followed, to `folders`.
+    Add problems to `troubles`, the folders of the references, with links followed, to `folders`, and their paths to
+    `files`.
     """
     found = Discovery(evaluation, resolved, root, open_pack, troubles)
     if _demand_folders(found):
@@ -302,8 +318,12 @@ def find_references(
         references = _find_side(found, "reference", False)
     else:
         references, _ = _tracks_of_mirdata(found, False)
+    if found.evaluation.reference.tracks is not None:
+        references = _chosen_references(found, references, dict.fromkeys(found.evaluation.reference.tracks))
+    paths = {path for source, _ in references for path in source.paths}
+    if files is not None:
+        files |= paths
     if folders is not None:
-        paths = {path for source, _ in references for path in source.paths}
         folders |= {os.path.dirname(os.path.realpath(path)) for path in paths}  # noqa: PTH120
     places = ({name: value for name, value in values.items() if name != "annotator"} for _, values in references)
     distinct = [dict(one) for one in dict.fromkeys(tuple(place.items()) for place in places)]

@@ -16,6 +16,7 @@ from pydantic import (
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
+    PlainSerializer,
     PlainValidator,
     WithJsonSchema,
     create_model,
@@ -184,6 +185,7 @@ IndexOrName = Annotated[str | int, PlainValidator(_index_or_name), WithJsonSchem
 GridChoice = Annotated[
     str | float,
     PlainValidator(_grid),
+    PlainSerializer(lambda grid: {"hop": grid} if isinstance(grid, float) else grid),
     WithJsonSchema(
         {
             "anyOf": [
@@ -309,11 +311,11 @@ class References(Estimates):
     split: str | None = None
     """Of mirdata: one of the splits of the data set; default: all of its tracks."""
     tracks: list[str] | None = None
-    """Of mirdata: ids of some tracks; default: all."""
+    """Names of some tracks; default: all. Estimates of other tracks are left out, too."""
 
     @model_validator(mode="after")
     def _check_mirdata(self) -> References:
-        own = ("annotation", "data_home", "version", "index", "split", "tracks")
+        own = ("annotation", "data_home", "version", "index", "split")
         if self.mirdata is None:
             given = [name for name in own if getattr(self, name) != type(self).model_fields[name].default]
             if given:

@@ -204,6 +204,23 @@ def read_published(path: str | Path, *, root: str | Path | None = None, table: s
     folder = absolute(str(own if root is None else root))
     if table is not None:
         mapping, folder = _with_table(mapping, table, path), str(Path(absolute(str(table))).parent)
+    return _published(mapping, folder, document, path, table)
+
+
+def read_tables(mapping: TableMapping, folder: str | Path) -> Published:
+    """Read the scores of the tables that a mapping describes, in a folder; its ``root`` does not matter."""
+    return _published(mapping, absolute(str(folder)), Document())
+
+
+def _published(
+    mapping: TableMapping,
+    folder: str,
+    document: Document,
+    path: str | Path | None = None,
+    table: str | Path | None = None,
+) -> Published:
+    """The scores of a mapping in a folder; problems of its document and of its names are raised at once."""
+    problems = list(document.problems)
     names = [group.name for group in mapping.groups]
     for index, name in enumerate(names):
         if name in names[:index]:

@@ -339,6 +339,14 @@ class MirdataDataset:
             wanted &= set(map(str, splits[split]))
         return tuple(track for track in known if track in wanted)
 
+    def checksums(self) -> dict[str, str]:
+        """MD5 digests of the files of all tracks, by their paths in the folder of the data, from the index."""
+        import json
+
+        held = json.loads(Path(self.index).read_text(encoding="utf-8"))["tracks"]
+        pairs = (pair for files in held.values() for pair in files.values())
+        return {str(path): str(checksum) for path, checksum in pairs if path and checksum}
+
     def sources(
         self, tracks: Iterable[str], annotation: str, reading: Reading, annotator: str | int | None = None
     ) -> dict[str, MirdataSource]:

@@ -38,7 +38,7 @@ from mirflow.metrics.base import tasks
 
 from .api import functions_text, introduction_text, public_text
 from .commands import commands_text
-from .keys import campaign_text, mapping_text, pipeline_text
+from .keys import benchmark_text, campaign_text, mapping_text, pipeline_text
 from .looks import tidy
 from .pictures import buttons_text, figures_text, show_made
 from .records import (
@@ -79,6 +79,7 @@ _MAKERS: dict[str, Callable[..., str]] = {
     "keys": keys_text,
     "pipeline": pipeline_text,
     "mapping": mapping_text,
+    "benchmark": benchmark_text,
     "campaign": campaign_text,
     "kinds": kinds_text,
     "headings": headings_text,

@@ -1,4 +1,4 @@
-"""The keys of pipeline, mapping and campaign files as Markdown, from the JSON Schemas of the models that check them."""
+"""The keys of YAML files as Markdown, from the JSON Schemas of the models that check them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from mirflow.campaign.file import json_schema as campaign_schema
 from mirflow.pipeline import json_schema
+from mirflow.published.benchmark_file import benchmark_schema
 from mirflow.published.mapping import TableMapping
 
 from .markdown import code, plain, table
@@ -28,6 +29,12 @@ _MAPPING = {
     "Wide": "`wide`",
     "Names": "`track`, `system`",
     "Tracks": "`tracks`",
+}
+_BENCHMARK = {
+    "Benchmark": "The file",
+    "BenchmarkData": "`data`",
+    "Headline": "`headline`",
+    "Baseline": "`baselines[]`",
 }
 _CAMPAIGN = {
     "Campaign": "The file",
@@ -54,11 +61,20 @@ def mapping_text() -> str:
     return _text("TableMapping", TableMapping.model_json_schema(), _MAPPING)
 
 
+def benchmark_text() -> str:
+    """A table of keys for each part of a benchmark file that pipeline and mapping files lack."""
+    return _own_text("Benchmark", benchmark_schema(), _BENCHMARK)
+
+
 def campaign_text() -> str:
     """A table of keys for each part of a campaign file that pipeline files lack."""
-    schema = campaign_schema()
-    parts = {"Campaign": schema} | {name: _object(part) for name, part in schema["$defs"].items()}
-    return "\n".join(_part(title, parts[name], schema["$defs"]) for name, title in _CAMPAIGN.items())
+    return _own_text("Campaign", campaign_schema(), _CAMPAIGN)
+
+
+def _own_text(root: str, schema: Mapping[str, Any], titles: Mapping[str, str]) -> str:
+    """A table of keys for each part of a file that has a title."""
+    parts = {root: schema} | {name: _object(part) for name, part in schema["$defs"].items()}
+    return "\n".join(_part(title, parts[name], schema["$defs"]) for name, title in titles.items())
 
 
 def _text(root: str, schema: Mapping[str, Any], titles: Mapping[str, str]) -> str:
