@@ -136,6 +136,9 @@ def test_tracks_are_chosen_by_scores_and_all_parts_follow(store: Path, visit: An
     assert f"of {len(chosen)} tracks." in page.inner_text("#gains > .note")
     assert f"the best value of these {len(chosen)} tracks, " in page.inner_text("#standings .lead")
     assert page.locator("#leaderboard td.letters").count() == 0
+    assert set(page.locator(".shown").all_inner_texts()) == {f"Shown: {len(chosen)} of 60 tracks, 2 of 4 systems."}
+    following = page.locator("section:has(> .shown)").evaluate_all("parts => parts.map(part => part.id)")
+    assert following == ["distributions", "heatmap", "gains", "tracks", "difficulty", "coverage"]
 
 
 def test_intervals_are_quantiles_of_a_seeded_bootstrap(store: Path, visit: Any) -> None:

@@ -63,7 +63,7 @@ export async function drawLeaderboard(state, again) {
   const nodes = state.shown ? standingsOfShown(state, entries) : inference?.standings;
   const standings = nodes ? standingsOf(state, nodes) : null;
   const board = section("leaderboard", `Systems by ${titleOf(about)}${unitOf(about, state.percent)}`,
-    `${state.shown ? `Of ${shownOf(state)}. ` : ""}${explainValues(state)}`, now.references ? el("p", { class: "warning", role: "note" }, `References: ${now.references}.`) : null,
+    `${state.shown ? `Shown: ${shownOf(state)}. ` : ""}${explainValues(state)}`, now.references ? el("p", { class: "warning", role: "note" }, `References: ${now.references}.`) : null,
     ...warningsOf(now), standings ? fold(state, parts) : parts, noteOf(state, inference));
   return el("div", { id: "ranking" }, standings, board);
 }

@@ -42,6 +42,15 @@ function drawHead() {
       `The link names what this page does not have: ${state.unknown.join(", ")}.`) : "");
 }
 
+/** Parts whose numbers follow the filter, besides those that begin with it. */
+const FOLLOWING = ["losses", "distributions", "heatmap", "gains", "alike", "tracks", "difficulty", "doubts", "coverage"];
+
+/** Say in a part which tracks its numbers are of: far below the chips, and in frames of other pages, nothing else does. */
+function tell(part) {
+  if (part && state.shown && FOLLOWING.includes(part.id)) part.querySelector("h2").after(el("p", { class: "shown" }, `Shown: ${shownOf(state)}.`));
+  return part;
+}
+
 /** The table of systems; what arrives later is drawn into it, unless something else is shown by then. */
 async function drawRanking() {
   const { turn } = state;
@@ -52,7 +61,7 @@ async function drawRanking() {
     const focus = there.querySelector(":focus")?.getAttribute("data-sort");
     there.replaceWith(made);
     const gains = document.getElementById("gains");
-    if (gains) gains.replaceWith(await drawGains(state, openTimeline));
+    if (gains) gains.replaceWith(tell(await drawGains(state, openTimeline)));
     offerCopies(state);
     if (focus) made.querySelector(`[data-sort="${focus}"]`)?.focus();
   };
@@ -89,6 +98,7 @@ async function draw() {
   parts.push(await drawErrors(state, openTimeline), await drawDoubts(state, openTimeline), await drawExtras(state), await drawCoverage(state), drawProvenance(state));
   // The intervals may have arrived meanwhile.
   if ((FETCHED || state.shown) && state.metric >= 0) parts[0] = await drawRanking();
+  parts.forEach(tell);
   const scrolled = scrollY;
   // Of two evaluations the chosen one comes first.
   const first = state.contents.evaluations.length < LISTED ? parts.splice(0, 1) : [];

@@ -7,7 +7,7 @@ const SCALE = 2;
 /** Pixels between the lines of a hatched ground. */
 const HATCH = 10;
 /** What a part has beside its chart or table. */
-const BESIDE = "details.take, .more, .readout, .unseen, .onpaper, select, input, .choice, .note:not(caption), .lead, h2, summary, script";
+const BESIDE = "details.take, .more, .readout, .unseen, .onpaper, select, input, .choice, .note:not(caption), .shown, .lead, h2, summary, script";
 
 /**
  * @typedef {{kind: string, text?: string, x?: number, y?: number, font?: string, anchor?: string, path?: string, matrix?: DOMMatrix,
