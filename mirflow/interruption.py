@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
-"""The signals with the words for their effect."""
+_ALL = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
+WORDS = {signal.Signals[name]: words for name, words in _ALL.items() if hasattr(signal, name)}
+"""The signals that the system has, with the words for their effect."""
 
 _PATIENCE = 2.0
 """Seconds that a command has to end before another signal is handled."""

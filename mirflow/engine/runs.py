@@ -64,7 +64,7 @@ from ..store.format import (
     plain_attrs,
     usable_text,
 )
-from ..store.generations import demand_path
+from ..store.generations import demand_path, target_of
 from ..store.journal import Journal
 from ..store.own_runs import sign_run
 from ..store.packs import open_pack
@@ -603,7 +603,7 @@ def place_of_store(planned: PlannedPipeline, store: str | Path | None) -> str | 
     if parse_address(planned.store) is not None:
         return planned.store
     path, earlier = Path(planned.store), Path(planned.pipeline.store)
-    if earlier.is_symlink() and not path.is_symlink() and earlier.absolute() != path.absolute():
+    if target_of(earlier) and not target_of(path) and earlier.absolute() != path.absolute():
         warnings.warn(
             f"the results go to {path}, as the pipeline's `store` is relative to its file; the store {earlier} in the "
             f"working directory is not used; --store {earlier} continues it",

@@ -176,7 +176,7 @@ class _Pool(ProcessPoolExecutor):
 
 @contextmanager
 def _worker_pool(workers: int) -> Iterator[_Pool]:
-    context = multiprocessing.get_context("forkserver")
+    context: Any = multiprocessing.get_context("forkserver" if _HAS_FORKSERVER else "spawn")
     # The workers live as long as this end of the pipe is open, however this process ends.
     theirs, ours = context.Pipe(duplex=False)
     pool = _Pool(workers, context, _work_as_long_as, (theirs,))
@@ -262,6 +262,9 @@ def _work_as_long_as(theirs: Connection) -> None:
     threading.Thread(target=end, daemon=True).start()
 
 
+_HAS_FORKSERVER = "forkserver" in multiprocessing.get_all_start_methods()
+
+
 def start_forkserver() -> None:
     """Start the server of workers so that no signal that reaches every process of the terminal hits it.
 
@@ -272,7 +275,11 @@ def start_forkserver() -> None:
 
     Workers do linear algebra in one thread, unless the user has said how many: there is a worker for each core, and
     separate threads would wait for each other ten times as long as they work.
+
+    Windows has no such server.
     """
+    if not _HAS_FORKSERVER:
+        return
     multiprocessing.get_context("forkserver").set_forkserver_preload(list(_PRELOAD))
     added = [name for name in _THREADS if name not in os.environ]
     os.environ.update(dict.fromkeys(added, "1"))

@@ -8,8 +8,9 @@ import os
 import re
 import shutil
 import socket
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -38,8 +39,14 @@ def write_atomically(path: Path, data: bytes) -> None:
     sync_folder(path.parent)
 
 
+WINDOWS = os.name == "nt"
+"""Where folders cannot be opened, signals not be sent to ask for a process, and files not be removed while read."""
+
+
 def sync_folder(path: Path) -> None:
-    """Wait until the disk has the names in a folder."""
+    """Wait until the disk has the names in a folder; Windows writes them without being asked."""
+    if WINDOWS:
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -66,6 +73,14 @@ def remove(path: Path) -> None:
 
 def is_alive(pid: int) -> bool:
     """True if this machine has such a process."""
+    if sys.platform == "win32":  # where os.kill would end it
+        import _winapi
+
+        try:
+            _winapi.CloseHandle(_winapi.OpenProcess(0x1000, False, pid))  # to query limited information
+        except OSError as error:
+            return error.winerror == 5  # access is denied
+        return True
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
@@ -192,6 +207,44 @@ def demand_path(path: str | Path) -> Path:
     return Path(path)
 
 
+_POINTER = "mirflow store: "
+
+
+def target_of(path: Path) -> Path | None:
+    """What the path of a store leads to, relative to its folder; None if it leads nowhere.
+
+    It is a link or, where links cannot be made, a small file that says what a link would.
+    """
+    if path.is_symlink():
+        return path.readlink()
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        text = file.read(4096).decode("utf-8", "replace")
+    return Path(text.removeprefix(_POINTER).rstrip("\n")) if text.startswith(_POINTER) else None
+
+
+def lead_to(path: Path, target: Path, temporary: Path, demand_own: Callable[[], None]) -> None:
+    """Let a path lead to a target from one moment on, if what is there before then is still one's own.
+
+    Windows only makes links in its developer mode, and some file systems make none.
+    """
+    temporary.unlink(missing_ok=True)
+    try:
+        temporary.symlink_to(target)
+    except (OSError, NotImplementedError):
+        write_synced(temporary, f"{_POINTER}{target.as_posix()}\n".encode())
+    demand_own()
+    temporary.replace(path)
+    sync_folder(path.parent)
+
+
+def _followed(path: Path) -> Path:
+    """The folder that a path leads to in the end."""
+    target = None if path.is_symlink() else target_of(path)
+    return Path(os.path.realpath(path if target is None else path.parent / target))
+
+
 def resolve(path: str | Path) -> Path:
     """The folder with the data that a path leads to now: a generation, or a plain copy of one.
 
@@ -205,8 +258,8 @@ def resolve(path: str | Path) -> Path:
     named = demand_path(path)
     if not named.is_symlink() and not named.exists():
         raise StoreError(f"{named}: no such store{_near(named)}")
-    folder = Path(os.path.realpath(named))
-    while not (folder / "zarr.json").is_file() and (again := Path(os.path.realpath(named))) != folder:
+    folder = _followed(named)
+    while not (folder / "zarr.json").is_file() and (again := _followed(named)) != folder:
         # Two runs published between the two looks.
         folder = again
     if not folder.exists():
@@ -224,7 +277,9 @@ def _near(path: Path) -> str:
     folder = path.parent.resolve()
     if not folder.is_dir():
         return f", nor a folder {folder}"
-    stores = sorted(e.name for e in folder.iterdir() if not e.name.startswith(".") and (e / "zarr.json").is_file())
+    stores = sorted(
+        e.name for e in folder.iterdir() if not e.name.startswith(".") and (_followed(e) / "zarr.json").is_file()
+    )
     if not stores:
         return f", and no other in {folder}; `mirflow run` makes one"
     near = difflib.get_close_matches(path.name, stores, n=1, cutoff=0.6)

@@ -21,7 +21,7 @@ from ..errors import DamagedError, StoreError, UnreadableError
 from ..ragged import Int, Ragged, offsets_of
 from .cells import Coords, Entry
 from .format import Array, column, safe_name, strings
-from .generations import demand_path, reading, remove_left, resolve, storing, sync_folder, sync_tree
+from .generations import demand_path, reading, remove_left, resolve, storing, sync_folder, sync_tree, target_of
 
 if TYPE_CHECKING:
     import zarr
@@ -285,7 +285,7 @@ def _refuse_taken(path: Path, overwrite: bool) -> None:
         return
     if not overwrite:
         raise StoreError(f"{path}: already exists; --overwrite (in Python overwrite=True) replaces it")
-    if path.is_symlink():
+    if target_of(path):
         raise StoreError(f"{path}: is a link, a result store perhaps; a pack cannot replace it")
     from .zarr_io import open_root
 

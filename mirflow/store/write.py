@@ -15,7 +15,18 @@ from ..errors import StoreError
 from .cells import GroupContent
 from .chunks import write_group
 from .format import check
-from .generations import demand_path, generation_number, locked, remove, storing, sync_folder, sync_tree
+from .generations import (
+    WINDOWS,
+    demand_path,
+    generation_number,
+    lead_to,
+    locked,
+    remove,
+    storing,
+    sync_folder,
+    sync_tree,
+    target_of,
+)
 from .journal import Journal
 from .read import content_of, open_groups, read_attrs
 from .repositories import RepositoryWriter
@@ -113,14 +124,14 @@ class StoreWriter:
 
     def attrs(self) -> Mapping[str, Any]:
         """Attributes of the current store; empty if it does not exist yet."""
-        return read_attrs(self.path) if self.path.is_symlink() else {}
+        return read_attrs(self.path) if target_of(self.path) else {}
 
     def contents(self) -> dict[str, GroupContent]:
         """Present contents of all evaluations, by name; empty if there is no store yet.
 
         Their results are `stored`: published again, they stay where they are and are not read.
         """
-        return open_groups(self.path) if self.path.is_symlink() else {}
+        return open_groups(self.path) if target_of(self.path) else {}
 
     def publish(
         self, contents: Iterable[GroupContent], attrs: Mapping[str, Any] | None = None, created: str | None = None
@@ -176,8 +187,8 @@ class StoreWriter:
 
     def _refuse_foreign(self) -> None:
         """Raise where the path is taken by something that is not ours to replace."""
-        if self.path.is_symlink():
-            target = self.path.readlink()
+        target = target_of(self.path)
+        if target is not None:
             if target.parent != Path(self.folder.name) or generation_number(target) is None:
                 raise StoreError(
                     f"{self.path}: is a link to {target} that mirflow did not make; name the store itself, or remove it"
@@ -192,7 +203,8 @@ class StoreWriter:
     @property
     def current(self) -> int:
         """The number of the generation that the path leads to; 0 before the first."""
-        return generation_number(self.path.readlink()) or 0 if self.path.is_symlink() else 0
+        target = target_of(self.path)
+        return 0 if target is None else generation_number(target) or 0
 
     def _start(self) -> Path:
         """An empty folder to build the next generation in."""
@@ -213,13 +225,8 @@ class StoreWriter:
         return target
 
     def _link(self, target: Path) -> None:
-        temporary = self.folder / "link"
-        temporary.unlink(missing_ok=True)
-        temporary.symlink_to(target.relative_to(self.path.parent))
-        # Check again, as replacing could destroy data written by others meanwhile.
-        self._refuse_foreign()
-        temporary.replace(self.path)
-        sync_folder(self.path.parent)
+        # Checked again, as replacing could destroy data written by others meanwhile.
+        lead_to(self.path, target.relative_to(self.path.parent), self.folder / "link", self._refuse_foreign)
 
     def _clean(self, keep: int = 0) -> None:
         """Remove what no reader needs: half-built generations, unpublished ones, those before the previous one."""
@@ -230,7 +237,12 @@ class StoreWriter:
         for entry, number in numbers.items():
             unfinished = entry.name in ("building", "link") or entry.name.startswith("discarded-")
             if unfinished or (number is not None and number not in kept):
-                self._discard(entry)
+                try:
+                    self._discard(entry)
+                except PermissionError:
+                    # A reader has a file open, and Windows removes none of these: the next run tries again.
+                    if not WINDOWS:
+                        raise
 
     def _discard(self, entry: Path) -> None:
         """Remove a folder so that its readers find all of it or, from one moment on, nothing."""

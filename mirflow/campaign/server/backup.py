@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import MirflowError
-from ...store.generations import resolve, sync_folder
+from ...store.generations import resolve, sync_folder, target_of
 from . import migrations
 from .service import FOLDERS, Service
 from .submissions.submission_tables import CLOSED
@@ -173,7 +173,7 @@ def _add_bytes(archive: tarfile.TarFile, name: str, data: bytes, now: dt.datetim
 def _stores(folder: Path) -> Iterator[Path]:
     for name in ("stores", "public"):
         for path in sorted((folder / name).glob("*.zarr")):
-            if path.is_symlink():
+            if target_of(path):
                 yield path
 
 

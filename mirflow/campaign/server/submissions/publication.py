@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
 
 from sqlalchemy import select
 
-from ....store.generations import remove
+from ....store.generations import remove, target_of
 from .claims import Claims, LostClaimError
 from .confinement import JobMemoryError, JobRefusedError, JobTimeoutError, StoppedError, SystemTroubleError
 from .jobs import Jobs
@@ -170,7 +169,8 @@ class Publication:
         self._looked = time.monotonic()
         for name, split in self.campaign.splits.items():
             store = self.service.stores_folder / f"{name}.zarr"
-            if split.hidden or not store.is_symlink():
+            target = target_of(store)
+            if split.hidden or target is None:
                 continue
             with self.database.read() as session:
                 public = {
@@ -187,7 +187,7 @@ class Publication:
                     if name in row.split_names
                 }
                 known = session.get(PublicCopy, name)
-            made_of = json.dumps([public, os.readlink(store), _COPY_FORMAT])  # noqa: PTH115 - the text of the link
+            made_of = json.dumps([public, target.as_posix(), _COPY_FORMAT])
             digest = hashlib.sha256(made_of.encode()).hexdigest()
             if known is not None and known.digest == digest:
                 continue
