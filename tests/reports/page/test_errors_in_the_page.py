@@ -139,3 +139,14 @@ def test_nothing_is_offered_without_files_or_references(folder, tmp_path):
     for options in ({"references": False}, {"only_aggregates": True}, {"timelines": "none"}):
         mirflow.report(folder / "p.zarr", tmp_path / "page.html", **options)
         assert not any(one.get("errors") for one in contents_of(tmp_path / "page.html")["evaluations"])
+
+
+def test_tracks_without_a_timeline_are_marked_in_the_list(folder, tmp_path, visit):
+    mirflow.report(folder / "p.zarr", tmp_path / "page.html", timelines=1)
+    page = visit(tmp_path / "page.html")
+    rows = page.locator("#tracks tbody th").all_inner_texts()
+    assert sorted(row.split("\n")[-1] for row in rows) == ["a", "no timeline"]
+    assert "on 1 of 2 tracks" in page.locator("#errors .note").first.inner_text()
+    page.locator("#tracks [data-track]", has_text="b").click()
+    page.wait_for_selector("dialog[open]")
+    assert "This track has no timeline." in page.locator("dialog .note").first.inner_text()

@@ -1,7 +1,6 @@
 /** Colours that a colour-blind reader can distinguish. */
 
 import { CONTENTS } from "./data.js";
-import { colour } from "./dom.js";
 
 const SET = CONTENTS.colours;
 
@@ -20,9 +19,9 @@ export const channelsOf = (share) => partsOf(shade(share));
 
 const partsOf = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 
-/** A colour for a share from 0 to 1 on the ground of the page: nothing is as the ground. */
-export function tint(share) {
-  const [ground, full] = ["paper", "good"].map((name) => colour(name).replace(/^#(.)(.)(.)$/, "#$1$1$2$2$3$3"));
+/** A colour for a share from 0 to 1, between the ground of the page and a colour of its style. */
+export function tint(share, ...ends) {
+  const [ground, full] = ends.map((one) => one.replace(/^#(.)(.)(.)$/, "#$1$1$2$2$3$3"));
   return mix(ground, full, Math.max(0, Math.min(1, share)));
 }
 

@@ -93,17 +93,16 @@ function measure(rows, columns) {
 
 function paint(canvas, { cell, left, top }, rows, columns, tone, at, shown) {
   const context = sharpen(canvas, left + cell * columns.length + 2, top + cell * rows.length + 2);
-  const nothing = colour("nothing");
+  const [nothing, ink, paper, full] = ["nothing", "ink", "paper", "good"].map(colour);
   rows.forEach((_, y) => columns.forEach((_column, x) => {
     const part = tone(y, x);
-    context.fillStyle = Number.isFinite(part) ? tint(part) : nothing;
+    context.fillStyle = Number.isFinite(part) ? tint(part, paper, full) : nothing;
     context.fillRect(left + x * cell, top + y * cell, cell - (cell > 8 ? 1 : 0), cell - (cell > 8 ? 1 : 0));
   }));
   if (cell >= 20) {
     context.font = "10px system-ui, sans-serif";
     context.textAlign = "center";
     context.textBaseline = "middle";
-    const [ink, paper] = [colour("ink"), colour("paper")];
     rows.forEach((_, y) => columns.forEach((_column, x) => {
       context.fillStyle = tone(y, x) > 0.8 ? paper : ink;
       context.fillText(shown(y, x), left + (x + 0.5) * cell, top + (y + 0.5) * cell, cell - 2);
@@ -111,7 +110,7 @@ function paint(canvas, { cell, left, top }, rows, columns, tone, at, shown) {
   }
   context.strokeStyle = colour("line");
   context.strokeRect(left, top, cell * columns.length, cell * rows.length);
-  context.fillStyle = colour("ink");
+  context.fillStyle = ink;
   context.font = `${Math.min(12, cell - 2)}px system-ui, sans-serif`;
   context.textBaseline = "middle";
   if (left) {
@@ -128,7 +127,7 @@ function paint(canvas, { cell, left, top }, rows, columns, tone, at, shown) {
   }
   if (!at) return;
   context.lineWidth = 2;
-  context.strokeStyle = colour("ink");
+  context.strokeStyle = ink;
   context.strokeRect(left + at[1] * cell, top + at[0] * cell, cell, cell);
 }
 
