@@ -337,7 +337,7 @@ class EvaluationPage:
 
     @property
     def command(self) -> str:
-        """The command that prints the same table from the store; empty where nobody else has the store."""
+        """The command that prints the same table from the store; empty if the store is not public."""
         ranked = self.evaluation
         if not self.store.has_report:
             return ""

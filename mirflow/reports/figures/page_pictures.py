@@ -1,6 +1,6 @@
 """Pictures of pages: the lanes of a track, and who leads by a metric, as PNG for previews of links or as SVG.
 
-Pages are written without matplotlib (extra ``report``), too: there is no picture then, and no error.
+Without matplotlib (extra ``report``), pages are written without pictures.
 """
 
 from __future__ import annotations
