@@ -248,7 +248,7 @@ class TestContrast:
         page = browser.new_page()
         contents = json.dumps({"colours": contents_of(wide)["colours"]})
         source = asset("colours.js").replace("export ", "")
-        source = re.sub(r"^import .*$", f"const CONTENTS = {contents};", source, flags=re.M)
+        source = f"const CONTENTS = {contents};" + re.sub(r"^import .*$", "", source, flags=re.M)
         pairs = page.evaluate(
             f"""() => {{ {source}
             const context = new OffscreenCanvas(1, 1).getContext("2d", {{ willReadFrequently: true }});
