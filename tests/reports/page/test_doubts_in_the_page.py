@@ -114,8 +114,9 @@ def test_a_served_page_reads_them_when_they_are_asked_for(folder, browser):
     assert {row["track"] for row in found["rows"]} <= {"a", "b"}
     assert found["task"] == "chord"
     hidden = LivePage(folder / "p.zarr", "g1", references=False)
-    assert "doubts" not in json.loads(hidden.contents())["evaluations"][0]
+    assert not {"doubts", "errors"} & set(json.loads(hidden.contents())["evaluations"][0])
     assert hidden.block("g1/0/doubts") is None
+    assert hidden.block("g1/0/errors") is None
     with serving(live, None) as site, browser.new_context() as context:
         page = context.new_page()
         page.goto(site.address)

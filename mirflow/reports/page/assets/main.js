@@ -86,7 +86,7 @@ async function draw() {
     parts.push(await drawRanking());
     // What is fetched is drawn as it comes: the table first.
     if (FETCHED && !main.querySelector("section")) main.replaceChildren(...parts);
-    parts.push(await drawLosses(state), await drawTolerance(state));
+    parts.push(await drawTolerance(state));
     if (state.contents.byTrack) {
       const heat = await drawHeatmap(state, openTimeline);
       settle = heat.settle;
@@ -95,7 +95,7 @@ async function draw() {
   } else {
     parts.push(section("leaderboard", state.now.name, "This evaluation has no metric that is a single number."));
   }
-  parts.push(await drawErrors(state, openTimeline), await drawDoubts(state, openTimeline), await drawExtras(state), await drawCoverage(state), drawProvenance(state));
+  parts.push(state.metric < 0 ? null : await drawLosses(state), await drawErrors(state, openTimeline), await drawDoubts(state, openTimeline), await drawExtras(state), await drawCoverage(state), drawProvenance(state));
   // The intervals may have arrived meanwhile.
   if ((FETCHED || state.shown) && state.metric >= 0) parts[0] = await drawRanking();
   parts.forEach(tell);
