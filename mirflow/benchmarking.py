@@ -225,15 +225,20 @@ def _misnamed(file: BenchmarkFile, pipeline: Pipeline, estimates: str | Path) ->
     troubles: list[Trouble] = []
     places = [{"track": track} for track in tracks]
     found = find_estimates(evaluation, resolved, pipeline.root, places, troubles)
-    names = sorted({values["track"] for _, values in found if "track" in values})
+    labels: dict[str, str] = {}
+    for source, values in found:
+        first = labels.setdefault(values.get("track", ""), source.label)
+        if first != source.label:
+            why = f"two estimates of {values.get('track')!r}: {first} and {source.label}; remove one of them"
+            raise BenchmarkError(f"{estimates}: {why}")
+    names = sorted(labels)
     others = [name for name in names if name not in tracks]
     pattern = file.benchmark.evaluation.estimates.path
     if len(others) == len(names):
-        example = Pattern(pattern).text.replace("{track}", tracks[0])
+        example = pattern.replace("{track}", tracks[0]).replace("{format}", "*")
         what = f"{others[0]!r} is none of its tracks" if others else "no file"
-        raise BenchmarkError(
-            f"{estimates}: no estimate of a track of {file.name}: {what}; expected files such as {example}"
-        )
+        why = f"no estimate of a track of {file.name}: {what}; expected files of one system such as {example}"
+        raise BenchmarkError(f"{estimates}: {why}")
     absent = sorted(set(tracks) - set(names))
     for name in others[:_SHOWN]:
         near = difflib.get_close_matches(name, absent, n=1)

@@ -17,7 +17,7 @@ import yaml
 import mirflow
 from mirflow.errors import BenchmarkError, MirflowWarning, PipelineError, UnknownNameError
 
-from .commands import printed, refused, rows
+from .commands import invoke, printed, refused, rows
 from .mirdata_sets import write_dataset
 
 PIPELINES = Path(__file__).parents[1] / "pipelines"
@@ -83,6 +83,9 @@ def test_a_run_has_the_numbers_of_the_same_pipeline(folder: Path, file: Path) ->
     row = own(found)
     assert list(row.values.values()) == same["value"].values[0].tolist()
     assert row.signature == mirflow.signature("same.zarr", ["majmin", "sevenths"], missing="zero")[0]
+    edit(file, baselines=[{"source": "the same", "store": str(Path("same.zarr").absolute())}])
+    (other,) = (row for row in mirflow.run_benchmark(file, folder / "estimates" / "oak") if not row.own)
+    assert (other.values, other.source) == (row.values, "the same")
     assert row.signature.startswith("chord/majmin+sevenths;conv=mirex2013;agg=wcsr;miss=zero;n=6;ref=")
 
 
@@ -131,13 +134,21 @@ def test_misnamed_and_broken_estimates_are_named(folder: Path) -> None:
     assert "did you mean 'greensleeves'?" in " ".join(found.to_text().split())
     empty = folder / "estimates" / "other"
     empty.mkdir()
-    with pytest.raises(BenchmarkError, match=r"no estimate of a track of demo-chords: no file; expected files such as"):
-        mirflow.run_benchmark("demo-chords", empty)
-    (empty / "danny-boy.lab").write_text("0 1 C\n")
     with pytest.raises(
-        BenchmarkError, match=r"'danny-boy' is none of its tracks; expected .* amazing-grace\.\{format\}"
+        BenchmarkError, match=r"no estimate of a track of demo-chords: no file; expected files of one system such as"
     ):
         mirflow.run_benchmark("demo-chords", empty)
+    (empty / "danny-boy.lab").write_text("0 1 C\n")
+    with pytest.raises(BenchmarkError, match=r"'danny-boy' is none of its tracks; expected .* amazing-grace\.\*"):
+        mirflow.run_benchmark("demo-chords", empty)
+    (ash / "greensleeves.lab").write_text("0 1 C\n")
+    (ash / "greensleeves.txt").write_text("0 1 C\n")
+    with pytest.raises(
+        BenchmarkError, match=r"two estimates of 'greensleeves': .*\.lab and .*\.txt; remove one of them"
+    ):
+        mirflow.run_benchmark("demo-chords", ash)
+    with pytest.raises(BenchmarkError, match=r"invalid name of a system 'a/b'"):
+        mirflow.run_benchmark("demo-chords", ash, system="a/b")
 
 
 def test_other_data_are_refused(folder: Path, file: Path) -> None:
@@ -171,6 +182,7 @@ def test_the_folder_of_data_is_found_by_its_name(folder: Path, file: Path, monke
 
 
 def test_digests_are_those_of_the_file(folder: Path, file: Path) -> None:
+    assert invoke("check", file, code=0).stderr.endswith("demo-chords.yaml: no problems\n")
     text = printed("bench", "digests", file)
     assert yaml.safe_load(text)["files"] == yaml.safe_load(file.read_text())["data"]["files"]
 

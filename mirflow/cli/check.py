@@ -66,7 +66,7 @@ def check_command(
 ) -> None:
     """List the problems of annotation files and folders, with file and line, or those of a pipeline's references.
 
-    Of a campaign file, its problems are listed.
+    Of a campaign or benchmark file, its problems are listed.
 
     Annotations with an error cannot be scored; those with a warning are repaired or scored as empty; those with a
     note are scored unchanged.
@@ -74,7 +74,14 @@ def check_command(
     Options of reading (--columns, --time-unit, ...) also apply to the --reference; with the prefix --reference-, as in
     --reference-time-unit ms, to the reference only, and with --beside- to the annotations beside.
     """
-    if len(paths) == 1 and paths[0].suffix.lower() in (".yaml", ".yml") and not _is_pipeline(paths[0]):
+    keys = _keys_of(paths[0]) if len(paths) == 1 else None
+    if keys is not None and "benchmark" in keys:
+        from ..published.benchmark_file import load_benchmark
+
+        load_benchmark(paths[0])
+        echo(f"{paths[0]}: no problems", err=True)
+        return
+    if keys is not None and ("evaluations" not in keys or {"campaign", "splits"} & keys):
         from ..plugins import DOCUMENTS, find
 
         find(DOCUMENTS, "campaign").check(paths[0])
@@ -97,12 +104,14 @@ def check_command(
         context.exit(FAILED)
 
 
-def _is_pipeline(path: Path) -> bool:
-    """True for a YAML file with evaluations that is no campaign file."""
+def _keys_of(path: Path) -> set[str] | None:
+    """The keys of a YAML file; None for any other."""
     from ..pipeline.document import read_document
 
+    if path.suffix.lower() not in (".yaml", ".yml"):
+        return None
     data = read_document(path).data
-    return isinstance(data, Mapping) and "evaluations" in data and not {"campaign", "splits"} & set(data)
+    return set(data) if isinstance(data, Mapping) else set()
 
 
 def lines_of_check(check: FileCheck) -> list[str]:

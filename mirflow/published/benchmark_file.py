@@ -122,7 +122,7 @@ class Benchmark(Strict):
     data: BenchmarkData = Field(default_factory=BenchmarkData)
     """The references."""
     evaluation: BenchmarkEvaluation
-    """References, convention and metrics, as in a pipeline."""
+    """References, convention and metrics, as in a pipeline. Without a list of metrics, those of baselines are shown."""
     headline: Headline
     """The metric that ranks the systems."""
     missing: Literal["zero", "skip"] = "zero"
@@ -142,7 +142,7 @@ class BenchmarkFile:
     package: str = ""
     """The package that it comes with; empty for a file that was named."""
     metrics: tuple[str, ...] = ()
-    """Identities of its metrics that a baseline has, the headline first."""
+    """Identities of the metrics that are shown, the headline first: those listed, or those that a baseline has."""
     identities: Mapping[str, str] = field(default_factory=dict)
     """Names of metrics, as the file writes them, to their identities."""
 
@@ -200,7 +200,7 @@ def _identify(benchmark: Benchmark, folder: Path) -> tuple[dict[str, str], tuple
         troubles = [(("evaluation", *place), why) for place, why in resolved if place[0] != "classes"]
         identities = {text: text for _, text in _named_metrics(benchmark)}
         return identities, tuple(identities), troubles
-    known, troubles = [str(measure) for measure in resolved.measures], []
+    known, troubles = [str(measure) for measure in resolved.measures if not measure.metric.dims], []
     for place, text in _named_metrics(benchmark):
         try:
             found = [text] if text in known else list(map(str, resolved.convention.measures_of(text, str(folder))))
@@ -213,7 +213,8 @@ def _identify(benchmark: Benchmark, folder: Path) -> tuple[dict[str, str], tuple
         elif found[0] not in known:
             troubles.append((place, f"{text!r} is not among the metrics of the evaluation: {', '.join(known)}"))
     asked = list(dict.fromkeys(identities.values()))
-    return identities, (*asked[:1], *(name for name in known if name in asked[1:])), troubles
+    others = known if benchmark.evaluation.metrics is not None else asked
+    return identities, (*asked[:1], *(name for name in known if name in others and name not in asked[:1])), troubles
 
 
 def _named_metrics(benchmark: Benchmark) -> Iterator[tuple[tuple[str | int, ...], str]]:

@@ -91,7 +91,8 @@ def test_a_whole_file(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_model_is_planned_as_its_file(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write(data, yaml.safe_dump({"evaluations": [{**EVALUATION, "metrics": ["root"]}], "store": "x.zarr"}))
+    evaluation = {**EVALUATION, "metrics": ["root"], "grid": {"hop": 0.1}}
+    path = write(data, yaml.safe_dump({"evaluations": [evaluation], "store": "x.zarr"}))
     monkeypatch.chdir(data)
     planned = plan_pipeline(load_pipeline(path))
     of_file = plan_pipeline(path)
@@ -140,6 +141,14 @@ def test_tracks_are_the_union_of_both_sides(data: Path) -> None:
     source = found.estimates[0][0]
     assert isinstance(source, FileSource)
     assert (source.path, source.found) == (str(data / "est/S1/a.lab"), source.stat())
+
+
+def test_some_tracks_are_chosen(data: Path) -> None:
+    found = plan(data, reference={"path": "ref/{track}.lab", "tracks": ["b"]})
+    assert (found.tracks, found.systems) == (("b",), ("S1", "S2"))
+    assert problems_of(data, reference={"path": "ref/{track}.lab", "tracks": ["b", "c"]}) == [
+        "reference.tracks[1]: no reference of track 'c'; known: a, b"
+    ]
 
 
 def test_without_a_system_in_the_pattern_there_is_one(data: Path) -> None:
