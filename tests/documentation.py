@@ -4,6 +4,7 @@ In a page, beside fenced blocks:
 
 - ``<!-- file: NAME -->`` above a block: its text is that of a file that the reader saves under this name;
 - ``<!-- not executed: WHY -->`` above a block: it cannot be run here;
+- ``<!-- needs: PACKAGE -->`` above a block: it is run if that package is installed;
 - ``<!-- before`` ... ``-->``: Python that makes names of the reader's own for the block below.
 """
 
@@ -30,7 +31,7 @@ from mirflow.published.mapping import TableMapping
 
 ROOT = Path(__file__).parents[1]
 _BLOCK = re.compile(
-    r"^(?:<!-- before\n(?P<before>.*?)^-->\n+)?(?:<!-- (?P<mark>file|not executed): (?P<said>[^\n]*?) -->\n+)?"
+    r"^(?:<!-- before\n(?P<before>.*?)^-->\n+)?(?:<!-- (?P<mark>file|not executed|needs): (?P<said>[^\n]*?) -->\n+)?"
     r"^```(?P<language>[^\n`]*)\n(?P<body>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
@@ -50,6 +51,7 @@ class Block:
     body: str
     file: str
     not_executed: str
+    needs: str
     before: str
 
     @property
@@ -73,6 +75,7 @@ def blocks(page: Path) -> list[Block]:
             found["body"],
             found["said"] if found["mark"] == "file" else "",
             found["said"] if found["mark"] == "not executed" else "",
+            found["said"] if found["mark"] == "needs" else "",
             found["before"] or "",
         )
         for found in _BLOCK.finditer(text)

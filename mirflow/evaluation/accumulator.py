@@ -385,7 +385,9 @@ class Accumulator:
             raise AnnotationError("nothing to score: no pair was given; update adds some")
         return self._rules.dataset([self._cells()], (ESTIMATE,), tracks)
 
-    def compute(self, aggregate: str | None = None, *, missing: str | None = None) -> dict[str, float]:
+    def compute(
+        self, aggregate: str | None = None, *, missing: str | None = None, ci: bool | float = False
+    ) -> dict[str, float]:
         """Aggregate all metrics over the tracks, with names for experiment loggers.
 
         Parameters
@@ -395,13 +397,22 @@ class Accumulator:
             standard aggregate of each metric.
         missing : {"skip", "zero", "raise"} or None
             Skip pairs without a score (None: with a warning), count them as 0, or raise an error.
+        ci : bool or float
+            Whether to add bootstrap intervals over the tracks, or their level; True: 0.95.
 
         Returns
         -------
         dict of str to float
-            Aggregates by ``task/metric``, NaN for a metric that had nothing to measure in any pair. They do not depend
-            on the order of updates and merges: scores are summed in the order of track names or, for numbered pairs,
-            of their values.
+            Aggregates by ``task/metric``, NaN for a metric that had nothing to measure in any pair. With `ci`, also the
+            ends of intervals by ``task/metric_low`` and ``task/metric_high``, those of
+            :func:`mirflow.analysis.inference.confidence_intervals.intervals`: NaN for fewer than 6 tracks. They do not
+            depend on the order of updates and merges: scores are summed in the order of track names or, for numbered
+            pairs, of their values.
+
+        Raises
+        ------
+        QueryError
+            If the level is not between 0 and 1.
 
         Warns
         -----
@@ -431,7 +442,30 @@ class Accumulator:
         if missing != "zero":
             nothing = set(unmeasured(cells))
             values = np.array([np.nan if name in nothing else one for name, one in zip(names, values, strict=True)])
-        return {f"{self._rules.task}/{name}": float(value) for name, value in zip(names, values, strict=True)}
+        named = {f"{self._rules.task}/{name}": float(value) for name, value in zip(names, values, strict=True)}
+        return {**named, **self._ends(cells, order, aggregate, missing, ci, named)} if ci else named
+
+    def _ends(
+        self,
+        cells: Cells,
+        order: Int,
+        aggregate: str | None,
+        missing: str | None,
+        ci: bool | float,
+        values: Mapping[str, float],
+    ) -> dict[str, float]:
+        """The ends of the intervals of some values, by name."""
+        from ..analysis.inference.confidence_intervals import intervals
+        from ..analysis.query_options import Query
+
+        part = self._dataset([cells.track[place] for place in order.tolist()])
+        found = intervals(part, Query(aggregate=aggregate, missing=missing), level=0.95 if ci is True else ci)
+        metrics, ends = found["metric"].values.tolist(), {}
+        for name, value in values.items():
+            place = metrics.index(name.removeprefix(f"{self._rules.task}/"))
+            for end in ("low", "high"):
+                ends[f"{name}_{end}"] = float(found[end].values[0, place]) if value == value else np.nan
+        return ends
 
     def _warn_of_doubts(self, cells: Cells) -> None:
         """Warn about implausible scores as `score` does, but only once for each kind."""

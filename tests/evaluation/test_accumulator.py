@@ -184,6 +184,28 @@ def test_aggregates_are_those_of_queries() -> None:
         scores.compute(missing="zreo")
 
 
+def test_intervals_are_those_of_queries() -> None:
+    rng = np.random.default_rng(0)
+    pairs = [
+        (f"t{place}", beats, beats[rng.random(40) < 0.8]) for place, beats in enumerate(rng.uniform(5, 30, (9, 40)))
+    ]
+    pairs = [(name, np.sort(reference), np.sort(estimate)) for name, reference, estimate in pairs]
+    scores = accumulated("beat", pairs, metrics=["f_measure", "cemgil"])
+    cases: list[tuple[dict[str, Any], float]] = [({"ci": True}, 0.95), ({"ci": 0.8, "aggregate": "median"}, 0.8)]
+    for options, level in cases:
+        found = scores.compute(**options)
+        query = mirflow.query(scores.dataset(), ci=level, aggregate=options.get("aggregate"))
+        for place, metric in enumerate(["f_measure", "cemgil"]):
+            ends = [found[f"beat/{metric}{end}"] for end in ("_low", "", "_high")]
+            assert ends == [query[name].values[0, place] for name in ("low", "value", "high")]
+            assert ends == sorted(set(ends))
+    few = accumulated("onset", [("a", [1.0], [1.0])], metrics=["f_measure"]).compute(ci=True)
+    assert few["onset/f_measure"] == 1.0
+    assert np.isnan([few["onset/f_measure_low"], few["onset/f_measure_high"]]).all()
+    with pytest.raises(QueryError, match="level"):
+        scores.compute(ci=95)
+
+
 def test_pairs_without_a_score_are_kept_and_warned_of() -> None:
     scores = accumulated("onset", [("a", [1.0], [1.0]), ("b", [1.0], [1.0, "x"]), ("c", [1.0], None)])
     with pytest.warns(MirflowWarning, match="2 of 3 pairs .*, the first being track 'b': estimate b: time is"):
