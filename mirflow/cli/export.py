@@ -17,6 +17,7 @@ SUFFIXES = {
     "leaderboard": (".json",),
     "codabench": (".json",),
     "model-index": (".yaml", ".yml", ".md"),
+    "eval-results": (".yaml", ".yml"),
     "embed": (".html",),
 }
 """Formats, with the suffixes of their files."""
@@ -33,7 +34,8 @@ SUFFIXES = {
     type=click.Choice(tuple(SUFFIXES)),
     default="leaderboard",
     show_default=True,
-    help="JSON with every system; scores.json of a scoring program; YAML for model cards; a chart as HTML.",
+    help="JSON with every system; scores.json of a scoring program; YAML for model cards, or for .eval_results of the "
+    "Hugging Face Hub; a chart as HTML.",
 )
 @query_options(
     "metric",
@@ -49,7 +51,10 @@ SUFFIXES = {
 @click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Level of the confidence intervals.")
 @click.option("--no-intervals", is_flag=True, help="Omit intervals and comparisons with the best system.")
 @click.option("--title", help="Title of the leaderboard. Default: the name of the store.")
-@click.option("--dataset", help="Model cards: name of the collection. Default: the title.")
+@click.option(
+    "--dataset",
+    help="Model cards: name of the collection (default: the title); eval-results: of the data set on the Hub.",
+)
 def export_command(
     stores: tuple[Path, ...],
     output: Path,
@@ -77,8 +82,10 @@ def export_command(
     suffixes = SUFFIXES[style]
     if str(output) != "-" and output.suffix.lower() not in suffixes:
         raise click.UsageError(f"{output}: the suffix for {style} must be {' or '.join(suffixes)}; or use - to print")
-    if dataset is not None and style != "model-index":
-        raise click.UsageError("--dataset needs --format model-index")
+    if dataset is not None and style not in ("model-index", "eval-results"):
+        raise click.UsageError("--dataset needs --format model-index or eval-results")
+    if dataset is None and style == "eval-results":
+        raise click.UsageError("--format eval-results needs --dataset, the name of the benchmark on the Hub")
     query = Query(**given_options(words))
     evaluations = choose(open_evaluations(stores, labels), query.metric, group)
     title = title or " + ".join(store.name.removesuffix(".zarr") for store in stores)
@@ -95,7 +102,7 @@ def export_command(
 
 
 def _text(board: Leaderboard, style: str, dataset: str) -> str:
-    from ..reports.leaderboard import to_codabench, to_embed, to_json, to_model_index
+    from ..reports.leaderboard import to_codabench, to_embed, to_eval_results, to_json, to_model_index
 
     if style == "leaderboard":
         return to_json(board)
@@ -105,7 +112,13 @@ def _text(board: Leaderboard, style: str, dataset: str) -> str:
         from ..pipeline.document import dump_document
 
         return dump_document(to_model_index(board, dataset))
-    text, left_out = to_codabench(board)
+    if style == "eval-results":
+        from ..pipeline.document import dump_document
+
+        results, left_out = to_eval_results(board, dataset)
+        text = dump_document(results)
+    else:
+        text, left_out = to_codabench(board)
     for key in left_out:
         echo(f"{key}: skipped, as it has no finite value", err=True)
     return text

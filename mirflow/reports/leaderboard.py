@@ -349,23 +349,67 @@ def to_codabench(board: Leaderboard) -> tuple[str, list[str]]:
     left_out : list of str
         Keys without a finite value, which the platform does not take.
     """
-    scores: dict[str, float] = {}
+    scores, left_out = _flat(board, "Codabench scores one submission at a time")
+    values = {key: value for key, (_, value) in scores.items()}
+    return msgspec.json.format(msgspec.json.encode(values), indent=1).decode() + "\n", left_out
+
+
+def _flat(board: Leaderboard, why: str) -> tuple[dict[str, tuple[RankedMetric, float]], list[str]]:
+    """The metrics and finite scores of the only system by flat keys, and the keys of other values."""
+    scores: dict[str, tuple[RankedMetric, float]] = {}
     left_out: list[str] = []
     seen: dict[str, str] = {}
     for evaluation in board.evaluations:
         if len(evaluation.systems) != 1:
             names = ", ".join(system.name for system in evaluation.systems)
-            raise QueryError(f"Codabench scores one submission at a time: choose a system (--system) of {names}")
-        for metric, score in evaluation.systems[0].scores.items():
-            key = _UNUSUAL.sub("_", f"{evaluation.name}_{metric}").strip("_")
+            raise QueryError(f"{why}: choose a system (--system) of {names}")
+        for metric in evaluation.metrics:
+            key = _UNUSUAL.sub("_", f"{evaluation.name}_{metric.name}").strip("_")
             if key in seen:
-                raise QueryError(f"{seen[key]!r} and {metric!r} have the same key {key!r}: choose one (--metric)")
-            seen[key] = metric
-            if isinstance(score.value, float):
-                scores[key] = score.value
+                raise QueryError(f"{seen[key]!r} and {metric.name!r} have the same key {key!r}: choose one (--metric)")
+            seen[key] = metric.name
+            value = evaluation.systems[0].scores[metric.name].value
+            if isinstance(value, float):
+                scores[key] = metric, value
             else:
                 left_out.append(key)
-    return msgspec.json.format(msgspec.json.encode(scores), indent=1).decode() + "\n", left_out
+    return scores, left_out
+
+
+_HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+def to_eval_results(board: Leaderboard, dataset: str) -> tuple[list[dict[str, Any]], list[str]]:
+    """Arrange the scores of one system as a file of the folder ``.eval_results`` of a model on the Hugging Face Hub.
+
+    Parameters
+    ----------
+    board : Leaderboard
+        Of one system.
+    dataset : str
+        Name of the benchmark's data set on the Hub, such as ``mir/six-tunes``.
+
+    Returns
+    -------
+    results : list of dict
+        ``{"dataset": {"id": dataset, "task_id": key}, "value": ..., "notes": signature}`` for each metric, as specified
+        at https://huggingface.co/docs/hub/eval-results; keys are those of `to_codabench`.
+    left_out : list of str
+        Keys without a finite value.
+
+    Raises
+    ------
+    QueryError
+        If there are several systems, or the data set has no name of the Hub.
+    """
+    if not _HUB_NAME.fullmatch(dataset):
+        raise QueryError(f"invalid dataset {dataset!r}: expected a name on the Hub, such as mir/six-tunes (--dataset)")
+    scores, left_out = _flat(board, "the file belongs to the repository of one model")
+    results = []
+    for key, (metric, value) in scores.items():
+        notes = {"notes": metric.signature} if metric.signature else {}
+        results.append({"dataset": {"id": dataset, "task_id": key}, "value": value, **notes})
+    return results, left_out
 
 
 def to_model_index(board: Leaderboard, dataset: str) -> dict[str, Any]:

@@ -120,7 +120,26 @@ def test_model_cards_get_a_result_for_each_evaluation(store):
         assert result["task"]["type"] == row["task"]
         assert result["dataset"] == {"type": "six-tunes", "name": "Six Tunes"}
         assert [(one["type"], one["value"]) for one in result["metrics"]] == [("majmin", row["value"])]
-    assert "--dataset needs --format model-index" in refused("export", store, "-", "--dataset", "x")
+    assert "--dataset needs --format model-index or eval-results" in refused("export", store, "-", "--dataset", "x")
+
+
+def test_models_on_the_hub_get_a_result_for_each_task_of_a_benchmark(store):
+    words = ("export", store, "-", "--format", "eval-results")
+    results = yaml.safe_load(printed(*words, "--dataset", "cais/hle", "-s", "S0"))
+    expected = [
+        # As specified: dataset with id and task_id, and value, are required; notes are text.
+        {
+            "dataset": {"id": "cais/hle", "task_id": f"{evaluation['name']}_{metric['name']}"},
+            "value": evaluation["systems"][0]["scores"][metric["name"]]["value"],
+            "notes": metric["signature"],
+        }
+        for evaluation in exported(store, "-", "-s", "S0")["evaluations"]
+        for metric in evaluation["metrics"]
+    ]
+    assert results == [one for one in expected if isinstance(one["value"], float)]
+    assert "choose a system (--system) of" in refused(*words, "--dataset", "cais/hle")
+    assert "expected a name on the Hub" in refused(*words, "--dataset", "Six Tunes", "-s", "S0")
+    assert "needs --dataset" in refused(*words, "-s", "S0")
 
 
 def test_an_evaluation_without_single_numbers_is_no_leaderboard(tmp_path):
