@@ -60,7 +60,7 @@ def gaps_of(ranked: RankedEvaluation, ds: xr.Dataset | None) -> dict[str, Gap]:
     Parameters
     ----------
     ds : xr.Dataset or None
-        Scores of the evaluation; None: only aggregates may be shown, and there are no intervals.
+        Scores of the evaluation; None, if only aggregates may be shown: without intervals.
     """
     rows = {one.system: one for one in standings_of(ranked).rows}
     headline = next(metric for metric in ranked.metrics if metric.name == ranked.headline)

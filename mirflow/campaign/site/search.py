@@ -73,8 +73,8 @@ class SearchIndex:
     """
 
     groups: dict[tuple[str, str, str, str], list[str | Sequence[str]]] = field(default_factory=dict)
-    """By kind, place, and what stands in addresses before and after the names: each name alone if the address has it
-    so, else with its form in the address, and with further words."""
+    """Names by kind, place, and the parts of their addresses before and after them. A name is alone if its address has
+    the same form, else with that form, and perhaps with further words."""
     counts: dict[str, int] = field(default_factory=dict)
     """Pages of each kind, with those that are left out."""
 
