@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mirflow
+from tests.accessibility import assert_accessible
 
 from .reading import block_of, contents_of
 
@@ -125,6 +126,7 @@ def test_a_kind_leads_through_its_places_by_keys_and_links(folder, visit):
     page.select_option("#errors select[name=right]", label="bob")
     page.wait_for_function("() => location.hash.includes('right=bob')")
     assert "10 s that bob has right: 100.0 % of its errors" in page.locator("#errors .note").first.inner_text()
+    assert_accessible(page, schemes=("light",))
 
 
 def test_items_without_times_open_their_tracks(folder, visit):

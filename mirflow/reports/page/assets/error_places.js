@@ -107,7 +107,7 @@ function tableOf(state, found, own, kinds, chosen, open) {
   const [left, rest] = own.left;
   const drawn = kinds.slice(0, shown.most);
   const unit = found.unit === "s" ? "Seconds" : found.unit[0].toUpperCase() + found.unit.slice(1);
-  const heads = [th("Error", "who"), el("th", { scope: "col", class: "chart", "aria-label": "chart" }), th(unit, "number"), th("Of the errors", "number"),
+  const heads = [th("Error", "who"), th(el("span", { class: "unseen" }, "chart"), "chart"), th(unit, "number"), th("Of the errors", "number"),
     chosen < 0 ? th("Tracks", "number") : null, th("Places", "number")];
   const body = drawn.map((kind) => {
     const places = placesOf(state, found, kind);

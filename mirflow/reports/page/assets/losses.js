@@ -39,7 +39,7 @@ function tableOf(state, about, places, rows) {
   const stacks = rows.map(({ values }) => stack(values, about.sign));
   const low = Math.min(0, ...stacks.flat().map(([start]) => start));
   const high = Math.max(...stacks.flat().map(([, end]) => end), low + 1e-9);
-  const heads = [th("System", "who"), th(titleOf(about), "number"), el("th", { scope: "col", class: "chart", "aria-label": "chart" }),
+  const heads = [th("System", "who"), th(titleOf(about), "number"), th(el("span", { class: "unseen" }, "chart"), "chart"),
     kinds.map((kind, number) => th([svg("svg", { viewBox: "0 0 10 10", width: 10, height: 10, "aria-hidden": "true" },
       svg("rect", { width: 10, height: 10, fill: labelColour(number).fill })), ` ${kind}`], "number"))];
   const body = rows.map(({ name, values }, row) => el("tr", {}, el("th", { scope: "row", title: name }, name),
