@@ -86,7 +86,7 @@ def contents_table(name: str, ds: xr.Dataset) -> Table:
 
 
 def _minute(time: str) -> str:
-    """A time in ISO 8601 for people; another text as it is.
+    """A time in ISO 8601 for people; other text is unchanged.
 
     Examples
     --------
