@@ -68,7 +68,7 @@ class SearchIndex:
     --------
     >>> index = SearchIndex()
     >>> index.add([Entry("system", "oak", "tunes", "stores/tunes/chord/systems/oak/")])
-    >>> print(index.script())
+    >>> print(index.script(), end="")
     globalThis.searchIndex = {"groups":[["system","tunes","stores/tunes/chord/systems/","/",["oak"]]],"left":{}};
     """
 
