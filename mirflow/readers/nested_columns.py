@@ -7,10 +7,11 @@ around each of its values: 0 in tables with one row per item, 1 in tables with o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from ..annotations.schema import HEADINGS, Kind
@@ -127,13 +128,18 @@ def _follow(array: Any, steps: Sequence[str]) -> Any:
     arrow = import_arrow("nested columns")
     if not hasattr(array.type, "value_field"):
         return _follow(arrow.compute.struct_field(array, steps[0]), steps[1:])
-    items, sizes = _items_of(array)
     if hasattr(array.type.value_type, "value_field") or not (len(steps) == 1 and steps[0].isdecimal()):
-        offsets = arrow.array(offsets_of(sizes), arrow.int64())
-        mask = array.is_null() if array.null_count else None
-        return arrow.LargeListArray.from_arrays(offsets, _follow(items, steps), mask=mask)
-    item = int(steps[0])
+        return _with_items(array, lambda items: _follow(items, steps))
+    (items, sizes), item = _items_of(array), int(steps[0])
     return items.take(arrow.array(offsets_of(sizes)[:-1] + item, arrow.int64(), mask=sizes <= item))
+
+
+def _with_items(array: Any, convert: Callable[[Any], Any]) -> Any:
+    """Convert the items of an array of lists, which keep their lists."""
+    arrow, (items, sizes) = import_arrow("nested columns"), _items_of(array)
+    mask = array.is_null() if array.null_count else None
+    offsets = arrow.array(offsets_of(sizes), arrow.int64())
+    return arrow.LargeListArray.from_arrays(offsets, convert(items), mask=mask)
 
 
 def _items_of(array: Any) -> tuple[Any, Int]:
@@ -206,6 +212,41 @@ _OF_KINDS = frozenset(name for column in ("end", "frequency", "pitch") for name 
 
 def _names_of(kind: Kind) -> set[str]:
     return {name for column in kind.columns for name in kind.headings.get(column, HEADINGS.get(column, ()))}
+
+
+def class_names(schema: Any) -> dict[str, list[str]]:
+    """Names of the classes of columns that hold their numbers, by the metadata of data sets of Hugging Face."""
+    try:
+        declared = msgspec.json.decode((getattr(schema, "metadata", None) or {})[b"huggingface"])["info"]["features"]
+    except (KeyError, TypeError, msgspec.DecodeError):
+        return {}
+    names: dict[str, list[str]] = {}
+    for column, feature in declared.items() if isinstance(declared, dict) else ():
+        inner = feature.get("feature", feature) if isinstance(feature, dict) else {}
+        if isinstance(inner, dict) and inner.get("_type") == "ClassLabel" and isinstance(inner.get("names"), list):
+            names[column] = list(map(str, inner["names"]))
+    return names
+
+
+def name_classes(array: Any, names: Sequence[str] | None) -> Any:
+    """Replace numbers of classes in an Arrow array, or in its lists, by their names; others become null.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> name_classes(pyarrow.array([[1, 0], [-1]]), ["blues", "rock"]).to_pylist()
+    [['rock', 'blues'], [None]]
+    """
+    if names is None:
+        return array
+    arrow = import_arrow("nested columns")
+    if hasattr(array.type, "value_field"):
+        return _with_items(array, lambda items: name_classes(items, names))
+    compute = arrow.compute
+    if not arrow.types.is_integer(array.type):
+        return array
+    known = compute.and_(compute.greater_equal(array, 0), compute.less(array, len(names)))
+    return arrow.array(names).take(compute.if_else(known, array, None))
 
 
 def struct_columns(name: str, column: Any) -> dict[str, list[Any]]:

@@ -42,7 +42,7 @@ from .jams import is_jams, open_objects
 from .label_maps import in_harte
 from .mirdata import convert as from_mirdata_object
 from .mirdata import is_mirdata
-from .nested_columns import struct_columns
+from .nested_columns import class_names, name_classes, struct_columns
 from .options import HARTE, Reading
 from .ranks import order_by_score, order_names
 from .sources import source_at
@@ -345,7 +345,7 @@ def _is_hugging_face(thing: object) -> bool:
 def table_columns(table: Any) -> dict[str, Column]:
     """The columns of a data frame or table by name; columns of lists as arrays of lists or arrays.
 
-    Fields of structs are columns by their paths, such as ``chords.start``.
+    Fields of structs are columns by their paths, such as ``chords.start``, and numbers of classes are named.
     """
     if _is_hugging_face(table):
         table = table.with_format("arrow")[:]
@@ -354,14 +354,18 @@ def table_columns(table: Any) -> dict[str, Column]:
 
         table = pyarrow.table(table)
     names = list(table.column_names if hasattr(type(table), "column_names") else table.columns)
+    classes = class_names(getattr(table, "schema", None))
     if len(set(names)) < len(names):
         raise InvalidAnnotationError(f"the table has two columns {next(n for n in names if names.count(n) > 1)!r}")
     columns: dict[str, Column] = {}
     for name in names:
-        fields = struct_columns(str(name), table[name])
+        column = table[name]
+        if name in classes:
+            column = name_classes(column.combine_chunks(), classes[name])
+        fields = struct_columns(str(name), column)
         columns |= {path: as_items(values) for path, values in fields.items()}
         if not fields:
-            columns[str(name)] = as_column(str(name), table[name])
+            columns[str(name)] = as_column(str(name), column)
     return columns
 
 

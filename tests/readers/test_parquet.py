@@ -191,6 +191,11 @@ def test_numbers_of_classes_are_named_and_paths_of_tracks_are_shortened(tmp_path
     table = table.replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})})
     found = mirflow.load_collection(_write(tmp_path / "a.parquet", table), task="classification")
     assert {track: found[track].label.values.tolist() for track in found} == {"a": ["rock"], "b": ["blues"]}
+    features = {"label": features["genre"]}
+    table = arrow.table({"track": ["a", "b"], "label": [1, 0]})
+    table = table.replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})})
+    scores = mirflow.score(table, {"a": "rock", "b": "rock"}, "classification", metrics=["accuracy"])
+    assert scores.score.values.ravel().tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from ..delimited import Layout, annotation_of, demand_columns_of_kind, finish, h
 from ..downloads import local_path
 from ..layouts import TRACK_NAMES, demand_read, heading
 from ..lyrics import as_declared
-from ..nested_columns import Leaf, find_path, follow, import_arrow, infer_paths, leaves_of
+from ..nested_columns import Leaf, class_names, find_path, follow, import_arrow, infer_paths, leaves_of, name_classes
 from ..options import COLUMNS, KEYS, Reading
 from .distance_matrix import name_items
 from .table import RowKey, SameLine, TrackTable
@@ -104,7 +104,7 @@ class ParquetTable(TrackTable):
         for name, held in values.items():
             path = self.leaves[name].path
             if name == "label":
-                labels = [_text(value) for value in self.file.named(held, path)]
+                labels = [_text(value) for value in held.to_pylist()]
             elif name in kind.texts:
                 numbers[name] = np.array([_text(value) for value in held.to_pylist()], dtype=np.str_)
             else:
@@ -151,7 +151,7 @@ class ParquetRows:
         self.paths: Sequence[str] = ()
         """Paths of the columns that are read."""
         self._groups: OrderedDict[int, dict[str, Any]] = OrderedDict()
-        self._classes = _class_names(self.schema)
+        self._classes = class_names(self.schema)
 
     @property
     def held(self) -> int:
@@ -173,7 +173,7 @@ class ParquetRows:
             raise UnreadableError(f"too large: {over} (max_bytes raises it)", path=self.name)
         try:
             table = self._file.read_row_groups(list(groups), columns=columns, use_threads=False)
-            return {path: follow(table, path) for path in paths}
+            return {path: name_classes(follow(table, path), self._classes.get(path)) for path in paths}
         except (OSError, arrow.ArrowException) as error:
             raise UnreadableError(f"cannot be read: {error}", path=self.name) from None
 
@@ -194,13 +194,6 @@ class ParquetRows:
                 self._groups.popitem(last=False)
         self._groups.move_to_end(index)
         return self._groups[index]
-
-    def named(self, values: Any, path: str) -> list[Any]:
-        """Values as Python objects; numbers of classes are replaced by their names."""
-        names = self._classes.get(path)
-        if names is None:
-            return list(values.to_pylist())
-        return [names[value] if value is not None and 0 <= value < len(names) else None for value in values.to_pylist()]
 
 
 def open_parquet(path: str, reading: Reading, name: str) -> ParquetTable:
@@ -324,20 +317,6 @@ def _rows_by_key(file: ParquetRows, keys: Mapping[str, Leaf]) -> dict[RowKey, In
         texts["track"] = [short[track] for track in texts["track"]]
     groups = group_by_key(zip(*texts.values(), strict=True))
     return {RowKey(**dict(zip(texts, key, strict=True))): rows for key, rows in groups.items()}
-
-
-def _class_names(schema: Any) -> dict[str, list[str]]:
-    """Names of the classes of columns that hold their numbers, as in data sets of Hugging Face."""
-    try:
-        declared = msgspec.json.decode((schema.metadata or {})[b"huggingface"])["info"]["features"]
-    except (KeyError, TypeError, msgspec.DecodeError):
-        return {}
-    names: dict[str, list[str]] = {}
-    for column, feature in declared.items() if isinstance(declared, dict) else ():
-        inner = feature.get("feature", feature) if isinstance(feature, dict) else {}
-        if isinstance(inner, dict) and inner.get("_type") == "ClassLabel" and isinstance(inner.get("names"), list):
-            names[column] = list(map(str, inner["names"]))
-    return names
 
 
 def _text(value: Any) -> str:
