@@ -284,7 +284,7 @@ def grade(campaign: Campaign, gil: Person) -> list[tuple[str, str]]:
             page.wait_for_timeout(100)
         # What could not be heard without a connection is heard now.
         for place in range(5):
-            if "listened" in candidates.nth(place).locator(".hint").inner_text():
+            if "listened" in candidates.nth(place).locator(".told").inner_text():
                 hear(page, candidates.nth(place))
         page.get_by_role("button", name="next query").click()
     gil.leave()
@@ -295,7 +295,7 @@ def hear(page: Any, candidate: Any) -> None:
     """Play a candidate until it was heard for as long as is asked."""
     candidate.get_by_role("button").first.click()
     end = time.monotonic() + PATIENCE
-    while (hint := candidate.locator(".hint").inner_text()) != "heard":
+    while (hint := candidate.locator(".told").inner_text()) != "heard":
         assert time.monotonic() < end, hint
         page.wait_for_timeout(50)
     candidate.get_by_role("button").first.click()

@@ -2,23 +2,24 @@
 
 import { isMoments, pitchName, signOf, valueAt, verdictAt } from "./annotations.js";
 import { colour, el, sharpen, still } from "./dom.js";
-import { drawLane, laneHeight, noteAt, pitchRange } from "./lanes.js";
+import { drawLane, laneHeight } from "./lanes.js";
 import { clock } from "./format.js";
-import { EDGE, listen, press } from "./gestures.js";
+import { listen, press } from "./gestures.js";
 import { evidenceOf } from "./evidence.js";
+import { noteAt, pitchRange } from "./pitches.js";
 import { drawWaveform } from "./recording.js";
 import { semitoneAt } from "./spectrum.js";
+import { TimeSpan } from "./timespan.js";
 
 const AXIS = 26;
 /** Heights of the waveform and of the spectrum of a recording. */
 const [WAVE, SPECTRUM] = [44, 84];
 const INKS = ["accent", "ink", "faint", "good", "bad", "none", "curve", "paper", "quiet", "line"];
-const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
 
 /**
  * The axis and the reference that judges stay in sight above the lanes, which scroll; each part has its canvas.
  */
-export class LanesView {
+export class LanesView extends TimeSpan {
   /**
    * @param {any[]} lanes references, then systems from above
    * @param {import("./recording.js").Recording|null} recording
@@ -30,7 +31,8 @@ export class LanesView {
    *   moved: () => void, sought: () => void, keys?: Map<string, () => void>, mark?: (span: number[]) => void}} does
    */
   constructor(lanes, recording, whole, unit, heading, chosen, does) {
-    Object.assign(this, { lanes, recording, whole, unit, chosen, does, cursor: 0, from: 0, to: whole, width: 600 });
+    super(whole, unit);
+    Object.assign(this, { lanes, recording, chosen, does, cursor: 0 });
     const usable = lanes.map((lane) => (typeof lane.annotation === "string" ? null : lane.annotation));
     this.laneHeight = laneHeight(usable);
     this.range = pitchRange(usable);
@@ -121,48 +123,6 @@ export class LanesView {
     return [from, from + length];
   }
 
-  /** Pixels between the edges. */
-  get inner() {
-    return Math.max(1, this.width - 2 * EDGE);
-  }
-
-  x(time) {
-    return EDGE + ((time - this.from) / (this.to - this.from)) * this.inner;
-  }
-
-  timeAt(x) {
-    return this.from + ((x - EDGE) / this.inner) * (this.to - this.from);
-  }
-
-  look([from, to]) {
-    const length = Math.min(this.whole * 1.02, Math.max(0.05, to - from));
-    const start = Math.max(0, Math.min(from, this.whole * 1.02 - length));
-    this.from = start;
-    this.to = start + length;
-    this.request();
-  }
-
-  /** As `look`, and remembered. */
-  show(from, to) {
-    this.look([from, to]);
-    this.does.moved();
-  }
-
-  fit() {
-    this.show(0, this.whole);
-  }
-
-  zoom(by, around) {
-    const centre = around >= this.from && around <= this.to ? around : (this.from + this.to) / 2;
-    const share = (centre - this.from) / (this.to - this.from);
-    const length = (this.to - this.from) / by;
-    this.show(centre - share * length, centre + (1 - share) * length);
-  }
-
-  pan(by) {
-    this.show(this.from + by, this.to + by);
-  }
-
   /** Put the cursor somewhere; the view follows it. */
   moveTo(time, playing = false) {
     this.cursor = Math.max(0, Math.min(this.whole, time));
@@ -177,6 +137,10 @@ export class LanesView {
   /** How far from a time something may be to be meant by it. */
   get nearness() {
     return Math.min(0.5, ((this.to - this.from) / this.width) * 6);
+  }
+
+  moved() {
+    this.does.moved();
   }
 
   /** What a lane says at a time, and how that is judged. */
@@ -299,32 +263,6 @@ export class LanesView {
     }
     drawLane(context, { annotation: lane.annotation, evidence: this.evidence(lane), behind: lane.system < 0 ? null : reference, judge: reference, top, height: this.laneHeight },
       { x: (time) => this.x(time), from: this.timeAt(0), to: this.timeAt(this.width), width: this.width, range: this.range, ink: this.ink, numbers: this.numbers });
-  }
-
-  /** Upright lines at round times, and where there is an axis the times. */
-  drawTicks(context, axis, height) {
-    const length = this.to - this.from;
-    const step = STEPS.find((one) => (one / length) * this.width > 64) || length;
-    const decimals = step < 0.1 ? 2 : step < 1 ? 1 : 0;
-    context.textBaseline = "alphabetic";
-    for (let tick = Math.ceil(this.from / step); tick * step <= this.to; tick++) {
-      const x = this.x(tick * step);
-      context.fillStyle = this.ink.get("line");
-      context.fillRect(x, Math.max(0, axis - 6), 1, height);
-      if (!axis) continue;
-      context.fillStyle = this.ink.get("quiet");
-      const text = this.unit ? String(Number((tick * step).toFixed(3))) : clock(tick * step, decimals);
-      if (x + context.measureText(text).width < this.width) context.fillText(text, x + 3, axis - 8);
-    }
-  }
-
-  /** Which part of the whole is seen. */
-  drawOverview(context) {
-    context.fillStyle = this.ink.get("line");
-    context.fillRect(0, 0, this.width, 3);
-    context.fillStyle = this.ink.get("curve");
-    const whole = this.whole * 1.02;
-    context.fillRect((this.from / whole) * this.width, 0, ((this.to - this.from) / whole) * this.width, 3);
   }
 
   /** The system above or below is heard. */
