@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,13 +21,13 @@ from .analysis.query_options import Query, make_query
 from .analysis.scores import as_scores, coords_of, names_of
 from .analysis.signatures import Signature, sign
 from .engine.runs import run
-from .errors import BenchmarkError, PruneError, counted, suggest
+from .errors import BenchmarkError, MirflowError, MirflowWarning, PruneError, QueryError, counted, suggest
 from .metrics.base import get_task
 from .metrics.literature import spell_out
 from .metrics.measures import SIGN_OF
 from .pipeline.discovery import absolute, find_estimates
 from .pipeline.model import Pipeline, Resolved, Trouble, resolve
-from .published.benchmark_catalogue import benchmark_files, data_folder, demand_data, find_benchmark
+from .published.benchmark_catalogue import benchmark_files, data_folder, demand_data, find_benchmark, tracks_of
 from .published.benchmark_file import Baseline, BenchmarkFile
 from .published.mapping import ScoreGroup, TableMapping
 from .published.score_tables import read_tables
@@ -83,7 +84,12 @@ def benchmarks() -> Tabulation[BenchmarkFile]:
     >>> "demo-chords" in [one.name for one in benchmarks()]
     True
     """
-    found = [find_benchmark(name) for name in sorted(benchmark_files())]
+    found = []
+    for name in sorted(benchmark_files()):
+        try:
+            found.append(find_benchmark(name))
+        except MirflowError as error:  # of another package
+            warnings.warn(str(error), MirflowWarning, stacklevel=2)
     facts = list(map(_facts, found))
     columns = ("name", "task", "tracks", "headline", "baselines", "data")
     short = tuple((*(one[name] for name in columns[:-1]), _in_short(str(one["data"]))) for one in facts)
@@ -178,8 +184,9 @@ def run_benchmark(
     root = demand_data(file, data)
     system = _system_of(estimates, system)
     place = Path("stores", file.name, f"{system}.zarr") if store is None else store
-    pipeline = _pipeline_of(file, root, Path(absolute(str(estimates))), system, data is not None)
-    notes = [*_misnamed(file, pipeline, estimates)]
+    tracks = tracks_of(file, root, homed=data is not None)
+    pipeline = _pipeline_of(file, root, Path(absolute(str(estimates))), system, tracks, homed=data is not None)
+    notes = [*_misnamed(file, pipeline, tracks, estimates)]
     try:
         report = run(pipeline, store=place, code=file.path.parent, progress=progress, guarded=guarded)
     except PruneError:
@@ -202,23 +209,27 @@ def _system_of(estimates: str | Path, system: str | None) -> str:
     return name
 
 
-def _pipeline_of(file: BenchmarkFile, root: Path, estimates: Path, system: str, homed: bool) -> Pipeline:
+def _pipeline_of(
+    file: BenchmarkFile, root: Path, estimates: Path, system: str, tracks: Sequence[str] | None, *, homed: bool
+) -> Pipeline:
     """The pipeline that scores a system; with `homed`, the root is also the folder of a data set of mirdata."""
     values = file.benchmark.evaluation.model_dump(exclude_unset=True)
     own = file.benchmark.evaluation
     side = {"path": own.estimates.path, **values.pop("estimates", {})}
     values["estimates"] = {**side, "path": str(estimates / own.estimates.path)}
-    if file.tracks is not None:
-        values["reference"] = {**values["reference"], "tracks": list(file.tracks)}
-    elif homed:
+    if tracks is not None:
+        values["reference"] = {**values["reference"], "tracks": list(tracks)}
+    if homed and own.reference.mirdata is not None:
         values["reference"] = {**values["reference"], "data_home": str(root)}
     named = {"name": file.name, "root": str(root), "store": f"{file.name}.zarr"}
     return Pipeline.model_validate({**named, "evaluations": [{**values, "systems": [system], "on_error": "ignore"}]})
 
 
-def _misnamed(file: BenchmarkFile, pipeline: Pipeline, estimates: str | Path) -> Iterator[str]:
+def _misnamed(
+    file: BenchmarkFile, pipeline: Pipeline, tracks: Sequence[str] | None, estimates: str | Path
+) -> Iterator[str]:
     """Sentences about estimates of no track of the benchmark; raises an error if all of them are."""
-    (evaluation,), tracks = pipeline.evaluations, file.tracks
+    (evaluation,) = pipeline.evaluations
     resolved = resolve(evaluation, pipeline.root, str(file.path.parent))
     if tracks is None or not isinstance(resolved, Resolved):  # problems are reported by the run
         return
@@ -275,6 +286,7 @@ def _compare(
     signed = sign(scores, asked, result)
     named = scores.assign_coords(system=[f"{name}{OWN}" for name in names_of(scores, "system")])
     rows, compared = [_row(result, system, signed, own=True)], {"": named}
+    missing = "zero" if missing == "raise" else missing  # in baselines, which may lack tracks
     for position, baseline in enumerate(file.benchmark.baselines):
         theirs = _scores_of(file, root, baseline)
         if theirs is not None:
@@ -349,9 +361,12 @@ def _letters(file: BenchmarkFile, given: Mapping[str, xr.Dataset], missing: str)
     like = list(each.values())[-1]
     known = {key: like[key] for key in coords_of(like, "metric")}
     each = {name: ds.drop_vars(coords_of(ds, "metric")).assign_coords(known) for name, ds in each.items()}
-    joined = join_group(file.benchmark.evaluation.name, each)
-    blocks, value = compared_blocks(joined, _query(file, joined, missing))
-    compared = compare_blocks(blocks, value, Resampling.of(0.95, AUTO, 10_000, 0), sizes=False)
+    try:
+        joined = join_group(file.benchmark.evaluation.name, each)
+        blocks, value = compared_blocks(joined, _query(file, joined, missing))
+        compared = compare_blocks(blocks, value, Resampling.of(0.95, AUTO, 10_000, 0), sizes=False)
+    except QueryError as error:
+        return {}, f"no letters: {error}"
     letters = compared["letters"].values[:, 0].tolist()
     return dict(zip(names_of(joined, "system"), letters, strict=True)), letters_note(compared, 0)
 

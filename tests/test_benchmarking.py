@@ -231,13 +231,16 @@ def test_a_benchmark_of_an_installed_package(folder: Path, file: Path, monkeypat
     text = file.read_text().replace("root: ../demo", "root: data")
     (site / "our_benchmarks" / "six-tunes.yaml").write_text(text.replace("demo-chords", "six-tunes"))
     shutil.copy(site / "our_benchmarks" / "six-tunes.yaml", site / "our_benchmarks" / "demo-chords.yaml")
+    (site / "our_benchmarks" / "broken.yaml").write_text("benchmark: broken\n")
     monkeypatch.syspath_prepend(site)
-    monkeypatch.setattr("mirflow.plugins._declared", {"mirflow.benchmarks": {}})
+    groups = ("mirflow.tasks", "mirflow.readers", "mirflow.benchmarks")
+    monkeypatch.setattr("mirflow.plugins._declared", {group: {} for group in groups})
     with pytest.warns(MirflowWarning) as caught:
-        (found,) = mirflow.benchmark("six-tunes")
-    assert found.package == "our-benchmarks"
+        found = mirflow.benchmarks()
+    assert {one.name: one.package for one in found}["six-tunes"] == "our-benchmarks"
     messages = [str(one.message) for one in caught]
     assert "benchmark 'demo-chords' of our-benchmarks is ignored, as mirflow has one of this name" in messages
+    assert any("broken.yaml: 3 problems" in one for one in messages)
     assert any("has no 'lost', which its entry point 'lost' names" in one for one in messages)
 
 
@@ -262,8 +265,10 @@ def test_checksums_of_mirdata_are_compared(tmp_path: Path, monkeypatch: pytest.M
     estimates.mkdir()
     for track in ("a", "b"):
         shutil.copy(tmp_path / "beatles" / track / "chords.lab", estimates / f"{track}.lab")
-    (row,) = mirflow.run_benchmark(path, estimates)
-    assert (row.n, row.values) == (2, {"majmin": 1.0})
+    shutil.copy(estimates / "a.lab", estimates / "c.lab")
+    found = mirflow.run_benchmark(path, estimates)
+    assert (own(found).n, own(found).missing, own(found).values["majmin"]) == (2, 0, 1.0)
+    assert found.notes == ("'c' is not a track of beatles-chords and is not scored",)
     (tmp_path / "beatles" / "a" / "chords.lab").write_text("0 4 C\n")
     with pytest.raises(
         BenchmarkError, match=r"1 file of the data differ.*\n  a/chords\.lab: expected digest \w{32}, found"

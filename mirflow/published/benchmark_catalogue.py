@@ -16,7 +16,7 @@ from ..pipeline.document import Document
 from ..pipeline.model import Resolved, Trouble, resolve
 from ..plugins import BENCHMARKS, find, installed
 from ..readers.content import digest_of, read_bytes
-from ..readers.mirdata import MirdataDataset
+from ..readers.mirdata import MirdataDataset, MirdataSource
 from ..readers.options import MAX_BYTES
 from ..store.packs import open_pack
 from .benchmark_file import BenchmarkFile, load_benchmark
@@ -89,7 +89,7 @@ def find_benchmark(name: str | Path) -> BenchmarkFile:
         raise UnknownNameError("benchmark", str(name), known)
     path, package = known[str(name)]
     found = load_benchmark(path, package)
-    if found.name != name:
+    if found.name != str(name):
         raise BenchmarkError(f"{path}: is the benchmark {found.name!r}; call the file {found.name}.yaml")
     return found
 
@@ -133,7 +133,7 @@ def demand_data(file: BenchmarkFile, given: str | Path | None = None) -> Path:
         raise BenchmarkError(why)
     flaws = list(_flaws(folder, data.files, digest_of))
     if mirdata is not None:
-        flaws += _mirdata_flaws(file, folder, given is not None)
+        flaws += _mirdata_flaws(file, folder, homed=given is not None)
     if flaws:
         shown = "\n".join(f"  {flaw}" for flaw in flaws[:_SHOWN])
         more = f"\n  and {len(flaws) - _SHOWN} more" if len(flaws) > _SHOWN else ""
@@ -161,19 +161,32 @@ def _md5(data: bytes) -> str:
     return hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 
-def _mirdata_flaws(file: BenchmarkFile, folder: Path, given: bool) -> list[str]:
+def _mirdata_flaws(file: BenchmarkFile, folder: Path, *, homed: bool) -> list[str]:
     """Describe files of a data set of mirdata that do not have the checksums of its index."""
-    side = file.benchmark.evaluation.reference
-    assert side.mirdata is not None
-    home = folder if given else None if side.data_home is None else folder / Path(side.data_home).expanduser()
-    index = None if side.index is None else str(folder / side.index)
-    dataset = MirdataDataset.of(side.mirdata, None if home is None else str(home), side.version, index)
-    sources = dataset.sources(
-        dataset.tracks(side.tracks, side.split), str(side.annotation), side.reading(file.benchmark.evaluation.task)
-    )
+    dataset, sources = _mirdata_sources(file, folder, homed=homed)
     place = Path(dataset.data_home)
     used = {os.path.relpath(path, place) for source in sources.values() for path in source.files}
     return [*_flaws(place, {name: sum for name, sum in dataset.checksums().items() if name in used}, _md5)]
+
+
+def _mirdata_sources(
+    file: BenchmarkFile, folder: Path, *, homed: bool
+) -> tuple[MirdataDataset, Mapping[str, MirdataSource]]:
+    """The data set of a benchmark, and its references by track; with `homed`, the folder is that of the data set."""
+    side = file.benchmark.evaluation.reference
+    assert side.mirdata is not None
+    home = folder if homed else None if side.data_home is None else folder / Path(side.data_home).expanduser()
+    index = None if side.index is None else str(folder / side.index)
+    dataset = MirdataDataset.of(side.mirdata, None if home is None else str(home), side.version, index)
+    chosen = dataset.tracks(side.tracks, side.split)
+    return dataset, dataset.sources(chosen, str(side.annotation), side.reading(file.benchmark.evaluation.task))
+
+
+def tracks_of(file: BenchmarkFile, folder: Path, *, homed: bool) -> tuple[str, ...] | None:
+    """Names of the tracks of a benchmark whose data are in a folder; None where a table lists them."""
+    if file.benchmark.evaluation.reference.mirdata is not None:
+        return tuple(sorted(_mirdata_sources(file, folder, homed=homed)[1]))
+    return file.tracks
 
 
 def digests_of(file: BenchmarkFile, data: str | Path | None = None) -> dict[str, str]:

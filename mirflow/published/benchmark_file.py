@@ -153,11 +153,11 @@ class BenchmarkFile:
 
     @property
     def tracks(self) -> tuple[str, ...] | None:
-        """Names of its tracks, sorted; None for those of a data set of mirdata."""
+        """Names of its tracks, sorted; None for those of a data set of mirdata or of a table."""
         reference = self.benchmark.evaluation.reference
         if reference.tracks is not None:
             return tuple(sorted(set(reference.tracks)))
-        if reference.mirdata is not None:
+        if "track" not in Pattern(reference.path).names:
             return None
         matches = map(Pattern(reference.path).match, self.benchmark.data.files)
         return tuple(sorted({one["track"] for one in matches if one is not None and "track" in one}))
@@ -184,7 +184,7 @@ def load_benchmark(path: str | Path, package: str = "") -> BenchmarkFile:
         raise PipelineError(problems, path)
     identities, metrics, troubles = _identify(benchmark, Path(absolute(str(path))).parent)
     file = BenchmarkFile(benchmark, Path(path), package, metrics, identities)
-    if benchmark.data.files and not file.tracks:
+    if benchmark.data.files and file.tracks == ():
         troubles.append((("data", "files"), f"no file fits the reference {benchmark.evaluation.reference.path!r}"))
     if troubles:
         raise PipelineError([document.problem(place, why) for place, why in troubles], path)
