@@ -43,8 +43,7 @@ from ..readers.names import NAMED, ReferenceNames, RenamedSource, call_tracks, n
 from ..readers.objects import VOCABULARY, ObjectSource, in_vocabulary, is_read
 from ..readers.options import OPTIONS, SIDES, Reading, split_sides
 from ..readers.sources import FileSource, FilesSource, has_parts, select_from, source_at
-from ..readers.tables.table import RowKey, TableSource, open_table
-from ..readers.tables.table import holds_tracks as holds_many
+from ..readers.tables.table import RowKey, TableSource, is_table, open_table
 from ..store.cells import (
     FAILED,
     MISSING,
@@ -812,7 +811,7 @@ def _tracks(reference: Path, estimate: Path, readings: Readings, annotators: Ann
 
 def _are_tables(reference: Path, estimate: Path, readings: Readings) -> bool:
     """True if both are files of many tracks."""
-    return all(holds_many(path.name, reading) for path, reading in zip((reference, estimate), readings, strict=True))
+    return all(is_table(path, reading) for path, reading in zip((reference, estimate), readings, strict=True))
 
 
 def _rows(path: Path, reading: Reading) -> dict[str, TableSource]:

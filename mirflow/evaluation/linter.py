@@ -33,7 +33,7 @@ from ..readers.formats import TABLES
 from ..readers.jams import describe_absent, open_jams
 from ..readers.namespaces import NAMESPACES
 from ..readers.options import MAX_BYTES, Reading, split_sides
-from ..readers.tables.table import TableSource, holds_tracks, open_table
+from ..readers.tables.table import TableSource, is_table, open_table
 from ..store.cells import EMPTY, Status, split_message
 from ..store.packs import open_pack
 from .consistency import RULES, SPELLING, VOCABULARY, Suspect, find_odd_labels, find_suspects
@@ -218,9 +218,10 @@ def _check_each(given: Sequence[Path], settings: _Settings) -> Iterator[FileChec
         if is_pack(path):
             yield from _check_pack(path, settings)
             continue
-        if task is None or not (path.is_file() and holds_tracks(path.name, _reading(task, settings.options))):
+        reading = None if task is None or not path.is_file() else _reading(task, settings.options)
+        if task is None or reading is None or not is_table(path, reading):
             yield _check_whole(path, settings)
-        elif path in given or _reading(task, settings.options).format_of(path.name) in TABLES:
+        elif path in given or reading.format_of(path.name) in TABLES:
             yield from _check_table(path, task, settings)
         else:
             yield from _check_either(path, task, settings)

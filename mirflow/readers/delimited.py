@@ -55,6 +55,8 @@ _SHOWN = 60
 """Characters of a row that a message shows."""
 _QUOTED = re.compile(r'"[^"]*"')
 _DECIMAL = re.compile(r"[+-]?\d+,\d+")
+_FREQUENCIES = "\\\t"
+"""Beginning of the second line of a label of Audacity that has a range of frequencies."""
 _FLAGS = {"true": 1.0, "false": 0.0}
 
 
@@ -225,8 +227,12 @@ def row_kind(reading: Reading) -> Kind:
 
 
 def number_lines(text: str, comment: str) -> list[tuple[int, str]]:
-    """The lines with their numbers, without blank lines and comments."""
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    """The lines with their numbers, without blank lines, comments, and ranges of frequencies in labels of Audacity."""
+    lines = [
+        (number, line)
+        for number, line in enumerate(text.split("\n"), 1)
+        if line.strip() and not line.startswith(_FREQUENCIES)
+    ]
     return [one for one in lines if not one[1].lstrip().startswith(comment)] if comment else lines
 
 

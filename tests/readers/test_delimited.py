@@ -351,6 +351,11 @@ class TestForeignFiles:
         reading = Reading.of("beat", columns={"time": 0, "label": 2})
         assert parse_delimited(labels, reading, "txt", "a.txt").columns["time"].tolist() == [1.0, 1.5]
 
+    def test_ranges_of_frequencies_of_audacity_are_skipped(self) -> None:
+        labels = b"0.0\t1.5\tverse 1\n\\\t100.5\t220.0\n1.5\t2.0\tsolo\n"
+        found = parse_delimited(labels, Reading.of("segment"), "txt", "a.txt")
+        assert (found.columns["end"].tolist(), found.labels, found.line(1)) == ([1.5, 2.0], ["verse 1", "solo"], 3)
+
     def test_decimal_commas_are_no_header(self) -> None:
         with pytest.raises(InvalidAnnotationError, match=r"'1,5'; if commas are decimal separators, declare decimal"):
             parse_delimited(b"1,5\t1,5\tbeat\n", Reading.of("beat"), "txt", "a.txt")

@@ -131,6 +131,8 @@ def test_files_of_one_track_each(tmp_path: Path, expected: xr.Dataset) -> None:
             _write(tmp_path / side / f"{track}.parquet", chords)
         sides.append(mirflow.load_collection(tmp_path / side / "{track}.parquet", task="chord"))
     assert mirflow.score(*sides, "chord", metrics=["majmin", "sevenths"]).score.equals(expected.score)
+    one = mirflow.evaluate_paths(*(tmp_path / side / "t1.parquet" for side in ("reference", "estimate")), task="chord")
+    assert one.score.sel(metric="majmin").item() == expected.score.sel(track="t1", metric="majmin").item()
     _write(tmp_path / "all.parquet", _table(REFERENCES, "a row for each item"))
     with pytest.raises(
         InvalidAnnotationError, match=r"holds 4 tracks \(column 'track'\): read it with load_collection"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, overload
 from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS
 from ...annotations.source import Source
-from ...errors import AnnotationError, UnreadableError, problems_of, together
+from ...errors import AnnotationError, InvalidAnnotationError, UnreadableError, problems_of, together
 from ..content import decode, digest_of, file_stat, open_file, unreadable
 from ..formats import FORMATS, TABLES, WHOLE, load_reader
 from ..options import Reading
@@ -148,6 +148,20 @@ def holds_tracks(path: str, reading: Reading) -> bool:
         return True
     listed = KINDS[reading.kind].listed or bool(format in FORMATS and FORMATS[format].table)
     return listed and "track" not in pattern.names and format != "jams"
+
+
+def is_table(path: Path, reading: Reading) -> bool:
+    """True if a file holds many tracks; of formats that may also hold one, only if a column names the tracks."""
+    if not holds_tracks(path.name, reading):
+        return False
+    declared = FORMATS.get(reading.format_of(path.name))
+    if declared is None or not (declared.table and declared.parser):
+        return True
+    try:
+        open_table(str(path), reading, str(path))
+    except InvalidAnnotationError:  # also if other columns are unclear, which the parser reports
+        return False
+    return True
 
 
 def open_table(path: str, reading: Reading, name: str) -> TrackTable:
