@@ -193,7 +193,8 @@ def run_benchmark(
         why = f"{place}: holds other scores than those of {system} on {file.name}; name another store (--store)"
         raise BenchmarkError(why) from None
     scores = read_scores(report.store)[file.benchmark.evaluation.name]
-    notes += _without_score(scores, report.store)
+    whole = f"{absolute(str(estimates))}/"
+    notes += [note.replace(whole, f"{estimates}/") for note in _without_score(scores, report.store)]
     return _compare(file, root, scores, system, missing or file.benchmark.missing, notes)
 
 
