@@ -28,7 +28,7 @@ _LANE, _REST, _TALLEST = 66, 310, 800
 
 
 @dataclass(frozen=True)
-class Timeline:
+class TimelinePlayer:
     """The timeline of a track: a page, which a notebook shows in a frame."""
 
     page: str = field(repr=False)
@@ -64,7 +64,7 @@ def timeline(
     convention: str | None = None,
     classes: Classes | None = None,
     **options: Any,
-) -> Timeline:
+) -> TimelinePlayer:
     """Draw the annotations of a track as the timeline of reports, with sound, for notebooks.
 
     Parameters
@@ -82,7 +82,7 @@ def timeline(
 
     Returns
     -------
-    Timeline
+    TimelinePlayer
         A notebook shows it; ``save(path)`` writes it as one HTML file.
 
     Raises
@@ -131,4 +131,4 @@ def timeline(
     page = assemble(html.escape(track), to_json(contents), parts.texts, start="single")
     judged = next(iter(explainer.rules.rules), names_of(scores, "metric")[0])
     values = scores["score"].sel(track=track, metric=judged)
-    return Timeline(page, track, judged, dict(zip(named, values.sel(system=list(named)).values.tolist(), strict=True)))
+    return TimelinePlayer(page, track, judged, dict(zip(named, values.sel(system=list(named)).values.tolist(), strict=True)))
