@@ -188,3 +188,16 @@ def test_the_way_past_the_controls_keeps_the_address(store_page, visit):
     page.keyboard.press("Enter")
     assert page.evaluate("() => document.activeElement.id") == "leaderboard"
     assert state_of(page) == {"percent": "yes"}
+
+
+def test_parts_of_the_page_and_tracks_are_one_choice_away(store_page, visit):
+    page = visit(store_page)
+    page.get_by_label("Go to").select_option(label="Tracks")
+    top, covered = (page.locator(f"#{name}").bounding_box() for name in ("tracks", "controls"))
+    assert 0 <= top["y"] - (covered["y"] + covered["height"]) < 40
+    assert page.evaluate("() => document.activeElement.id") == "tracks"
+    assert state_of(page) == {}
+    page.get_by_label("Open a track").fill("t03")
+    page.get_by_label("Open a track").press("Enter")
+    page.wait_for_selector("#timeline[open]")
+    assert state_of(page)["track"] == "t03"

@@ -22,6 +22,7 @@ import { drawTolerance } from "./tolerance.js";
 import { drawTracks } from "./tracks.js";
 import { openTrack, settleTimeline } from "./timeline.js";
 import { offerCopies } from "./offers.js";
+import { offerParts } from "./parts.js";
 import { CONTENTS } from "./data.js";
 import { FETCHED } from "./source.js";
 import { State } from "./state.js";
@@ -107,6 +108,7 @@ async function draw() {
   document.getElementById(state.part || "-")?.classList.add("alone");
   settle();
   offerCopies(state);
+  offerParts(main);
   scrollTo(0, scrolled);
   document.documentElement.dataset.drawn = (performance.now() - started).toFixed(1);
 }

@@ -6,6 +6,7 @@ import { FETCHED } from "./source.js";
 import { acrossSystems } from "./reduce.js";
 import { readShown } from "./filter.js";
 import { rankSystems } from "./leaderboard.js";
+import { offerTracks } from "./parts.js";
 import { componentOf } from "./pattern.js";
 
 const shown = { most: 15 };
@@ -67,7 +68,7 @@ export async function drawTracks(state, open) {
   await redraw();
   return section("tracks", "Tracks", state.shownSystems.length > 1 ?
     `Mean of ${titleOf(state.about)} over the systems, and how far best and worst lie apart.` : `${titleOf(state.about)} of every track.`,
-    el("div", { class: "bar" }, sorting, way), holder);
+    el("div", { class: "bar" }, sorting, offerTracks(state, open), way), holder);
 }
 
 function extremes(state, numbers, track, worst) {
