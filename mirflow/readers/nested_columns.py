@@ -81,7 +81,7 @@ def _leaves(path: str, kind: Any, depth: int, parent: str) -> Iterator[Leaf]:
     elif hasattr(kind, "value_field"):
         yield from _leaves(path, kind.value_type, depth + 1, parent)
     else:
-        yield Leaf(path, depth, parent, kind)
+        yield Leaf(path, depth, parent, getattr(kind, "value_type", kind))  # of a dictionary
 
 
 def find_path(path: str, leaves: Sequence[Leaf]) -> Leaf:
@@ -212,6 +212,37 @@ _OF_KINDS = frozenset(name for column in ("end", "frequency", "pitch") for name 
 
 def _names_of(kind: Kind) -> set[str]:
     return {name for column in kind.columns for name in kind.headings.get(column, HEADINGS.get(column, ()))}
+
+
+def bytes_of_texts(array: Any) -> int:
+    """Bytes that the texts of an Arrow array of dictionaries, or of lists of these, have outside of the dictionaries.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> bytes_of_texts(pyarrow.array(["verse", "verse"]).dictionary_encode())
+    10
+    """
+    compute = import_arrow("nested columns").compute
+    while hasattr(array.type, "value_field"):
+        array = compute.list_flatten(array)
+    if not hasattr(array, "dictionary") or not hasattr(array.dictionary, "buffers"):
+        return 0
+    return int(compute.sum(compute.binary_length(array.dictionary).take(array.indices)).as_py() or 0)
+
+
+def without_dictionaries(array: Any) -> Any:
+    """Replace the dictionaries of an Arrow array, or in its lists, by their values.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> without_dictionaries(pyarrow.array(["verse", None]).dictionary_encode()).type
+    DataType(string)
+    """
+    if hasattr(array.type, "value_field"):
+        return _with_items(array, without_dictionaries)
+    return array.dictionary_decode() if hasattr(array, "dictionary") else array
 
 
 def class_names(schema: Any) -> dict[str, list[str]]:

@@ -223,7 +223,7 @@ def test_numbers_of_classes_are_named_and_paths_of_tracks_are_shortened(tmp_path
         ("beat", [{"id": "a", "time": ["x"]}], {}, r":1: the column 'time' holds string, not numbers: 'x'"),
         ("beat", [{"id": "a", "b": {"time": [1.0]}}], {"columns": {"track": "id", "time": "b.tme"}}, "mean 'b.time'"),
         ("beat", [{"id": "a", "time": [1.0]}], {"columns": {"track": 0, "time": 1}}, "declared by name, not by number"),
-        ("beat", [{"id": "a", "time": [1.0] * 999}], {"max_bytes": 999}, "max_bytes raises it"),
+        ("beat", [{"id": "a", "time": [1.0] * 999}], {"max_bytes": 999}, "max_bytes raises the limit"),
         (
             "tagging",
             [{"id": "a", "tag": ["x"], "loudness": [0.5]}],
@@ -241,11 +241,26 @@ def test_unclear_and_invalid_tables_say_which_column(
 
 
 def test_files_that_are_not_parquet(tmp_path: Path) -> None:
-    whole = _write(tmp_path / "a.parquet", [{"id": "a", "time": [1.0]}]).read_bytes()
-    for data in (b"", b"a,b\n1,2\n", whole[:-20], whole[:40] + bytes(60) + whole[100:]):
+    whole = _write(tmp_path / "a.parquet", [{"id": "xyz", "time": [1.0]}]).read_bytes()
+    for data in (
+        b"",
+        b"a,b\n1,2\n",
+        whole[:-20],
+        whole[:40] + bytes(60) + whole[100:],
+        whole.replace(b"xyz", b"\xff" * 3),
+    ):
         (tmp_path / "b.parquet").write_bytes(data)
         with pytest.raises(UnreadableError, match=r"b\.parquet: (is not a Parquet file|cannot be read)"):
             mirflow.load_collection(tmp_path / "b.parquet", task="beat")
+
+
+def test_a_text_that_a_small_file_repeats_very_often_is_too_large(tmp_path: Path) -> None:
+    many = arrow.array([0] * 1000, arrow.int32())
+    labels = arrow.DictionaryArray.from_arrays(many, ["x" * 300_000])
+    file = _write(tmp_path / "a.parquet", arrow.table({"track": ["a"] * 1000, "time": [1.0] * 1000, "label": labels}))
+    assert file.stat().st_size < 50_000
+    with pytest.raises(UnreadableError, match=r"too large: over 256 MB of a row group \(max_bytes raises the limit\)"):
+        mirflow.load_collection(file, task="beat")
 
 
 def test_structs_in_memory_that_are_unclear_or_lack_a_column() -> None:

@@ -26,7 +26,18 @@ from ..delimited import Layout, annotation_of, demand_columns_of_kind, finish, h
 from ..downloads import local_path
 from ..layouts import TRACK_NAMES, demand_read, heading
 from ..lyrics import as_declared
-from ..nested_columns import Leaf, class_names, find_path, follow, import_arrow, infer_paths, leaves_of, name_classes
+from ..nested_columns import (
+    Leaf,
+    bytes_of_texts,
+    class_names,
+    find_path,
+    follow,
+    import_arrow,
+    infer_paths,
+    leaves_of,
+    name_classes,
+    without_dictionaries,
+)
 from ..options import COLUMNS, KEYS, Reading
 from .distance_matrix import name_items
 from .table import RowKey, SameLine, TrackTable
@@ -35,6 +46,8 @@ HELD = 2**28
 """Limit of the memory of the row groups that a table caches, in bytes."""
 _NUMBER = 8
 """Bytes of a number in memory."""
+_ROWS = 4096
+"""Rows that are read at once."""
 _ALONE = RowKey("")
 """Key of the annotation in a file of one track."""
 _SINGLE = ("key", "tempo", "text")
@@ -137,14 +150,16 @@ class ParquetRows:
         self.name = name
         self.max_bytes = max_bytes
         try:
-            self._file = arrow.parquet.ParquetFile(source)
+            schema = arrow.parquet.read_metadata(source).schema
+            self._names = [schema.column(place).path for place in range(len(schema.names))]
+            # Texts are read as dictionaries, as a small file may repeat a long one very often.
+            self._file = arrow.parquet.ParquetFile(source, read_dictionary=self._names)
             self.schema = self._file.schema_arrow
-        except (OSError, arrow.ArrowException) as error:
+            self.leaves = leaves_of(self.schema)
+        except (OSError, ValueError, arrow.ArrowException) as error:  # ValueError: names that are not UTF-8
             raise UnreadableError(f"is not a Parquet file: {error}", path=name) from None
-        self.leaves = leaves_of(self.schema)
-        stored = [self._file.schema.column(place).path for place in range(len(self._file.schema.names))]
-        alike = len(stored) == len(self.leaves)
-        self._stored = {leaf.path: path for leaf, path in zip(self.leaves, stored, strict=False) if alike}
+        alike = len(self._names) == len(self.leaves)
+        self._stored = {leaf.path: path for leaf, path in zip(self.leaves, self._names, strict=False) if alike}
         counts = [self._file.metadata.row_group(place).num_rows for place in range(self._file.num_row_groups)]
         self.starts: Int = offsets_of(np.array(counts, dtype=np.int64))
         """First row of each row group, and the number of rows."""
@@ -163,19 +178,26 @@ class ParquetRows:
         arrow = import_arrow("Parquet")
         bare = [path if path in self._stored else path.rpartition(".")[0] for path in paths]
         columns = [self._stored.get(path, path.partition(".")[0]) for path in bare]
-        size = 0
-        for group in map(self._file.metadata.row_group, groups):
-            for column in map(group.column, range(group.num_columns)):
-                if column.path_in_schema in columns:
-                    size += max(column.total_uncompressed_size, column.num_values * _NUMBER)
-        if size > self.max_bytes:
-            over = f"{size / 2**20:.3g} MB of a row group are over the limit of {self.max_bytes / 2**20:.3g} MB"
-            raise UnreadableError(f"too large: {over} (max_bytes raises it)", path=self.name)
+        # The sizes of columns that the file declares are not asked for: pyarrow ends the process if they are damaged.
+        parts, size = [self._arrays(self.schema.empty_table(), paths)], 0  # of the types, if there are no rows
+        batches = self._file.iter_batches(_ROWS, list(groups), columns, use_threads=False) if len(groups) else ()
         try:
-            table = self._file.read_row_groups(list(groups), columns=columns, use_threads=False)
-            return {path: name_classes(follow(table, path), self._classes.get(path)) for path in paths}
+            for batch in batches:
+                batch.validate(full=True)  # offsets, and the encoding of texts
+                part = self._arrays(arrow.Table.from_batches([batch]), paths)
+                size += sum(array.nbytes + bytes_of_texts(array) for array in part.values())
+                if size > self.max_bytes:
+                    break
+                parts.append(part)
         except (OSError, arrow.ArrowException) as error:
             raise UnreadableError(f"cannot be read: {error}", path=self.name) from None
+        if size > self.max_bytes:
+            over = f"over {self.max_bytes / 2**20:.3g} MB of a row group"
+            raise UnreadableError(f"too large: {over} (max_bytes raises the limit)", path=self.name)
+        return {path: arrow.concat_arrays([without_dictionaries(part[path]) for part in parts]) for path in paths}
+
+    def _arrays(self, table: Any, paths: Sequence[str]) -> dict[str, Any]:
+        return {path: name_classes(follow(table, path), self._classes.get(path)) for path in paths}
 
     def take(self, path: str, rows: Int) -> Any:
         """The values at a path in some rows, in ascending order."""
