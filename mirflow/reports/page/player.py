@@ -131,4 +131,5 @@ def timeline(
     page = assemble(html.escape(track), to_json(contents), parts.texts, start="single")
     judged = next(iter(explainer.rules.rules), names_of(scores, "metric")[0])
     values = scores["score"].sel(track=track, metric=judged)
-    return TimelinePlayer(page, track, judged, dict(zip(named, values.sel(system=list(named)).values.tolist(), strict=True)))
+    own = values.sel(system=list(named)).values.tolist()
+    return TimelinePlayer(page, track, judged, dict(zip(named, own, strict=True)))
