@@ -113,6 +113,7 @@ def test_the_longest_wrong_stretch_is_a_key_away_and_in_the_link(chords, visit):
     page.keyboard.press("w")
     page.wait_for_function("() => location.hash.includes('time=2')")
     assert page.locator("dialog .mixer .status").inner_text() == "ada: wrong for 2.0 s, from 0:02.00"
+    assert {"loop=2-4", "seen=0-6"} < set(page.evaluate("() => location.hash").split("&"))
 
 
 def test_the_second_with_most_wrong_events_is_the_worst_of_events(tmp_path, visit):

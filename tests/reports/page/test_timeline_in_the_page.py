@@ -65,6 +65,52 @@ def test_what_is_right_under_the_pointer_is_noted(chords, visit):
     assert {"right", "wrong"} <= message
 
 
+def test_a_line_marks_the_time_under_the_pointer_that_names_and_clock_are_of(chords, visit):
+    page = visit(chords)
+    dialog = open_first(page)
+    before, values = picture(page), dialog.locator(".value").all_inner_texts()
+    dialog.locator("canvas[tabindex]").hover(position={"x": 400, "y": 60})
+    assert dialog.locator(".clock").inner_text() != "0:00.00"
+    assert picture(page) != before
+    dialog.locator("h2").hover()
+    assert dialog.locator(".clock").inner_text() == "0:00.00"
+    assert dialog.locator(".value").all_inner_texts() == values
+    assert picture(page) == before
+
+
+def test_a_click_on_a_lane_chooses_its_system_and_moves_the_cursor(chords, visit):
+    page = visit(chords)
+    dialog = open_first(page)
+    canvas = dialog.locator("canvas[tabindex]")
+    canvas.click(position={"x": 200, "y": canvas.bounding_box()["height"] * 0.75})
+    name = dialog.locator("button.lanename b").nth(1).inner_text()
+    assert dialog.locator("[aria-pressed=true] b").inner_text() == name
+    page.wait_for_function("name => location.hash.includes(`ear=${name}`) && location.hash.includes('time=')", arg=name)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_two_that_are_compared_are_chosen_and_next_to_each_other(chords, visit, turned):
+    of, against = ("ada", "bob")[:: -1 if turned else 1]
+    page = visit(chords, f"#gains={of}&against={against}")
+    page.locator("#gains button.link").first.click()
+    page.wait_for_selector("dialog[open]")
+    assert page.locator("dialog .heard b").inner_text() == of
+    assert page.locator("dialog button.lanename b").all_inner_texts() == [of, against]
+    assert f"ear={of}&beside={against}" in page.evaluate("() => location.hash")
+    page.reload()
+    page.wait_for_selector("dialog[open]")
+    assert page.locator("dialog button.lanename b").all_inner_texts() == [of, against]
+
+
+def test_a_cell_of_the_heat_map_opens_its_system(chords, visit):
+    page = visit(chords)
+    canvas = page.locator("#heatmap .heat canvas").first
+    canvas.click(position={"x": 3, "y": canvas.bounding_box()["height"] * 0.75})
+    page.wait_for_selector("dialog[open]")
+    name = page.locator("#heatmap .names *").last.inner_text()
+    assert page.locator("dialog .heard b").inner_text() == name
+
+
 def test_of_events_near_the_cursor_the_nearest_is_named(tmp_path, visit):
     for name in ("ref", "est/a"):
         (tmp_path / name).mkdir(parents=True)

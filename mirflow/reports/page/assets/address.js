@@ -87,6 +87,8 @@ const FIELDS = [
   ["speed", whileOpen(({ slow }) => (slow ? "half" : "")), (state, text) => oneOf(["half"], text, () => { state.timeline.slow = true; })],
   ["ear", whileOpen(({ ear }, { now }) => (ear < 0 ? "" : now.systems[ear])),
     (state, text) => systemOf(state, text, (system) => { state.timeline.ear = system; })],
+  ["beside", whileOpen(({ beside }, { now }) => (beside < 0 ? "" : now.systems[beside])),
+    (state, text) => systemOf(state, text, (system) => { state.timeline.beside = system; })],
   ["judge", whileOpen(({ rule }, { now }) => (rule < 0 ? "" : now.timeline.rules[rule])), (state, text) => {
     state.timeline.rule = named(state.now.timeline.rules, text);
     // Where timelines are fetched, the chosen metric judges.

@@ -62,7 +62,7 @@ export function evidenceOf({ reference, rule }, evidence) {
 
 /**
  * Where an estimate is worst: its longest wrong stretch, or the second with the most wrong events.
- * @returns {{time: number, text: string}|null} null where nothing is wrong, or nothing judged
+ * @returns {{time: number, end: number, text: string}|null} null where nothing is wrong, or nothing judged
  */
 export function worstOf(evidence) {
   if (!evidence || !evidence.verdict) return null;
@@ -77,7 +77,7 @@ export function worstOf(evidence) {
     while (last < times.length && times[last] < time + 1) last += 1;
     if (last - first > most) [best, most] = [time, last - first];
   });
-  return most ? { time: best, text: `${most} wrong within a second, from ${clock(best, 2)}` } : null;
+  return most ? { time: best, end: best + 1, text: `${most} wrong within a second, from ${clock(best, 2)}` } : null;
 }
 
 /** The longest of the stretches that are wrong from end to end. */
@@ -88,5 +88,5 @@ function longestOf({ start, end }, bad) {
     if (!bad[at - 1] || start[at] - end[at - 1] > 1e-6) begun = start[at];
     if (end[at] - begun > length) [time, length] = [begun, end[at] - begun];
   });
-  return length ? { time, text: `wrong for ${length.toFixed(1)} s, from ${clock(time, 2)}` } : null;
+  return length ? { time, end: time + length, text: `wrong for ${length.toFixed(1)} s, from ${clock(time, 2)}` } : null;
 }

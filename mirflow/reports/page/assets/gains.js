@@ -42,7 +42,7 @@ export function changesOf({ value, counts }, of, against, tracks, sign) {
 
 /**
  * @param {import("./state.js").State} state
- * @param {(track: number, list: string) => void} open
+ * @param {(track: number, list: string, at: object) => void} open
  * @returns {Promise<Node|null>} nothing where no two systems can be better than each other
  */
 export async function drawGains(state, open) {
@@ -60,13 +60,14 @@ export async function drawGains(state, open) {
     made.querySelector("select").setAttribute("name", name);
     return made;
   };
+  const look = (track) => open(track, "tracks", { ear: of, beside: against });
   const same = changed.length - better.length - worse.length;
   const note = of === against ? "Choose two systems." : `${titleOf(state.about)} of ${systems[of]} against that of ${systems[against]}: ` +
     `better on ${better.length}, worse on ${worse.length}${same ? `, equal on ${same}` : ""} of ${count(changed.length, "track")}.`;
   const list = (title, rows) => el("div", {}, el("h3", {}, title), rows.length ?
-    tableOf(state, rows.slice(0, MOST), included.value, of, against, open) : el("p", { class: "note" }, "None."));
+    tableOf(state, rows.slice(0, MOST), included.value, of, against, look) : el("p", { class: "note" }, "None."));
   return section("gains", "Gains and losses", note, el("div", { class: "bar" }, choose("of", "System", of), choose("against", "Baseline", against)),
-    of === against ? null : [testOf(state, of, against), waterfall(state, changed, open), groupsOf(state, changed), el("div", { class: "pair" }, list("Gains most", better), list("Loses most", worse))]);
+    of === against ? null : [testOf(state, of, against), waterfall(state, changed, look), groupsOf(state, changed), el("div", { class: "pair" }, list("Gains most", better), list("Loses most", worse))]);
 }
 
 /** The difference of the values with its interval, and whether it is significant, where the page knows them. */
@@ -132,7 +133,7 @@ function waterfall(state, changed, open) {
     tip([tracks[track], write(gain)], event.clientX, event.clientY);
   });
   canvas.addEventListener("pointerleave", () => tip(null));
-  canvas.addEventListener("click", (event) => { tip(null); open(at(event)[0], "tracks"); });
+  canvas.addEventListener("click", (event) => { tip(null); open(at(event)[0]); });
   const box = el("div", { class: "waterfallbox" }, changed.length ? canvas : null);
   if (changed.length) new ResizeObserver(paint).observe(box);
   return box;
@@ -155,9 +156,9 @@ function tableOf(state, rows, value, of, against, open) {
   const write = formatter(state.about, state.percent);
   const signed = signedFormatter(write);
   const heads = [th("Track", "who"), ["Gain", systems[of], systems[against]].map((text) => th(text, "number"))];
-  const body = rows.map(([track, gain]) => el("tr", { class: "open", onclick: () => open(track, "tracks") },
+  const body = rows.map(([track, gain]) => el("tr", { class: "open", onclick: () => open(track) },
     el("th", { scope: "row" }, el("button", { type: "button", class: "link", title: tracks[track],
-      onclick: (event) => { event.stopPropagation(); open(track, "tracks"); } }, tracks[track])),
+      onclick: (event) => { event.stopPropagation(); open(track); } }, tracks[track])),
     [signed(gain), write(value[of * tracks.length + track]), write(value[against * tracks.length + track])]
       .map((text) => el("td", { class: "number" }, text))));
   return table(heads, body);

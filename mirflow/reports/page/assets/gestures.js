@@ -18,7 +18,9 @@ export function listen(view, canvas) {
   const fingers = new Map();
   let held = null;
   let pinch = null;
+  const heightOf = (event) => event.clientY - canvas.getBoundingClientRect().top;
   canvas.addEventListener("pointerdown", (event) => {
+    view.point(null);
     fingers.set(event.pointerId, placeOf(event));
     canvas.setPointerCapture(event.pointerId);
     if (fingers.size === 2) {
@@ -32,11 +34,12 @@ export function listen(view, canvas) {
     if (fingers.has(event.pointerId)) fingers.set(event.pointerId, placeOf(event));
     if (pinch) pinchTo(view, pinch, fingers);
     else if (held) drag(view, held, event);
-    else if (!fingers.size) view.read(at(event), view.noteAt(canvas, event.clientY - canvas.getBoundingClientRect().top));
+    else if (!fingers.size) view.point(at(event), view.noteAt(canvas, heightOf(event)));
   });
   const release = (event) => {
     fingers.delete(event.pointerId);
     if (event.type === "pointerup" && held && !held.moved) {
+      view.pick(canvas, heightOf(event));
       view.moveTo(at(event));
       view.does.sought();
     }
@@ -46,7 +49,7 @@ export function listen(view, canvas) {
   };
   canvas.addEventListener("pointerup", release);
   canvas.addEventListener("pointercancel", release);
-  canvas.addEventListener("pointerleave", () => view.read(view.cursor));
+  canvas.addEventListener("pointerleave", () => view.point(null));
   // One finger up or down scrolls, which the browser does; two are ours.
   for (const kind of ["touchstart", "touchmove"]) {
     canvas.addEventListener(kind, (event) => { if (event.touches.length > 1) event.preventDefault(); }, { passive: false });

@@ -187,6 +187,7 @@ function listen(map, cell, open) {
     const box = canvas.getBoundingClientRect();
     map.at = [column(((event.clientX - box.left) / box.width) * map.wide), row(event.clientY - box.top)];
   };
+  const look = () => open(map.columns[map.at[0]], "heatmap", { ear: map.rows[map.at[1]] });
   if (!map.columns.length || !map.rows.length) return;
   letBrush(canvas, ({ left, right, top: above, bottom }) => {
     const chips = chipsOf(map, right - left < 4 ? [0, map.columns.length - 1] : [column(left), column(right - 0.01)], [row(above), row(bottom - 0.01)]);
@@ -198,7 +199,7 @@ function listen(map, cell, open) {
     tip(linesOf(map), event.clientX, event.clientY);
   });
   canvas.addEventListener("pointerleave", () => tip(null));
-  canvas.addEventListener("click", (event) => { locate(event); tip(null); open(map.columns[map.at[0]], "heatmap"); });
+  canvas.addEventListener("click", (event) => { locate(event); tip(null); look(); });
   const groupAt = (event) => map.bands.find(({ end }) => end > column(event.offsetX));
   top.addEventListener("pointermove", (event) => {
     const found = groupAt(event);
@@ -216,7 +217,7 @@ function listen(map, cell, open) {
     const steps = new Map([["ArrowLeft", [-1, 0]], ["ArrowRight", [1, 0]], ["ArrowUp", [0, -1]], ["ArrowDown", [0, 1]],
       ["PageDown", [20, 0]], ["PageUp", [-20, 0]], ["Home", [-1e6, 0]], ["End", [1e6, 0]]]);
     const step = steps.get(event.key);
-    if (event.key === "Enter") open(map.columns[map.at[0]], "heatmap");
+    if (event.key === "Enter") look();
     if (!step) return;
     event.preventDefault();
     map.at = [Math.max(0, Math.min(map.columns.length - 1, map.at[0] + step[0])),

@@ -32,7 +32,7 @@ export class LanesView extends TimeSpan {
    */
   constructor(lanes, recording, whole, unit, heading, chosen, does) {
     super(whole, unit);
-    Object.assign(this, { lanes, recording, chosen, does, cursor: 0 });
+    Object.assign(this, { lanes, recording, chosen, does, cursor: 0, pointer: null, note: "" });
     const usable = lanes.map((lane) => (typeof lane.annotation === "string" ? null : lane.annotation));
     this.laneHeight = laneHeight(usable);
     this.range = pitchRange(usable);
@@ -65,7 +65,7 @@ export class LanesView extends TimeSpan {
   label(lane) {
     const text = [el("b", { title: lane.name }, lane.name), lane.score ? el("span", { class: "score" }, lane.score) : null, this.values.get(lane)];
     if (lane.system < 0) return el("div", { class: "lanename" }, ...text);
-    return el("button", { type: "button", class: "lanename", tabindex: "-1", title: "Hear this system in the right ear",
+    return el("button", { type: "button", class: "lanename", tabindex: "-1", title: "Choose this system: it sounds in the right ear",
       onclick: () => this.does.choose(lane.system) }, ...text);
   }
 
@@ -103,7 +103,7 @@ export class LanesView extends TimeSpan {
       if (first) {
         this.look(seen || this.near());
         // What is near depends on the width.
-        this.read(this.cursor);
+        this.read();
       }
       this.draw();
     };
@@ -112,7 +112,7 @@ export class LanesView extends TimeSpan {
     new ResizeObserver(measure).observe(this.node);
     this.width = 0;
     measure();
-    this.read(this.cursor);
+    this.read();
   }
 
   /** Events that would be a blur are seen from near at first. */
@@ -129,9 +129,24 @@ export class LanesView extends TimeSpan {
     const length = this.to - this.from;
     const ahead = playing && !still() ? 0.9 : 1;
     if (this.cursor > this.from + length * ahead || this.cursor < this.from) this.look([this.cursor - length * 0.1, this.cursor + length * 0.9]);
-    this.read(this.cursor);
+    if (!playing) this.pointer = null;
+    this.read();
     this.request();
     if (!playing) this.does.moved();
+  }
+
+  /** What is said is of the pointer while it is over the lanes, and of the cursor otherwise. */
+  point(time, note = "") {
+    this.pointer = time === null ? null : Math.max(0, Math.min(this.whole, time));
+    this.note = note;
+    this.read();
+    this.request();
+  }
+
+  /** Choose the system of the lane at a height of a canvas. */
+  pick(canvas, y) {
+    const lane = this.laneAt(canvas, y);
+    if (lane && lane.system >= 0 && lane.system !== this.chosen.ear) this.does.choose(lane.system);
   }
 
   /** How far from a time something may be to be meant by it. */
@@ -149,25 +164,31 @@ export class LanesView extends TimeSpan {
     return { value: valueAt(lane.annotation, time, this.nearness), verdict: verdictAt(this.evidence(lane), time, this.nearness) };
   }
 
+  /** The lane at a height of a canvas; nothing above the lanes. */
+  laneAt(canvas, y) {
+    const part = this.parts.find((one) => one.canvas === canvas);
+    return part.lanes[Math.floor((y - (part.axis && part.axis + this.soundHeight)) / this.laneHeight)];
+  }
+
   /** The note at a height of a canvas: of a lane with pitches, or of the spectrum. */
   noteAt(canvas, y) {
     const part = this.parts.find((one) => one.canvas === canvas);
     const top = part.axis && part.axis + this.soundHeight;
     const spectrum = y - part.axis - WAVE;
     if (part.axis && spectrum >= 0 && y < top) return pitchName(Math.round(semitoneAt(spectrum / (SPECTRUM - 1))));
-    const lane = part.lanes[Math.floor((y - top) / this.laneHeight)];
-    const pitched = y >= top && lane && lane.annotation.pitch;
+    const pitched = this.laneAt(canvas, y)?.annotation.pitch;
     return pitched ? noteAt((y - top) % this.laneHeight, this.laneHeight, this.range) : "";
   }
 
   /** What every lane says at a time, beside its name. */
-  read(time, note = "") {
+  read() {
+    const time = this.pointer ?? this.cursor;
     for (const [lane, node] of this.values) {
       const { value, verdict } = this.describe(lane, time);
       node.className = `value ${verdict ? signOf(verdict) : ""}`;
       node.textContent = verdict ? `${value}${value ? " · " : ""}${verdict}` : value;
     }
-    this.does.say(time, note);
+    this.does.say(time, this.pointer === null ? "" : this.note);
   }
 
   /** Where the cursor is and what the reference and the system in the right ear say there, for who does not see it. */
@@ -197,7 +218,9 @@ export class LanesView extends TimeSpan {
     if (!this.width) return;
     this.ink = new Map(INKS.map((name) => [name, colour(name)]));
     for (const [lane, label] of this.labels) {
-      label.classList.toggle("heard", lane.system >= 0 ? lane.system === this.chosen.ear : this.references.length > 1 && lane === this.judge);
+      const heard = lane.system >= 0 ? lane.system === this.chosen.ear : this.references.length > 1 && lane === this.judge;
+      label.classList.toggle("heard", heard);
+      if (lane.system >= 0) label.setAttribute("aria-pressed", String(heard));
     }
     this.node.style.setProperty("--sound", `${this.soundHeight}px`);
     for (const part of this.parts) this.drawPart(part);
@@ -226,6 +249,29 @@ export class LanesView extends TimeSpan {
     if (this.chosen.loop) this.drawLoop(context, part.axis, height);
     context.fillStyle = this.ink.get("ink");
     context.fillRect(this.x(this.cursor) - 0.75, Math.max(0, part.axis - 8), 1.5, height);
+    if (this.pointer !== null) this.drawPointer(context, part.axis, height);
+  }
+
+  /** A dashed line, and its time on the axis. */
+  drawPointer(context, axis, height) {
+    const x = this.x(this.pointer);
+    context.strokeStyle = this.ink.get("ink");
+    context.lineWidth = 1;
+    context.setLineDash([3, 3]);
+    context.beginPath();
+    context.moveTo(x, Math.max(0, axis - 8));
+    context.lineTo(x, height);
+    context.stroke();
+    context.setLineDash([]);
+    if (!axis) return;
+    const text = this.unit ? this.pointer.toFixed(2) : clock(this.pointer, 2);
+    const wide = context.measureText(text).width + 6;
+    const left = Math.max(0, Math.min(this.width - wide, x - wide / 2));
+    context.fillStyle = this.ink.get("ink");
+    context.fillRect(left, 4, wide, axis - 9);
+    context.fillStyle = this.ink.get("paper");
+    context.textBaseline = "alphabetic";
+    context.fillText(text, left + 3, axis - 9);
   }
 
   drawSound(context, top) {

@@ -9,6 +9,8 @@ import { player } from "./sound.js";
 const PARTS = [["music", "Music", "m"], ["reference", "Reference", "r"], ["system", "System", "s"]];
 /** Seconds by which a recording may be longer or shorter than its annotations. */
 const ALIKE = 1;
+/** Seconds that are seen before and after the worst second, at least. */
+const AROUND = 2;
 
 /** The bar below that of what is shown, and the keys that it has in the timeline. */
 export function mixer(stage, view) {
@@ -61,8 +63,9 @@ export function mixer(stage, view) {
     remember();
     stage.restart();
   };
-  const worst = el("button", { type: "button", name: "worst", title: "Where the system in the right ear is worst (W)", onclick: () => seek() }, "Worst second");
+  const worst = el("button", { type: "button", name: "worst", title: "Where the chosen system is worst (W)", onclick: () => seek() }, "Worst second");
   const told = el("span", { class: "status", role: "status" });
+  stage.forget = () => { told.textContent = ""; };
   const seek = () => {
     const { found, chosen } = stage;
     const own = found.estimates.find(({ system }) => system === chosen.ear);
@@ -70,6 +73,9 @@ export function mixer(stage, view) {
     const name = state.now.systems[chosen.ear];
     told.textContent = place ? `${name}: ${place.text}` : `${name}: nothing here is judged wrong`;
     if (!place) return;
+    mark([place.time, place.end]);
+    const around = Math.max(AROUND, (place.end - place.time) / 4);
+    view.show(place.time - around, place.end + around);
     view.moveTo(place.time);
     view.does.sought();
   };

@@ -27,9 +27,10 @@ import { fits, labelOf } from "./filter.js";
  * @property {{metric: number, system: number, rate: number, sorted: string}} extra the metric with extra dims and the system of its map;
  *   of its classes the value, and the column by which they are sorted, with a - in front from below
  * @property {{track: number, list: string, time: number, seen: number[]|null, loop: number[]|null, mix: number[], slow: boolean, ear: number,
- *   rule: number, reference: number}} timeline
+ *   beside: number, rule: number, reference: number}} timeline
  *   `track`: -1 where none is open; `list`: where it was opened from: `tracks`, `heatmap` or `errors`; `seen`: the stretch of time, null for all of it; `loop`: what is
- *   repeated; `mix`: volumes of the recording, the reference and the system in percent; `ear`: -1 for the best system, `rule`: -1 for the
+ *   repeated; `mix`: volumes of the recording, the reference and the system in percent; `ear`: the chosen system, -1 for the best; `beside`: the one with which
+ *   it is compared, whose lane is next to its own, or -1; `rule`: -1 for the
  *   one of the chosen metric
  */
 
@@ -71,7 +72,7 @@ export class State {
     this.cells = "";
     this.part = "";
     this.extra = { metric: 0, system: 0, rate: 0, sorted: "" };
-    this.timeline = { ...BEGINNING, track: -1, list: "tracks", mix: [...MIX], slow: false, ear: -1, rule: -1, reference: 0 };
+    this.timeline = { ...BEGINNING, track: -1, list: "tracks", mix: [...MIX], slow: false, ear: -1, beside: -1, rule: -1, reference: 0 };
     this.take(0);
   }
 
@@ -101,7 +102,7 @@ export class State {
     this.dropped = labels.filter((_, place) => !fits(this.now, this.filter[place]));
     this.filter = this.filter.filter((chip) => fits(this.now, chip));
     if (typeof this.across === "number") this.across = "mean";
-    this.timeline = { ...this.timeline, ...BEGINNING, track: -1, ear: -1, rule: -1, reference: 0 };
+    this.timeline = { ...this.timeline, ...BEGINNING, track: -1, ear: -1, beside: -1, rule: -1, reference: 0 };
     this.extra = { metric: 0, system: 0, rate: 0, sorted: "" };
     this.pair = { of: -1, against: -1 };
     this.wrong = { of: -1, right: -1, kind: "", place: 0 };

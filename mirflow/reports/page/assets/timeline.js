@@ -39,7 +39,7 @@ async function readTrack(state, track) {
 
 /** Open the timeline of a track, from a list: `tracks`, `heatmap` or `errors`; at a place of it, `at`, as the state has it. */
 export function openTrack(state, track, list, at = {}) {
-  state.timeline = { ...state.timeline, ...BEGINNING, track, list, ...at };
+  state.timeline = { ...state.timeline, ...BEGINNING, beside: -1, track, list, ...at };
   state.remember(true);
   return settleTimeline(state);
 }
@@ -153,7 +153,10 @@ async function showTrack(state, dialog) {
   const asked = annotator ? found.references.findIndex((one) => one.annotator === annotator[track]) : -1;
   if (asked >= 0) state.timeline.reference = asked;
   const scores = await scoresOf(state, track);
-  found.estimates = scores.order.map((system) => found.estimates[system]);
+  const { ear, beside } = state.timeline;
+  // Two that are compared are next to each other.
+  const leading = beside < 0 || ear < 0 ? [] : [ear, beside];
+  found.estimates = [...new Set([...leading, ...scores.order])].map((system) => found.estimates[system]);
   const first = [...found.references, ...found.estimates].find(({ annotation }) => typeof annotation !== "string");
   const drawable = first && first.annotation.start !== null;
   dialog.classList.toggle("narrow", !drawable);
@@ -199,6 +202,7 @@ function drawLanes(stage) {
       state.remember(false);
       stage.restart();
       content.querySelector(".tools select[name='ear']").value = String(system);
+      stage.forget();
       view.draw();
     },
     toggle: () => stage.toggle(),
@@ -226,10 +230,11 @@ function drawLanes(stage) {
   content.replaceChildren(head, changesOf(state, found), ...toolbar(stage, () => {
     view.arrange();
     view.draw();
-    view.read(view.cursor);
+    view.read();
+    stage.forget();
   }, view), view.node, spoken,
     el("p", { class: "note keys" }, "Wheel, two fingers or + and − zoom, drag or Shift with the arrow keys pans, a click or the arrow keys " +
-      "move the cursor, Space plays, up and down choose the right ear, L repeats the span that is selected by dragging with Shift or " +
+      "move the cursor, Space plays, a click on a lane or up and down choose its system, L repeats the span that is selected by dragging with Shift or " +
       `by [ and ], H plays at half speed, M, R and S mute music, reference and system, W goes to the worst second, N and P go to the next and the previous ${list.what}, Esc closes.`));
   acceptFiles(stage, content);
   stage.renew = () => {

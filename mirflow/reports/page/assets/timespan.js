@@ -70,7 +70,9 @@ export class TimeSpan {
       if (!axis) continue;
       context.fillStyle = this.ink.get("quiet");
       const text = this.unit ? String(Number((tick * step).toFixed(3))) : clock(tick * step, decimals);
-      if (x + context.measureText(text).width < this.width) context.fillText(text, x + 3, axis - 8);
+      const wide = context.measureText(text).width;
+      // Above its line, unless that would be outside.
+      if (x + wide / 2 < this.width) context.fillText(text, Math.max(0, x - wide / 2), axis - 9);
     }
   }
 

@@ -62,7 +62,8 @@ export function toolbar(stage, redraw, view) {
     made.querySelector("select").setAttribute("name", name);
     return made;
   };
-  const ear = choosing("ear", "Right ear", found.estimates.map(({ system }) => [system, now.systems[system]]), chosen.ear);
+  const ear = choosing("ear", "System", found.estimates.map(({ system }) => [system, now.systems[system]]), chosen.ear);
+  ear.title = "The system that is chosen: it sounds in the right ear";
   const left = found.references.length > 1 ? choosing("reference", "Reference, left ear", found.references.map((one, at) =>
     [at, one.annotator || `reference ${at + 1}`]), chosen.reference) : null;
   const rule = rules.length > 1 ? choosing("rule", "Judged by", rules.map((_, at) => [at, ruleTitle(state, found, at)]), chosen.rule) : null;
