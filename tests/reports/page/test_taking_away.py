@@ -142,6 +142,26 @@ def signature(page: Any) -> str:
     return note.removesuffix("},").split(", ", 2)[2]
 
 
+def test_each_click_says_what_happened_and_links_of_files_what_they_need(page: Any) -> None:
+    status = menu(page, "standings").locator(".status")
+    words = {"CSV": "Copied as CSV", "LaTeX": "Copied as LaTeX", "Embed": "Copied as HTML. The link works"}
+    for form, said in words.items():
+        copied(page, "standings", form)
+        assert status.inner_text().startswith(said)
+    saved(page, "standings", "SVG")
+    assert status.inner_text() == "Saved chord-standings.svg"
+    page.locator("#controls").get_by_role("button", name="Copy link").click()
+    assert page.locator("#controls .copy .status").inner_text().endswith("send the file, too.")
+
+
+def test_latex_has_a_caption_and_bold_and_csv_a_column_for_each_end(page: Any) -> None:
+    text = copied(page, "standings", "LaTeX")
+    assert "\\caption{Majmin: chord, x}" in text
+    assert "\\textbf{" in text
+    heads = copied(page, "standings", "CSV").splitlines()[0]
+    assert '"95 % interval, low","95 % interval, high"' in heads
+
+
 def test_a_citation_has_the_signature_of_the_numbers(page: Any, store: Path) -> None:
     text = copied(page, "standings", "Cite")
     assert text.startswith("@software{mirflow,")

@@ -43,22 +43,36 @@ export function choice(label, options, value, onchange) {
   return el("label", { class: "choice" }, el("span", {}, label), select);
 }
 
-/** A button that copies a text; where the browser does not let it, the text stands there to be copied. */
+/** A line that says what happened, each time, for a while. */
+export function notice() {
+  const node = el("span", { class: "status", role: "status" });
+  let timer = 0;
+  const say = (text) => {
+    window.clearTimeout(timer);
+    node.textContent = text;
+    timer = window.setTimeout(() => { node.textContent = ""; }, 2000 + 60 * text.length);
+  };
+  return { node, say };
+}
+
+/** What is to be known of a copied link: it may lead to a file of this machine. */
+export const linkNote = () => (location.protocol === "file:" ? ". The link works where this file lies: send the file, too." : "");
+
+/** A button that copies a link; where the browser does not let it, the text stands there to be copied. */
 export function copyButton(label, textOf) {
-  const status = el("span", { class: "status", role: "status" });
+  const { node, say } = notice();
   const copy = async () => {
     const text = textOf();
     try {
       await navigator.clipboard.writeText(text);
-      status.textContent = "Copied";
-      window.setTimeout(() => { status.textContent = ""; }, 2000);
+      say(`Copied${linkNote()}`);
     } catch {
       const field = el("input", { type: "text", readonly: true, value: text, "aria-label": "Link" });
-      status.replaceChildren(field);
+      node.replaceChildren(field);
       field.select();
     }
   };
-  return el("span", { class: "copy" }, el("button", { type: "button", onclick: copy }, label), status);
+  return el("span", { class: "copy" }, el("button", { type: "button", onclick: copy }, label), node);
 }
 
 /** A section of the page with a heading; `note` stands below it. */
