@@ -246,32 +246,10 @@ export class LanesView extends TimeSpan {
     if (top > part.axis) this.drawSound(context, part.axis);
     const behind = this.judge && typeof this.judge.annotation !== "string" ? this.judge.annotation : null;
     part.lanes.forEach((lane, at) => this.drawLane(context, lane, top + at * this.laneHeight, behind));
-    if (this.chosen.loop) this.drawLoop(context, part.axis, height);
+    if (this.chosen.loop) this.drawLoop(context, this.chosen.loop, part.axis, height);
     context.fillStyle = this.ink.get("ink");
     context.fillRect(this.x(this.cursor) - 0.75, Math.max(0, part.axis - 8), 1.5, height);
-    if (this.pointer !== null) this.drawPointer(context, part.axis, height);
-  }
-
-  /** A dashed line, and its time on the axis. */
-  drawPointer(context, axis, height) {
-    const x = this.x(this.pointer);
-    context.strokeStyle = this.ink.get("ink");
-    context.lineWidth = 1;
-    context.setLineDash([3, 3]);
-    context.beginPath();
-    context.moveTo(x, Math.max(0, axis - 8));
-    context.lineTo(x, height);
-    context.stroke();
-    context.setLineDash([]);
-    if (!axis) return;
-    const text = this.unit ? this.pointer.toFixed(2) : clock(this.pointer, 2);
-    const wide = context.measureText(text).width + 6;
-    const left = Math.max(0, Math.min(this.width - wide, x - wide / 2));
-    context.fillStyle = this.ink.get("ink");
-    context.fillRect(left, 4, wide, axis - 9);
-    context.fillStyle = this.ink.get("paper");
-    context.textBaseline = "alphabetic";
-    context.fillText(text, left + 3, axis - 9);
+    if (this.pointer !== null) this.drawPointer(context, this.pointer, part.axis, height);
   }
 
   drawSound(context, top) {
@@ -284,18 +262,6 @@ export class LanesView extends TimeSpan {
     }
     context.fillStyle = this.ink.get("line");
     context.fillRect(0, top + this.soundHeight - 1, this.width, 1);
-  }
-
-  /** What is repeated lies between two lines, and the rest is paler. */
-  drawLoop(context, top, height) {
-    const [left, right] = this.chosen.loop.map((time) => Math.max(-2, Math.min(this.width + 2, this.x(time))));
-    // Whatever the ground is shines through.
-    Object.assign(context, { globalAlpha: 0.4, globalCompositeOperation: "destination-out" });
-    context.fillRect(0, top, left, height);
-    context.fillRect(right, top, this.width - right, height);
-    Object.assign(context, { globalAlpha: 1, globalCompositeOperation: "source-over" });
-    context.fillStyle = this.ink.get("accent");
-    for (const x of [left, right]) context.fillRect(x - 1, Math.max(0, top - 8), 2, height);
   }
 
   drawLane(context, lane, top, reference) {

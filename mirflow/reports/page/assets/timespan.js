@@ -1,4 +1,4 @@
-/** The span of time that is seen: zoom, pan, and its axis. */
+/** The span of time that is seen: zoom, pan, its axis, and what marks times. */
 
 import { clock } from "./format.js";
 import { EDGE } from "./gestures.js";
@@ -83,5 +83,39 @@ export class TimeSpan {
     context.fillStyle = this.ink.get("curve");
     const whole = this.whole * 1.02;
     context.fillRect((this.from / whole) * this.width, 0, ((this.to - this.from) / whole) * this.width, 3);
+  }
+
+  /** What is repeated lies between two lines, and the rest is paler. */
+  drawLoop(context, loop, top, height) {
+    const [left, right] = loop.map((time) => Math.max(-2, Math.min(this.width + 2, this.x(time))));
+    // Whatever the ground is shines through.
+    Object.assign(context, { globalAlpha: 0.4, globalCompositeOperation: "destination-out" });
+    context.fillRect(0, top, left, height);
+    context.fillRect(right, top, this.width - right, height);
+    Object.assign(context, { globalAlpha: 1, globalCompositeOperation: "source-over" });
+    context.fillStyle = this.ink.get("accent");
+    for (const x of [left, right]) context.fillRect(x - 1, Math.max(0, top - 8), 2, height);
+  }
+
+  /** A dashed line, and its time on the axis. */
+  drawPointer(context, time, axis, height) {
+    const x = this.x(time);
+    context.strokeStyle = this.ink.get("ink");
+    context.lineWidth = 1;
+    context.setLineDash([3, 3]);
+    context.beginPath();
+    context.moveTo(x, Math.max(0, axis - 8));
+    context.lineTo(x, height);
+    context.stroke();
+    context.setLineDash([]);
+    if (!axis) return;
+    const text = this.unit ? time.toFixed(2) : clock(time, 2);
+    const wide = context.measureText(text).width + 6;
+    const left = Math.max(0, Math.min(this.width - wide, x - wide / 2));
+    context.fillStyle = this.ink.get("ink");
+    context.fillRect(left, 4, wide, axis - 9);
+    context.fillStyle = this.ink.get("paper");
+    context.textBaseline = "alphabetic";
+    context.fillText(text, left + 3, axis - 9);
   }
 }
