@@ -99,19 +99,24 @@ class Standings:
 
     def lead(self) -> str:
         """The first sentence: who leads, or between which values the systems lie."""
+        return text_of(self._lead())
+
+    def _lead(self) -> list[Node | str]:
+        """The first sentence, in which numbers are elements."""
         known = [row for row in self.rows if not math.isnan(row.value)]
         if not known:
-            return "No system has a score."
+            return ["No system has a score."]
         if not self.sign and len(known) > 1:
-            ends = min(row.value for row in known), max(row.value for row in known)
-            return f"The systems have {' to '.join(map(self._with_unit, ends))}; neither high nor low is better."
+            low, high = min(row.value for row in known), max(row.value for row in known)
+            ends = [*self._with_unit(low), " to ", *self._with_unit(high)]
+            return ["The systems have ", *ends, "; neither high nor low is better."]
         best = [row for row in known if row.value == known[0].value]
         names, value = _listed([row.system for row in best]), self._with_unit(known[0].value)
         if len(self.rows) == 1:
-            return f"{names} reaches {value}{self._interval(known[0])}."
+            return [f"{names} reaches ", *value, *self._interval(known[0]), "."]
         if any(row.relation for row in self.rows):
-            return f"{names} {'leads' if len(best) == 1 else 'lead'} with {value}."
-        return f"{names} {'has' if len(best) == 1 else 'have'} the best value, {value}."
+            return [f"{names} {'leads' if len(best) == 1 else 'lead'} with ", *value, "."]
+        return [f"{names} {'has' if len(best) == 1 else 'have'} the best value, ", *value, "."]
 
     def rest(self) -> str:
         """What follows: who is not told apart, who is worse, and which tracks count."""
@@ -151,6 +156,10 @@ class Standings:
         scale, rest = _Scale.of(self), self.rest()
         bounded = any(not math.isnan(row.low) for row in self.rows)
         about = f"dot: value; line: {100 * self.level:g} % interval" if bounded else "dot: value"
+        if any(row.relation for row in self.rows):
+            about += "; filled: leader or worse; hollow: not told apart"
+        if scale.band is not None:
+            about += "; band: interval of the leader"
         heads = [
             node("th", "#", scope="col", kind="number rank"),
             node("th", "System", scope="col", kind="who"),
@@ -161,34 +170,39 @@ class Standings:
         ]
         rows = [self._row(row, scale, bounded) for row in self.rows]
         table = [node("thead", node("tr", *heads)), node("tbody", *rows)]
-        lead = node("p", node("strong", self.lead()), f" {rest}" if rest else "", kind="lead")
+        lead = node("p", node("strong", *self._lead()), f" {rest}" if rest else "", kind="lead")
         return [lead, node("table", node("caption", about, kind="note"), *table, kind="forest")]
 
     def _row(self, row: Standing, scale: _Scale, bounded: bool) -> Node:
         better = sum(self.sign * one.value > self.sign * row.value for one in self.rows)
         rank = "" if math.isnan(row.value) or not self.sign else str(better + 1)
-        kind = {LEADER: "first", ALIKE: "alike", WORSE: "worse"}.get(row.relation, "plain")
+        kind = {LEADER: "first", ALIKE: "alike", WORSE: "worse"}.get(
+            row.relation, "plain first" if rank == "1" else "plain"
+        )
         interval = "" if math.isnan(row.low) else f"[{self.show(row.low)}, {self.show(row.high)}]"
         ends = {f"data-{name}": f"{end:.10g}" for name, end in (("low", row.low), ("high", row.high)) if interval}
-        number = {"data-value": f"{row.value:.10g}"} if math.isfinite(row.value) and not self.unit else {}
         return node(
             "tr",
             node("td", rank, kind="number quiet rank"),
             node("th", row.system, scope="row", title=row.system),
             node("td", scale.chart(row), kind="chart"),
-            node("td", node("data", self.show(row.value), **number), kind="number strong"),
+            node("td", self._number(row.value), kind="number strong"),
             *([node("td", interval, kind="ends quiet", **ends)] if bounded else []),
             node("td", row.relation, kind="test quiet"),
             kind=kind,
         )
 
-    def _with_unit(self, value: float) -> str:
-        return f"{self.show(value)} {self.unit}".strip()
+    def _number(self, value: float) -> Node:
+        exact = {"data-value": f"{value:.10g}"} if math.isfinite(value) and not self.unit else {}
+        return node("data", self.show(value), **exact)
 
-    def _interval(self, row: Standing) -> str:
+    def _with_unit(self, value: float) -> list[Node | str]:
+        return [self._number(value), f" {self.unit}" if self.unit else ""]
+
+    def _interval(self, row: Standing) -> list[Node | str]:
         if math.isnan(row.low):
-            return ""
-        return f" ({100 * self.level:g} % interval {self.show(row.low)} to {self.show(row.high)})"
+            return []
+        return [f" ({100 * self.level:g} % interval ", self._number(row.low), " to ", self._number(row.high), ")"]
 
 
 def charts_of(values: Sequence[Bounded | None]) -> list[Node | None]:

@@ -162,7 +162,7 @@ def test_the_file_is_said_and_named_as_its_form(store, tmp_path):
 def test_a_chart_to_embed_has_the_values_and_no_script(store, tmp_path):
     printed("export", store, tmp_path / "chart.html", "--format", "embed")
     text, board = (tmp_path / "chart.html").read_text(), json.loads(printed("export", store, "-"))
-    shown = [float(value) for value in re.findall(r'data-value="([^"]*)"', text)]
+    shown = [float(value) for value in re.findall(r'<td class="number strong"><data data-value="([^"]*)"', text)]
     ratios = [one for one in board["evaluations"] if not unit_of(one)]
     scores = [system["scores"][one["headline"]]["value"] for one in ratios for system in one["systems"]]
     scores = [value for value in scores if isinstance(value, float)]

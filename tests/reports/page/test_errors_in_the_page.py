@@ -107,6 +107,7 @@ def test_a_kind_leads_through_its_places_by_keys_and_links(folder, visit):
     page = visit(folder / "page.html", "#wrong=ada")
     rows = page.locator("#errors tbody tr")
     assert rows.first.inner_text().split("\t")[0] == "min → maj, a minor third above"
+    assert page.locator("#errors thead th").first.inner_text() == "Error: reference → system"
     assert "31.3 % of 32 s is wrong" in page.locator("#errors .note").first.inner_text()
     rows.first.locator("button").press("Enter")
     page.wait_for_selector("dialog[open] canvas[tabindex]")
@@ -127,6 +128,9 @@ def test_a_kind_leads_through_its_places_by_keys_and_links(folder, visit):
     page.wait_for_function("() => location.hash.includes('right=bob')")
     assert "10 s that bob has right: 100.0 % of its errors" in page.locator("#errors .note").first.inner_text()
     assert_accessible(page, schemes=("light",))
+    assert page.inner_text("#errors h2") == "What goes wrong"
+    page.select_option("#controls select[name=metric]", label="Root")
+    page.wait_for_selector("#errors h2:text-is('What goes wrong (by Major/minor)')")
 
 
 def test_items_without_times_open_their_tracks(folder, visit):

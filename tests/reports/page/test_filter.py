@@ -95,6 +95,8 @@ def test_every_number_is_that_of_the_query_of_these_tracks_and_systems(store: Pa
         assert list(shown) == found["system"].values[np.argsort(-found["value"].values[:, 0])].tolist()
         for system, (value, *_) in shown.items():
             assert value == pytest.approx(float(found["value"].sel(system=system).item()), rel=1e-12)
+        pair = "all => all.map(one => one.selectedOptions[0].textContent)"
+        assert page.locator("#gains select").evaluate_all(pair) == list(shown)[:2], "the two best of these tracks"
         counts = page.locator("#leaderboard td.count").all_inner_texts()[: len(shown)]
         assert counts == [str(found["n"].sel(system=system).item()) for system in shown]
 
@@ -116,6 +118,8 @@ def test_the_command_beside_the_table_prints_the_same_numbers(
     page.locator("#leaderboard > .take").get_by_role("button", name="Command").click()
     program, *words = shlex.split(page.locator("#leaderboard > .take textarea").input_value())
     assert program == "mirflow"
+    assert words[-4:] == ["--ci", "0.95", "--method", "percentile"]
+    assert "draws anew" in page.inner_text("#leaderboard > .take small")
     told = [line.split() for line in printed(*words[: words.index("--ci")]).splitlines()]
     rows = page.locator("#leaderboard table").first.locator("tbody tr").all()
     shown = {(row.locator("th").inner_text(), row.locator("td.strong").inner_text()) for row in rows}
@@ -128,13 +132,19 @@ def test_tracks_are_chosen_by_scores_and_all_parts_follow(store: Path, visit: An
     chosen = np.flatnonzero((mean <= 0.5) & (spread >= 0.1))
     limits = [["score", "majmin", "mean", None, 0.5], ["score", "majmin", "spread", 0.1, None]]
     page = show(visit, store, *limits, ["systems", ["oak", "elm"]])
-    assert f"{len(chosen)} of 60 tracks, 2 of 4 systems; every number below" in page.inner_text("#filter [role=status]")
+    assert f"{len(chosen)} of 60 tracks, 2 of 4 systems shown. The numbers below" in page.inner_text(
+        "#filter [role=status]"
+    )
     names = page.locator("#tracks tbody th").all_inner_texts()
     assert names == [f"t{track}" for track in chosen[np.argsort(mean[chosen])]][:15]
     assert page.locator("#distributions .row svg").first.get_attribute("aria-label").endswith(f", n {len(chosen)}")
     assert page.locator("#heatmap .names span").count() == page.locator(".forest tbody tr").count() == 2
     assert f"of {len(chosen)} tracks." in page.inner_text("#gains > .note")
     assert f"the best value of these {len(chosen)} tracks, " in page.inner_text("#standings .lead")
+    weights = "all => all.map(one => getComputedStyle(one).fontWeight)"
+    for table in (".forest", "#leaderboard table"):
+        assert page.locator(f"{table} td.strong").evaluate_all(weights) == ["650", "400"]
+    assert page.inner_text("#overview > .note") == "Results of all evaluations are shown without a filter only."
     assert page.locator("#leaderboard td.letters").count() == 0
     assert set(page.locator(".shown").all_inner_texts()) == {f"Shown: {len(chosen)} of 60 tracks, 2 of 4 systems."}
     following = page.locator("section:has(> .shown)").evaluate_all("parts => parts.map(part => part.id)")
@@ -152,8 +162,8 @@ def test_intervals_are_quantiles_of_a_seeded_bootstrap(store: Path, visit: Any) 
     for _ in range(2):
         page = show(visit, store, ["from", "year", None, 1975])
         row = page.locator("#leaderboard table").first.locator("tbody tr", has_text="elm")
-        assert row.locator("td.interval").inner_text().split(" \u2013 ") == expected
-        assert "computed in the page (bootstrap" in page.inner_text(".forest caption")
+        assert row.locator("td.interval").inner_text() == f"[{', '.join(expected)}]"
+        assert "computed in the page (percentile bootstrap" in page.inner_text(".forest caption")
 
 
 def test_two_systems_are_tested_as_by_compare(store: Path, visit: Any) -> None:
@@ -230,10 +240,10 @@ def test_another_evaluation_keeps_the_conditions_that_it_knows_and_says_which_it
     store: Path, visit: Any
 ) -> None:
     page = visit(store.parent / "report.html", link(["is", "genre", ["rock", "jazz"]], ["find", "t1"]))
-    page.get_by_text("Fewer than 6 tracks have no intervals.").wait_for()
+    page.get_by_text("Intervals need at least 6 tracks.").wait_for()
     choose(page, "evaluation", "1")
     text = page.inner_text("#filter [role=status]")
-    assert text.startswith("1 of 8 tracks; every number below is of this one. Without genre: rock or jazz")
+    assert text.startswith("1 of 8 tracks shown. The numbers below are of this track. Without genre: rock or jazz")
     assert filter_of(page) == [["find", "t1"]]
 
 

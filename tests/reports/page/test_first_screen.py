@@ -84,6 +84,10 @@ def test_main_metrics_are_a_click_away_and_follow_percentages(report: Any, visit
     page.get_by_label("Percent").check()
     page.wait_for_function("() => document.querySelector('.forest data').textContent.length === 4")
     assert float(page.locator(".forest data").first.inner_text()) == pytest.approx(100 * before, abs=0.06)
+    assert page.locator("#standings .lead data").inner_text() == f"{100 * before:.1f} %"
+    ends = page.locator(".forest td.ends").first
+    exact = [100 * float(ends.get_attribute(f"data-{name}") or "") for name in ("low", "high")]
+    assert ends.inner_text() == f"[{exact[0]:.1f}, {exact[1]:.1f}]"
 
 
 def test_the_table_is_folded_until_it_is_asked_for_and_stays_open(report: Any, visit: Any) -> None:

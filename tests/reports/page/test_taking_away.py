@@ -102,7 +102,11 @@ def test_pictures_have_title_and_caption_and_png_is_twice_as_fine(page: Any) -> 
     texts = [text.text or "" for text in drawn.iter(f"{SVG}text")]
     assert texts[0] == "Majmin: chord, x"
     assert texts[1].endswith("is not told apart from it; fir is worse.")
-    assert {*SYSTEMS, "dot: value; line: 95 % interval"} <= set(texts)
+    assert set(SYSTEMS) <= set(texts)
+    key = (
+        "dot: value; line: 95 % interval; filled: leader or worse; hollow: not told apart; band: interval of the leader"
+    )
+    assert key in " ".join(texts)
     assert len([*drawn.iter(f"{SVG}path")]) > 3 * len(SYSTEMS)
     png = saved(page, "standings", "PNG")
     assert int.from_bytes(png[16:20], "big") == 2 * int(drawn.get("width", "0"))
@@ -128,8 +132,15 @@ def test_the_commands_that_make_what_is_shown_give_its_numbers(
             "rows => rows.map(row => [row.querySelector('th').title, row.querySelector('data').dataset.value])"
         ):
             assert printed_rows[name]["value"] == pytest.approx(float(value), abs=1e-9)
-    shown = page.locator("#gains table tbody tr").first.evaluate("row => [...row.cells].map(cell => cell.textContent)")
-    assert all(cell.lstrip("+") in run("gains") for cell in shown)
+    shown = page.locator("#gains .difference b")
+    names = page.locator("#gains select").evaluate_all("all => all.map(one => one.selectedOptions[0].textContent)")
+    rows = json.loads(run("gains", "--format", "json"))
+    row = next(row for row in rows if {row["system"], row["other"]} == set(names))
+    turn = 1 if row["system"] == names[0] else -1
+    assert float(shown.get_attribute("data-value")) == pytest.approx(turn * row["difference"], abs=1e-9)
+    assert shown.get_attribute("data-p") == f"{row['p_corrected']:.6g}"
+    ends = [float(end) for end in shown.get_attribute("data-ends").split()]
+    assert ends == sorted(float(f"{turn * row[end]:.6g}") for end in ("low", "high"))
     # A map of colours weighs no tracks: its signature has another aggregate.
     for part, signed in (("distributions", signature(page)), ("heatmap", "chord/majmin;")):
         run(part, "-o", str(tmp_path / f"{part}.svg"))

@@ -10,7 +10,9 @@ const AROUND = 4;
 const WIDTH = 200;
 
 /** The part of the page with the errors by the chosen metric, or by the one that judges here. */
-const partOf = ({ errors = [] }, metric) => (errors.find(([rule]) => rule === metric) || errors[0] || [])[1];
+const entryOf = ({ errors = [] }, metric) => errors.find(([rule]) => rule === metric) || errors[0] || [];
+const partOf = (now, metric) => entryOf(now, metric)[1];
+const ruleOf = (now, metric) => entryOf(now, metric)[0];
 
 const nameOf = (state) => (state.metric < 0 ? "" : state.about.name);
 
@@ -67,7 +69,10 @@ export async function drawErrors(state, open) {
     const found = await readJson(part);
     return found && found.systems.some((one) => one) ? listOf(state, found, open) : [el("p", { role: "status" }, "Nothing here is judged item by item.")];
   });
-  return section("errors", "What goes wrong", null, holder);
+  // Not every metric judges single items; a server does not know yet which does.
+  const rule = ruleOf(state.now, nameOf(state));
+  const judge = state.now.metrics.find(({ name }) => name === rule);
+  return section("errors", `What goes wrong${!rule || rule === nameOf(state) ? "" : ` (by ${judge ? titleOf(judge) : rule})`}`, null, holder);
 }
 
 function listOf(state, found, open) {
@@ -84,7 +89,7 @@ function listOf(state, found, open) {
   const others = state.shownSystems.map((place) => [place, systems[place]]).filter(([place]) => place !== system && found.systems[place]);
   const compared = own && own.instead.length > 0 && others.length > 0 && found.comparable;
   const bar = el("div", { class: "bar" }, choose("of", "Errors of", state.shownSystems.map((place) => [place, systems[place]]), system),
-    compared ? choose("right", "Only what is right in", [[-1, "any or no system"], ...others], right) : null);
+    compared ? choose("right", "Only what is right in", [[-1, "any system"], ...others], right) : null);
   if (!own) return [bar, el("p", { class: "note" }, "None of its estimates is judged.")];
   const metric = metrics.find(({ name }) => name === found.rule);
   const whole = found.tracks.length === trackCount && own.tracks === trackCount ? `${count(trackCount, "track")}` :
@@ -94,7 +99,7 @@ function listOf(state, found, open) {
   const told = chosen < 0 ? `${percent(own.wrong, own.judged)} of ${wordOf(found, own.judged)}${both}` :
     `${wordOf(found, own.instead[chosen])} that ${systems[chosen]} has right: ${own.wrong ? percent(own.instead[chosen], own.wrong) : "0 %"} of its errors`;
   const note = el("p", { class: "note" }, `${systems[system]}: ${told}${chosen < 0 ? (found.unit === "s" ? " is wrong" : " are wrong") : ""}, ` +
-    `by ${metric ? titleOf(metric) : found.rule} on ${whole}. A click opens the largest place of a kind; N and P there lead on.${state.shown && state.shown.tracks.length < trackCount ?
+    `by ${metric ? titleOf(metric) : found.rule} on ${whole}. A click opens the largest place of a kind; N and P go to the next and previous place.${state.shown && state.shown.tracks.length < trackCount ?
       " These totals are of all tracks; the filter limits the places." : ""}`);
   const kinds = own.kinds.map((kind) => ({ ...kind, size: chosen < 0 ? kind.amount : kind.instead[chosen] })).filter(({ size }) => size > 0)
     .sort((a, b) => b.size - a.size);
@@ -107,7 +112,7 @@ function tableOf(state, found, own, kinds, chosen, open) {
   const [left, rest] = own.left;
   const drawn = kinds.slice(0, shown.most);
   const unit = found.unit === "s" ? "Seconds" : found.unit[0].toUpperCase() + found.unit.slice(1);
-  const heads = [th("Error", "who"), th(el("span", { class: "unseen" }, "chart"), "chart"), th(unit, "number"), th("Of the errors", "number"),
+  const heads = [th(drawn.some(({ name }) => name.includes(" → ")) ? "Error: reference → system" : "Error", "who"), th(el("span", { class: "unseen" }, "chart"), "chart"), th(unit, "number"), th("Of the errors", "number"),
     chosen < 0 ? th("Tracks", "number") : null, th("Places", "number")];
   const body = drawn.map((kind) => {
     const places = placesOf(state, found, kind);

@@ -4,28 +4,20 @@ import { choice, colour, el, section, sharpen, table, th, tip } from "./dom.js";
 import { count, formatter, titleOf, unitOf } from "./format.js";
 import { readShown, shownOf } from "./filter.js";
 import { comparePair, fittingInference } from "./intervals.js";
+import { rankSystems } from "./leaderboard.js";
 import { include } from "./reduce.js";
 
 const MOST = 5;
 /** Differences of scores that are rounding errors. */
 const EQUAL = 5e-11;
 
-/** The systems by the mean of their scores, the best first. */
-function rank(value, counts, systems, tracks, sign) {
-  const means = systems.map((_, system) => {
-    let [sum, n] = [0, 0];
-    for (let cell = system * tracks; cell < (system + 1) * tracks; cell++) if (counts[cell]) [sum, n] = [sum + value[cell], n + 1];
-    return n ? sign * sum / n : -Infinity;
-  });
-  return systems.map((_, system) => system).sort((a, b) => means[b] - means[a] || a - b);
-}
-
-/** The two systems that are compared: those that were chosen, else the two best. */
-export function pairOf({ now: { systems, tracks }, about, pair, shownSystems }, { value, counts }) {
-  const [first, second] = rank(value, counts, systems, tracks.length, about.sign);
-  const hidden = (system) => !shownSystems.includes(system);
-  const of = hidden(pair.of) ? first : pair.of;
-  return [of, hidden(pair.against) ? (of === second ? first : second) : pair.against];
+/** The two systems that are compared: those that were chosen, else the best that are shown. */
+export async function pairOf(state) {
+  const { pair, shownSystems } = state;
+  const [first, second] = await rankSystems(state);
+  const known = (system) => shownSystems.includes(system);
+  const of = known(pair.of) ? pair.of : pair.against === first ? second : first;
+  return [of, known(pair.against) ? pair.against : of === first ? second : first];
 }
 
 /** Changes of the tracks that both have, as [track, gain], the largest gain first. */
@@ -50,7 +42,7 @@ export async function drawGains(state, open) {
   const { sign } = state.about;
   if (state.shownSystems.length < 2 || !sign) return null;
   const included = include(await readShown(state), state.policy);
-  const [of, against] = pairOf(state, included);
+  const [of, against] = await pairOf(state);
   const changed = changesOf(included, of, against, tracks.length, sign);
   const [better, worse] = [changed.filter(([, gain]) => gain > 0), changed.filter(([, gain]) => gain < 0).reverse()];
   const choose = (name, label, chosen) => {
@@ -98,7 +90,7 @@ function differenceOf({ about, percent }, difference, ends, p) {
 function testShown(state, of, against) {
   const node = el("p", { class: "difference", role: "status" }, "The two systems are being compared …");
   comparePair(state, of, against).then((found) => {
-    const how = el("small", { class: "quiet" }, ` Computed in the page, of ${shownOf(state)} and this pair alone: bootstrap, permutation test.`);
+    const how = el("small", { class: "quiet" }, ` Computed in the page, of ${shownOf(state)} and this pair alone: percentile bootstrap, permutation test.`);
     node.replaceChildren(...(found ? [...differenceOf(state, found.difference, found.ends, found.p), how] :
       ["Too few tracks, or none with numbers that can be drawn, for an interval and a test."]));
   });

@@ -36,7 +36,7 @@ async function boundShown(state) {
   const ends = able.length ? await resample({ sides: sides.filter(Boolean) }) : [];
   const found = { aggregate: state.aggregate, low: systems.map(() => null), high: systems.map(() => null), letters: [], ranks: [], pairs: [] };
   able.forEach((system, place) => { [found.low[system], found.high[system]] = ends[place]; });
-  return { ...found, how: able.length ? HOW : `Fewer than ${CONTENTS.leastUnits} tracks have no intervals.` };
+  return { ...found, how: able.length ? HOW : `Intervals need at least ${CONTENTS.leastUnits} tracks.` };
 }
 
 /** The difference of two systems on the tracks that both have, its interval and p; null where there are too few. */

@@ -1,13 +1,13 @@
 /** Systems by the chosen aggregate, with intervals, significance groups, and the other main metrics. */
 
 import { build, detailsOf, el, section, still, svg, table, th, warningsOf } from "./dom.js";
-import { byName, byNumber, count, formatter, tickFormatter, titleOf, unitOf } from "./format.js";
+import { byName, byNumber, count, formatter, titleOf, unitOf } from "./format.js";
 import { explainValues } from "./controls.js";
 import { endsOf, include, quantile, reduce, termsOf } from "./reduce.js";
 import { CONTENTS, readStatistic, readValues } from "./data.js";
 import { addChips, groupChip, readShown, shownOf } from "./filter.js";
 import { fittingInference } from "./intervals.js";
-import { standingsOfShown } from "./standings.js";
+import { standingsOfShown, writePercent } from "./standings.js";
 
 /** Values of one metric over all tracks or those of a group, with n and the number of missing scores, for each system. */
 export async function valuesOf(state, metric, aggregate, members = null) {
@@ -79,12 +79,7 @@ export async function rankSystems(state) {
 /** Who leads, who is not told apart, and a chart, as they were written with the page. */
 function standingsOf(state, nodes) {
   const made = el("div", { id: "standings" }, ...build(nodes));
-  if (state.percent && state.about.unit === "") {
-    const marks = [...made.querySelectorAll("[data-tick]")];
-    const write = tickFormatter(state.about, true, marks.map((mark) => Number(mark.dataset.tick)));
-    for (const mark of marks) mark.textContent = write(Number(mark.dataset.tick));
-    for (const number of made.querySelectorAll("[data-value]")) number.textContent = (100 * Number(number.dataset.value)).toFixed(1);
-  }
+  if (state.percent && state.about.unit === "" && !state.shown) writePercent(made);
   // A system is compared with the leader, the leader with the one behind it.
   const names = [...made.querySelectorAll("tbody th")];
   const place = (name) => state.now.systems.indexOf(name.title);
@@ -144,17 +139,19 @@ function tableOf(state, entries, others, inference) {
   const metrics = others.map((metric) => th(el("button", { type: "button", title: `Show ${now.metrics[metric].name}`,
     onclick: () => state.change((one) => one.takeMetric(metric)) }, titleOf(now.metrics[metric])), "number"));
   const heads = [th("#", "number rank"), sorter(state, "system", "System", "who"),
-    sorter(state, "value", state.aggregate, "number"), bounded(inference) ? th("95% interval") : null,
+    sorter(state, "value", state.aggregate, "number"), bounded(inference) ? th("95 % interval") : null,
     el("th", { scope: "col", class: "chart", "aria-label": "chart" }, el("span", { class: "axis" }, scale.map((end) => el("span", {}, write(end))))),
     inference && inference.letters.length ? el("th", { scope: "col", title: inference.how }, "Not told apart") : null,
     inference && inference.letters.length ? el("th", { scope: "col", title: inference.how }, "Ranks") : null,
     inference?.first?.length ? el("th", { scope: "col", class: "number", title: inference.how }, "First") : null,
     el("th", { scope: "col", class: "number", title: "Scores that count" }, "n"),
     el("th", { scope: "col", class: "number", title: "Cells without a score" }, "missing"), ...metrics];
-  const body = entries.map((entry) => el("tr", {}, el("td", { class: "number quiet rank" }, entry.rank ?? ""),
+  const leaders = entries.filter((entry) => entry.rank === 1);
+  const alike = (entry) => entry.rank === 1 || [...entry.letters].some((letter) => leaders.every(({ letters }) => letters.includes(letter)));
+  const body = entries.map((entry) => el("tr", { class: alike(entry) ? null : "plain" }, el("td", { class: "number quiet rank" }, entry.rank ?? ""),
     el("th", { scope: "row", title: entry.name }, entry.name, el("small", {}, detailsOf(now.systemCoords, entry.system).join(" · "))),
     el("td", { class: "number strong", "data-value": entry.value }, write(entry.value)),
-    bounded(inference) ? el("td", { class: "number interval", "data-low": entry.low, "data-high": entry.high }, entry.low === null ? "" : `${write(entry.low)} – ${write(entry.high)}`) : null,
+    bounded(inference) ? el("td", { class: "number interval", "data-low": entry.low, "data-high": entry.high }, entry.low === null ? "" : `[${write(entry.low)}, ${write(entry.high)}]`) : null,
     el("td", { class: "chart" }, bar(entry, scale)),
     inference && inference.letters.length ? el("td", { class: "letters" }, entry.letters) : null,
     inference && inference.letters.length ? el("td", {}, entry.ranks) : null,

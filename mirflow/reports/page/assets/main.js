@@ -36,7 +36,7 @@ function drawHead() {
   const several = contents.evaluations.length > 1;
   const size = `${count(now.systems.length, "system")}, ${count(now.trackCount, "track")}`;
   const parts = [contents.name, several ? `${now.name}: ${size} (1 of ${contents.evaluations.length} evaluations)` : size,
-    state.shown ? `only ${shownOf(state)}: ${state.filter.map((chip) => labelOf(state, chip)).join("; ")}` : "", contents.where ? `only tracks where ${contents.where}` : "", contents.stores.length > 1 ? count(contents.stores.length, "store") : "",
+    state.shown ? `${shownOf(state)} shown: ${state.filter.map((chip) => labelOf(state, chip)).join("; ")}` : "", contents.where ? `only tracks where ${contents.where}` : "", contents.stores.length > 1 ? count(contents.stores.length, "store") : "",
     now.stores.map((one) => one.created.slice(0, 10)).sort().at(-1)];
   document.getElementById("head").replaceChildren(el("h1", {}, contents.title),
     el("p", {}, parts.filter(Boolean).join("  ·  ")), state.unknown.length ? el("p", { class: "warning", role: "note" },

@@ -13,6 +13,9 @@ import { takeMenu } from "./take.js";
 
 const shell = (text) => (/^[\w./@+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
+/** Most systems of which the page has the test of each two, as in data.py. */
+const PAIRED = 24;
+
 const storesOf = ({ contents }) => contents.stores.map(({ name }) => shell(`${name || contents.name}.zarr`)).join(" ");
 const fileOf = (...words) => words.join("-").replace(/[^\w-]+/g, "_");
 
@@ -35,14 +38,16 @@ function commandOf(id, state) {
   if (!kind) return "";
   const store = storesOf(state);
   const asked = `-g ${shell(now.name)} -m ${shell(about.name)}${selectionOf(state, kind !== "compare")}` +
-    `${kind === "compare" || state.missing === state.policies[0] ? "" : ` --missing ${state.missing}`}`;
+    `${state.missing === state.policies[0] ? "" : ` --missing ${state.missing}`}`;
+  const aggregate = state.aggregate === about.standard_aggregate ? "" : ` --aggregate ${state.aggregate}`;
   if (kind === "plot") return `mirflow plot ${store} ${id} ${asked} -o ${id}.pdf`;
   if (kind === "compare") {
     const [of, against] = ["of", "against"].map((name) => shell(document.querySelector(`#gains select[name=${name}] option:checked`)?.textContent || ""));
-    return of === against ? "" : `mirflow compare ${store} ${asked} -s ${of} -s ${against} --best 5 --worst 5 --baseline ${against}`;
+    // The page corrects for all pairs of systems; with a filter it tests the two alone.
+    const pair = state.shown || now.systems.length > PAIRED ? ` -s ${of} -s ${against}` : " --all-pairs";
+    return of === against ? "" : `mirflow compare ${store} ${asked}${aggregate}${pair}${state.shown ? " --method percentile" : ""}`;
   }
-  const aggregate = state.aggregate === about.standard_aggregate ? "" : ` --aggregate ${state.aggregate}`;
-  return `mirflow query ${store} ${asked}${aggregate} --ci 0.95 --significance`;
+  return `mirflow query ${store} ${asked}${aggregate} --ci 0.95 ${state.shown ? "--method percentile" : "--significance"}`;
 }
 
 /** The scores that count, as rows. */
@@ -62,7 +67,7 @@ const SPECS = new Map([
   ["gains", async (state, title, axis) => {
     const { systems, tracks } = state.now;
     const included = include(await readShown(state), state.policy);
-    const [of, against] = pairOf(state, included);
+    const [of, against] = await pairOf(state);
     const gains = changesOf(included, of, against, tracks.length, state.about.sign);
     return gainsSpec(`${systems[of]} against ${systems[against]}`, `gain in ${axis}`, gains.map(([track, gain]) => ({ track: tracks[track], gain })));
   }],
@@ -91,6 +96,9 @@ function frameOf(state, { id, offsetHeight }, title) {
   return `<iframe src="${source}" title="${name}" width="100%" height="${offsetHeight + 60}" style="border: 0"></iframe>`;
 }
 
+/** Parts whose intervals of a filter are drawn at random, here and in the command. */
+const DRAWN_ANEW = ["standings", "leaderboard", "gains"];
+
 /** What a filter leaves, in words. */
 const filtered = (state) => (state.shown ? ` Only ${shownOf(state)}: ${state.filter.map((chip) => labelOf(state, chip)).join("; ")}.` : "");
 
@@ -107,7 +115,7 @@ export function offerCopies(state) {
     const title = `${heading}: ${now.name}, ${contents.name}`;
     const menu = takeMenu(part, { title, caption: notes.join(" ") + filtered(state), source: `mirflow ${contents.mirflow}`, name: fileOf(now.name, part.id),
       spec: spec && state.metric >= 0 && document.querySelector(`#${part.id} :is(.forest, .ridges, .heatframe, canvas)`) ? () => spec(state, title, axis) : null,
-      command: commandOf(part.id, state), citation: citationOf(state), frame: FETCHED ? null : () => frameOf(state, part, title) });
+      command: commandOf(part.id, state), told: state.shown && DRAWN_ANEW.includes(part.id) ? "The command draws anew, and more often: ends of intervals and p differ a little." : "", citation: citationOf(state), frame: FETCHED ? null : () => frameOf(state, part, title) });
     if (menu) part.append(menu);
   }
 }

@@ -18,6 +18,16 @@ function writer({ unit }, percent) {
   };
 }
 
+/** Write the ratios of standings that came with the page as percentages. */
+export function writePercent(made) {
+  const about = { unit: "" };
+  const [marks, write] = [[...made.querySelectorAll("[data-tick]")], writer(about, true)];
+  const tick = tickFormatter(about, true, marks.map((mark) => Number(mark.dataset.tick)));
+  for (const mark of marks) mark.textContent = tick(Number(mark.dataset.tick));
+  for (const number of made.querySelectorAll("[data-value]")) number.textContent = `${write(Number(number.dataset.value))}${number.closest("td.number") ? "" : " %"}`;
+  for (const cell of made.querySelectorAll("td[data-low]")) cell.textContent = `[${[cell.dataset.low, cell.dataset.high].map((end) => write(Number(end))).join(", ")}]`;
+}
+
 /** What is known without a test. */
 function sentenceOf(state, entries, write) {
   const { about, shown } = state;
@@ -57,14 +67,14 @@ export function standingsOfShown(state, entries) {
   const heads = [head("number rank", "#"), head("who", "System"), head("chart", ["span", { class: "unseen" }, ["Chart"]],
     ["svg", { class: "forestaxis", width: "100%", height: 16, "aria-hidden": "true" }, ticks.map((tick) => ["text", { x: place(tick), y: 12 }, [written(tick)]])]),
   head("number", "Value"), head("ends", bounded ? "95 % interval" : "")];
-  const rows = ordered.map(({ name, value, low, high, rank }) => ["tr", { class: "plain" }, [["td", { class: "number quiet rank" }, [String(rank ?? "")]],
+  const rows = ordered.map(({ name, value, low, high, rank }) => ["tr", { class: about.sign && rank === 1 ? "plain first" : "plain" }, [["td", { class: "number quiet rank" }, [String(rank ?? "")]],
     ["th", { scope: "row", title: name }, [name]],
     ["td", { class: "chart" }, [["svg", { width: "100%", height: ROW, "aria-hidden": "true" }, [...ticks.map((tick) => line("rail", tick, tick, 0, ROW)),
       ...(low === null ? [] : [line("whisker", low, high, ROW / 2, ROW / 2)]),
       ...(Number.isNaN(value) ? [] : [["circle", { cx: place(value), cy: ROW / 2, r: 5 }, []]])]]]],
     ["td", { class: "number strong" }, [["data", Number.isFinite(value) ? { "data-value": value } : {}, [write(value)]]]],
     ["td", { class: "ends quiet" }, [low === null ? "" : `[${write(low)}, ${write(high)}]`]]]]);
-  const key = bounded ? `dot: value; line: 95 % interval, computed in the page (bootstrap, ${DRAWS.toLocaleString("en")} draws)` : "dot: value";
+  const key = bounded ? `dot: value; line: 95 % interval, computed in the page (percentile bootstrap, ${DRAWS.toLocaleString("en")} draws)` : "dot: value";
   return [["p", { class: "lead" }, [["strong", {}, [lead]], ` ${rest}`]],
     ["table", { class: "forest" }, [["caption", { class: "note" }, [key]], ["thead", {}, [["tr", {}, heads]]], ["tbody", {}, rows]]]];
 }
