@@ -68,6 +68,10 @@ _USED_KEPT = 10_000
 Endpoint = Callable[[Request], Awaitable[Response] | Response]
 
 
+_LARGEST = 2**63 - 1
+"""Largest number that databases hold."""
+
+
 class GuardedRoute(Route):
     """A route with the required role and limits on its requests.
 
@@ -124,6 +128,8 @@ class GuardedRoute(Route):
         request.state.form = await _small_form(request) if changes and self.form else {}
         if changes and viewer is not None and not request.state.bearer and self.form:
             check_forgery(request, str(request.state.form.get("csrf", "")))
+        if any(isinstance(one, int) and one > _LARGEST for one in request.path_params.values()):
+            raise HTTPException(404)
         found = self.guards(request) if self._is_async else await run_in_threadpool(self.guards, request)
         return await found if isinstance(found, Awaitable) else found
 

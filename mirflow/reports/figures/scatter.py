@@ -18,7 +18,7 @@ from ...ragged import Bool, Float
 from ..drawing import BLUE, CYCLE, GREY, RED
 from ..results import column_of, values_of
 from ..tables import aggregate_in_words
-from .canvas import MOST_LOOKS, Sheet, figure, label, looks, sheet
+from .canvas import MOST_LOOKS, Sheet, figure, figure_of, label, looks, sheet
 from .track_scores import (
     FigureOptions,
     Stored,
@@ -256,14 +256,15 @@ def _draw(page: Sheet, result: xr.Dataset, x: Float, y: Float, tie: float) -> No
 
 
 def _name_farthest(page: Sheet, x: Float, y: Float, tracks: list[str], tie: float) -> None:
-    """Name the tracks on which the two differ most, beside their points, where there is room."""
+    """Name the tracks on which the two differ most, beside their points, where the legend leaves room."""
     gap = np.abs(settle(y - x))
     low, high = page.ax.get_xlim()
+    drawn = []
     for place in np.argsort(-gap, kind="stable")[:_NAMED]:
         if gap[place] <= max(tie, 0.1 * (high - low)):
             break
         left = x[place] < (low + high) / 2
-        page.ax.annotate(
+        name = page.ax.annotate(
             label(tracks[place], 20),
             (x[place], y[place]),
             (5 if left else -5, 0),
@@ -273,6 +274,15 @@ def _name_farthest(page: Sheet, x: Float, y: Float, tracks: list[str], tie: floa
             fontsize=6.5,
             color="#444444",
         )
+        drawn.append(name)
+    legend = page.ax.get_legend()
+    if legend is None:
+        return
+    figure_of(page.ax).draw_without_rendering()
+    covered = legend.get_window_extent().padded(6)
+    for name in drawn:
+        if covered.overlaps(name.get_window_extent()):
+            name.remove()
 
 
 def _two_digits(value: float) -> str:

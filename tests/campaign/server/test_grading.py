@@ -243,7 +243,8 @@ def test_recordings_are_sent_in_ranges(tmp_path: Path) -> None:
     answer = grader.get(f"{ROUND}audio/query/1", headers={"Range": "bytes=0-3"})
     assert answer.status_code == 206
     assert answer.content == b"RIFF"
-    assert grader.get(f"{ROUND}audio/query/9").status_code == 404
+    for number in ("query/9", "9" * 60):
+        assert grader.get(f"{ROUND}audio/{number}").status_code == 404
 
 
 def test_recordings_are_made_equally_loud(tmp_path: Path) -> None:
