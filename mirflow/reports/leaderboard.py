@@ -300,7 +300,7 @@ def to_embed(board: Leaderboard) -> str:
     --------
     >>> import mirflow
     >>> scores = mirflow.score({"a": [1.0, 2.0]}, {"elm": {"a": [1.0]}, "oak": {"a": [1.0, 2.0]}}, "onset")
-    >>> "oak has the best value, 1.000." in to_embed(leaderboard({"onset": scores}, title="Onsets"))
+    >>> "oak has the best value, " in to_embed(leaderboard({"onset": scores}, title="Onsets"))
     True
     """
     parts: list[Node] = []
