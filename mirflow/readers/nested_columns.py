@@ -287,8 +287,8 @@ def struct_columns(name: str, column: Any) -> dict[str, list[Any]]:
 
     Examples
     --------
-    >>> struct_columns("chords", [[{"start": 0.0, "label": "C"}], [], None])
-    {'chords.start': [[0.0], [], None], 'chords.label': [['C'], [], None]}
+    >>> struct_columns("chords", [[{"label": "C", "start": 0.0}], [], None])
+    {'chords.label': [['C'], [], None], 'chords.start': [[0.0], [], None]}
     """
     array = _as_structs(column)
     if array is None:

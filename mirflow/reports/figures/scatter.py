@@ -256,7 +256,7 @@ def _draw(page: Sheet, result: xr.Dataset, x: Float, y: Float, tie: float) -> No
 
 
 def _name_farthest(page: Sheet, x: Float, y: Float, tracks: list[str], tie: float) -> None:
-    """Name the tracks on which the two differ most, beside their points, where the legend leaves room."""
+    """Name the tracks on which the two differ most, beside their points, where there is room."""
     gap = np.abs(settle(y - x))
     low, high = page.ax.get_xlim()
     drawn = []
@@ -279,10 +279,13 @@ def _name_farthest(page: Sheet, x: Float, y: Float, tracks: list[str], tie: floa
     if legend is None:
         return
     figure_of(page.ax).draw_without_rendering()
-    covered = legend.get_window_extent().padded(6)
+    covered = [legend.get_window_extent().padded(6)]
     for name in drawn:
-        if covered.overlaps(name.get_window_extent()):
+        own = name.get_window_extent().padded(2)
+        if any(own.overlaps(one) for one in covered):
             name.remove()
+        else:
+            covered.append(own)
 
 
 def _two_digits(value: float) -> str:
