@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
 
@@ -11,8 +11,9 @@ from threading import Event, Thread
 class Network:
     """Forwards connections to a service, as long as it is `plugged`; else it keeps them, and nothing comes through."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, watch: Callable[[bytes], object]) -> None:
         self._service = port
+        self._watch = watch
         self._listening = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port: int = self._listening.getsockname()[1]
         self._plugged = Event()
@@ -38,12 +39,13 @@ class Network:
                     continue
                 service = socket.create_connection(("127.0.0.1", self._service))
                 self._open.append(service)
-                for one, other in ((client, service), (service, client)):
-                    Thread(target=self._forward, args=(one, other), daemon=True).start()
+                for one, other, watch in ((client, service, self._watch), (service, client, len)):
+                    Thread(target=self._forward, args=(one, other, watch), daemon=True).start()
 
-    def _forward(self, source: socket.socket, target: socket.socket) -> None:
+    def _forward(self, source: socket.socket, target: socket.socket, watch: Callable[[bytes], object]) -> None:
         with suppress(OSError):
             while data := source.recv(65536):
+                watch(data)
                 self._plugged.wait()
                 target.sendall(data)
             target.shutdown(socket.SHUT_WR)
@@ -56,8 +58,9 @@ class Network:
 
 
 @contextmanager
-def network_to(port: int) -> Iterator[Network]:
-    network = Network(port)
+def network_to(port: int, watch: Callable[[bytes], object] = len) -> Iterator[Network]:
+    """A network to the service at a port; `watch` is called with what clients send, before it is forwarded."""
+    network = Network(port, watch)
     Thread(target=network.accept, daemon=True).start()
     try:
         yield network

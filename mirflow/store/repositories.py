@@ -6,12 +6,13 @@ Icechunk is imported only where an address is opened.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -24,7 +25,7 @@ import numpy as np
 
 from ..addresses import Address, as_given, parse_address, store_flaw
 from ..errors import StoreError, StoreLockedError
-from ..remote import silence_of
+from ..remote import client_of, silence_of
 from .cells import Entry, GroupContent, concatenate_cells
 from .chunks import extend_group, write_group
 from .format import FINGERPRINTS, SIGNATURES, TYPES, WARNINGS, check, dense_cells
@@ -49,6 +50,10 @@ _TURN = 600.0
 _OCCUPIED = "repositories can only be created in clean prefixes"
 _MADE_AT_ONCE = (_OCCUPIED, "branch update conflict")
 """What errors of Icechunk contain if two processes make a repository at the same time."""
+_FIRST = "1CECHNKREP0F1RSTCMT0"
+"""The empty version that each repository begins with: its file is written first, and then the branch that names it."""
+_FORM_AT = 36
+"""Place of the byte that says which form of repository a file belongs to, after a mark and the name of a program."""
 _REFUSALS = {
     "NoSuchBucket": "there is no such bucket; make it, or name another one",
     "AccessDenied": "access is denied; use credentials that may read and write it",
@@ -59,7 +64,7 @@ _REFUSALS = {
     "RequestTimeTooSkewed": "the clock of this machine is off; set it",
     "no providers in chain": "there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or log in",
     "the repository doesn't exist": "no such store; `mirflow run` makes one",
-    _OCCUPIED: "holds something else, or a store that a stopped process began; remove it, or name another address",
+    _OCCUPIED: "holds something else than a store; remove it, or name another address",
     "ref not found": "no such tag; `mirflow history` lists commits and tags",
     "snapshot not found": "no such commit; `mirflow history` lists them",
     "invalid snapshot id": "no such tag or commit; `mirflow history` lists them",
@@ -178,10 +183,32 @@ def _open(address: Address, *, create: bool = False) -> icechunk.Repository:
                 # Another process may be making it.
                 if time.monotonic() > end or not any(sign in str(error) for sign in _MADE_AT_ONCE):
                     raise
+                _finish_creation(address)
                 time.sleep(0.1)
         return icechunk.Repository.open(storage)
 
     return _ask(address, request)
+
+
+def _finish_creation(address: Address) -> None:
+    """Write the branch of a repository if all it has is the empty first version, as where its maker was killed.
+
+    It is written only if there is none, so that the maker, if it still runs, and others that do the same agree.
+    Icechunk itself makes repositories only where there is nothing. Errors are left to its own requests.
+    """
+    with suppress(ImportError):
+        import obstore
+        from obstore.exceptions import BaseError
+        from obstore.store import LocalStore
+
+        with suppress(BaseError, OSError):
+            local = address.kind == "icechunk"
+            store = LocalStore(_folder(address)) if local else client_of(address.kind, address.bucket)
+            root = "" if local else f"{address.prefix}/"
+            version, branch = f"{root}snapshots/{_FIRST}", f"{root}refs/branch.{_BRANCH}/ref.json"
+            there = [file["path"] for file in next(iter(obstore.list(store, root or None, chunk_size=2)), ())]
+            if there == [version] and bytes(obstore.get_range(store, version, start=_FORM_AT, length=1)) == b"\x01":
+                obstore.put(store, branch, json.dumps({"snapshot": _FIRST}).encode(), mode="create")
 
 
 def _session(repository: icechunk.Repository, address: Address) -> icechunk.Session:
