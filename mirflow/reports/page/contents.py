@@ -32,7 +32,7 @@ from .data import (
     draw_standings,
     main_metrics,
 )
-from .embed import Parts, pack_json
+from .embed import Parts, pack_json, packed_size
 from .error_places import ErrorLists
 from .timelines import find_evaluation_files
 
@@ -157,13 +157,23 @@ def add_errors(contents: dict[str, Any], found: Mapping[int, Mapping[str, ErrorL
     parts : Parts
         It grows.
     """
+    room = TOTALS
     for number, by_rule in found.items():
         told = {rule: lists.describe(rule) for rule, lists in by_rule.items()}
-        contents["evaluations"][number]["errors"] = [
-            [rule, parts.put(f"{number}/errors/{rule}", partial(pack_json, one))] for rule, one in told.items() if one
-        ]
+        entries = contents["evaluations"][number]["errors"] = []
+        for rule, one in told.items():
+            if not one:
+                continue
+            totals = by_rule[rule].totals_by_track()
+            size = packed_size(pack_json(totals))
+            if size <= room:
+                room -= size
+                one["byTrack"] = totals
+            entries.append([rule, parts.put(f"{number}/errors/{rule}", partial(pack_json, one)), "byTrack" in one])
 
 
+TOTALS = 300_000
+"""Compressed size that the totals of errors by track stay below in a page: those of further metrics are left out."""
 _LISTED = 3
 """Evaluations from which on the scorecard comes first, as in overview.js."""
 

@@ -72,6 +72,15 @@ def pack_bytes(values: npt.NDArray[np.uint8]) -> bytes:
     return np.ascontiguousarray(values, dtype=np.uint8).tobytes()
 
 
+def _compress(data: bytes) -> str:
+    return base64.b64encode(zlib.compress(data, LEVEL)).decode()
+
+
+def packed_size(data: bytes) -> int:
+    """Characters that a part takes in a page."""
+    return len(_compress(data))
+
+
 class Parts(Protocol):
     """Parts of a page that it reads when they are looked at."""
 
@@ -98,7 +107,7 @@ class CompressedParts:
 
     def add(self, data: bytes) -> int:
         """Take a part; the number of its block."""
-        text = base64.b64encode(zlib.compress(data, LEVEL)).decode()
+        text = _compress(data)
         return self._places.setdefault(text, len(self._places))
 
     def add_new(self, data: bytes) -> tuple[int, int]:

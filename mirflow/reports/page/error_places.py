@@ -35,6 +35,8 @@ _NEAR = 0.05
 """Seconds within which two systems have the same extra event."""
 _TENTHS = 10
 """Places are told in tenths of seconds."""
+_DIGITS = 12
+"""Decimals of the totals of single tracks, whose sums shall be those of the scores to 1e-9."""
 _UNTOLD = frozenset({"ranking", "judgements", "patterns"})
 """Kinds of annotations whose items do not recur in other tracks, so that their errors have no kinds."""
 _UNITS = {"notes": "notes", "hits": "hits", "intervals": "boundaries", "tempo": "tempi", "text": "words"}
@@ -80,8 +82,8 @@ class ErrorLists:
     """Numbers of the kinds."""
     names: list[str] = field(default_factory=list)
     """Tracks, in the order in which they were added."""
-    judged: dict[int, list[float]] = field(default_factory=dict)
-    """Amounts by system and track."""
+    judged: dict[int, dict[int, float]] = field(default_factory=dict)
+    """Amounts by system and number of the track."""
     rows: dict[int, list[Float]] = field(default_factory=dict)
     """Places of each system: code, track, start, end, amount, and the amount that each system has right there."""
 
@@ -93,7 +95,7 @@ class ErrorLists:
         self.names.append(track)
         for system, errors in found.items():
             self.unit = errors.unit
-            self.judged.setdefault(system, []).append(errors.judged)
+            self.judged.setdefault(system, {})[number] = errors.judged
             if not len(errors.names):
                 continue
             code = np.array([self.codes.setdefault(name, len(self.codes)) for name in errors.names])
@@ -109,26 +111,48 @@ class ErrorLists:
 
     def describe(self, rule: str) -> dict[str, Any] | None:
         """Describe them for the page, with the metric that judges; None if nothing was judged."""
-        if not any(sum(judged) for judged in self.judged.values()):
+        if not any(sum(judged.values()) for judged in self.judged.values()):
             return None
         rows = [self._describe_system(system) if system in self.judged else None for system in range(self.systems)]
         comparable = any(sum(row["instead"]) for row in rows if row)
         return {"rule": rule, "unit": self.unit, "tracks": self.names, "comparable": comparable, "systems": rows}
 
-    def _describe_system(self, system: int) -> dict[str, Any]:
-        judged = self.judged[system]
+    def totals_by_track(self) -> list[dict[str, Any] | None]:
+        """Describe for each system what each track adds to its totals, so that the page can sum over any tracks.
+
+        ``judged``: amounts by track, None where the system is not judged. ``kinds``: for each kind that `describe`
+        lists, in its order, the numbers of its tracks (each less the one before it) and their amounts. ``left``: the
+        same of all other kinds together.
+        """
+        return [self._totals_of(system) if system in self.judged else None for system in range(self.systems)]
+
+    def _totals_of(self, system: int) -> dict[str, Any]:
+        judged, (places, order) = self.judged[system], self._gather(system)
+        groups = [[code] for code in order[:MOST_KINDS]] + [order[MOST_KINDS:]]
+        *kinds, left = (_by_track(places[np.isin(places[:, 0], codes)]) for codes in groups)
+        amounts = [_rounded(judged[number]) if number in judged else None for number in range(len(self.names))]
+        return {"judged": amounts, "kinds": kinds, "left": left}
+
+    def _gather(self, system: int) -> tuple[Float, list[int]]:
+        """The places of a system, and the codes of its kinds from the heaviest one."""
         width = 5 + (self.systems if self.systems <= COMPARED else 0)
         places = np.concatenate([np.zeros((0, width)), *self.rows.get(system, [])])
         amounts = np.bincount(places[:, 0].astype(np.int64), places[:, 4], len(self.codes))
-        order = [code for code in np.argsort(-amounts, kind="stable").tolist() if amounts[code] > 0]
+        return places, [code for code in np.argsort(-amounts, kind="stable").tolist() if amounts[code] > 0]
+
+    def _describe_system(self, system: int) -> dict[str, Any]:
+        judged = self.judged[system]
+        places, order = self._gather(system)
         names, listed = list(self.codes), order[:MOST_KINDS]
         kinds = [self._describe_kind(names[code], places[places[:, 0] == code]) for code in listed]
         left = order[MOST_KINDS:]
-        described = {"tracks": len(judged), "judged": sum(judged), "wrong": float(places[:, 4].sum()), "kinds": kinds}
         return {
-            **described,
+            "tracks": len(judged),
+            "judged": sum(judged.values()),
+            "wrong": float(places[:, 4].sum()),
+            "kinds": kinds,
             "instead": places[:, 5:].sum(axis=0).tolist(),
-            "left": [len(left), float(amounts[left].sum())],
+            "left": [len(left), float(places[np.isin(places[:, 0], left), 4].sum())],
         }
 
     def _describe_kind(self, name: str, places: Float) -> dict[str, Any]:
@@ -153,6 +177,19 @@ class ErrorLists:
         if self.unit != "s":
             described["count"] = kept[:, 4].tolist()
         return described
+
+
+def _by_track(places: Float) -> list[list[float]]:
+    """The numbers of the tracks of some places, each less the one before it, and what the places of each count."""
+    tracks, place = np.unique(places[:, 1].astype(np.int64), return_inverse=True)
+    amounts = np.bincount(place, places[:, 4], len(tracks)).tolist()
+    return [np.diff(tracks, prepend=0).tolist(), [_rounded(amount) for amount in amounts]]
+
+
+def _rounded(amount: float) -> float:
+    """An amount in few characters: whole numbers without a point."""
+    short = round(amount, _DIGITS)
+    return int(short) if short.is_integer() else short
 
 
 def _merge(places: Float, gap: float) -> Float:

@@ -215,7 +215,7 @@ class LivePage:
             for number, (name, ds) in enumerate(subject.boards.items()):
                 if self._origins[name].files and ds.sizes["system"] * ds.sizes["track"] <= CELLS:
                     part = self._parts.put(f"{number}/errors", partial(self._pack_errors, name))
-                    contents["evaluations"][number]["errors"] = [["", part]]
+                    contents["evaluations"][number]["errors"] = [["", part, True]]
         first = {
             f"{number}/{metric}/values" for number, one in enumerate(contents["evaluations"]) for metric in one["main"]
         }
@@ -237,8 +237,10 @@ class LivePage:
         ds = self._subject.boards[name]
         for track in names_of(ds, "track"):
             self._add(timelines, name, self._origins[name], track, "", shelf)
-        told = (lists.describe(rule) for rule, lists in timelines.errors[0].items())
-        return pack_json(next(filter(None, told), None))
+        for rule, lists in timelines.errors[0].items():
+            if told := lists.describe(rule):
+                return pack_json({**told, "byTrack": lists.totals_by_track()})
+        return pack_json(None)
 
     def _make_timeline(self, track: str, metric: str) -> bytes:
         with self._computing:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -25,7 +27,7 @@ TAGS = "a\trock\na\tloud\nb\tjazz\n"
 def lists_of(page: Path, group: str) -> dict:
     """The errors of an evaluation, as a page has them."""
     described = next(one for one in contents_of(page)["evaluations"] if one["name"] == group)
-    ((_, part),) = described["errors"]
+    ((_, part, _),) = described["errors"]
     return json.loads(block_of(page, part))
 
 
@@ -88,6 +90,12 @@ def compare_totals(store: Path, page: Path, group: str, sides: int) -> None:
     for own, whole, wrong in zip(found["systems"], judged, lost, strict=True):
         kinds = sum(kind["amount"] for kind in own["kinds"]) + own["left"][1]
         assert (own["judged"], own["wrong"], kinds) == pytest.approx((whole, wrong, wrong), abs=1e-9)
+    by_track = ((1 - ds.score) * weight).fillna(0.0).values
+    for totals, lost in zip(found["byTrack"], by_track, strict=True):
+        own = np.zeros(len(lost))
+        for steps, amounts in (*totals["kinds"], totals["left"]):
+            own[np.cumsum(steps, dtype=int)] += amounts
+        assert own == pytest.approx(lost, abs=1e-9)
 
 
 def test_totals_are_those_of_the_scores(folder, demo_store, tmp_path):
@@ -101,6 +109,38 @@ def test_totals_are_those_of_the_scores_of_mirex_2013(mirex2013_store, tmp_path)
     mirflow.report(mirex2013_store, tmp_path / "page.html", timelines="all")
     for group in ("chord", "chord_mirex2013"):
         compare_totals(mirex2013_store, tmp_path / "page.html", group, 1)
+
+
+def filter_to(tracks: list[str]) -> str:
+    return "filter=" + quote(json.dumps([["tracks", tracks]]))
+
+
+def test_totals_follow_the_filter(demo_store, tmp_path, visit):
+    mirflow.report(demo_store, tmp_path / "page.html")
+    ds = mirflow.open_store(demo_store)["chord"].to_dataset().sel(metric="majmin", system="elm")
+    judged = ds.track.values[ds.score.notnull()].tolist()
+    page = visit(tmp_path / "page.html", f"#wrong=elm&{filter_to(judged[1:4])}")
+    while (more := page.locator("#errors .more")).count():
+        more.click()
+    amounts = page.locator("#errors td[data-value]").evaluate_all("all => all.map(one => Number(one.dataset.value))")
+    own = ds.sel(track=judged[1:4])
+    assert sum(amounts) == pytest.approx(float(((1 - own.score) * own.weight).sum()), abs=1e-9)
+    share = f"{100 * sum(amounts) / float(own.weight.sum()):.1f} % of {float(own.weight.sum()):,.0f} s is wrong"
+    note = page.locator("#errors .note").first.inner_text()
+    assert share in note
+    assert " on 3 of " in note
+    assert "all tracks" not in page.inner_text("#errors") + page.inner_text("#filter")
+
+
+def test_totals_of_all_tracks_say_so_under_a_filter(folder: Path, tmp_path: Path, visit: Any, monkeypatch: Any):
+    page = visit(folder / "page.html", f"#wrong=ada&right=bob&{filter_to(['a'])}")
+    said = "These totals are of all tracks; the filter limits the places."
+    assert page.locator("#errors .note").first.inner_text().endswith(said), "what bob has right is not kept by track"
+    monkeypatch.setattr("mirflow.reports.page.contents.TOTALS", 10)
+    mirflow.report(folder / "p.zarr", tmp_path / "small.html")
+    page = visit(tmp_path / "small.html", f"#wrong=ada&{filter_to(['a'])}")
+    assert page.locator("#errors .note").first.inner_text().endswith(said)
+    assert page.inner_text("#filter .status").endswith("The totals of errors are of all tracks.")
 
 
 def test_a_kind_leads_through_its_places_by_keys_and_links(folder, visit):

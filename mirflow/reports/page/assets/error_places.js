@@ -3,6 +3,7 @@
 import { choice, el, onRequest, section, svg, table, th } from "./dom.js";
 import { count, titleOf } from "./format.js";
 import { readJson } from "./data.js";
+import { errorsOfShown } from "./error_totals.js";
 
 const shown = { most: 12 };
 /** Seconds that are seen before and after a place. */
@@ -43,7 +44,7 @@ const momentOf = ({ track, start, length }, system) => (start === null ? { track
 /** What a timeline that was opened from here goes through; null where the page has no such kind. */
 export async function listPlaces(state) {
   const part = partOf(state.now, nameOf(state));
-  const found = part === undefined ? null : await readJson(part);
+  const found = part === undefined ? null : errorsOfShown(await readJson(part), state);
   const system = found ? systemOf(state, found) : -1;
   const own = found && found.systems[system];
   const kind = own && own.kinds.find(({ name }) => name === state.wrong.kind);
@@ -66,7 +67,7 @@ export async function drawErrors(state, open) {
   const part = partOf(state.now, nameOf(state));
   if (part === undefined) return null;
   const holder = await onRequest(part, "List what goes wrong", async () => {
-    const found = await readJson(part);
+    const found = errorsOfShown(await readJson(part), state);
     return found && found.systems.some((one) => one) ? listOf(state, found, open) : [el("p", { role: "status" }, "Nothing here is judged item by item.")];
   });
   // Not every metric judges single items; a server does not know yet which does.
@@ -90,17 +91,16 @@ function listOf(state, found, open) {
   const compared = own && own.instead.length > 0 && others.length > 0 && found.comparable;
   const bar = el("div", { class: "bar" }, choose("of", "Errors of", state.shownSystems.map((place) => [place, systems[place]]), system),
     compared ? choose("right", "Only what is right in", [[-1, "any system"], ...others], right) : null);
-  if (!own) return [bar, el("p", { class: "note" }, "None of its estimates is judged.")];
+  if (!own || !own.judged) return [bar, el("p", { class: "note" }, `None of its estimates${found.narrowed ? " of these tracks" : ""} is judged.`)];
   const metric = metrics.find(({ name }) => name === found.rule);
-  const whole = found.tracks.length === trackCount && own.tracks === trackCount ? `${count(trackCount, "track")}` :
-    `${own.tracks.toLocaleString("en")} of ${count(trackCount, "track")}`;
+  const whole = own.tracks === trackCount ? count(trackCount, "track") : `${own.tracks.toLocaleString("en")} of ${count(trackCount, "track")}`;
   const chosen = compared && right >= 0 && right !== system ? right : -1;
   const both = found.unit === "s" || !["events", "notes", "hits", "boundaries"].includes(found.unit) ? "" : " of both sides";
   const told = chosen < 0 ? `${percent(own.wrong, own.judged)} of ${wordOf(found, own.judged)}${both}` :
     `${wordOf(found, own.instead[chosen])} that ${systems[chosen]} has right: ${own.wrong ? percent(own.instead[chosen], own.wrong) : "0 %"} of its errors`;
   const note = el("p", { class: "note" }, `${systems[system]}: ${told}${chosen < 0 ? (found.unit === "s" ? " is wrong" : " are wrong") : ""}, ` +
-    `by ${metric ? titleOf(metric) : found.rule} on ${whole}. A click opens the largest place of a kind; N and P go to the next and previous place.${state.shown && state.shown.tracks.length < trackCount ?
-      " These totals are of all tracks; the filter limits the places." : ""}`);
+    `by ${metric ? titleOf(metric) : found.rule} on ${whole}. A click opens the largest place of a kind; N and P go to the next and previous place.${
+      state.shown && state.shown.tracks.length < trackCount && !found.narrowed ? " These totals are of all tracks; the filter limits the places." : ""}`);
   const kinds = own.kinds.map((kind) => ({ ...kind, size: chosen < 0 ? kind.amount : kind.instead[chosen] })).filter(({ size }) => size > 0)
     .sort((a, b) => b.size - a.size);
   return [bar, note, kinds.length ? tableOf(state, found, own, kinds, chosen, open) : el("p", { class: "note" }, "None.")];
@@ -113,7 +113,7 @@ function tableOf(state, found, own, kinds, chosen, open) {
   const drawn = kinds.slice(0, shown.most);
   const unit = found.unit === "s" ? "Seconds" : found.unit[0].toUpperCase() + found.unit.slice(1);
   const heads = [th(drawn.some(({ name }) => name.includes(" → ")) ? "Error: reference → system" : "Error", "who"), th(el("span", { class: "unseen" }, "chart"), "chart"), th(unit, "number"), th("Of the errors", "number"),
-    chosen < 0 ? th("Tracks", "number") : null, th("Places", "number")];
+    chosen < 0 ? th("Tracks", "number") : null, th(found.narrowed ? "Places listed" : "Places", "number")];
   const body = drawn.map((kind) => {
     const places = placesOf(state, found, kind);
     const look = () => {
@@ -128,13 +128,13 @@ function tableOf(state, found, own, kinds, chosen, open) {
       svg("rect", { x: 0, y: 3, width: wide, height: 10 }))),
     el("td", { class: "number", "data-value": kind.size }, write(kind.size)), el("td", { class: "number quiet" }, percent(kind.size, total)),
     chosen < 0 ? el("td", { class: "number" }, kind.tracks.toLocaleString("en")) : null,
-    el("td", { class: "number quiet" }, (chosen < 0 ? kind.places : places.length).toLocaleString("en")));
+    el("td", { class: "number quiet" }, (chosen < 0 && !found.narrowed ? kind.places : places.length).toLocaleString("en")));
   });
   const more = kinds.length > drawn.length ? el("button", { type: "button", class: "more", onclick: () => {
     shown.most += 50;
     state.notify();
   } }, `Show more (${drawn.length} of ${kinds.length})`) : null;
-  const others = left && chosen < 0 ? el("p", { class: "note" }, `${count(left, "more kind")}: ${wordOf(found, rest)}, ${percent(rest, own.wrong)} of the errors. ` +
+  const others = left && chosen < 0 ? el("p", { class: "note" }, `${found.narrowed ? "Other kinds" : count(left, "more kind")}: ${wordOf(found, rest)}, ${percent(rest, own.wrong)} of the errors. ` +
     "Of each kind, the largest places are here.") : null;
   return el("div", {}, table(heads, body, { label: "Kinds of errors" }), more, others);
 }

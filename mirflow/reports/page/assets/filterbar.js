@@ -25,7 +25,7 @@ export function drawFilter(state) {
     focus(open ? "filter field" : "add filter");
   };
   const without = state.dropped.length ? ` Without ${state.dropped.join("; ")}: this evaluation has no such tracks or systems.` : "";
-  const words = state.shown ? `${shownOf(state)} shown. The numbers below are of ${state.shown.tracks.length === 1 ? "this track" : "these tracks"}.${state.now.errors?.length ? " The totals of errors are of all tracks." : ""}` : "";
+  const words = state.shown ? `${shownOf(state)} shown. The numbers below are of ${state.shown.tracks.length === 1 ? "this track" : "these tracks"}.${state.now.errors?.some(([, , byTrack]) => !byTrack) ? " The totals of errors are of all tracks." : ""}` : "";
   holder.append(...[chips.length ? el("ul", { class: "filters", "aria-label": "Filters" }, chips) : null,
     el("button", { type: "button", name: "add filter", "aria-expanded": String(draft.open), onclick: () => toggle(!draft.open) }, "Filter …"),
     chips.length > 1 ? el("button", { type: "button", onclick: () => change((now) => { now.filter = []; }) }, "Remove all") : null,

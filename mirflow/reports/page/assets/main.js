@@ -44,7 +44,7 @@ function drawHead() {
 }
 
 /** Parts whose numbers follow the filter, besides those that begin with it. */
-const FOLLOWING = ["tolerance", "losses", "distributions", "heatmap", "gains", "alike", "tracks", "difficulty", "doubts", "coverage"];
+const FOLLOWING = ["tolerance", "losses", "distributions", "heatmap", "gains", "alike", "tracks", "difficulty", "errors", "doubts", "coverage"];
 
 /** Say in a part which tracks its numbers are of: far below the chips, and in frames of other pages, nothing else does. */
 function tell(part) {
