@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import tempfile
 from collections import Counter
@@ -26,7 +27,9 @@ from .errors import MirflowError, QueryError, SignatureError, counted, suggest
 from .metrics.base import get_task
 from .metrics.measures import parse
 from .pipeline.load import load_pipeline, plan_pipeline
-from .pipeline.model import Evaluation, Pipeline
+from .pipeline.model import Estimates, Evaluation, Pipeline
+from .readers.label_maps import shipped_maps
+from .readers.options import DELIMITED, OPTIONS
 from .reports.signed_numbers import SignedNumber, read_signed
 from .reports.tables import Table, Tabulation, plain_entry
 from .store.journal import Journal
@@ -198,6 +201,8 @@ def _numbers_of(document: str | Path) -> list[SignedNumber]:
     return numbers
 
 
+_LAYOUT = {*DELIMITED, "format"}
+"""Options that say how a file is laid out, not what is read of it."""
 Rules = tuple[str, str, str, str]
 """Task, convention, grid and combination of references."""
 
@@ -212,9 +217,33 @@ def _flaw(signed: Signature) -> str:
         metrics = get_task(signed.task).convention(signed["conv"]).metrics
         for one in signed.metrics:
             parse(one, metrics)
+        for options in _sides_of(signed).values():
+            Estimates.model_validate({"path": "{track}", **options}).reading(signed.task)
     except MirflowError as error:
         return str(error)
+    except ValueError:  # of the model
+        return f"invalid options of reading in the signature: {options}"
     return ""
+
+
+def _sides_of(signed: Signature) -> dict[str, dict[str, Any]]:
+    """The options of reading that a signature names for each side, as a pipeline file has them."""
+    sides: dict[str, dict[str, Any]] = {"reference": {}, "estimates": {}}
+    for name, text in signed["read"]:
+        side, _, option = name.partition(".")
+        if side not in sides or option not in (*OPTIONS, "annotator"):
+            raise SignatureError(f"unknown option of reading {name!r}: a later version of mirflow may have it")
+        declared = OPTIONS.get(option)
+        if declared is not None and declared.default == ():
+            try:
+                sides[side][option] = json.loads(text)
+            except (ValueError, RecursionError):
+                raise SignatureError(f"invalid {name} of a signature: {text[:80]!r} is not JSON") from None
+        elif text.isdecimal() and (declared is None or declared.type == str | int | None):
+            sides[side][option] = int(text)
+        else:
+            sides[side][option] = text
+    return sides
 
 
 def _of_pipeline(
@@ -248,30 +277,30 @@ def _of_pipeline(
 
 def _of_folders(reference: str, estimates: str, signed: Sequence[Signature]) -> Pipeline | None:
     """A pipeline of one evaluation for the rules of each signature; None without any that can be computed."""
-    rules: dict[tuple[Any, ...], list[str]] = {}
+    rules: dict[tuple[Any, ...], list[Signature]] = {}
     for one in signed:
-        if not _flaw(one):
-            rules.setdefault((*_rules_of(one), one["read"]), []).extend(one.metrics)
+        if not _flaw(one) and not _lacks_map(one):
+            rules.setdefault((*_rules_of(one), one["read"]), []).append(one)
     evaluations = []
-    for number, ((task, convention, grid, combine, read), metrics) in enumerate(rules.items()):
-        sides: dict[str, dict[str, Any]] = {
-            "reference": {"path": _pattern_of(reference, "")},
-            "estimates": {"path": _pattern_of(estimates, "{system}/")},
-        }
-        for name, value in read:
-            side, _, option = name.partition(".")
-            if side in sides:
-                sides[side][option] = value
+    for number, ((task, convention, grid, combine, _), alike) in enumerate(rules.items()):
+        sides = _sides_of(alike[0])
+        sides["reference"]["path"] = _pattern_of(reference, "")
+        sides["estimates"]["path"] = _pattern_of(estimates, "{system}/")
         if combine:
             sides["reference"]["combine"] = combine
         values: dict[str, Any] = {"name": f"{task}_{number}", "convention": convention, **sides}
         if grid:
             values["grid"] = float(grid) if grid[0].isdigit() else grid
-        metrics = list(dict.fromkeys(metrics))
+        metrics = list(dict.fromkeys(name for one in alike for name in one.metrics))
         evaluations.append(Evaluation.model_validate({"task": task, "metrics": metrics, **values}))
     if not evaluations:
         return None
     return Pipeline.model_validate({"evaluations": evaluations, "store": "verify.zarr"})
+
+
+def _lacks_map(signed: Signature) -> bool:
+    """Whether labels were mapped by a file, of which a signature has only the digest."""
+    return any(name.endswith(".labels") and text not in shipped_maps() for name, text in signed["read"])
 
 
 def _in_folder(given: str, pattern: str) -> str:
@@ -371,7 +400,14 @@ class Recomputed:
         version = self.versions.get(metric, signed["rev"])
         if version != signed["rev"]:
             reasons.append(f"signed by version {signed['rev']} of the metric, computed by version {version}")
+        if unnamed := self.unnamed(signed):
+            named = ", ".join(f"{name} {value}" for name, value in unnamed.items())
+            reasons.append(f"the files are read with {named} here, which the signature does not name")
         return reasons
+
+    def unnamed(self, signed: Signature) -> dict[str, str]:
+        """Options of reading that are set here, and not named by a signature."""
+        return {name: value for name, value in self.signed["read"] if name not in dict(signed["read"])}
 
     def _counts(self, signed: Signature) -> list[str]:
         """Whether other numbers of scores count than are signed."""
@@ -460,22 +496,34 @@ def _recompute(signed: Signature, systems: Sequence[str], boards: Mapping[str, x
             continue
         again = [one for result in results for one in sign(ds, query, result)]
         whole = again[0]
-        if _rules_of(whole) != _rules_of(signed) or (whole["read"], whole["classes"]) != (
-            signed["read"],
-            signed["classes"],
-        ):
+        same = _rules_of(whole) == _rules_of(signed) and whole["classes"] == signed["classes"]
+        if not same or not _reads_alike(signed, whole):
             reasons.append(f"the rules differ: {whole} is computed here")
             continue
         by_metric = {metric: result for result in results for metric in _metrics_of(result)}
         versions = {metric: one["rev"] for one in again for metric in one.metrics}
         only = {systems[0]: names_of(ds, "system")[0]} if len(systems) == 1 == ds.sizes["system"] else {}
         found.append(Recomputed(by_metric, whole, versions, only))
-    same = [one for one in found if not one.changed(signed)]
     if found:
-        return (same or found)[0]
+        return min(found, key=lambda one: (bool(one.changed(signed)), len(one.unnamed(signed))))
     if reasons:
         return reasons[0]
+    if _lacks_map(signed):
+        return "labels were mapped by a file, whose path only the pipeline names (--pipeline)"
     return f"no scores of {signed.task} by the rules of {signed['conv']}"
+
+
+def _reads_alike(signed: Signature, computed: Signature) -> bool:
+    """Whether the same is read from the files.
+
+    How the columns of text are laid out does not matter. Earlier versions named only those options that conventions
+    have a say in: others that a signature does not name may have any value.
+    """
+    usual = get_task(signed.task).convention(signed["conv"]).reading
+    theirs, ours = dict(signed["read"]), dict(computed["read"])
+    demanded = [name for name in theirs if name.partition(".")[2] not in _LAYOUT]
+    demanded += [name for name in ours if name.partition(".")[2] in usual]
+    return all(theirs.get(name) == ours.get(name) for name in demanded)
 
 
 def _metrics_of(result: xr.Dataset) -> list[str]:

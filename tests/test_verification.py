@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -398,3 +399,59 @@ def test_the_chords_of_mirex_2013_are_verified(mirex2013_store: Path, shared_dat
     again = {"pipeline": PIPELINES / "mirex2013-ace.yaml", "root": shared_data / "mirex2013-ace"}
     (changed,) = (one for one in mirflow.verify(path, **again) if one.verdict != "equal")
     assert (changed.names["system"], changed.verdict) == ("CB4", "different")
+
+
+@pytest.fixture
+def bars(tmp_path: Path) -> Path:
+    """Beats with positions and bars, scored as the first beats of bars, with times in milliseconds."""
+    for folder in ("reference", "estimates/ours"):
+        (tmp_path / folder).mkdir(parents=True)
+    for track, bar in (("a", 4), ("b", 3)):
+        rows = [f"{500 * beat}\t{beat % bar + 1}\t{beat // bar + 1}" for beat in range(24)]
+        (tmp_path / f"reference/{track}.txt").write_text("\n".join(rows) + "\n")
+        (tmp_path / f"estimates/ours/{track}.csv").write_text(
+            "n;t\n" + "".join(f"{n};{n * 0.5}\n" for n in range(0, 24, 3))
+        )
+    (tmp_path / "p.yaml").write_text(
+        "evaluations:\n  - task: downbeat\n"
+        "    reference: {path: 'reference/{track}.txt', select: bar_start, time_unit: ms}\n"
+        "    estimates: {path: 'estimates/{system}/{track}.csv', columns: {time: t}}\n"
+        "    metrics: ['f_measure(trim=0)']\nstore: s.zarr\n"
+    )
+    mirflow.run(tmp_path / "p.yaml", store=tmp_path / "s.zarr", scheduler="serial", progress=False)
+    (tmp_path / "t.csv").write_text(mirflow.query(tmp_path / "s.zarr").to_csv())
+    return tmp_path
+
+
+def test_what_a_pipeline_selects_is_signed_and_read_again(bars: Path) -> None:
+    sides = {"reference": bars / "reference", "estimates": bars / "estimates"}
+    (signed,) = mirflow.signature(bars / "s.zarr")
+    read = Signature.parse(signed)["read"]
+    assert read == (
+        ("reference.time_unit", "ms"),
+        ("reference.select", "bar_start"),
+        ("estimates.columns", '{"time":"t"}'),
+    )
+    for source in (sides, {"store": bars / "s.zarr"}, {"pipeline": bars / "p.yaml"}):
+        (check,) = mirflow.verify(bars / "t.csv", **source)
+        assert (check.verdict, check.value) == ("equal", pytest.approx((2 * 2 / (6 + 8) + 1) / 2)), check.reason
+    (check,) = mirflow.verify(signed.replace("bar_start", "downbeat"), store=bars / "s.zarr")
+    assert (check.verdict, check.reason[:16]) == ("not computable", "the rules differ")
+    for old, new, reason in (
+        ("select", "selekt", "unknown option of reading 'reference.selekt'"),
+        ("bar_start", "bars", "invalid options of reading in the signature: .*bars"),
+        ("%22%7D", "", "invalid estimates.columns of a signature: .* is not JSON"),
+    ):
+        (check,) = mirflow.verify(signed.replace(old, new), **sides)
+        assert re.search(reason, check.reason)
+
+
+def test_signatures_that_name_no_selection_are_still_resolved(bars: Path) -> None:
+    (signed,) = mirflow.signature(bars / "s.zarr")
+    older = re.sub("read=[^;]+;", "", signed)
+    for printed, verdict in ((0.642857, "equal"), (0.5, "different")):
+        (bars / "old.json").write_text(json.dumps({"signature": older, "value": printed, "system": "ours"}))
+        (check,) = mirflow.verify(bars / "old.json", store=bars / "s.zarr")
+        assert check.verdict == verdict
+    assert "reference.select bar_start, estimates.columns" in check.reason
+    assert "which the signature does not name" in check.reason

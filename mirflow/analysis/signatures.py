@@ -39,7 +39,7 @@ from ..annotations.classes import Classes
 from ..errors import SignatureError, UnknownNameError, suggest
 from ..metrics.base import chosen_grid, get_task, has_task
 from ..store.cells import Status
-from ..store.format import CLASSES, READING, nested_attrs
+from ..store.format import CLASSES, READING, nested_attrs, spell_option
 from ..store.write import software_versions
 from .combine import reference_digests
 from .queries import across_of
@@ -72,7 +72,7 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
         "conv": Field("convention", "mir_eval"),
         "grid": Field("grid of time: a word, or the hop of frames in seconds; left out: that of the convention"),
         "combine": Field("how several references of a track are combined; left out: each track has one"),
-        "read": Field("options of reading that differ from those of the convention", ()),
+        "read": Field("options of reading that differ from the defaults, such as reference.select:downbeat", ()),
         "classes": Field("digest of the classes and their credits; left out: all that occur", "", "[0-9a-f]+"),
         "tracks": Field("chosen tracks, or patterns of them; left out: all", ()),
         "where": Field("condition on the tracks; left out: none"),
@@ -341,11 +341,11 @@ def _fields_of(ds: xr.Dataset, query: Query, result: xr.Dataset) -> dict[str, Va
 
 
 def _options_of(task: str, convention: str, reading: Mapping[str, Mapping[str, Any]]) -> Pairs:
-    """Options of reading in which an evaluation differs from its convention."""
+    """Options of reading in which an evaluation differs from the defaults of its convention."""
     rules = get_task(task).conventions.get(convention) if has_task(task) else None
     usual = {} if rules is None else rules.reading
     return tuple(
-        (f"{side}.{name}", str(value))
+        (f"{side}.{name}", spell_option(value))
         for side, options in reading.items()
         for name, value in options.items()
         if value != usual.get(name)

@@ -6,7 +6,7 @@ import csv
 import io
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -22,7 +22,7 @@ from ..readers.content import decode, read_bytes, read_within
 from ..readers.delimited import find_separator
 from ..readers.downloads import parse_url
 from ..readers.label_maps import shipped_maps
-from ..readers.options import MAX_BYTES, DelimitedOptions
+from ..readers.options import MAX_BYTES, OPTIONS, DelimitedOptions, Reading
 from ..readers.patterns import Pattern
 from ..store.cells import CELL_ATTRS, MAX_NAME, Entry
 from .discovery import (
@@ -40,7 +40,7 @@ from .discovery import (
     leads_out,
 )
 from .document import Document, Place, dump_document, form_problems, read_document, schema_of, validate
-from .model import Evaluation, Execution, Pipeline, Resolved, Tracks, Trouble, resolve
+from .model import Estimates, Evaluation, Execution, Pipeline, Resolved, Tracks, Trouble, resolve
 from .patching import apply_patches
 from .plan import EvaluationFiles, EvaluationPlan, Metadata, cell_stamps, fingerprint
 
@@ -572,12 +572,24 @@ def _plan(
         max_block=block,
         cautions=tuple(found.cautions),
         reading={
-            side: {name: getattr(reading, name) for name in resolved.convention.reading}
-            for side, reading in (("reference", resolved.reference), ("estimates", resolved.estimates))
-            if resolved.convention.reading
+            side: kept
+            for side in ("reference", "estimates")
+            if (kept := _kept_options(getattr(evaluation, side), getattr(resolved, side), resolved.convention.reading))
         },
         plugins=tuple(plugins),
     )
+
+
+def _kept_options(side: Estimates, reading: Reading, usual: Collection[str]) -> dict[str, Any]:
+    """What is read of one side's files: options that the convention has a say in, and those that the pipeline sets."""
+    kept = {name: getattr(reading, name) for name in usual}
+    for name, option in OPTIONS.items():
+        value = getattr(side, name)
+        if name not in kept and name != "max_bytes" and value not in ([], {}, option.default):
+            kept[name] = value
+    if kept.get("labels", "") not in ("", *shipped_maps()):
+        kept["labels"] = repr(reading.labels)  # of a file, the digest of its content
+    return kept if side.annotator is None else {**kept, "annotator": side.annotator}
 
 
 def _system_metadata(evaluation: Evaluation, found: Discovery) -> Metadata:

@@ -370,6 +370,7 @@ _FIXED = frozenset(
         *("n", "n_missing", "n_undefined", "n_tracks", "missing", "undefined", "low", "high", "level", "method"),
         *("replicates", "resampled", "like_best", "test", "correction", "test_level", "stores", "references_differ"),
         *("where", "annotator", "param", "over", "across"),
+        *("benchmark", "this_run", "letters", "source"),
     )
 )
 """Columns of rows for programs that name no group and no label."""

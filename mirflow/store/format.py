@@ -117,12 +117,26 @@ def kept_metrics(measures: Iterable[Measure]) -> dict[str, dict[str, Any]]:
 
 
 READING = "reading"
-"""The attribute of an evaluation that keeps, for each side, the options of reading that its convention has a say in."""
+"""The attribute of an evaluation that keeps options of reading for each side: those that its convention has a say in,
+and those that its pipeline sets to other values than the default."""
 
 
 def kept_reading(reading: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The attribute that keeps options of reading; none where the convention has no say in them."""
+    """The attribute that keeps options of reading; none where all have their defaults."""
     return {READING: {side: dict(options) for side, options in reading.items()}} if reading else {}
+
+
+def spell_option(value: Any) -> str:
+    """The value of an option of reading as text; mappings and lists as JSON.
+
+    Examples
+    --------
+    >>> spell_option(True), spell_option({"start": 0, "label": "chord"})
+    ('True', '{"start":0,"label":"chord"}')
+    """
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return str(value)
 
 
 PATCHES = "patches"
@@ -162,8 +176,8 @@ def told_reading(attrs: Mapping[str, Any]) -> str:
     sides: Mapping[str, Mapping[str, Any]] = attrs.get(READING, {})
     told = []
     for name in dict.fromkeys(name for options in sides.values() for name in options):
-        values = {side: str(options.get(name)) for side, options in sides.items()}
-        same = len(set(values.values())) == 1
+        values = {side: spell_option(options[name]) for side, options in sides.items() if name in options}
+        same = len(values) > 1 and len(set(values.values())) == 1
         each = ", ".join(f"{value} ({side})" for side, value in values.items())
         told.append(f"{name} {next(iter(values.values())) if same else each}")
     return "; ".join(told)
