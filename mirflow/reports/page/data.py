@@ -530,18 +530,22 @@ def describe_stores(name: str, origins: Sequence[Origin]) -> list[dict[str, Any]
 
 
 def _coords(coords: Mapping[str, Array]) -> list[list[Any]]:
-    """Names and values of coordinates: numbers stay numbers, NaN is None, everything else becomes text."""
+    """Names and values of coordinates: numbers stay numbers, NaN is None, everything else becomes text.
+
+    Behind truth values, which become text too, is the word ``truth``.
+    """
     columns = []
     for name, values in coords.items():
         known = (value if value == value else None for value in values.tolist())
-        columns.append([name, [*known] if values.dtype.kind in "if" else [*map(str, values.tolist())]])
+        column = [name, [*known] if values.dtype.kind in "if" else [*map(str, values.tolist())]]
+        columns.append([*column, "truth"] if values.dtype.kind == "b" else column)
     return columns
 
 
 def _groupings(coords: Sequence[Sequence[Any]]) -> dict[str, list[list[int]]]:
     """The groups of tracks by each coordinate that can group them: with several values, not one for each track."""
     found = {}
-    for name, values in coords:
+    for name, values, *_ in coords:
         groups: dict[Any, list[int]] = {}
         for track, value in enumerate(values):
             groups.setdefault("" if value is None else value, []).append(track)

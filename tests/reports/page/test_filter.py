@@ -37,7 +37,7 @@ def scores_of(tracks: int = 60) -> xr.Dataset:
         status=status,
         metrics=["root", "majmin"],
         systems=SYSTEMS,
-        track_meta={"genre": genre, "year": year.tolist()},
+        track_meta={"genre": genre, "year": year.tolist(), "live": [place % 3 == 0 for place in range(tracks)]},
         duration=rng.uniform(300, 400, tracks),
     )
 
@@ -212,6 +212,96 @@ def test_the_form_adds_a_chip_by_keyboard_and_back_takes_it_away(store: Path, vi
         page.go_back()
         page.wait_for_function("left => document.querySelectorAll('#filter li').length === left", arg=left)
     assert "best value of these" not in page.inner_text("#standings .lead")
+
+
+EXPRESSIONS = [
+    "genre == 'rock' and year < 1980",
+    "not 1970 <= year <= 1979 or genre in ['jazz', \"R & B\"]",
+    "'azz' in genre and not live",
+    "genre is None and track not in ('t3', 't7', 't11')",
+    "genre is not None and not (year >= 1.9_6e3 or live == True)",
+    "duration > 350 and genre != 'rock'",
+    "1960 < year <= 1965 < 2000",
+    "track >= 't5' and year != -1",
+    "(genre == 'r\\x6fck') and (year == 1954 or year is None)",
+    "col('genre') in {'rock'} and year not in [1950, 1958]",
+]
+
+
+@pytest.mark.slow
+def test_expressions_leave_the_same_tracks_as_in_queries(store: Path, visit: Any) -> None:
+    page = visit(store.parent / "report.html")
+    go = "text => { location.hash = `filter=${encodeURIComponent(text)}`; }"
+    for expression in EXPRESSIONS:
+        asked = {"group": "chord", "where": expression, "by": "track", "missing": "skip", "system": "oak"}
+        expected = mirflow.query(store, "majmin", **asked).dataset["track"].values.tolist()
+        page.evaluate(go, json.dumps([["where", expression]]))
+        page.wait_for_selector(f"#filter li span:text-is({json.dumps(expression)})")
+        assert page.inner_text("#filter .status").startswith(f"{len(expected)} of 60 tracks shown."), expression
+        page.wait_for_selector(f"#tracks .shown:text-is('Shown: {len(expected)} of 60 tracks.')")
+        assert set(page.locator("#tracks tbody th").all_inner_texts()) <= set(expected), expression
+
+
+def test_a_typed_expression_becomes_chips_and_the_command_has_it(store: Path, visit: Any) -> None:
+    page = visit(store.parent / "report.html", link(["find", "t"], ["is", "genre", ["jazz"]]))
+    page.get_by_role("button", name="As text …").press("Enter")
+    field = page.get_by_label("Tracks where")
+    assert field.evaluate("one => one === document.activeElement")
+    assert field.input_value() == 'genre in ["jazz"]', "what the chips say, as far as an expression can"
+    field.fill(
+        "genre in ['rock', 'jazz'] and 1955 <= year and (year < 1990 or live) and live == False and year != 1960"
+    )
+    field.press("Enter")
+    page.wait_for_selector("#filter li:has-text('year != 1960')")
+    assert filter_of(page) == [
+        ["find", "t"],
+        ["is", "genre", ["rock", "jazz"]],
+        ["from", "year", 1955, None],
+        ["where", "(year < 1990 or live)"],
+        ["is", "live", ["False"]],
+        ["where", "year != 1960"],
+    ]
+    page.get_by_role("button", name="Remove the filter “t”").click()
+    page.get_by_role("button", name="As text …").click()
+    typed = '(genre in ["rock", "jazz"]) and (1955 <= year) and ((year < 1990 or live)) and (live in [False])'
+    assert field.input_value() == f"{typed} and (year != 1960)"
+    page.evaluate("() => Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    page.locator("#leaderboard > .take summary").click()
+    page.locator("#leaderboard > .take").get_by_role("button", name="Command").click()
+    words = shlex.split(page.locator("#leaderboard > .take textarea").input_value())
+    assert words[words.index("--where") + 1] == field.input_value()
+    field.fill("")
+    field.press("Enter")
+    page.wait_for_selector("#filter li", state="detached")
+
+
+MISTAKES = [
+    ("gener == 'rock'", "gener", "no coordinate of this name."),
+    ("genre = 'rock'", "=", "equality is ==."),
+    ("year > 1960 and genre > 5", "genre", "text, which cannot be compared with a number."),
+    ("year > 1960 and", "", "the expression is not complete."),
+    ("genre in ['rock' 'jazz']", "'jazz'", "“,” or “]” is expected here."),
+    ("year > 1960 & live", "&", "not part of an expression; there are names, texts in quotes, numbers"),
+    ("genre == 'rock", "'", "the text has no second quote."),
+    ("year", "year", "not a condition; compare it with a value."),
+    ("open('x') == 1", "open", "only col('a name') can be called."),
+]
+
+
+def test_what_is_no_expression_is_selected_and_named(store: Path, visit: Any) -> None:
+    page = visit(store.parent / "report.html")
+    page.get_by_role("button", name="As text …").click()
+    field, alert = page.get_by_label("Tracks where"), page.locator("#filter [role=alert]")
+    for expression, place, said in MISTAKES:
+        field.fill(expression)
+        field.press("Enter")
+        at = f"Character {(expression.index(place) if place else len(expression)) + 1}"
+        assert alert.inner_text().startswith(f"{at}, “{place}”: {said}" if place else f"{at}: {said}")
+        assert field.evaluate("one => one.value.slice(one.selectionStart, one.selectionEnd)") == place
+    field.fill("not " * 200 + "live")
+    field.press("Enter")
+    assert "nested too deeply" in alert.inner_text()
+    assert "filter=" not in page.url
 
 
 def test_a_click_on_a_group_keeps_its_tracks_alone(store: Path, visit: Any) -> None:
