@@ -103,6 +103,10 @@ class StoredPipeline:
         return {one.name: one for one in found}, ""
 
 
+AnnotationFolder = str | Path | StoredPipeline | None
+"""Present folder of a store's annotations, its pipeline, or None: the folder of the run."""
+
+
 class Shelf:
     """Annotations by source, each read once, and the errors of those that cannot be read."""
 
@@ -241,7 +245,7 @@ def read_origins(
     return evaluations_of(store), origins
 
 
-def find_plans(scores: ScoresLike, ds: xr.Dataset, root: Roots = None) -> dict[str, EvaluationFiles]:
+def find_plans(scores: ScoresLike, ds: xr.Dataset, root: Roots | StoredPipeline = None) -> dict[str, EvaluationFiles]:
     """The existing files of the evaluations of a store by name; of several stores, joined as their scores are.
 
     Parameters
@@ -249,8 +253,8 @@ def find_plans(scores: ScoresLike, ds: xr.Dataset, root: Roots = None) -> dict[s
     scores : path, sequence of paths, mapping of labels to paths, xr.DataTree or xr.Dataset
     ds : xr.Dataset
         One of the evaluations.
-    root : path, sequence of paths, or None
-        As for :func:`read_origins`.
+    root : path, sequence of paths, StoredPipeline or None
+        As for :func:`read_origins`; a pipeline is that of all scores.
 
     Raises
     ------
@@ -258,7 +262,9 @@ def find_plans(scores: ScoresLike, ds: xr.Dataset, root: Roots = None) -> dict[s
         If no files are known, or none are there.
     """
     paths = _paths(scores)
-    if paths is None or len(paths) == 1:
+    if isinstance(root, StoredPipeline):
+        pipelines = {"": root}
+    elif paths is None or len(paths) == 1:
         own = root if root is None or isinstance(root, str | Path) else next(iter(root), None)
         pipelines = {"": StoredPipeline.of(ds, own)}
     else:
@@ -273,7 +279,9 @@ def find_plans(scores: ScoresLike, ds: xr.Dataset, root: Roots = None) -> dict[s
     return {name: _join_plans(some) for name, some in parts.items()}
 
 
-def find_plan(scores: ScoresLike, ds: xr.Dataset, group: str = "", root: Roots = None) -> EvaluationFiles:
+def find_plan(
+    scores: ScoresLike, ds: xr.Dataset, group: str = "", root: Roots | StoredPipeline = None
+) -> EvaluationFiles:
     """The existing files of one evaluation; see :func:`find_plans`.
 
     Raises

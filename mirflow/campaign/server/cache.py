@@ -268,13 +268,13 @@ def _size(key: tuple[str, str], kept: Kept) -> int:
     return sum(map(len, key)) + len(kept.body) + len(kept.compressed or b"")
 
 
-def digest(text: str) -> str:
-    """Short digest of a text, for ETags."""
-    return _digest(text.encode())
+def digest(text: str, size: int = 8) -> str:
+    """Digest of a text, for ETags: so many bytes in hexadecimal."""
+    return _digest(text.encode("utf-8", "surrogateescape"), size)
 
 
-def _digest(body: bytes) -> str:
-    return hashlib.blake2b(body, digest_size=8).hexdigest()
+def _digest(body: bytes, size: int = 8) -> str:
+    return hashlib.blake2b(body, digest_size=size).hexdigest()
 
 
 def is_known(given: str, etag: str) -> bool:

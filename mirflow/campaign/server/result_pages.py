@@ -6,7 +6,9 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
+from importlib.metadata import version
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,6 +19,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute
 
 from ...errors import QueryError, StoreError, UnknownNameError
+from ...reports.figures.page_pictures import draw_standings, has_chart
 from ...reports.leaderboard import to_json
 from ...reports.page import live
 from ..site import page_contents
@@ -66,6 +69,8 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
     return [
         *found,
         _block_route(views),
+        _picture_route(views, "track_picture", _track_picture),
+        _picture_route(views, "standings_picture", _standings_picture),
         GuardedRoute("/static/{digest}/{name}", report_asset, role=None),
         GuardedRoute("audio", listen, role=None),
         GuardedRoute("peaks", waveform, role=None),
@@ -251,11 +256,8 @@ def _report(asked: Asked, store: str) -> Content:
 
 def report_of(service: Service, snapshot: Snapshot) -> live.LivePage:
     """Return the report of a snapshot; timelines are drawn if the server can read the annotations."""
-    campaign, name = service.campaign, snapshot.name
-    root, trusted = service.roots.get(name), False
-    if campaign is not None and service.path is not None and name in campaign.splits:
-        root = service.path.resolve().parent / campaign.root / campaign.splits[name].root
-        trusted = True
+    name = snapshot.name
+    root, trusted = _annotations_of(service, name)
 
     def make() -> live.LivePage:
         # References may be readable only by the worker.
@@ -273,6 +275,14 @@ def report_of(service: Service, snapshot: Snapshot) -> live.LivePage:
 
     found: live.LivePage = snapshot.once("report", make)
     return found
+
+
+def _annotations_of(service: Service, store: str) -> tuple[Path | None, bool]:
+    """Return the present folder of a store's annotations, and whether the server itself wrote the store's pipeline."""
+    campaign = service.campaign
+    if campaign is not None and store in campaign.splits:
+        return service.root / campaign.splits[store].root, True
+    return service.roots.get(store), False
 
 
 def _report_contents(asked: Asked, store: str) -> Content:
@@ -305,6 +315,48 @@ def _block_route(views: Views) -> GuardedRoute:
     return GuardedRoute("/stores/{store}/report/blocks/{address:path}", report_block, role=None)
 
 
+Picture = tuple[str, Callable[[], bytes | None]]
+"""What a picture depends on, and a function that draws it."""
+
+
+def _picture_route(views: Views, page: str, find: Callable[..., Picture]) -> GuardedRoute:
+    async def endpoint(request: Request) -> Response:
+        """Return a picture, which is drawn for the first who asks for it."""
+        service: Service = request.app.state.service
+        asked = Asked(views, service, request)
+        try:
+            depends, draw = await run_in_threadpool(partial(find, asked, **request.path_params))
+        except (UnknownNameError, StoreError, QueryError) as error:
+            raise HTTPException(404) from error
+        key = digest(f"{version('mirflow')} {page} {depends}", size=16)
+        headers = {"ETag": f'"{key}"', "Cache-Control": "no-cache"} if asked.viewer is None else PRIVATE
+        if asked.viewer is None and is_known(request.headers.get("if-none-match", ""), key):
+            return Response(status_code=304, headers=headers)
+        picture = await run_in_threadpool(service.pictures.find, key)
+        if picture is None:
+            picture = await service.pictures.draw(key, draw)
+        if picture is None:
+            raise HTTPException(404)
+        return Response(picture, media_type="image/png", headers=headers)
+
+    return GuardedRoute(page, endpoint, role=None, rate="query")
+
+
+def _track_picture(asked: Asked, store: str, evaluation: str, track: str) -> Picture:
+    """The lanes of a track as the viewer sees them: the key has the generation and the systems of the view."""
+    report = asked.report(store)
+    if not report.has_picture(evaluation, track):
+        raise UnknownNameError("track", track, ())
+    root, _ = _annotations_of(asked.service, store)
+    return f"{(store, report.generation, root, evaluation, track)}", partial(report.picture, evaluation, track)
+
+
+def _standings_picture(asked: Asked, store: str, evaluation: str) -> Picture:
+    """The chart of an evaluation: the key has all that it shows."""
+    page = page_contents.evaluation(asked.of(store), evaluation)
+    return f"{page.heading} {page.standings}", partial(draw_standings, page.standings, page.heading)
+
+
 @cache
 def asset_digest(name: str) -> str:
     """Return the digest in the address of a script or style sheet of the report."""
@@ -321,7 +373,7 @@ def report_asset(request: Request) -> Response:
 
 def _evaluation(asked: Asked, store: str, evaluation: str) -> Content:
     page = page_contents.evaluation(asked.of(store), evaluation, asked.own(store))
-    return asked.render("evaluation.html", page=page, has_picture=False)
+    return asked.render("evaluation.html", page=page, has_picture=has_chart(page.standings))
 
 
 def _system(asked: Asked, store: str, evaluation: str, system: str) -> Content:
@@ -334,7 +386,10 @@ def _tracks(asked: Asked, store: str, evaluation: str) -> Content:
 
 def _track(asked: Asked, store: str, evaluation: str, track: str) -> Content:
     page = page_contents.track(asked.of(store), evaluation, track)
-    return asked.render("track.html", page=page, has_picture=False, seconds=None)
+    report = asked.report(store)
+    pictured = report.has_picture(evaluation, track)
+    seconds = None if page.worst is None else report.worst_second(evaluation, track, page.worst)
+    return asked.render("track.html", page=page, has_picture=pictured, seconds=seconds)
 
 
 def _store_json(asked: Asked, store: str) -> Content:

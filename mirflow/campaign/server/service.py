@@ -22,6 +22,7 @@ from .audit import AuditLog
 from .cache import Answers
 from .database import Database
 from .limits import Network, RateLimits
+from .pictures import Pictures
 from .recordings import Recordings
 from .snapshots import Stores
 
@@ -182,6 +183,11 @@ class Service:
     def answers(self) -> Answers:
         """Cache of responses."""
         return Answers(self.shelf, f"{self.title} {self.base_url}", cors=self.cors)
+
+    @cached_property
+    def pictures(self) -> Pictures:
+        """Pictures of pages."""
+        return Pictures()
 
     @cached_property
     def recordings(self) -> Recordings:

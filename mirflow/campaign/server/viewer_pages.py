@@ -43,7 +43,8 @@ def pages_of(service: Service, viewer: Viewer | None = None) -> Pages:
     grades = service.campaign is not None and (service.campaign.grading or service.campaign.planning)
     if grades and viewer is not None and viewer.may("grader"):
         navigation.append(("grading", "Grade"))
-    return Pages(service.links, service.title, live=True, navigation=navigation)
+    home = service.base_url and f"{service.base_url.rstrip('/')}/"
+    return Pages(service.links, service.title, live=True, navigation=navigation, home=home)
 
 
 def viewer_of(request: Request) -> PageViewer | None:

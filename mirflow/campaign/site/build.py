@@ -21,7 +21,7 @@ from ...progress import Progress
 from ...reports.figures.page_pictures import draw_standings, draw_track
 from ...reports.figures.timeline import find_worst
 from ...reports.leaderboard import Leaderboard, to_json
-from ...reports.origins import Roots
+from ...reports.origins import Roots, StoredPipeline
 from ...reports.page import write_page
 from ...reports.page.timelines import check_timelines, tracks_wanted
 from ...store.generations import remove, remove_left
@@ -282,13 +282,15 @@ class _StorePages:
         )
         progress.stage("writing the tables")
         pictured = self._pictured(found)
+        first = next(iter(found.datasets.values()), None)
+        pipeline = None if first is None else StoredPipeline.of(first, root)
 
         def draw(evaluation: str, track: TrackPage) -> Drawn:
             ds, worst = found.datasets[evaluation], track.worst
             if (evaluation, track.track) not in pictured:
                 return None, None
-            seconds = None if worst is None else find_worst(ds, evaluation, track.track, worst, root)
-            return draw_track(ds, evaluation, track.track, root=root), seconds
+            seconds = None if worst is None else find_worst(ds, evaluation, track.track, worst, pipeline)
+            return draw_track(ds, evaluation, track.track, root=pipeline), seconds
 
         write_store_pages(folder, pages, found, draw, progress)
         notes = self._write_report(folder, found, path, root, progress)

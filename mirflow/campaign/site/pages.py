@@ -298,9 +298,13 @@ class Pages:
     """Full address of the site, for previews of links; empty: unknown."""
 
     def absolute(self, page: str, /, **parts: str) -> str:
-        """Return the full address of a page of a site on disk; empty if that of the site is unknown."""
+        """Return the full address of a page; empty if that of the site is unknown."""
         links = self.links
-        return self.home and self.home + file_of(page, links.twins if isinstance(links, DiskLinks) else {}, **parts)
+        if isinstance(links, DiskLinks):
+            path = file_of(page, links.twins, **parts)
+        else:
+            path = LiveLinks().url(page, **parts).removeprefix("/")
+        return self.home and self.home + path
 
     def at(self, here: str) -> Pages:
         """Return the pages of a site on disk with links relative to the file `here`."""
@@ -330,8 +334,8 @@ class Pages:
             "citation": to_bibtex("mirflow", version=version("mirflow")),
         }
         words = {"site": site, "url": self.links.url, "viewer": viewer, "here": here, "notice": ""}
-        own = self.links.here.removesuffix(_INDEX) if self.home and isinstance(self.links, DiskLinks) else ""
-        words |= {"absolute": self.absolute, "address": self.home and self.home + own}
+        own = self.home + self.links.here.removesuffix(_INDEX) if isinstance(self.links, DiskLinks) else ""
+        words |= {"absolute": self.absolute, "address": own if self.home else ""}
         return environment().get_template(template).render({**words, **context})
 
 

@@ -7,8 +7,10 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -217,13 +219,7 @@ class Sheet:
         self._height = frame.height if frame.height is not None else min(height, MOST_HIGH)
         if not 0.3 <= self._height <= 200:
             raise FigureError(f"a figure cannot be {self._height:g} inches high; say 0.3 to 200")
-        if frame.ax is None:
-            from matplotlib import pyplot
-
-            figure = pyplot.figure(figsize=(self.inches, self._height), layout="constrained")
-            self.ax = figure.add_subplot()
-        else:
-            self.ax = frame.ax
+        self.ax = _new_axes(self.inches, self._height) if frame.ax is None else frame.ax
 
     @property
     def figure(self) -> Figure:
@@ -265,6 +261,38 @@ class Sheet:
         engine = figure.get_layout_engine()
         assert engine is not None
         engine.set(rect=(0, 0, 1, self._height / total))  # type: ignore[call-arg]  # it is a constrained one
+
+
+def _new_axes(width: float, height: float) -> Axes:
+    if _OFF_SCREEN.get():
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        made = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(made)
+    else:
+        from matplotlib import pyplot
+
+        made = pyplot.figure(figsize=(width, height), layout="constrained")
+    return made.add_subplot()
+
+
+_OFF_SCREEN: ContextVar[bool] = ContextVar("_OFF_SCREEN", default=False)
+_DRAWING = RLock()
+
+
+@contextmanager
+def off_screen() -> Iterator[None]:
+    """Draw new figures for files only: pyplot does not know them, so nothing has to close them, and threads may draw.
+
+    One thread draws at a time, as matplotlib's settings, fonts and layout of text are shared by all.
+    """
+    with _DRAWING:
+        before = _OFF_SCREEN.set(True)
+        try:
+            yield
+        finally:
+            _OFF_SCREEN.reset(before)
 
 
 @contextmanager

@@ -117,22 +117,24 @@ def _tint(colour: str) -> tuple[float, float, float]:
 
 
 def _draw_intervals(lanes: Lanes, one: Annotation, at: float, room: tuple[float, float] | None = None) -> None:
-    from matplotlib.patches import Rectangle
-
     start, end = one.columns["start"], one.columns["end"]
     above, height = room or (TOP, TOP + BOTTOM)
     labels = one.labels or [""] * len(start)
+    boxes: dict[str, list[tuple[float, float, str | tuple[float, float, float]]]] = {}
     for place in lanes.visible(start, end):
         left, right = max(start[place], lanes.start), min(end[place], lanes.end)
         colour, hatch = fill_of(lanes, labels[place])
-        box = Rectangle((left, at - above), right - left, height, facecolor=colour, edgecolor="white", hatch=hatch)
-        lanes.ax.add_patch(box).set_linewidth(0.3)
+        boxes.setdefault(hatch, []).append((left, right - left, colour))
         text = label(labels[place])
         if lanes.fits(text, right - left, _SMALL):
             middle = (left + right) / 2, at - above + height / 2
             drawn = lanes.ax.text(*middle, text, ha="center", va="center", fontsize=_SMALL)
             if hatch:  # which would cross the letters
                 drawn.set_bbox({"facecolor": colour, "edgecolor": "none", "pad": 0.6})
+    for hatch, alike in boxes.items():  # one collection for many boxes, which are slow to add one by one
+        spans, colours = [(left, width) for left, width, _ in alike], [colour for _, _, colour in alike]
+        bars = lanes.ax.broken_barh(spans, (at - above, height), facecolors=colours, edgecolor="white", hatch=hatch)
+        bars.set_linewidth(0.3)
 
 
 def unwritten(lanes: Lanes, annotations: Sequence[Annotation]) -> set[str]:

@@ -1,21 +1,22 @@
 """Pictures of pages: the lanes of a track, and who leads by a metric, as PNG for previews of links or as SVG.
 
-Without matplotlib (extra ``report``), pages are written without pictures.
+Without matplotlib (extra ``report``), pages have no pictures. Several threads may ask for pictures at once.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from importlib.util import find_spec
 from io import BytesIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...errors import FigureError, UnknownNameError
 from ..drawing import BLUE, GREY, PALE
+from ..origins import AnnotationFolder
 from ..standings import ALIKE, LEADER, WORSE, Standing, Standings, ticks
-from .canvas import Frame, figure_of, label, sheet, write_figure
-from .timeline import timeline
+from .canvas import Frame, label, off_screen, sheet, write_figure
+from .timeline import has_time_axis, timeline
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -28,8 +29,13 @@ _ROW, _MOST = 0.24, 24
 """Inches of a system in a chart, and the systems that a chart has room for."""
 
 
+def can_draw(task: str) -> bool:
+    """Whether tracks of a task have pictures: their annotations have a time axis, and matplotlib is installed."""
+    return has_time_axis(task) and find_spec("matplotlib") is not None
+
+
 def draw_track(
-    ds: xr.Dataset, evaluation: str, track: str, form: PictureForm = "png", *, root: str | Path | None = None
+    ds: xr.Dataset, evaluation: str, track: str, form: PictureForm = "png", *, root: AnnotationFolder = None
 ) -> bytes | None:
     """Draw the reference and the systems of a track as lanes, with what is right and wrong.
 
@@ -42,8 +48,9 @@ def draw_track(
     evaluation, track : str
     form : {"png", "svg"}
         PNG is 1200 pixels wide.
-    root : path or None
-        Present folder of the annotations; None: the original one, if the store is the user's own.
+    root : path, StoredPipeline or None
+        Present folder of the annotations; None: the original one, if the store is the user's own. A pipeline looks for
+        the files of all tracks once.
 
     Returns
     -------
@@ -51,9 +58,15 @@ def draw_track(
         None without matplotlib, and for annotations that are not there or have no time axis.
     """
     try:
-        return _written(timeline(ds, track, group=evaluation, root=root), form)
+        with off_screen():
+            return _written(timeline(ds, track, group=evaluation, root=root), form)
     except (FigureError, UnknownNameError):
         return None
+
+
+def has_chart(standings: Standings) -> bool:
+    """Whether standings can be drawn: two systems have a value, and matplotlib is installed."""
+    return sum(math.isfinite(row.value) for row in standings.rows) > 1 and find_spec("matplotlib") is not None
 
 
 def draw_standings(standings: Standings, title: str, about: str = "", form: PictureForm = "png") -> bytes | None:
@@ -72,15 +85,16 @@ def draw_standings(standings: Standings, title: str, about: str = "", form: Pict
     bytes or None
         None without matplotlib, and where fewer than two systems have a value.
     """
-    rows = [row for row in standings.rows if math.isfinite(row.value)]
-    if len(rows) < 2:
+    if not has_chart(standings):
         return None
+    rows = [row for row in standings.rows if math.isfinite(row.value)]
     cut = [f"the best {_MOST} of {len(rows)} systems"] if len(rows) > _MOST else []
     try:
-        with sheet(Frame(width="page"), 0.4 + _ROW * len(rows[:_MOST])) as page:
-            _draw_rows(page.ax, standings, rows[:_MOST])
-            page.head(label(title, 90), "; ".join([*filter(None, [about]), standings.sentence(), *cut]))
-        return _written(page.ax, form)
+        with off_screen():
+            with sheet(Frame(width="page"), 0.4 + _ROW * len(rows[:_MOST])) as page:
+                _draw_rows(page.ax, standings, rows[:_MOST])
+                page.head(label(title, 90), "; ".join([*filter(None, [about]), standings.sentence(), *cut]))
+            return _written(page.ax, form)
     except FigureError:
         return None
 
@@ -110,12 +124,6 @@ def _draw_rows(ax: Axes, standings: Standings, rows: Sequence[Standing]) -> None
 
 
 def _written(ax: Axes, form: PictureForm) -> bytes:
-    """The file of a figure, which is closed."""
-    from matplotlib import pyplot
-
     target = BytesIO()
-    try:
-        write_figure(ax, target, form, dots=_DOTS, text=form == "svg")
-    finally:
-        pyplot.close(figure_of(ax))
+    write_figure(ax, target, form, dots=_DOTS, text=form == "svg")
     return target.getvalue()

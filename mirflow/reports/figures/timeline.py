@@ -23,7 +23,7 @@ from ...ragged import Bool, Column, Int
 from ...readers.objects import to_annotation
 from ..captions import metric_title, origin_in_words, title_in
 from ..drawing import GREY, explained, form_of, matches, worst_second
-from ..origins import Shelf, find_plan, find_plans
+from ..origins import AnnotationFolder, Shelf, find_plan, find_plans
 from .canvas import Sheet, figure, label, sheet
 from .lanes import BOTTOM, TOP, Lanes, draw, draw_octaves, draw_verdicts, fill_of, legend_entries, unwritten
 from .track_scores import FigureOptions, Stored, best_first, board_of, frame_of, one_metric
@@ -74,7 +74,7 @@ def timeline(
     end: float | None = None,
     below: str | None = None,
     expected: str | None = None,
-    root: str | Path | None = None,
+    root: AnnotationFolder = None,
     **options: Unpack[FigureOptions],
 ) -> Axes:
     """Show the annotations of one track, the reference on top, with right and wrong parts by the metric.
@@ -154,7 +154,7 @@ def timeline(
     return page.ax
 
 
-def _below(scores: Stored, ds: xr.Dataset, below: str, track: str, root: str | Path | None) -> _Lane:
+def _below(scores: Stored, ds: xr.Dataset, below: str, track: str, root: AnnotationFolder) -> _Lane:
     """The lane of another evaluation's reference of the track, or of a file."""
     try:
         plans = find_plans(scores, ds, root)
@@ -203,14 +203,19 @@ def _height(kind: Kind, lanes: int) -> float:
     return _TALL if kind.height else _LANE
 
 
-def _plan_of(scores: Stored, ds: xr.Dataset, group: str, root: str | Path | None) -> EvaluationFiles:
+def has_time_axis(task: str) -> bool:
+    """Whether annotations of a task can be drawn as lanes over time."""
+    return kind_of(task).drawn_as not in ("", "list")
+
+
+def _plan_of(scores: Stored, ds: xr.Dataset, group: str, root: AnnotationFolder) -> EvaluationFiles:
     try:
         plan = find_plan(scores, ds, group, root)
     except QueryError as error:
         raise FigureError(f"no timeline without annotations. {error}") from None
     if plan.task == "separation":
         raise FigureError("audio has no timeline")
-    if kind_of(plan.task).drawn_as == "list":
+    if not has_time_axis(plan.task):
         hint = "`mirflow report` writes a page that shows them item by item"
         raise FigureError(f"{group}: {plan.task} compares lists, which have no time and so no timeline; {hint}")
     return plan
@@ -298,9 +303,7 @@ def _read(
     return lanes
 
 
-def find_worst(
-    ds: xr.Dataset, evaluation: str, track: str, system: str, root: str | Path | None = None
-) -> float | None:
+def find_worst(ds: xr.Dataset, evaluation: str, track: str, system: str, root: AnnotationFolder = None) -> float | None:
     """When a system is worst on a track, in seconds; None if that is not known.
 
     Parameters

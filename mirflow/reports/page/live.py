@@ -16,6 +16,8 @@ from typing import Any
 from ...analysis.evaluations import ScoresLike
 from ...analysis.scores import names_of
 from ...annotations.annotation import Annotation
+from ..figures.page_pictures import can_draw, draw_track
+from ..figures.timeline import find_worst
 from ..origins import Roots, Shelf
 from .assembly import assemble_shell, script, style
 from .contents import add_doubts, describe_page, read_subject
@@ -98,7 +100,7 @@ class LivePage:
         self._subject = read_subject(store, metrics, root, title, where, name, trusted)
         self._shown = Shown(references, by_track=not only_aggregates, aggregates=True, folders=False)
         self._parts = _Addresses(f"blocks/{generation}/")
-        self._generation = generation
+        self.generation = generation
         self._recent = _Recent(cache)
         self._computing = BoundedSemaphore()
         self._able: dict[str, Sequence[str]] = {}
@@ -139,7 +141,7 @@ class LivePage:
         generation, _, name = address.partition("/")
         self.contents()
         make = self._parts.makers.get(name)
-        if make is None or generation != self._generation:
+        if make is None or generation != self.generation:
             return None
 
         def compress() -> bytes:
@@ -174,6 +176,32 @@ class LivePage:
         asked = metric if metric in self._metrics else ""
         made = self._recent.get(f"track {asked} {track}", lambda: self._make_timeline(track, asked))
         return made[:-1] + b',"audio":' + pack_json(audio) + b',"peaks":' + pack_json(peaks) + b"}"
+
+    def has_picture(self, evaluation: str, track: str) -> bool:
+        """Whether a track has a picture: its annotations may be shown, are here, and have a time axis."""
+        if not (self._shown.references and self._shown.by_track and evaluation in self._origins):
+            return False
+        return any(track in one.references and can_draw(one.plan.task) for one in self._origins[evaluation].files)
+
+    def picture(self, evaluation: str, track: str) -> bytes | None:
+        """Draw the reference and the systems of a track as PNG, with what is right and wrong by the headline metric.
+
+        Returns
+        -------
+        bytes or None
+            None: there is no such track, or it has no picture.
+        """
+        if not self.has_picture(evaluation, track):
+            return None
+        pipeline = self._subject.origins[0].pipeline
+        return draw_track(self._subject.boards[evaluation], evaluation, track, root=pipeline)
+
+    def worst_second(self, evaluation: str, track: str, system: str) -> float | None:
+        """The second at which a system is worst on a track; None where annotations are not shown, or not judged."""
+        if not self.has_picture(evaluation, track):
+            return None
+        pipeline = self._subject.origins[0].pipeline
+        return find_worst(self._subject.boards[evaluation], evaluation, track, system, pipeline)
 
     def estimates(self, evaluation: str, track: str, systems: Sequence[str]) -> list[Annotation | None]:
         """Estimates of a track as their files have them now; None for those that are gone or not shown.

@@ -6,6 +6,7 @@ import json
 import shutil
 from functools import partial
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -131,6 +132,8 @@ def test_what_is_no_longer_public_is_in_no_generation_of_the_copy(service: Servi
     pinned, viewer = f"/stores/dev@{token}.zarr/chord/zarr.json", member(service)
     assert client.get(pinned).status_code == 200
     assert "elm" in client.get("/feed.xml").text
+    picture = "/stores/dev/chord/tracks/dev0/lanes.png"
+    both = client.get(picture)
     with service.database.write() as session:
         row = session.scalars(select(Submission).where(Submission.id == id)).one()
         set_visibility(service.campaign, row, viewer, "private", service.clock())
@@ -138,6 +141,16 @@ def test_what_is_no_longer_public_is_in_no_generation_of_the_copy(service: Servi
     assert client.get(pinned).status_code == 410
     assert len([*(service.public_folder / ".dev.zarr.d").glob("generation-*")]) == 1
     assert "elm" not in client.get("/feed.xml").text
+    assert height(client.get(picture, headers={"If-None-Match": both.headers["etag"]})) < height(both)
+    own = Browser(service, "ada").get(picture)
+    assert (height(own), own.headers["cache-control"]) == (height(both), "private, no-store")
+    assert client.get(picture.replace("dev", "test")).status_code == 404
+
+
+def height(answer: Any) -> int:
+    """The height of a picture of a track, in which each system has a lane."""
+    assert answer.content.startswith(b"\x89PNG")
+    return int.from_bytes(answer.content[20:24], "big")
 
 
 def test_the_feed_keeps_what_earlier_publications_changed(service: Service, confinement: Confinement) -> None:

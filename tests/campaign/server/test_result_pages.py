@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import shutil
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 from urllib.request import urlopen
 from xml.etree import ElementTree
 
+import httpx2
 import pytest
 from starlette.testclient import TestClient
 
 import mirflow
 from mirflow.campaign.server.app import create_app
 from mirflow.campaign.server.cache import Answers
+from mirflow.campaign.server.pictures import Pictures
 from mirflow.campaign.server.service import Service, open_service, roots_by_store
 from mirflow.campaign.server.snapshots import Stores
 from mirflow.errors import MirflowError
@@ -48,8 +52,8 @@ def client(service: Service) -> TestClient:
 
 
 def links(text: str) -> set[str]:
-    """Addresses that a page names, without places in them."""
-    return {found.partition("#")[0] for found in re.findall(r'(?:href|src)="([^"]*)"', text)} - {""}
+    """Addresses that a page names, without places in them, and without pictures, which take long to draw."""
+    return {one.partition("#")[0] for one in re.findall(r'(?:href|src)="([^"]*)"', text) if ".png" not in one} - {""}
 
 
 def test_every_link_leads_somewhere(client: TestClient) -> None:
@@ -240,6 +244,51 @@ def test_too_many_who_wait_are_told_to_come_again(client: TestClient, service: S
     service.answers._waiting = 10**6
     answer = client.get("/stores/demo/chord_mirex2013/")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
+
+
+def test_pictures_of_tracks_are_drawn_once_for_all_who_ask_at_the_same_time(service: Service) -> None:
+    service.base_url = "https://lab.org/"
+    drawn, names = [], ["greensleeves", "amazing-grace"]
+    make = service.pictures._make
+    service.pictures._make = lambda key, draw: (drawn.append(key), make(key, draw))[1]  # type: ignore[method-assign]
+    with running(create_app(service)) as address, ThreadPoolExecutor(6) as visitors:
+        places = [f"{address}/stores/demo/chord/tracks/{name}/" for name in names]
+        pages = [visitors.submit(httpx2.get, place) for place in places]
+        answers = [visitors.submit(httpx2.get, f"{place}lanes.png").result for place in places * 3]
+        found = {(one().status_code, one().headers["etag"], one().content[:8]) for one in answers}
+        assert len(found) == len(drawn) == 2
+        assert {(status, data) for status, _, data in found} == {(200, b"\x89PNG\r\n\x1a\n")}
+        known = httpx2.get(f"{places[0]}lanes.png", headers={"If-None-Match": answers[0]().headers["etag"]})
+        assert (known.status_code, known.content) == (304, b"")
+        assert httpx2.get(f"{places[0]}lanes.png").content == answers[0]().content
+        assert len(drawn) == 2
+        for name, page in zip(names, pages, strict=True):
+            where = f"stores/demo/chord/tracks/{name}/lanes.png"
+            assert f'<meta property="og:image" content="https://lab.org/{where}">' in page.result().text
+            assert f'<img src="/{where}"' in page.result().text
+        service.pictures._under_way = {str(number): None for number in range(20)}  # type: ignore[misc]
+        busy = httpx2.get(f"{address}/stores/demo/chord/standings.png")
+        assert (busy.status_code, busy.headers["retry-after"]) == (503, "5")
+
+
+@pytest.mark.parametrize("page", ["chord/tracks/none/", "none/tracks/greensleeves/", "chord/none/"])
+def test_what_is_not_there_has_no_picture(client: TestClient, page: str) -> None:
+    for name in ("lanes.png", "standings.png"):
+        assert client.get(f"/stores/demo/{page}{name}").status_code == 404
+
+
+def test_pictures_that_were_asked_for_last_are_kept() -> None:
+    pictures = Pictures(most_bytes=10)
+
+    async def draw() -> None:
+        for key in "abc":
+            assert await pictures.draw(key, lambda: b"1234") == b"1234"
+            pictures.find("a")
+        assert await pictures.draw("d", lambda: None) is None
+
+    with ThreadPoolExecutor(1) as other:  # this thread may have the loop of a browser
+        other.submit(asyncio.run, draw()).result()
+    assert [pictures.find(key) for key in "abcd"] == [b"1234", None, b"1234", None]
 
 
 def test_a_store_and_a_split_have_different_names(tmp_path: Path, demo_store: Path) -> None:

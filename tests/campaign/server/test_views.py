@@ -287,6 +287,7 @@ def test_nothing_opens_the_store_of_a_hidden_split(client: TestClient, service: 
         "/stores/test/report/blocks/1-0/0/0/score",
         "/stores/test/onset/tracks/",
         "/stores/test/onset/tracks/t1/",
+        "/stores/test/onset/tracks/t1/lanes.png",
     ):
         answer = client.get(address, headers=headers)
         assert answer.status_code == 404, address
