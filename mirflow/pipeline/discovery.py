@@ -28,7 +28,15 @@ from ..readers.patterns import Match, Pattern, fill, is_folder
 from ..readers.readings import open_readings
 from ..readers.remote_files import Candidates, find_remote
 from ..readers.sources import FileSource, gather, has_parts, matched_file, select_from
-from ..readers.tables.table import RowKey, TableSource, holds_tracks, open_table, spread_table
+from ..readers.tables.table import (
+    SHARD,
+    RowKey,
+    TableSource,
+    holds_tracks,
+    join_shards,
+    open_table,
+    spread_table,
+)
 from ..store.cells import Caution, Entry
 from .model import Estimates, Evaluation, Resolved, Trouble
 from .plan import Reference
@@ -526,7 +534,7 @@ def _rows_of_tables(
         found.trouble((key, "columns"), message)
         return []
     wanted = (None, "all", "{annotator}", "{system}")
-    rows: list[Found] = []
+    rows: list[tuple[TableSource, dict[str, str]]] = []
     for match in matches:
         try:
             sources = _open_table(match, reading, tracks)
@@ -555,7 +563,7 @@ def _rows_of_tables(
         for source in sources:
             given = {name: value for name, value in source.key._asdict().items() if value}
             rows.append((source, {**values, **given, "track": called[source.key]}))
-    return rows
+    return [*join_shards(rows)] if SHARD in names else [*rows]
 
 
 def _open_table(match: Match, reading: Reading, tracks: Sequence[str] | None) -> list[TableSource]:

@@ -270,3 +270,31 @@ def test_structs_in_memory_that_are_unclear_or_lack_a_column() -> None:
     rows = [{"track": "a", "beats": [{"at": 6.0}]}]
     with pytest.raises(InvalidAnnotationError, match=r"no column 'time'.*beats\.at"):
         mirflow.score(pd.DataFrame(rows), pd.DataFrame(rows), "beat")
+
+
+def test_a_track_may_continue_in_the_next_shard_and_row_group(tmp_path: Path) -> None:
+    sides = {
+        "reference": _table(REFERENCES, "a row for each item"),
+        "by-ours": _table(ESTIMATES, "a row for each item"),
+    }
+    for name, rows in sides.items():
+        (tmp_path / name).mkdir()
+        _write(tmp_path / f"{name}.parquet", rows)
+        # Shards end within the tracks t0, t1 and t3, of six rows each, and row groups within these.
+        for shard, (start, stop) in enumerate(((0, 4), (4, 9), (9, 20), (20, 24))):
+            _write(tmp_path / f"{name}/test-{shard}.parquet", rows.slice(start, stop - start), row_group_size=2)
+    stores = []
+    for name in ("{}.parquet", "{}/test-{{shard}}.parquet"):
+        (tmp_path / "p.yaml").write_text(
+            f"evaluations:\n  - task: chord\n    reference: '{name.format('reference')}'\n"
+            f"    estimates: '{name.format('by-{system}')}'\n    metrics: [majmin]\nstore: {len(stores)}.zarr\n"
+        )
+        mirflow.run(tmp_path / "p.yaml", scheduler="serial")
+        stores.append(mirflow.open_store(tmp_path / f"{len(stores)}.zarr")["chord"].to_dataset())
+    assert stores[0].score.equals(stores[1].score)
+    assert stores[0].digest.equals(stores[1].digest)
+    assert "shard" not in stores[1].coords
+    broken = sides["reference"].slice(9, 11).set_column(2, "start", arrow.array(["soon"] * 11))
+    _write(tmp_path / "reference/test-2.parquet", broken)
+    with pytest.raises(MirflowError, match=r"test-1\.parquet and .*test-2\.parquet: the columns of the files differ"):
+        mirflow.load_collection(tmp_path / "reference/test-{shard}.parquet", task="chord")["t1"]

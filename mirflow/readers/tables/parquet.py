@@ -141,6 +141,38 @@ class ParquetTable(TrackTable):
         """The Arrow array of each column in the rows of a key."""
         return {name: self.file.take(leaf.path, self.of_key[key]) for name, leaf in self.leaves.items()}
 
+    def joined(self, others: Sequence[TrackTable]) -> TrackTable:
+        """The table of these rows and those of other Parquet files; rows are counted through all of them."""
+        parts = [self, *(one for one in others if isinstance(one, ParquetTable))]
+        kept = self.reading, self.file, self.leaves
+        starts = offsets_of(np.array([int(part.file.starts[-1]) for part in parts], dtype=np.int64))
+        keys = dict.fromkeys(key for part in parts for key in part.of_key)
+        empty = np.array([], dtype=np.int64)
+        of_key = {
+            key: np.concatenate([part.of_key.get(key, empty) + at for part, at in zip(parts, starts, strict=False)])
+            for key in keys
+        }
+        return ShardedTable(" and ".join(part.name for part in parts), *kept, of_key, parts)
+
+
+@dataclass(eq=False)
+class ShardedTable(ParquetTable):
+    """Several open files as one."""
+
+    parts: Sequence[ParquetTable]
+
+    def _values(self, key: RowKey) -> dict[str, Any]:
+        arrow = import_arrow("Parquet")
+        found = [part._values(key) for part in self.parts if key in part.of_key]
+        try:
+            table = {name: arrow.concat_arrays([one[name] for one in found]) for name in self.leaves}
+        except (KeyError, arrow.ArrowException):
+            listed = "; ".join(
+                ", ".join(f"{leaf.path} ({leaf.type})" for leaf in part.leaves.values()) for part in self.parts
+            )
+            raise InvalidAnnotationError(f"the columns of the files differ: {listed}", path=self.name) from None
+        return table
+
 
 class ParquetRows:
     """The columns that are read of an open file, of which a few row groups are in memory."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BufferedReader
 from pathlib import Path
@@ -77,6 +77,11 @@ class TrackTable:
         data = self.data(key)
         return self.annotation(key, data), digest_of(self.head + data)
 
+    def joined(self, others: Sequence[TrackTable]) -> TrackTable:
+        """The table of these rows and those of other files, in this order; raise if the format has no such tables."""
+        files = ", ".join(one.name for one in (self, *others))
+        raise InvalidAnnotationError(f"all rows of a track must be in the same file, not in several: {files}")
+
     def demand(self, key: RowKey) -> None:
         """Raise unless the file has a key; it may have changed since it was listed."""
         if not self.keys:
@@ -118,14 +123,66 @@ class TableSource(Source):
         """The annotator, if the file has a column for it."""
         return self.key.annotator or None
 
+    def table(self) -> TrackTable:
+        """Open the table."""
+        return open_table(self.path, self.reading, self.name or self.path)
+
     def stat_now(self) -> tuple[int, int]:
         """Size and hash of the track's rows, so that a changed row affects only its track."""
-        return open_table(self.path, self.reading, self.name or self.path).stamp(self.key)
+        return self.table().stamp(self.key)
 
     def read(self) -> tuple[Annotation, str]:
         """The annotation, and the digest of the track's rows."""
-        annotation, digest = open_table(self.path, self.reading, self.name or self.path).read(self.key)
+        annotation, digest = self.table().read(self.key)
         return self.reading.with_labels(annotation), digest
+
+
+@dataclass(frozen=True, slots=True)
+class ShardedSource(TableSource):
+    """The annotation of one track whose rows are in several files, as in one file with the rows of all."""
+
+    shards: tuple[TableSource, ...] = ()
+    """The rows in each file."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files with its rows."""
+        return tuple(source.path for source in self.shards)
+
+    def table(self) -> TrackTable:
+        """Open the tables of all files as one."""
+        first, *others = (source.table() for source in self.shards)
+        return first.joined(others)
+
+
+SHARD = "shard"
+"""Placeholder for the parts of a table in several files."""
+
+
+def join_shards(found: Iterable[tuple[TableSource, dict[str, str]]]) -> list[tuple[TableSource, dict[str, str]]]:
+    """Join the sources whose files differ only in ``{shard}``, in the order of the shards.
+
+    Parameters
+    ----------
+    found : iterable of (TableSource, dict of str to str)
+        Sources with the values of placeholders and keys.
+
+    Returns
+    -------
+    list of (TableSource, dict of str to str)
+        Without the values of ``{shard}``.
+    """
+    parts: dict[tuple[tuple[str, str], ...], list[tuple[str, TableSource]]] = {}
+    for source, values in found:
+        others = {name: value for name, value in values.items() if name != SHARD}
+        parts.setdefault(tuple(others.items()), []).append((values.get(SHARD, ""), source))
+    joined = []
+    for apart, own in parts.items():
+        shards = tuple(source for _, source in sorted(own, key=lambda one: (len(one[0]), one[0])))
+        first = shards[0]
+        whole = ShardedSource(first.path, first.key, first.reading, first.name, shards=shards)
+        joined.append((whole if len(shards) > 1 else first, dict(apart)))
+    return joined
 
 
 def holds_tracks(path: str, reading: Reading) -> bool:
@@ -252,12 +309,17 @@ def spread_tables(path: str, reading: Reading) -> dict[str, TableSource]:
     matches = [replace(match, name=match.path) for match in matcher.find(root)]
     if not matches:
         raise AnnotationError(f"the pattern {matcher.text!r} matches nothing; {matcher.hint(root)}")
-    tables: list[TableSource] = []
-    problems = problems_of(matches, lambda match: tables.extend(spread_table(match, reading)))
+    tables: list[tuple[TableSource, dict[str, str]]] = []
+
+    def spread(match: Match) -> None:
+        values = dict(zip(matcher.names, match.values, strict=True))
+        tables.extend((source, {**values, **source.key._asdict()}) for source in spread_table(match, reading))
+
+    problems = problems_of(matches, spread)
     if problems:
-        raise together([*problems, *problems_of(tables, TableSource.read)])
+        raise together([*problems, *problems_of([source for source, _ in tables], TableSource.read)])
     sources: dict[str, TableSource] = {}
-    for source in tables:
+    for source, _ in join_shards(tables) if SHARD in matcher.names else tables:
         if source.key.track in sources:
             both = f"{sources[source.key.track].label} and {source.label}"
             raise AnnotationError(f"track {source.key.track!r} has two annotations: {both}")
