@@ -28,6 +28,7 @@ from ..readers.namespaces import NAMESPACES
 from ..readers.options import MAX_BYTES
 from .document import parse_document
 from .load import find_files
+from .parquet_contents import annotations_in
 
 REFERENCE = frozenset(
     (
@@ -62,10 +63,13 @@ _BY_SUFFIX = {
     **dict.fromkeys(AUDIO, "separation"),
 }
 _TEXT = (".lab", ".txt", ".csv", ".tsv", ".svl", ".beats", ".chords", ".onsets")
-_READ = (*_TEXT, *_BY_SUFFIX, ".jams")
+_PARQUET = ".parquet"
+_READ = (*_TEXT, *_BY_SUFFIX, ".jams", _PARQUET)
 _TRIED = ("chord", "segment", "beat", "transcription", "melody", "multipitch", "key", "tempo", "pattern")
 """Tasks as which text is read whose rows alone do not show what they are."""
 _ALSO = {"onset": ("beat", "onset"), "beat": ("beat", "downbeat"), "melody": ("melody", "multipitch")}
+_SHARD = re.compile(r"(?i)\d+-of-\d+(-[0-9a-f]+)?$|(?<=part-)\d+$|(?<=shard-)\d+$")
+"""The end of a file's name that numbers the shards of a table."""
 _SAMPLE = 3
 _FEW = 3
 _DISAGREEMENT = 0.4
@@ -104,6 +108,10 @@ class _Series:
     """Folders above the one that names the side."""
     listed: bool = False
     """Whether the pipeline has to list the systems."""
+    columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Columns that the pipeline has to declare, by task."""
+    tables: tuple[_FoundFile, ...] = ()
+    """Files of many tracks."""
     notes: list[str] = field(default_factory=list)
     """Uncertainties."""
 
@@ -140,15 +148,18 @@ def draft_pipeline(
     own = [one for one in files if _side(one, sides) == "reference"]
     found = [one for one in files if _side(one, sides) == "estimates"]
     nested = list(_nested(own, found, sides))
-    taken = {file for pair in nested for one in pair for file in one.files.values()}
-    references = _series([one for one in own if one not in taken], sides["reference"], root, "reference")
+    tables = [
+        list(_tables(files, sides[side], root, side)) for side, files in (("reference", own), ("estimates", found))
+    ]
+    taken = {file for pair in (*nested, *tables) for one in pair for file in one.files.values()}
+    references = _series([one for one in own if one not in taken], sides["reference"], root, "reference") + tables[0]
     if not references and not nested:
         raise _unrecognised(root, own, "reference", "ref, reference, annotations, gt, ...")
     rest = [] if found else [one for one in files if not _side(one, sides)]
     # Without a name that says so, folders beside those of references are systems.
     beside = {one.parts[: _place(one, sides["reference"])] for one in own} if rest else ()
     apart = [one for one in found or rest if one not in taken]
-    series = _series(apart, sides["estimates"], root, "estimates", beside)
+    series = _series(apart, sides["estimates"], root, "estimates", beside) + tables[1]
     for pair in nested:
         for one in pair:
             one.tasks = _tasks_of(one, root)
@@ -237,6 +248,32 @@ def _series(
     for one in made:
         one.tasks = _tasks_of(one, root)
     return _merge([one for one in made if one.tasks])
+
+
+def _tables(files: Iterable[_FoundFile], words: Collection[str], root: Path, side: str) -> Iterator[_Series]:
+    """Find the series of Parquet files of many tracks: one for each annotation that they hold."""
+    parquet = [file for file in files if file.suffix.lower() == _PARQUET]
+    keys = ("system",) * (side == "estimates")
+    for (fixed, depth, _), own in _shapes(parquet, words).items():
+        paths = {file: (*file.parts[:-1], _SHARD.sub("{shard}", file.parts[-1])) for file in own}
+        held = annotations_in(own[0].path(root), _hint, keys)
+        tracks = [{file: one.tracks_in(file.path(root)) for file in own} for one in held]
+        sharded = all("{shard}" in path[-1] for path in paths.values())
+        # Files of one track each are no tables.
+        if len(own) > 1 and not sharded and not any(len(found[own[0]]) > 1 for found in tracks):
+            continue
+        varying = [place for place in range(depth) if len({path[place] for path in paths.values()}) > 1]
+        names = {place: f"{{part{number or ''}}}" for number, place in enumerate(varying)}
+        own_systems = any("system" in columns for one in held for columns in one.columns.values())
+        if side == "estimates" and fixed and not own_systems:
+            names[min(varying, default=min(len(fixed), depth - 1))] = "{system}"
+        if depth - 1 in names and sharded:
+            names[depth - 1] += "-{shard}"
+        pattern = _pattern(_FoundFile(paths[own[0]], own[0].suffix), names)
+        named = {file: "/".join(path[place] for place in names) for file, path in paths.items()}
+        for one, found in zip(held, tracks, strict=True):
+            first = {(named[file], track): file for file in reversed(own) for track in found[file]}
+            yield _Series(pattern, first, one.tasks, fixed[:-1], columns=one.columns, tables=tuple(own))
 
 
 def _nested(
@@ -473,6 +510,8 @@ def _guess(path: Path, suffix: str) -> tuple[str, ...]:
     """Return the possible tasks of a file."""
     if suffix in _BY_SUFFIX:
         return (_BY_SUFFIX[suffix],)
+    if suffix == _PARQUET:
+        return tuple(one for one in _TRIED if _reads(path, one))
     try:
         if suffix == ".jams":
             held = dict.fromkeys(choice.namespace for choice in open_jams(str(path), MAX_BYTES, str(path)).choices)
@@ -578,9 +617,7 @@ def _write(root: Path, pairs: Sequence[tuple[_Series, _Series, str]], files: Seq
         head.append(f"root: {_scalar(os.path.relpath(root.resolve(), place.resolve()))}  # relative to this file")
     head.append("evaluations:")
     stem = re.sub(r"[^\w-]+", "-", root.resolve().name).strip("-") or "scores"
-    used = {
-        file for reference, estimates, _ in pairs for file in (*reference.files.values(), *estimates.files.values())
-    }
+    used = {file for *sides, _ in pairs for one in sides for file in (*one.files.values(), *one.tables)}
     body = "\n".join(entries)
     left = Counter("/".join(file.parts[:-1]) or "." for file in files if file not in used and str(file) not in body)
     unused = ", ".join(f"{name} ({count})" for name, count in left.items())
@@ -594,10 +631,9 @@ def _entry(root: Path, reference: _Series, estimates: _Series, task: str, name: 
     lines = [f"  - task: {task}"]
     if name != task:
         lines.append(f"    name: {name}")
-    side = _scalar(reference.path)
-    lines.append(f"    reference: {f'{{path: {side}, combine: mean}}' if '{annotator}' in reference.pattern else side}")
-    lines.append(f"    estimates: {_scalar(estimates.path)}")
-    if "{system}" not in estimates.pattern:
+    lines.append(f"    reference: {_side_of(reference, task, 'combine: mean' * ('{annotator}' in reference.pattern))}")
+    lines.append(f"    estimates: {_side_of(estimates, task)}")
+    if "{system}" not in estimates.pattern and "system" not in estimates.columns.get(task, ()):
         lines.append("    systems: [estimate]  # one system: its name")
     elif estimates.listed and "{part" not in estimates.pattern:
         systems = dict.fromkeys(system for system, _ in estimates.files)
@@ -615,6 +651,14 @@ def _entry(root: Path, reference: _Series, estimates: _Series, task: str, name: 
     if problem:
         findings, works = [*findings, f"  # Problem: {problem}"], False
     return [*findings, *comments, *(lines if works else (f"  # {line}" for line in lines))], works
+
+
+def _side_of(series: _Series, task: str, option: str = "") -> str:
+    """Write the pattern of a side, with columns and another option if there are any."""
+    columns = ", ".join(f"{name}: {_scalar(path)}" for name, path in series.columns.get(task, {}).items())
+    options = [*filter(None, [option, columns and f"columns: {{{columns}}}"])]
+    path = _scalar(series.path)
+    return f"{{{', '.join([f'path: {path}', *options])}}}" if options else path
 
 
 def _against_itself(references: _Series, root: Path, task: str) -> str:

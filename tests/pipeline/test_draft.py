@@ -312,3 +312,58 @@ def test_a_file_in_another_folder_names_the_root(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     songs = lay_out(tmp_path / "songs", {f"{side}/{{t}}.txt": BEATS for side in ("ref", "est")})
     assert "plans: no such folder" in refused("init", songs, "--output", tmp_path / "plans" / "songs.yaml")
+
+
+SNAPSHOT = [
+    {
+        "id": track,
+        "chords": [{"start": 0.0, "end": 2.0, "label": "C:maj"}, {"start": 2.0, "end": 4.0, "label": "G:7"}],
+        "sections": [{"start": 0.0, "end": 4.0, "label": "verse"}],
+        "beats": [{"time": at / 2, "position": at % 4 + 1} for at in range(8)],
+    }
+    for track in TRACKS
+]
+ITEMS = [{"track": row["id"], **chord} for row in SNAPSHOT for chord in row["chords"]]
+
+
+def in_parquet(path: Path, rows: list[dict[str, Any]]) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    parquet.write_table(arrow.Table.from_pylist(rows), path)
+
+
+def test_parquet_files_of_many_tracks_are_recognised(tmp_path: Path) -> None:
+    for shard, rows in enumerate((SNAPSHOT[:2], SNAPSHOT[2:])):
+        in_parquet(tmp_path / f"hub/reference/data/test-{shard:05d}-of-00002.parquet", rows)
+    lay_out(tmp_path / "hub", {"estimates/chords/oak/{t}.lab": CHORDS, "estimates/beats/oak/{t}.txt": TIMES})
+    # A track is cut by the shards of one system; the table of all systems has a column of their names.
+    for shard, items in enumerate((ITEMS[:3], ITEMS[3:])):
+        in_parquet(tmp_path / f"tables/systems/oak/part-{shard}.parquet", items)
+        in_parquet(tmp_path / f"tables/systems/elm/part-{shard}.parquet", items)
+    in_parquet(tmp_path / "tables/gt.parquet", ITEMS)
+    in_parquet(tmp_path / "all/reference.parquet", ITEMS)
+    in_parquet(
+        tmp_path / "all/estimates.parquet", [{"system": name, **one} for name in ("oak", "elm") for one in ITEMS]
+    )
+    for track in TRACKS:
+        in_parquet(tmp_path / f"single/gt/{track}.parquet", [one for one in ITEMS if one["track"] == track])
+        in_parquet(tmp_path / f"single/preds/oak/{track}.parquet", SNAPSHOT[0]["chords"])
+    drafts = {}
+    for name in ("hub", "tables", "all", "single"):
+        printed("init", tmp_path / name)
+        text = (tmp_path / name / "pipeline.yaml").read_text()
+        assert "Not used" not in text
+        drafts[name] = yaml.safe_load(text)["evaluations"]
+    shards, of = "reference/data/test-{shard}.parquet", {"track": "id"}
+    assert [(one["task"], one["reference"]) for one in drafts["hub"]] == [
+        ("beat", {"path": shards, "columns": of | {"time": "beats.time", "label": "beats.position"}}),
+        ("chord", {"path": shards, "columns": of | {name: f"chords.{name}" for name in ("start", "end", "label")}}),
+    ]
+    assert [(one["task"], one["reference"], one["estimates"]) for one in drafts["tables"] + drafts["single"]] == [
+        ("chord", "gt.parquet", "systems/{system}/part-{shard}.parquet"),
+        ("chord", "gt/{track}.parquet", "preds/{system}/{track}.parquet"),
+    ]
+    assert drafts["all"][0]["estimates"]["columns"]["system"] == "system"
+    for name in ("tables", "all"):
+        text = printed("run", tmp_path / name / "pipeline.yaml")
+        assert f"cells: {2 * len(TRACKS)} new; now: {2 * len(TRACKS)} ok" in text

@@ -257,7 +257,7 @@ def open_parquet(path: str, reading: Reading, name: str) -> ParquetTable:
     keys = {column: chosen.pop(column) for column in KEYS if column in chosen}
     try:
         if "track" not in keys:
-            keys = {"track": _track_column(chosen, file.leaves), **keys}
+            keys = {"track": track_column(chosen, file.leaves), **keys}
         of_key = _rows_by_key(file, keys)
     except InvalidAnnotationError as error:
         raise InvalidAnnotationError(error.message, path=name, line=error.line) from None
@@ -345,7 +345,8 @@ def _demand_numbers_read(reading: Reading, file: ParquetRows, chosen: Mapping[st
     demand_read(KINDS[reading.kind], [leaf.path for leaf in beside], [sample], places, file.name, 1)
 
 
-def _track_column(chosen: Mapping[str, Leaf], leaves: Sequence[Leaf]) -> Leaf:
+def track_column(chosen: Mapping[str, Leaf], leaves: Sequence[Leaf]) -> Leaf:
+    """The column that names the tracks, besides those that are `chosen`; raise if there is none."""
     single = {heading(leaf.path): leaf for leaf in reversed(leaves) if not leaf.depth and leaf not in chosen.values()}
     for name in TRACK_NAMES:
         if name in single:
