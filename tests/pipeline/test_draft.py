@@ -365,5 +365,4 @@ def test_parquet_files_of_many_tracks_are_recognised(tmp_path: Path) -> None:
     ]
     assert drafts["all"][0]["estimates"]["columns"]["system"] == "system"
     for name in ("tables", "all"):
-        text = printed("run", tmp_path / name / "pipeline.yaml")
-        assert f"cells: {2 * len(TRACKS)} new; now: {2 * len(TRACKS)} ok" in text
+        assert mirflow.run(tmp_path / name / "pipeline.yaml", scheduler="serial").evaluations[0].counts["new"] == 6
