@@ -89,6 +89,13 @@ class TestPhone:
         open_first(page)
         assert page.locator("dialog").evaluate("dialog => dialog.scrollWidth") <= 390
 
+    def test_the_signs_of_a_timeline_are_no_wider_than_the_screen(self, tmp_path, visit):
+        melody = np.arange(3) * 0.01, np.array([220.0, -220.0, 0.0])
+        mirflow.timeline(melody, {"oak": melody}, task="melody").save(tmp_path / "timeline.html")
+        page = visit(tmp_path / "timeline.html", **PHONE)
+        assert page.locator(".legend span").count() == 5
+        assert page.locator("dialog").evaluate("dialog => dialog.scrollWidth") <= 390
+
     @pytest.mark.parametrize("section", ["leaderboard", "tracks", "coverage"])
     def test_the_names_stay_while_a_table_scrolls(self, wide, visit, section):
         page = visit(wide, **PHONE)
