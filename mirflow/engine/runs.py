@@ -806,8 +806,8 @@ def open_plan(plan: EvaluationPlan) -> xr.Dataset:
     """The scores of an evaluation, computed on access, as a group of the tree of `open_pipeline`."""
     import xarray as xr
 
-    from .chunks import lazy_scores
     from .lazy import expected_extras
+    from .lazy_scores import lazy_scores
 
     scalars = [measure for measure in plan.measures if not measure.metric.dims]
     works = works_of(plan, Stale(np.ones(plan.shape, dtype=np.bool_)))

@@ -402,7 +402,7 @@ def _lazy_arrays(
     import dask.array as da
     from dask.highlevelgraph import HighLevelGraph
 
-    from .chunks import CulledLayer
+    from .lazy_scores import CulledLayer
 
     base = f"{collection.kind}-on-grid-{uuid.uuid4().hex}"
     starts = range(0, len(collection), size)

@@ -52,8 +52,8 @@ from .graders.participation import OpenRoundProgress, OpenRoundsProgress
 from .graders.rounds import Rounds
 from .service import Service
 from .snapshots import Snapshot
+from .submissions.campaign_history import read_history
 from .submissions.entries import board, visible_systems
-from .submissions.history import read_history
 from .submissions.releases import BEST_OF_TEAM, NO_BETTER, best_of_teams, decimals_of, is_final, show_score
 from .submissions.submission_tables import Released, Submission
 

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from mirflow.campaign.server.accounts import Viewer
 from mirflow.campaign.server.service import Service
-from mirflow.campaign.server.submissions.history import read_history
+from mirflow.campaign.server.submissions.campaign_history import read_history
 from mirflow.campaign.server.submissions.submission_tables import Released, RulesVersion, Submission
 
 from .accounts import BEGIN, Browser, Clock
