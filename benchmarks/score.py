@@ -3,9 +3,10 @@
     python benchmarks/score.py [--tracks 60] [--systems 30] [--beside CHECKOUT] [TASK ...]
 
 Microseconds of CPU time a cell: of `mirflow.score` for all systems and tracks, of `mirflow.metrics.<task>.evaluate`
-and of mir_eval's `evaluate` for one pair after the other, all by turns in one process. With the checkout of another
-commit, its `mirflow.score` is timed by turns as well, in a process of its own for each turn. Annotations are made up:
-a small and a usual size of each task. `--chart FILE` draws the ratios of the usual sizes as SVG.
+and of mir_eval's `evaluate` for one pair after the other, all by turns in one process. Their numbers are compared
+first, and a difference of more than 1e-9 is an error. With the checkout of another commit, its `mirflow.score` is timed
+by turns as well, in a process of its own for each turn. Annotations are made up: a small and a usual size of each task.
+`--chart FILE` draws the ratios of the usual sizes as SVG.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ def intervals(labels: list[str]) -> Callable[[Rng, int], Any]:
     def make(rng: Rng, size: int) -> Any:
         inner = np.sort(rng.choice(np.arange(1, size * 20), size - 1, replace=False)) / 10
         edges = np.concatenate([[0.0], inner, [size * 2.0]])
-        return np.column_stack([edges[:-1], edges[1:]]), [labels[code] for code in rng.integers(len(labels), size=size)]
+        codes = rng.integers(len(labels), size=size)
+        codes[1] += codes.max() == codes.min()  # a single label is scored otherwise: docs/divergences.md
+        return np.column_stack([edges[:-1], edges[1:]]), [labels[code % len(labels)] for code in codes]
 
     return make
 
@@ -84,7 +87,8 @@ TASKS: dict[str, tuple[Callable[[Rng, int], Any], int, int]] = {
     "multipitch": (frames, 100, 1000),
 }
 """How annotations of a task are made, and their sizes."""
-VELOCITIES = [f"velocity_{name}" for name in ("precision", "recall", "f_measure", "average_overlap_ratio")]
+RATES = ("precision", "recall", "f_measure", "average_overlap_ratio")
+VELOCITIES = [f"velocity_{rate}{ends}" for ends in ("", "_no_offset") for rate in RATES]
 
 
 def annotations(task: str, size: int, tracks: int, systems: int) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
@@ -96,27 +100,28 @@ def annotations(task: str, size: int, tracks: int, systems: int) -> tuple[dict[s
     }
 
 
-def batch(task: str, references: Any, estimates: Any) -> float:
-    """CPU time of scoring all cells at once."""
+def all_at_once(task: str, references: Any, estimates: Any) -> Any:
+    """The dataset of the scores of all cells, with the metrics of mir_eval's `evaluate` in its order."""
     name, metrics = (task, None) if task != "transcription_velocity" else ("transcription", VELOCITIES)
-    began = time.process_time()
-    mirflow.score(references, estimates, name, metrics=metrics)
-    return time.process_time() - began
+    return mirflow.score(references, estimates, name, metrics=metrics)
 
 
-def single(task: str, package: str, pairs: Iterable[tuple[Any, Any]]) -> float:
-    """CPU time of a function of one pair, pair by pair."""
+def pair_by_pair(task: str, package: str, pairs: Iterable[tuple[Any, Any]]) -> list[list[float]]:
+    """The numbers of a function of one pair, a row for each pair."""
     evaluate = import_module(f"{package}.{task}").evaluate
+    if task == "tempo":
+        scores = [evaluate(reference, 0.5, estimate) for reference, estimate in pairs]
+    elif task in ("key", "onset", "beat", "alignment"):
+        scores = [evaluate(reference, estimate) for reference, estimate in pairs]
+    else:
+        scores = [evaluate(*reference, *estimate) for reference, estimate in pairs]
+    return [list(row.values()) for row in scores]
+
+
+def seconds(call: Callable[..., object], *arguments: object) -> float:
+    """CPU time of a call."""
     began = time.process_time()
-    for reference, estimate in pairs:
-        if task == "key":
-            evaluate(reference, estimate)
-        elif task == "tempo":
-            evaluate(reference, 0.5, estimate)
-        elif task in ("onset", "beat", "alignment"):
-            evaluate(reference, estimate)
-        else:
-            evaluate(*reference, *estimate)
+    call(*arguments)
     return time.process_time() - began
 
 
@@ -131,20 +136,26 @@ def elsewhere(checkout: str, task: str, size: int, tracks: int, systems: int) ->
 
 
 def measure(task: str, size: int, tracks: int, systems: int, beside: str | None, turns: int) -> float:
-    """Print a line of the table: the fastest of some turns; return how many times faster all cells at once are."""
+    """Compare the numbers, and print a line of the table: the fastest of some turns.
+
+    Returns how many times faster all cells at once are than mir_eval.
+    """
     references, estimates = annotations(task, size, tracks, systems)
     count = tracks * systems
     some = [(references[track], one[track]) for one in estimates.values() for track in references][
         : 64 if size else 256
     ]
-    batch(task, references, estimates)
+    scores = all_at_once(task, references, estimates).score.sel(system=list(estimates), track=list(references))
+    expected = pair_by_pair(task, "mir_eval", some)
+    np.testing.assert_allclose(scores.values.reshape(count, -1)[: len(some)], expected, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(pair_by_pair(task, "mirflow.metrics", some), expected, rtol=0, atol=1e-9)
     found: dict[str, list[float]] = {name: [] for name in ("other", "batch", "pair", "mir_eval")}
     for _ in range(turns):
         if beside:
             found["other"].append(elsewhere(beside, task, size, tracks, systems))
-        found["batch"].append(batch(task, references, estimates) / count)
-        found["pair"].append(single(task, "mirflow.metrics", some) / len(some))
-        found["mir_eval"].append(single(task, "mir_eval", some) / len(some))
+        found["batch"].append(seconds(all_at_once, task, references, estimates) / count)
+        found["pair"].append(seconds(pair_by_pair, task, "mirflow.metrics", some) / len(some))
+        found["mir_eval"].append(seconds(pair_by_pair, task, "mir_eval", some) / len(some))
     other, ours, pair, theirs = (min(values) * 1e6 if values else np.nan for values in found.values())
     name = f"{task} {'usual' if size else 'small'}"
     before = f"{other:10.1f} {other / ours:6.1f}" if beside else ""
@@ -195,7 +206,7 @@ if __name__ == "__main__":
     if given.only is not None:
         sides = annotations(given.tasks[0], given.only, given.tracks, given.systems)
         count = given.tracks * given.systems
-        print(min(batch(given.tasks[0], *sides) for _ in range(3)) / count)
+        print(min(seconds(all_at_once, given.tasks[0], *sides) for _ in range(3)) / count)
         sys.exit()
     before = f"{'before':>10} {'ratio':>6}" if given.beside else ""
     print(f"us a cell{'':21}{before}{'score':>10}{'pair':>10}{'mir_eval':>10}{'ratio':>9}{'of pair':>9}")
