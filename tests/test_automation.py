@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from .documentation import ROOT, blocks, run
+from .waiting import PATIENCE
 
 FILES = {block.file: yaml.safe_load(block.body) for block in blocks(ROOT / "docs/automation.md") if block.file}
 
@@ -22,7 +23,7 @@ def complete(words: str, place: int) -> list[str]:
     """The completions of the word at a place."""
     environment = {**os.environ, "_MIRFLOW_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(place)}
     command = [sys.executable, "-m", "mirflow"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=PATIENCE)
     return [line.partition(",")[2] for line in done.stdout.splitlines()]
 
 
@@ -30,7 +31,7 @@ def complete(words: str, place: int) -> list[str]:
 def test_each_shell_has_a_script(shell: str) -> None:
     environment = {**os.environ, "_MIRFLOW_COMPLETE": f"{shell}_source"}
     command = [sys.executable, "-m", "mirflow"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert f"_MIRFLOW_COMPLETE={shell}_complete" in done.stdout
 
 

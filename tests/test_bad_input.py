@@ -24,6 +24,8 @@ from mirflow.readers.content import read_bytes
 from mirflow.store.cells import Status
 from tests.datasets import write_dataset, write_pipeline
 
+from .waiting import PATIENCE
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -343,7 +345,7 @@ def test_neither_pipelines_nor_tables_beside_them_are_read_from_what_is_no_file(
         "lists.csv": ["evaluate", path.name, path.name, "--task", "retrieval"],
     }[file]
     done = subprocess.run(
-        [sys.executable, "-m", "mirflow", *command], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-m", "mirflow", *command], capture_output=True, text=True, check=False, timeout=PATIENCE
     )
     assert done.returncode == exits.BAD_INPUT, done.stderr
     assert f"is {what}, not a file" in done.stderr

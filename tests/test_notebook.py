@@ -13,6 +13,7 @@ import mirflow
 from mirflow.notebook import html_table, in_notebook
 
 from .datasets import write_dataset, write_pipeline
+from .waiting import PATIENCE
 
 Run = Callable[[str], Sequence[Any]]
 
@@ -24,7 +25,13 @@ def cell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     write_dataset(folder)
     mirflow.run(write_pipeline(folder), store=folder / "x.zarr")
     notebook = nbformat.v4.new_notebook()
-    client = nbclient.NotebookClient(notebook, resources={"metadata": {"path": str(folder)}}, kernel_name="python3")
+    client = nbclient.NotebookClient(
+        notebook,
+        resources={"metadata": {"path": str(folder)}},
+        kernel_name="python3",
+        startup_timeout=int(PATIENCE),
+        iopub_timeout=int(PATIENCE),
+    )
 
     def run(code: str) -> Sequence[Any]:
         notebook.cells.append(nbformat.v4.new_code_cell(code))

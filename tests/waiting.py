@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 """Seconds after which what is waited for will not come any more."""
 MILLISECONDS = 1000 * PATIENCE
 """The same for pages in a browser."""

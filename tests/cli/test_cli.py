@@ -37,13 +37,14 @@ from mirflow.metrics.base import get_task, tasks
 from ..commands import invoke, rows
 from ..datasets import write_dataset, write_pipeline
 from ..groups import CODES, make_group, random_group, write_store
+from ..waiting import PATIENCE
 
 HEAVY = ("xarray", "dask", "zarr", "pandas", "pydantic", "rich", "jams", "numpy", "scipy", "yaml", "distributed")
 
 
 def spawn(*arguments: str | Path, **keywords) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-W", "error", "-m", "mirflow", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **keywords)
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, **keywords)
 
 
 @pytest.fixture(scope="module")
@@ -540,7 +541,9 @@ class TestHelp:
             "try: main(['check', '--help'])\n"
             "except SystemExit: print([name for name in sys.modules if name.startswith('mirflow.cli.')])"
         )
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=PATIENCE
+        )
         assert {*ast.literal_eval(done.stdout.splitlines()[-1])} == {
             f"mirflow.cli.{name}" for name in ("output", "common_options", "check")
         }
@@ -559,7 +562,9 @@ class TestHelp:
             f"try: main({arguments!r})\n"
             f"except SystemExit as end: print([name for name in {HEAVY!r} if name in sys.modules], end.code)"
         )
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=PATIENCE
+        )
         assert done.stdout.splitlines()[-1] == "[] 0"
 
 
@@ -570,7 +575,7 @@ def on_a_terminal(*arguments: object, **environment: str) -> str:
     parent, child = pty.openpty()
     command = [sys.executable, "-m", "mirflow", *map(str, arguments)]
     env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm"} | environment
-    subprocess.run(command, stdin=child, stdout=child, stderr=child, check=False, timeout=60, env=env)
+    subprocess.run(command, stdin=child, stdout=child, stderr=child, check=False, timeout=PATIENCE, env=env)
     os.close(child)
     shown = b""
     while True:
@@ -594,7 +599,9 @@ class TestProcess:
             "except SystemExit as end:\n"
             "    print([name for name in ('matplotlib', 'pydantic', 'jams') if name in sys.modules], end.code)"
         )
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=PATIENCE
+        )
         assert done.stdout.splitlines()[-1] == "[] 0"
 
     @pytest.mark.parametrize("options", [[], ["--ci"], ["--by", "track"]])
@@ -606,7 +613,9 @@ class TestProcess:
             "except SystemExit as end:\n"
             "    print([one for one in ('mirflow.metrics.chord', 'mirflow.readers') if one in sys.modules], end.code)"
         )
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=PATIENCE
+        )
         assert done.stdout.splitlines()[-1] == "[] 0"
 
     def test_a_query_makes_no_noise(self, store):
@@ -638,7 +647,7 @@ class TestProcess:
         script = (
             f"{sys.executable} -m mirflow query '{store}' --by track --format json | head -c 1; echo ${{PIPESTATUS[0]}}"
         )
-        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, timeout=PATIENCE)
         assert done.stderr == ""
         assert done.stdout.startswith("[")
         assert done.stdout.splitlines()[-1].lstrip("[") in ("0", str(exits.BROKEN_PIPE))
@@ -647,7 +656,7 @@ class TestProcess:
         reading, writing = os.pipe()
         os.close(reading)
         command = [sys.executable, "-m", "mirflow", "query", str(store)]
-        done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+        done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False, timeout=PATIENCE)
         os.close(writing)
         assert (done.returncode, done.stderr) == (exits.BROKEN_PIPE, "")
 

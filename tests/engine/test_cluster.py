@@ -21,7 +21,7 @@ from mirflow.pipeline.plan import Stale
 from mirflow.store.cells import Cells
 from tests.clusters import DaskCluster, kill
 from tests.datasets import write_dataset
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 distributed = pytest.importorskip("distributed")
 Client = distributed.Client
@@ -86,7 +86,7 @@ def test_a_client_gets_the_blocks_before_a_worker_has_joined(tmp_path: Path, clu
         running = pool.submit(schedule.execute, works, client, lambda number, cells: came.append(number))
         until(lambda: client.futures or running.done(), cluster.log)
         cluster.worker("--no-nanny")
-        running.result(60)
+        running.result(PATIENCE)
     assert sorted(came) == list(range(len(works)))
 
 

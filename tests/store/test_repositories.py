@@ -30,6 +30,7 @@ from mirflow.store.repositories import RepositoryWriter, join_systems
 from ..commands import invoke, printed
 from ..network import network_to
 from ..object_store import use_s3
+from ..waiting import PATIENCE
 from .example import MEASURES, SYSTEMS, TRACKS, all_pairs, assert_same_cells, make_cells, make_content, value_of
 
 pytest.importorskip("icechunk", reason="the extra 'cloud' is not installed")
@@ -426,17 +427,21 @@ class TestObjectStore:
     @pytest.mark.parametrize("what", ["a run", "a reader"])
     def test_a_network_that_is_unplugged_in_the_middle(self, pipelines, monkeypatch, what):
         monkeypatch.setattr(repositories, "_LOOK_AFTER", 0.3)
-        monkeypatch.setattr("mirflow.remote.SILENT_SECONDS", 0.8)
         monkeypatch.setattr("mirflow.remote.RETRY_SECONDS", 0)
         one, two, _ = pipelines
         store = f"s3://bucket/stores/{what[2:]}"
         with network_to(int(os.environ["AWS_ENDPOINT_URL"].rpartition(":")[2])) as network:
+
+            def unplug() -> None:
+                monkeypatch.setattr("mirflow.remote.SILENT_SECONDS", 0.8)  # a busy machine answers later than that
+                network.unplug()
+
             monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{network.port}")
             mirflow.run(one, store=store, progress=False)
             silent = f"{store}: the server does not answer; check the network, and try again"
             if what == "a reader":
                 tree = read_tree(store)
-                network.unplug()
+                unplug()
                 with pytest.raises(StoreError, match=silent):
                     tree["onset"].score.load()
                 return
@@ -444,11 +449,12 @@ class TestObjectStore:
             class Unplugging(Progress):
                 def stage(self, name: str) -> None:
                     if name == "writing the store":
-                        network.unplug()
+                        unplug()
 
             with pytest.raises(StoreError, match=silent):
                 mirflow.run(two, store=store, progress=Unplugging())
             network.plug_in()
+            monkeypatch.setattr("mirflow.remote.SILENT_SECONDS", PATIENCE)
             (report,) = mirflow.run(two, store=store, progress=False).evaluations
             assert (report.counts["resumed"], report.counts["new"]) == (10, 10)
             assert read_group(store, "onset").systems == ("A", "B", "C", "D")

@@ -24,6 +24,7 @@ from mirflow.campaign.server.service import Service, open_service
 from mirflow.campaign.server.submissions.submission_tables import OPEN, Released, Scored, Submission
 from mirflow.store.read import read_scores
 
+from ...waiting import PATIENCE
 from .accounts import account
 from .campaigns import CAMPAIGN, TRACKS, estimates, write_campaign, zipped
 from .processes import Killer, Process, Server, free_port
@@ -45,7 +46,7 @@ def send(address: str, token: str, name: str, splits: str = "dev") -> int:
         {"Authorization": f"Bearer {token}", "Content-Type": "application/zip", "Accept": "application/json"},
     )
     try:
-        with urlopen(request, timeout=60) as answer:
+        with urlopen(request, timeout=PATIENCE) as answer:
             assert json.load(answer)["state"] == "received"
             return int(answer.status)
     except HTTPError as error:

@@ -26,7 +26,7 @@ from mirflow.campaign.server.submissions.submission_tables import Submission
 from mirflow.errors import MirflowError
 
 from ...accessibility import PAPER, PHONE, assert_accessible, assert_fits, assert_prints_whole
-from ...waiting import MILLISECONDS
+from ...waiting import MILLISECONDS, PATIENCE
 from .accounts import account
 from .busy_campaign import SENDER, make_busy
 from .campaigns import open_campaign
@@ -80,7 +80,7 @@ def ask(address: str, cookies: Mapping[str, str]) -> tuple[int, str, str]:
     cookie = "; ".join(f"{key}={value}" for key, value in cookies.items())
     asked = Request(address, headers={"Accept": "text/html", "Cookie": cookie})
     try:
-        answer = urlopen(asked, timeout=60)
+        answer = urlopen(asked, timeout=PATIENCE)
     except HTTPError as error:
         answer = error
     with answer:

@@ -147,7 +147,7 @@ def process(*arguments: str, folder: Path, log: Path, enter: Sequence[str] = ())
 def get(address: str, token: str = "") -> tuple[int, bytes]:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
-        with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=30) as answer:
+        with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=PATIENCE) as answer:
             return answer.status, answer.read()
     except urllib.error.HTTPError as error:
         return error.code, error.read()

@@ -9,6 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from ...waiting import PATIENCE
 from . import requests
 from .requests import Outcome, Target, ask, draw, make_target, run, wrong
 from .running import running
@@ -77,7 +78,7 @@ def test_bytes_of_requests_that_were_changed(target: Target) -> None:
             data = bytearray(b"\r\n".join(lines) + b"\r\n\r\n" + case.body[:5000])
             for _ in range(chance.randrange(4)):
                 data[chance.randrange(len(data))] = chance.randrange(256)
-            with socket.create_connection((parts.hostname, parts.port), timeout=10) as client:
+            with socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE) as client:
                 client.sendall(data)
                 client.shutdown(socket.SHUT_WR)
                 answer = b""

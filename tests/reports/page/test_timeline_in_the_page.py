@@ -246,8 +246,8 @@ def test_dark_and_print_and_small_screens(chords, visit):
     dark.set_viewport_size({"width": 380, "height": 760})
     assert dark.evaluate("() => document.documentElement.scrollWidth") <= 380
     # A canvas keeps its width until the next frame, which a busy machine draws late.
-    drawn = "document.querySelectorAll('.top, .waterfall, .difficulty').forEach(canvas => { canvas.style.width = '1100px' })"
-    dark.evaluate(drawn)
+    canvases = dark.locator(".top, .waterfall, .difficulty")
+    canvases.evaluate_all("all => all.forEach((canvas) => { canvas.style.width = '1100px' })")
     assert dark.evaluate("() => document.documentElement.scrollWidth") <= 380
 
 
