@@ -212,6 +212,17 @@ def _following(draw: st.DrawFn, task: str) -> Annotation:
 
 
 @st.composite
+def _note_alignment(draw: st.DrawFn, task: str) -> Annotation:
+    """Entries of any type, also several for one note; some recur, or contradict each other."""
+    names = st.sampled_from(("n1", "n2", "n3", "n4"))
+    forms = {"match": (names, names), "insertion": (st.just(""), names), "deletion": (names, st.just(""))}
+    forms["ornament"] = forms[""] = forms["match"]
+    labels = draw(st.lists(st.sampled_from(tuple(forms)), max_size=12))
+    score, performance = (np.array([draw(forms[one][side]) for one in labels], dtype=np.str_) for side in range(2))
+    return Annotation("note_alignment", {"score_id": score, "performance_id": performance}, labels)
+
+
+@st.composite
 def _sheet_music(draw: st.DrawFn, task: str) -> Annotation:
     labels = draw(st.lists(st.sampled_from(_NOTATED), max_size=14))
     size = len(labels)
@@ -266,6 +277,7 @@ _ODD: dict[str, Callable[[str], st.SearchStrategy[Annotation]]] = {
     "audio": _audio,
     "judgements": _judgements,
     "following": _following,
+    "note_alignment": _note_alignment,
     "sheet_music": _sheet_music,
     "ranking": _ranking,
     "text": _text,

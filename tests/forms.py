@@ -50,6 +50,8 @@ def arguments(one: Annotation) -> tuple[Any, ...] | dict[str, Any]:
     if one.kind == "audio":
         signals = list(columns["signal"])
         return np.concatenate([signal.amplitude for signal in signals]), signals[0].rate, labels
+    if one.kind == "note_alignment":
+        return columns["score_id"], columns["performance_id"], labels
     if one.kind == "judgements":
         return labels, columns["broad"], columns["value"], columns["grader"]
     if one.kind in ("labels", "ranking"):

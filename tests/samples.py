@@ -179,6 +179,18 @@ def _following(task: str, rng: np.random.Generator) -> Annotation:
     return Annotation("following", {**columns, "pitch": 60.0 + played % 12})
 
 
+def _note_alignment(task: str, rng: np.random.Generator) -> Annotation:
+    """Matches of most notes of one score, some of them with another note, and deletions, insertions and an ornament."""
+    score = rng.permutation(40)[:36]
+    played = score + np.where(rng.random(36) < 0.1, 100, 0)
+    entries = [("match", f"n{one}", f"p{other}") for one, other in zip(score[:32], played[:32], strict=True)]
+    entries += [("deletion", f"n{one}", "") for one in score[32:]]
+    entries += [("insertion", "", f"p{rng.integers(200, 204)}"), ("ornament", f"n{score[0]}", "p300")]
+    labels, *notes = zip(*entries, strict=True)
+    columns = {name: np.array(own) for name, own in zip(("score_id", "performance_id"), notes, strict=True)}
+    return Annotation("note_alignment", columns, list(labels))
+
+
 def _sheet_music(task: str, rng: np.random.Generator) -> Annotation:
     """Some notes of four bars in two voices, with tatums, a meter, two keys and chords."""
     start = 0.5 * np.flatnonzero(rng.random(16) < 0.9)
@@ -228,6 +240,7 @@ _SAMPLES = {
     "ranking": _ranking,
     "judgements": _judgements,
     "following": _following,
+    "note_alignment": _note_alignment,
     "sheet_music": _sheet_music,
     "pedals": _pedals,
     "notes": _notes,

@@ -272,6 +272,17 @@ def _listed(kind: Kind, given: Mapping[str, Any]) -> Laid:
     return columns, ()
 
 
+def _entries(kind: Kind, given: Mapping[str, Any]) -> Laid:
+    """Entries of an alignment of notes, in columns or as mappings; their types may follow from their notes."""
+    columns = dict(given)
+    entries = columns.get("score_id")
+    if len(columns) == 1 and isinstance(entries, list | tuple) and all(isinstance(one, Mapping) for one in entries):
+        columns = {name: [entry.get(name) for entry in entries] for name in kind.columns}
+    if columns and "label" not in columns:
+        columns["label"] = [""] * len(texts(*next(iter(columns.items()))))
+    return columns, ()
+
+
 def _lines(kind: Kind, given: Mapping[str, Any]) -> Laid:
     """Text, split into lines, or pieces with further columns."""
     columns, counts = _flat(kind, given)
@@ -447,4 +458,5 @@ _LAYOUTS: Mapping[str, Callable[[Kind, Mapping[str, Any]], Laid]] = {
     "labels": _listed,
     "ranking": _listed,
     "judgements": _listed,
+    "note_alignment": _entries,
 }

@@ -35,6 +35,7 @@ TASK_KINDS: Mapping[str, str] = MappingProxyType(
         "retrieval": "ranking",
         "similarity": "judgements",
         "score_following": "following",
+        "note_alignment": "note_alignment",
         "audio_to_score": "sheet_music",
         "lyrics": "text",
     }
@@ -536,6 +537,26 @@ KINDS = MappingProxyType(
                 drawn_as="steps",
                 height="position",
                 arguments=("notes",),
+            ),
+            Kind(
+                "note_alignment",
+                ("entry",),
+                (
+                    Variable("label", "str", "match, insertion, deletion or ornament; empty: as the notes tell"),
+                    Variable("score_id", "str", "note of the score; empty in insertions", optional=True),
+                    Variable("performance_id", "str", "note of the performance; empty in deletions", optional=True),
+                ),
+                columns=("score_id", "performance_id", "label"),
+                needed=(("score_id", "performance_id"),),
+                usual_order=("score_id", "performance_id", "label"),
+                narrow_order=("score_id", "performance_id"),
+                headings={
+                    # Of partitura, of ASAP, and of Parangonada, whose numbers of types are 0, 1 and 2.
+                    "score_id": _words("score_id score xml_id partid"),
+                    "performance_id": _words("performance_id performance midi_id ppartid"),
+                    "label": _words("label type matchtype"),
+                },
+                arguments=("score_id", "performance_id", "label"),
             ),
             Kind(
                 "sheet_music",

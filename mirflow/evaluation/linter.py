@@ -42,7 +42,7 @@ from .evaluate import annotation_files, evaluate_paths, is_pack, pack_sources
 Severity = Literal["error", "warning", "note"]
 Role = Literal["reference", "estimate"]
 PERFECT_TOLERANCE = 1e-9
-_TASKS = {".lab": "chord", ".key": "key", ".mid": "transcription", ".midi": "transcription"}
+_TASKS = {".lab": "chord", ".key": "key", ".mid": "transcription", ".midi": "transcription", ".match": "note_alignment"}
 _TASKS |= dict.fromkeys(AUDIO, "separation")
 
 _OF_REFERENCES = ("imperfect", *(rule.name for rule in RULES), SPELLING[0], VOCABULARY[0])

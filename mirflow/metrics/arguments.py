@@ -201,6 +201,7 @@ _LAYOUTS: Mapping[str, Sequence[ArgumentLayout]] = MappingProxyType(
                 {"notes": _notes("time", "detected", "position", "pitch")},
             ),
         ),
+        "note_alignment": (_alike(entries=_table),),
         "hits": (_alike(times=_column("time"), drums=_labels),),
         "text": (_alike(text=lambda row: "\n".join(_labels(row))),),
         "pedals": (_alike(intervals=_intervals, pedals=_labels),),

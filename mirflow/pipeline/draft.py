@@ -60,6 +60,7 @@ _BY_SUFFIX = {
     ".key": "key",
     ".mid": "transcription",
     ".midi": "transcription",
+    ".match": "note_alignment",
     **dict.fromkeys(AUDIO, "separation"),
 }
 _TEXT = (".lab", ".txt", ".csv", ".tsv", ".svl", ".beats", ".chords", ".onsets")

@@ -53,6 +53,7 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
         "musicxml": FileFormat(suffixes=(".xml", ".mxl"), parser=".harmonies:parse_score", by_kind=_NOTATION),
         "kern": FileFormat(suffixes=(".krn",), parser=".harmonies:parse_score", by_kind=_NOTATION),
         **dict.fromkeys(("lrc", "srt", "textgrid"), FileFormat(parser=".lyrics:parse_timed", by_kind=_LYRICS)),
+        "match": FileFormat(parser=".match_files:parse_match", notes=True),
         "run": FileFormat(table=".tables.rankings:open_run"),
         "qrels": FileFormat(table=".tables.rankings:open_qrels"),
         "lists": FileFormat(table=".tables.rankings:open_lists"),

@@ -103,6 +103,8 @@ def _delimited(annotation: Annotation, separator: str) -> str:
     if annotation.kind == "multipitch":
         sounding = np.split(annotation.columns["frequency"], np.cumsum(annotation.inner_counts[0])[:-1])
         rows = [[time, *tones.tolist()] for time, tones in zip(columns["time"], sounding, strict=True)]
+    elif annotation.kind == "note_alignment":  # as in ASAP, whose missing notes have a word
+        rows = [[one or "insertion", other or "deletion"] for one, other in zip(*columns.values(), strict=True)]
     elif annotation.kind in ("labels", "ranking", "judgements"):
         rest = [columns[name] for name in ("grader", "broad", "value") if name in columns]
         rows = [list(row) for row in zip(annotation.labels or [], *rest, strict=True)]

@@ -191,6 +191,7 @@ COMPARED = {
     "retrieval": "rankings",
     "similarity": "candidates",
     "score_following": "notes of a score",
+    "note_alignment": "entries",
     "audio_to_score": "notations",
     "separation": "separated sources",
     "pattern": "patterns",

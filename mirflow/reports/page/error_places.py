@@ -37,7 +37,7 @@ _TENTHS = 10
 """Places are told in tenths of seconds."""
 _DIGITS = 12
 """Decimals of the totals of single tracks, whose sums shall be those of the scores to 1e-9."""
-_UNTOLD = frozenset({"ranking", "judgements", "patterns"})
+_UNTOLD = frozenset({"ranking", "judgements", "note_alignment", "patterns"})
 """Kinds of annotations whose items do not recur in other tracks, so that their errors have no kinds."""
 _UNITS = {"notes": "notes", "hits": "hits", "intervals": "boundaries", "tempo": "tempi", "text": "words"}
 _MISSED, _EXTRA = "missing", "extra"

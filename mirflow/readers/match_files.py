@@ -1,0 +1,212 @@
+"""Match files: performances aligned note by note with scores, as in the Vienna 4x22 and Batik data sets and in ASAP."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ..annotations.annotation import Annotation, Attribute
+from ..errors import InvalidAnnotationError, UnreadableError
+from ..ragged import Column, Float
+from ..theory.general_midi import PEDALS
+from ..theory.harte import PITCH_CLASSES
+from ..theory.pitch import to_hertz
+from .content import decode
+from .options import Reading
+from .sustain import extend_ends, stretches, told_pedal
+
+_KINDS = ("notes", "note_alignment", "pedals")
+_ALIGNED = re.compile(
+    r"(?:snote\((?P<score>[^,()]+),.*\[(?P<attributes>[^\[\]]*)\]\)"
+    r"|(?P<ornament>trill|ornament)\((?P<anchor>[^,()]+).*\)"
+    r"|(?P<alone>insertion|hammer_bounce|trailing_played_note)"
+    r"|virtualSnote\(.*\))"
+    r"-(?:note\((?P<note>[^()]*)\)|(?P<lacking>deletion|trailing_score_note|no_played_note)|virtualPnote\(.*\))\.?"
+)
+_CONTROL = re.compile(r"(sustain|soft)\(([^,()]+),([^,()]+)\)\.?")
+_INFO = re.compile(r"info\((\w+), *(.+)\)\.?")
+_BESIDE = re.compile(r"(?:scoreprop|section|omittedSection|stime|ptime|meta)\(.*\)\.?")
+"""Lines about meters, sections and beats, which are not read."""
+_SPELLED = re.compile(r"\[ *([A-Ga-g]) *, *(n|[#b]{1,3}|x|##x) *\], *(-?\d+) *")
+"""Pitch of a note before version 1: step, accidental and octave."""
+_TIED = "leftOutTied"
+"""Attribute of notes that are tied to the one before, and therefore not struck."""
+
+
+@dataclass
+class _Performance:
+    """The entries, notes and pedals of a match file."""
+
+    name: str | Path
+    info: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Text and line of each attribute."""
+    entries: list[tuple[str, str, str, int]] = field(default_factory=list)
+    """Label, note of the score, note of the performance, and line."""
+    notes: dict[str, tuple[tuple[float, ...], int]] = field(default_factory=dict)
+    """Onset and end (ticks), MIDI number and velocity, and line, of each note of the performance."""
+    controls: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
+    """Tick, channel and value of the events of each pedal."""
+
+    def read(self, text: str, line: int) -> None:
+        """Read a line."""
+        aligned, control, info = (form.fullmatch(text) for form in (_ALIGNED, _CONTROL, _INFO))
+        if aligned is not None:
+            self._align(aligned, line)
+        elif control is not None:
+            tick, value = (int(self._number(number, line)) for number in control.groups()[1:])
+            self.controls.setdefault(control[1], []).append((tick, 0, value))
+        elif info is not None:
+            self.info[info[1]] = info[2].strip(), line
+            if info[1] == "matchFileVersion":
+                self._demand_known(info[2].strip(), line)
+        elif not _BESIDE.fullmatch(text):
+            raise UnreadableError(f"not a line of a match file: {text[:80]!r}", path=self.name, line=line)
+
+    def _demand_known(self, version: str, line: int) -> None:
+        """Raise unless the version is 1.x.y, 0.x.y, or x.y, which is short for the latter."""
+        numbers = version.split(".")
+        if not all(number.isdecimal() for number in numbers) or not (
+            len(numbers) == 2 or (len(numbers) == 3 and int(numbers[0]) <= 1)
+        ):
+            message = f"unknown version {version!r} of match files: versions up to 1 are read, such as 1.0.0 or 5.0"
+            raise UnreadableError(message, path=self.name, line=line)
+
+    def _align(self, found: re.Match[str], line: int) -> None:
+        score, played = (found["score"] or "").strip(), self._note(found["note"], line) if found["note"] else ""
+        if found["ornament"]:
+            label, score = "ornament", found["anchor"].strip()
+        elif found["alone"]:
+            label = "insertion"
+        elif score and found["lacking"]:
+            label = "" if _TIED in found["attributes"] else "deletion"
+        else:  # virtual notes are not played
+            label = "match" if score and played else ""
+        if (label == "deletion") == bool(played) and label:
+            message = (
+                f"a line of a match file with {'a' if played else 'no'} note of the performance: {found[0][:80]!r}"
+            )
+            raise UnreadableError(message, path=self.name, line=line)
+        if label:
+            self.entries.append((label, score, played, line))
+
+    def _note(self, text: str, line: int) -> str:
+        """Read a note of the performance; return its name."""
+        id, _, rest = text.partition(",")
+        spelled = _SPELLED.match(rest)
+        fields = (rest if spelled is None else rest[spelled.end() + 1 :]).split(",")
+        # With a spelled pitch: onset, end, perhaps the end of the pedal, velocity; else pitch, onset, end, velocity,
+        # channel and track.
+        if not id.strip() or len(fields) not in ((6,) if spelled is None else (3, 4)):
+            raise UnreadableError(f"not a note of a match file: {text[:80]!r}", path=self.name, line=line)
+        numbers = [self._number(one, line) for one in fields]
+        if spelled is None:
+            pitch, onset, end, velocity = numbers[:4]
+        else:
+            (onset, end), velocity, pitch = numbers[:2], numbers[-1], _midi_number(*spelled.groups())
+        name = id.strip() if id.strip().startswith("n") else f"n{id.strip()}"
+        note = onset, end, pitch, velocity
+        known, first = self.notes.setdefault(name, (note, line))
+        if known != note:
+            message = f"the note {id.strip()!r} of the performance has other values on line {first}"
+            raise InvalidAnnotationError(message, path=self.name, line=line)
+        return name
+
+    def _number(self, text: str, line: int) -> float:
+        try:
+            return float(text)
+        except ValueError:
+            raise InvalidAnnotationError(f"not a number: {text.strip()!r}", path=self.name, line=line) from None
+
+    def seconds(self, ticks: Float) -> Float:
+        """Times of ticks, by the constant tempo of the file."""
+        rate, units = (self._clock(name) for name in ("midiClockRate", "midiClockUnits"))
+        return np.asarray(rate * ticks / (1e6 * units), dtype=np.float64)
+
+    def _clock(self, name: str) -> float:
+        if name not in self.info:
+            raise InvalidAnnotationError(f"no info({name},...), so times in seconds are unknown", path=self.name)
+        text, line = self.info[name]
+        number = self._number(text, line)
+        if not 0 < number < np.inf:
+            raise InvalidAnnotationError(
+                f"invalid {name} {text}: expected a positive number", path=self.name, line=line
+            )
+        return number
+
+    def last(self) -> float:
+        """Tick of the last event."""
+        ends = [end for (_, end, _, _), _ in self.notes.values()]
+        return max([*ends, *(tick for events in self.controls.values() for tick, _, _ in events)], default=0.0)
+
+
+def _midi_number(step: str, accidental: str, octave: str) -> float:
+    alter = accidental.count("#") - accidental.count("b") + 2 * accidental.count("x")
+    return 12.0 * (int(octave) + 1) + PITCH_CLASSES[step.upper()] + alter
+
+
+def parse_match(data: bytes, reading: Reading, format: str = "match", name: str | Path = "<bytes>") -> Annotation:
+    """Read a match file: the alignment, or the notes or pedals of the performance.
+
+    Names of notes of the performance begin with ``n``, as in partitura. Notes are sorted by start and pitch. Those of
+    the score that are tied to another one are not part of the alignment.
+
+    Examples
+    --------
+    >>> text = b"snote(n1,[C,n],4,1:1,0,1/4,0.0,1.0,[])-note(0,[C,n],4,480,960,960,70).\\n"
+    >>> text += b"insertion-note(1,[D,n],4,960,1440,1440,64).\\n"
+    >>> found = parse_match(text, Reading.of("note_alignment"))
+    >>> found.labels, found.columns["score_id"].tolist(), found.columns["performance_id"].tolist()
+    (['match', 'insertion'], ['n1', ''], ['n0', 'n1'])
+    """
+    if reading.kind not in _KINDS:
+        held = "alignments of notes, notes of the performance and its pedals"
+        raise InvalidAnnotationError(f"match files hold {held}, not {reading.task or reading.kind}", path=name)
+    performance = _Performance(name)
+    for number, line in enumerate(decode(data, name, reading.delimited.encoding).split("\n"), 1):
+        if line.strip():
+            performance.read(line.strip(), number)
+    if reading.kind == "note_alignment":
+        return _alignment(performance)
+    return _pedals(performance) if reading.kind == "pedals" else _notes(performance, reading)
+
+
+def _alignment(performance: _Performance) -> Annotation:
+    labels, lines = [label for label, *_ in performance.entries], [line for *_, line in performance.entries]
+    columns: dict[str, Column] = {
+        "score_id": np.array([score for _, score, _, _ in performance.entries], dtype=np.str_),
+        "performance_id": np.array([played for _, _, played, _ in performance.entries], dtype=np.str_),
+    }
+    return Annotation("note_alignment", columns, labels, lines=lines, attrs={"source": str(performance.name)})
+
+
+def _notes(performance: _Performance, reading: Reading) -> Annotation:
+    rows = sorted(((note, line) for note, line in performance.notes.values()), key=lambda row: (row[0][0], row[0][2]))
+    start, end, pitch, velocity = np.array([note for note, _ in rows], dtype=np.float64).reshape(-1, 4).T
+    presses, extended = performance.controls.get("sustain", []), reading.pedal == "extend"
+    if extended:
+        voice = pitch.astype(np.int64)
+        end = extend_ends(start, end, voice, np.zeros_like(voice), presses, performance.last())
+    columns: dict[str, Column] = {
+        "start": performance.seconds(start) if rows else start,
+        "end": performance.seconds(end) if rows else end,
+        "pitch": to_hertz(pitch, "notes", "MIDI"),
+        "velocity": velocity.copy(),
+    }
+    attrs: dict[str, Attribute] = {"source": str(performance.name), **told_pedal(presses, extended=extended)}
+    return Annotation("notes", columns, lines=[line for _, line in rows], attrs=attrs)
+
+
+def _pedals(performance: _Performance) -> Annotation:
+    last = int(performance.last())
+    named: Sequence[tuple[int, int, str]] = sorted(
+        (*ends, pedal) for pedal in PEDALS for ends in stretches(performance.controls.get(pedal, []), last)
+    )
+    ticks = np.array([ends for *ends, _ in named], dtype=np.float64).reshape(-1, 2)
+    times = performance.seconds(ticks) if named else ticks
+    columns: dict[str, Column] = {"start": times[:, 0].copy(), "end": times[:, 1].copy()}
+    labels = [pedal for *_, pedal in named]
+    return Annotation("pedals", columns, labels, lines=(), attrs={"source": str(performance.name)})
