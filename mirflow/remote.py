@@ -36,6 +36,9 @@ _SILENT_SIGNS = {
 }
 _SIGNS = {
     "NoSuchBucket": "there is no such bucket or container; check the address",
+    "ContainerNotFound": "there is no such bucket or container; check the address",
+    "Invalid Access Key": "the account key is not valid; check AZURE_STORAGE_ACCOUNT_KEY",
+    "credential error": "the credentials cannot be read; check the file that GOOGLE_APPLICATION_CREDENTIALS names",
     "MissingContentLength": "the server does not say how long the file is; download it instead",
     "169.254.169.254": "there are no credentials; set those of the service, or AWS_NO_SIGN_REQUEST for public buckets",
     "MissingRegion": "no region is set; set AWS_REGION",

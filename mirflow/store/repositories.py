@@ -25,7 +25,7 @@ import numpy as np
 
 from ..addresses import Address, as_given, parse_address, store_flaw
 from ..errors import StoreError, StoreLockedError
-from ..remote import client_of, silence_of
+from ..remote import client_of, reason_of, silence_of
 from .cells import Entry, GroupContent, concatenate_cells
 from .chunks import extend_group, write_group
 from .format import FINGERPRINTS, SIGNATURES, TYPES, WARNINGS, check, dense_cells
@@ -52,16 +52,19 @@ _MADE_AT_ONCE = (_OCCUPIED, "branch update conflict")
 """What errors of Icechunk contain if two processes make a repository at the same time."""
 _FIRST = "1CECHNKREP0F1RSTCMT0"
 """The empty version that each repository begins with: its file is written first, and then the branch that names it."""
+_REF = f"refs/branch.{_BRANCH}/ref.json"
 _FORM_AT = 36
 """Place of the byte that says which form of repository a file belongs to, after a mark and the name of a program."""
 _REFUSALS = {
+    "169.254.169.254": "there are no credentials; set those of the service, or log in",
     "NoSuchBucket": "there is no such bucket; make it, or name another one",
-    "AccessDenied": "access is denied; use credentials that may read and write it",
-    "Forbidden": "access is denied; use credentials that may read and write it",
+    "ContainerNotFound": "there is no such container; make it, or name another one",
     "InvalidAccessKeyId": "the access key is unknown; check the credentials in the environment",
     "SignatureDoesNotMatch": "the secret key is wrong; check the credentials in the environment",
     "ExpiredToken": "the credentials have expired; log in again",
     "RequestTimeTooSkewed": "the clock of this machine is off; set it",
+    "AccessDenied": "access is denied; use credentials that may read and write it",
+    "Forbidden": "access is denied; use credentials that may read and write it",
     "no providers in chain": "there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or log in",
     "the repository doesn't exist": "no such store; `mirflow run` makes one",
     _OCCUPIED: "holds something else than a store; remove it, or name another address",
@@ -113,13 +116,28 @@ def _asking(address: Address) -> Iterator[None]:
     try:
         yield
     except icechunk.IcechunkError as error:
-        raise StoreError(f"{address}: {_reason(str(error))}") from error
+        reason = _known_reason(str(error)) or _known_reason(_refusal(address)) or _other_reason(str(error))
+        raise StoreError(f"{address}: {reason}") from error
 
 
-def _reason(message: str) -> str:
-    for sign, reason in _REFUSALS.items():
-        if sign in message:
-            return reason
+def _known_reason(message: str) -> str:
+    return next((reason for sign, reason in _REFUSALS.items() if sign in message), "")
+
+
+def _refusal(address: Address) -> str:
+    """What a service answers if the address is read by a request whose answer has a text, unlike those of Icechunk."""
+    if address.kind == "icechunk":
+        return ""
+    try:
+        import obstore
+
+        obstore.get(client_of(address.kind, address.bucket), f"{address.prefix}/{_REF}")
+    except Exception as error:  # of settings, too, for which obstore has no class of errors
+        return str(error)
+    return ""
+
+
+def _other_reason(message: str) -> str:
     causes = re.findall(r"[|`]-> *(.*)", message) or [message.strip().removeprefix("x ").partition("\n")[0]]
     return f"cannot be used: {'; '.join(dict.fromkeys(cause.strip() for cause in causes))}"[:400]
 
@@ -145,13 +163,22 @@ def _storage(address: Address) -> icechunk.Storage:
     icechunk.set_logs_filter("off")  # what it logs is in its errors, too
     if address.kind == "icechunk":
         return icechunk.local_filesystem_storage(str(_folder(address)))
+    if address.kind in ("gs", "az"):
+        _demand_settings(address)
     if address.kind == "gs":
         return icechunk.gcs_storage(bucket=address.bucket, prefix=address.prefix, from_env=True)
     if address.kind == "az":
         account = os.environ.get("AZURE_STORAGE_ACCOUNT_NAME") or os.environ.get("AZURE_STORAGE_ACCOUNT", "")
         if not account:
             raise StoreError(f"{address}: no account is named; set AZURE_STORAGE_ACCOUNT_NAME")
-        return icechunk.azure_storage(account=account, container=address.bucket, prefix=address.prefix, from_env=True)
+        # HTTP is used only if the endpoint in the environment says so.
+        return icechunk.azure_storage(
+            account=account,
+            container=address.bucket,
+            prefix=address.prefix,
+            from_env=True,
+            config={"allow_http": "true"},
+        )
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     anonymous = os.environ.get("AWS_NO_SIGN_REQUEST", "").lower() in ("1", "true", "yes")
     return icechunk.s3_storage(
@@ -164,6 +191,16 @@ def _storage(address: Address) -> icechunk.Storage:
         anonymous=anonymous or None,
         from_env=None if anonymous else True,
     )
+
+
+def _demand_settings(address: Address) -> None:
+    """Raise a StoreError for settings of which no client can be made, as Icechunk ends without an error there."""
+    try:
+        client_of(address.kind, address.bucket)
+    except ImportError:
+        return
+    except Exception as error:  # obstore has no common class of errors for invalid settings
+        raise StoreError(f"{address}: {reason_of(error)}") from error
 
 
 def _open(address: Address, *, create: bool = False) -> icechunk.Repository:
@@ -205,7 +242,7 @@ def _finish_creation(address: Address) -> None:
             local = address.kind == "icechunk"
             store = LocalStore(_folder(address)) if local else client_of(address.kind, address.bucket)
             root = "" if local else f"{address.prefix}/"
-            version, branch = f"{root}snapshots/{_FIRST}", f"{root}refs/branch.{_BRANCH}/ref.json"
+            version, branch = f"{root}snapshots/{_FIRST}", f"{root}{_REF}"
             there = [file["path"] for file in next(iter(obstore.list(store, root or None, chunk_size=2)), ())]
             if there == [version] and bytes(obstore.get_range(store, version, start=_FORM_AT, length=1)) == b"\x01":
                 obstore.put(store, branch, json.dumps({"snapshot": _FIRST}).encode(), mode="create")
