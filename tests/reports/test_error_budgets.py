@@ -20,6 +20,7 @@ import mirflow
 from ..annotation_strategies import annotations
 from ..commands import printed, refused, rows
 from ..datasets import score_files
+from .page.reading import specification
 
 BEATS = np.arange(6.0, 66.0, 0.5)
 
@@ -421,6 +422,8 @@ def test_a_report_shows_the_losses_of_the_main_metric(store: Path, tmp_path: Pat
     for (_, score, _, *shares), value in zip(rows, found["value"].values, strict=True):
         assert [float(text) for text in (score, *shares)] == pytest.approx(value, abs=5e-5)
     assert page.locator("#losses svg.losses").count() == 2
+    parts = specification(page, "losses")["data"]["values"]
+    assert [part["value"] for part in parts] == pytest.approx(found["value"].values.ravel(), abs=1e-12)
     page.locator("#controls select").filter(has_text="zero").first.select_option("zero")
     page.wait_for_function("document.querySelector('#losses').textContent.includes('choose another treatment')")
 

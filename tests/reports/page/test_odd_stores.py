@@ -22,7 +22,7 @@ from tests.datasets import score_files, write_dataset
 from tests.groups import make_group, random_group, write_store
 
 from ...commands import printed
-from .reading import block_of, choose, contents_of, values_in
+from .reading import block_of, choose, contents_of, specification, values_in
 
 INFINITY, DASH = "\N{INFINITY}", "\N{EN DASH}"
 
@@ -128,6 +128,8 @@ class TestExtraDims:
         assert np.array_equal(value, expected.sel(ref_class=rows, est_class=columns))
         assert value.sum() == pytest.approx(expected.sum().item())
         page = visit(tmp_path / "p.html")
+        cells = specification(page, "extras")["data"]["values"]
+        assert [cell["value"] for cell in cells] == value[0].ravel().tolist()
         page.locator("#extras canvas").focus()
         page.keyboard.press("ArrowRight")
         assert f"{rows[0]}, " in page.locator("#extras .readout").inner_text()

@@ -16,6 +16,8 @@ import mirflow
 from tests.commands import printed
 from tests.groups import make_group, write_store
 
+from .reading import copied, menu, specification
+
 SVG = "{http://www.w3.org/2000/svg}"
 SYSTEMS = ["oak", "elm & ash", "fir"]
 
@@ -48,21 +50,6 @@ def page(report: Path, visit: Any) -> Any:
     return opened
 
 
-def menu(page: Any, part: str) -> Any:
-    box = page.locator(f"#{part} > details.take")
-    if box.get_attribute("open") is None:
-        box.locator("summary").click()
-    return box
-
-
-def copied(page: Any, part: str, form: str) -> str:
-    """The text that a menu copies."""
-    page.evaluate("() => { window.copied = ''; }")
-    menu(page, part).get_by_role("button", name=form, exact=True).click()
-    page.wait_for_function("() => window.copied")
-    return str(page.evaluate("() => window.copied"))
-
-
 def saved(page: Any, part: str, form: str) -> bytes:
     """The file that a menu saves."""
     with page.expect_download() as download:
@@ -71,18 +58,19 @@ def saved(page: Any, part: str, form: str) -> bytes:
 
 
 def test_charts_are_specifications_of_vega_lite_with_all_digits(page: Any, scores: xr.Dataset) -> None:
-    schema = pytest.importorskip("altair", reason="altair has the schema of Vega-Lite").Chart
-    found = {}
-    for part in ("standings", "distributions", "heatmap", "gains", "difficulty"):
-        found[part] = json.loads(copied(page, part, "Vega-Lite"))
-        assert found[part]["$schema"] == "https://vega.github.io/schema/vega-lite/v5.json"
-        schema.from_dict(found[part])  # validates
+    parts = ("standings", "leaderboard", "distributions", "heatmap", "gains", "alike", "difficulty")
+    found = {part: specification(page, part) for part in parts}
     score = scores.score.sel(metric="majmin")
     for part in ("distributions", "heatmap"):
         rows = found[part]["data"]["values"]
         assert len(rows) == score.size
         assert all(row["value"] == score.sel(system=row["system"], track=row["track"]) for row in rows)
     values = scores.mirflow.intervals("majmin")
+    both = zip(found["standings"]["data"]["values"], found["leaderboard"]["data"]["values"], strict=True)
+    assert all(one == pytest.approx(other, abs=1e-9) for one, other in both)
+    for row in found["alike"]["data"]["values"]:
+        one, other = (score.sel(system=row[name]) for name in ("system", "other"))
+        assert row["value"] == pytest.approx(np.corrcoef(one, other)[0, 1], abs=1e-12)
     for row in found["standings"]["data"]["values"]:
         own = values.sel(system=row["system"], metric="majmin")
         assert [row[name] for name in ("value", "low", "high")] == pytest.approx(
@@ -141,6 +129,12 @@ def test_the_commands_that_make_what_is_shown_give_its_numbers(
     assert shown.get_attribute("data-p") == f"{row['p_corrected']:.6g}"
     ends = [float(end) for end in shown.get_attribute("data-ends").split()]
     assert ends == sorted(float(f"{turn * row[end]:.6g}") for end in ("low", "high"))
+    for part in ("tracks", "difficulty"):
+        by_track = json.loads(run(part, "--format", "json"))
+        table = np.array([[row[name] for name in SYSTEMS] for row in by_track])
+        own = scores.score.sel(metric="majmin", system=SYSTEMS, track=[row["track"] for row in by_track])
+        assert table == pytest.approx(own.values.T, abs=1e-12)
+    assert run("coverage") == "", "every cell has a score"
     # A map of colours weighs no tracks: its signature has another aggregate.
     for part, signed in (("distributions", signature(page)), ("heatmap", "chord/majmin;")):
         run(part, "-o", str(tmp_path / f"{part}.svg"))

@@ -46,6 +46,16 @@ async function drawValues(state, one, system) {
   return table([th(dim, "who"), systems.map((name) => th(name, "number"))], body, { label: dim, box: "scroll tall" });
 }
 
+/** The values of the map of the chosen system, for a specification; null where there is no map. */
+export async function readMap({ now, extra: { metric, system } }) {
+  const { dims = [], value, unit, title, name } = now.extras[metric];
+  if (value === undefined || dims.length !== 2) return null;
+  const values = await readFloats(value);
+  const [[down, labels], [across, columns]] = dims;
+  const start = system * labels.length * columns.length;
+  return { down, across, unit: unit || title, name, rows: labels.flatMap((label, y) => columns.map((other, x) => ({ [down]: label, [across]: other, value: values[start + y * columns.length + x] }))) };
+}
+
 /** A matrix: of counts each row by its shares, of scores the scores themselves. */
 function map({ dims: [[down, rows], [across, columns]], score, unit }, values, system, write) {
   const from = system * rows.length * columns.length;

@@ -9,14 +9,19 @@ const [WIDTH, HEIGHT] = [320, 16];
 
 const parameterOf = (metric, name) => (metric.parameters.find(([own]) => own === name) ?? [null, ""])[1];
 
+/** The metric whose losses the evaluation has, or undefined. */
+export function lossOf({ now: { metrics } }) {
+  const first = metrics.find((metric) => parameterOf(metric, "kind"));
+  return first && parameterOf(first, "of");
+}
+
 /**
  * @param {import("./state.js").State} state
  * @returns {Promise<Node|null>} nothing where the evaluation has no losses
  */
 export async function drawLosses(state) {
   const { systems, metrics } = state.now;
-  const first = metrics.find((metric) => parameterOf(metric, "kind"));
-  const of = first && parameterOf(first, "of");
+  const of = lossOf(state);
   const places = metrics.map((_, place) => place).filter((place) => of && parameterOf(metrics[place], "of") === of);
   const whole = metrics.findIndex(({ name }) => name === of);
   if (whole < 0) return null;
@@ -43,7 +48,7 @@ function tableOf(state, about, places, rows) {
     kinds.map((kind, number) => th([svg("svg", { viewBox: "0 0 10 10", width: 10, height: 10, "aria-hidden": "true" },
       svg("rect", { width: 10, height: 10, fill: labelColour(number).fill })), ` ${kind}`], "number"))];
   const body = rows.map(({ name, values }, row) => el("tr", {}, el("th", { scope: "row", title: name }, name),
-    el("td", { class: "number strong" }, write(values[0])),
+    el("td", { class: "number strong", "data-value": values[0] }, write(values[0])),
     el("td", { class: "chart" }, bar(stacks[row], low, high)),
     values.slice(1).map((value) => el("td", { class: "number", "data-value": value }, write(value)))));
   return table(heads, body, { label: "Losses" });

@@ -1,5 +1,8 @@
 /** What each part of the report gives to take away. */
 
+import { alikeSpec, classesSpec, errorsSpec, groupsSpec, lossesSpec, matrixSpec, readBoard, toleranceSpec } from "./cell_specs.js";
+import { readMap } from "./extras.js";
+import { lossOf } from "./losses.js";
 import { forestSpec, difficultySpec, gainsSpec, mapSpec, readForest, spreadSpec } from "./specs.js";
 import { titleOf, unitOf } from "./format.js";
 import { acrossSystems, include } from "./reduce.js";
@@ -30,24 +33,49 @@ function selectionOf(state, bySystem) {
   return where + systems + (own === null ? named("--tracks", shown.tracks.map((track) => now.tracks[track])) : "");
 }
 
+/** The system whose map of classes is shown. */
+const mappedOf = ({ now, extra }) => now.systems[extra.system];
+
+/** Commands about all tracks together, or about annotations. */
+const WHOLE = new Map([
+  ["doubts", (store, group) => `mirflow consensus ${store} -g ${group}`],
+  ["coverage", (store, group) => `mirflow show ${store} -g ${group} --problems`],
+  ["extras", (store, group, state) => {
+    const { name, dims = [] } = state.now.extras[state.extra.metric];
+    return dims.length === 2 && dims[0][0].startsWith("ref_") ? `mirflow plot ${store} confusion -g ${group} -m ${shell(name)} -s ${shell(mappedOf(state))} -o confusion.pdf` :
+      `mirflow query ${store} -g ${group} -m ${shell(name)}`;
+  }],
+]);
+
+/** Kinds of figures, by the part that shows the same. */
+const FIGURES = { distributions: "distributions", heatmap: "heatmap", alike: "agreement", tolerance: "tolerance" };
+
 /** The command whose result a part shows; nothing where there is none. */
 function commandOf(id, state) {
+  const { now, about, contents } = state;
+  const [store, group] = [storesOf(state), shell(now.name)];
+  const whole = WHOLE.get(id);
+  if (whole) return state.shown || (id === "coverage" && contents.stores.length > 1) ? "" : whole(store, group, state);
   if (state.metric < 0) return "";
-  const { now, about } = state;
-  const kind = { standings: "query", leaderboard: "query", distributions: "plot", heatmap: "plot", gains: "compare" }[id];
-  if (!kind) return "";
-  const store = storesOf(state);
-  const asked = `-g ${shell(now.name)} -m ${shell(about.name)}${selectionOf(state, kind !== "compare")}` +
-    `${state.missing === state.policies[0] ? "" : ` --missing ${state.missing}`}`;
+  const named = `-g ${group} -m ${shell(about.name)}`;
+  // The mean of a track is over the systems that have it.
+  if (id === "tracks" || id === "difficulty") return `mirflow query ${store} ${named}${selectionOf(state, true)} --missing skip --by track --pivot system`;
+  const selected = (bySystem) => `${selectionOf(state, bySystem)}${state.missing === state.policies[0] ? "" : ` --missing ${state.missing}`}`;
+  const asked = (bySystem = true) => `${named}${selected(bySystem)}`;
   const aggregate = state.aggregate === about.standard_aggregate ? "" : ` --aggregate ${state.aggregate}`;
-  if (kind === "plot") return `mirflow plot ${store} ${id} ${asked} -o ${id}.pdf`;
-  if (kind === "compare") {
+  if (id === "tolerance") return `mirflow plot ${store} tolerance -g ${group} -m ${shell(about.name.split(/[@(]/)[0])}${selected(true)}${aggregate} -o tolerance.pdf`;
+  if (FIGURES[id]) return `mirflow plot ${store} ${FIGURES[id]} ${asked()} -o ${FIGURES[id]}.pdf`;
+  if (id === "losses") return `mirflow budget ${store} -g ${group} -m ${shell(lossOf(state))}${selected(true)}`;
+  if (id === "gains") {
     const [of, against] = ["of", "against"].map((name) => shell(document.querySelector(`#gains select[name=${name}] option:checked`)?.textContent || ""));
     // The page corrects for all pairs of systems; with a filter it tests the two alone.
     const pair = state.shown || now.systems.length > PAIRED ? ` -s ${of} -s ${against}` : " --all-pairs";
-    return of === against ? "" : `mirflow compare ${store} ${asked}${aggregate}${pair}${state.shown ? " --method percentile" : ""}`;
+    return of === against ? "" : `mirflow compare ${store} ${asked(false)}${aggregate}${pair}${state.shown ? " --method percentile" : ""}`;
   }
-  return `mirflow query ${store} ${asked}${aggregate} --ci 0.95 ${state.shown ? "--method percentile" : "--significance"}`;
+  if (id !== "standings" && id !== "leaderboard") return "";
+  const query = `mirflow query ${store} ${asked()}${aggregate}`;
+  const groups = id === "leaderboard" && state.by ? `\n${query} --by ${shell(state.by)}` : "";
+  return `${query} --ci 0.95 ${state.shown ? "--method percentile" : "--significance"}${groups}`;
 }
 
 /** The scores that count, as rows. */
@@ -61,6 +89,15 @@ async function scoreRows(state, across) {
 
 /** Specifications of the charts, by the part that has them. */
 const SPECS = new Map([
+  ["leaderboard", (state, title, axis) => (state.by ? groupsSpec(`${title}, by ${state.by}`, axis) : forestSpec(title, axis, readBoard(document.querySelector("#leaderboard .board"))))],
+  ["tolerance", (state, title, axis) => toleranceSpec(title, axis)],
+  ["losses", (state, title) => lossesSpec(title)],
+  ["errors", (state, title) => errorsSpec(title)],
+  ["alike", (state, title) => alikeSpec(title)],
+  ["extras", async (state, title) => {
+    const map = await readMap(state);
+    return map ? matrixSpec(`${title}, ${mappedOf(state)}`, map) : classesSpec(title);
+  }],
   ["standings", (state, title, axis) => forestSpec(title, axis, readForest(document.querySelector("#standings .forest")))],
   ["distributions", async (state, title, axis) => spreadSpec(title, axis, await scoreRows(state, "name"))],
   ["heatmap", async (state, title, axis) => mapSpec(title, axis, await scoreRows(state, state.across))],
@@ -96,6 +133,9 @@ function frameOf(state, { id, offsetHeight }, title) {
   return `<iframe src="${source}" title="${name}" width="100%" height="${offsetHeight + 60}" style="border: 0"></iframe>`;
 }
 
+/** What a part has that draws numbers. */
+const CHARTS = ".forest, .ridges, .heatframe, canvas, .board, .curves, svg.losses, .amount, [style*='--share'], #extras td[data-value]";
+
 /** Parts whose intervals of a filter are drawn at random, here and in the command. */
 const DRAWN_ANEW = ["standings", "leaderboard", "gains"];
 
@@ -114,7 +154,7 @@ export function offerCopies(state) {
     const spec = SPECS.get(part.id);
     const title = `${heading}: ${now.name}, ${contents.name}`;
     const menu = takeMenu(part, { title, caption: notes.join(" ") + filtered(state), source: `mirflow ${contents.mirflow}`, name: fileOf(now.name, part.id),
-      spec: spec && state.metric >= 0 && document.querySelector(`#${part.id} :is(.forest, .ridges, .heatframe, canvas)`) ? () => spec(state, title, axis) : null,
+      spec: spec && part.querySelector(CHARTS) ? () => spec(state, title, axis) : null,
       command: commandOf(part.id, state), told: state.shown && DRAWN_ANEW.includes(part.id) ? "The command draws anew, and more often: ends of intervals and p differ a little." : "", citation: citationOf(state), frame: FETCHED ? null : () => frameOf(state, part, title) });
     if (menu) part.append(menu);
   }

@@ -1,12 +1,12 @@
 /** Charts as specifications of Vega-Lite, with their data. */
 
 const SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json";
-const SYSTEM = { field: "system", type: "nominal", sort: null, title: null };
+export const SYSTEM = { field: "system", type: "nominal", sort: null, title: null };
 const TRACK = { field: "track", type: "nominal", sort: null, title: null };
 
 /** Numbers that JSON has no word for are null. */
-const specOf = (title, values, rest) => JSON.stringify({ $schema: SCHEMA, title, data: { values }, ...rest }, null, 1);
-const scale = (field, title) => ({ field, type: "quantitative", title, scale: { zero: false } });
+export const specOf = (title, values, rest) => JSON.stringify({ $schema: SCHEMA, title, data: { values }, ...rest }, null, 1);
+export const scale = (field, title) => ({ field, type: "quantitative", title, scale: { zero: false } });
 
 /** Values with intervals, as rows of `system`, `value`, `low`, `high`, `relation`. */
 export function forestSpec(title, axis, rows) {
