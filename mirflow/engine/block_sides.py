@@ -46,7 +46,6 @@ class BlockSide:
         """Number of each given source; -1: none."""
         self.row: Int = np.full(len(self.sources), -1, dtype=np.int64)
         """Row of each source; -1 if it could not be read."""
-        self.digests: dict[int, str] = {}
         self.troubles: dict[int, Trouble] = {}
         """Sources that cannot be scored."""
         self.annotations = self._read(kind)
@@ -54,6 +53,9 @@ class BlockSide:
     def _read(self, kind: Kind) -> AnnotationRows:
         parts, single = read_objects(self.sources)
         parts += read_rows(self.sources)
+        files, others_of_files, self.digests = read_files(self.sources)
+        parts += files
+        single |= others_of_files
         first = 0
         for places, part in parts:
             self.row[places] = np.arange(first, first + len(part))
@@ -61,11 +63,10 @@ class BlockSide:
         others: list[Annotation] = []
         known: dict[int, int] = {}
         rest = [number for number in np.flatnonzero(self.row < 0).tolist() if number not in single]
-        files = read_files(self.sources[number] for number in rest)
         for number in rest:
             source = self.sources[number]
             try:
-                single[number], digest = files.pop(id(source)) if id(source) in files else source.read()
+                single[number], digest = source.read()
             except InvalidAnnotationError as error:
                 self.troubles[number] = Status.invalid, str(error)
             except (AnnotationError, OSError) as error:

@@ -8,16 +8,16 @@ which returns the same annotation for regular files and names the line of an err
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
 
 import numpy as np
 
 from ..annotations.annotation import Annotation, CodedLabels
 from ..annotations.source import Source
 from ..errors import AnnotationError, InvalidAnnotationError
-from ..ragged import Column, Float, Int, offsets_of
+from ..ragged import Column, Float, Int, Ragged, offsets_of
 from .content import digest_of, read_bytes
 from .delimited import Layout, annotation_of, doubts_of_table, find_layout, finish, row_kind
 from .downloads import download
@@ -33,27 +33,41 @@ _MOST_BYTES = 1 << 20
 """Bytes of files that are parsed at once, unless a single one is larger."""
 
 
-def read_files(sources: Iterable[Source]) -> dict[int, tuple[Annotation, str]]:
-    """Read the regular text files among sources: by the id of a source, what its ``read`` would return.
+def read_files(sources: Sequence[Source]) -> tuple[list[tuple[Int, Ragged]], dict[int, Annotation], dict[int, str]]:
+    """Read the regular text files among sources at once, as their ``read`` would.
 
     Files at URLs are downloaded, whatever their format.
+
+    Returns
+    -------
+    rows : list of (int64 (rows,), Ragged)
+        Places of sources, and their annotations as rows of common columns; the lines of a file are those of its rows.
+    single : dict of int to Annotation
+        Other annotations by the place of their source.
+    digests : dict of int to str
+        Digests of the files of both.
     """
-    sources = list(sources)
     download(path for source in sources for path in source.paths)
-    groups: dict[tuple[int, str], list[FileSource]] = {}
-    for source in sources:
+    groups: dict[tuple[int, str], list[int]] = {}
+    for place, source in enumerate(sources):
         if type(source) is FileSource:
-            groups.setdefault((id(source.reading), source.reading.format_of(source.path)), []).append(source)
-    read: dict[int, tuple[Annotation, str]] = {}
+            groups.setdefault((id(source.reading), source.reading.format_of(source.path)), []).append(place)
+    rows: list[tuple[Int, Ragged]] = []
+    single: dict[int, Annotation] = {}
+    digests: dict[int, str] = {}
     for (_, format), group in groups.items():
-        reading = group[0].reading
-        if len(group) >= _FEWEST and has_usual_columns(reading, format):
-            for part, data in _parts(group):
-                found = parse_files(data, reading, [source.name or source.path for source in part])
-                for source, one, content in zip(part, found, data, strict=True):
-                    if one is not None:
-                        read[id(source)] = one, digest_of(content)
-    return read
+        files = {place: source for place in group if isinstance(source := sources[place], FileSource)}
+        reading = files[group[0]].reading
+        if len(group) < _FEWEST or not has_usual_columns(reading, format):
+            continue
+        for part, data in _parts(files):
+            common, others = parse_files(data, reading, [files[place].name or files[place].path for place in part])
+            places = np.array(part)
+            rows += [(places[own], found) for own, found in common]
+            single |= {part[own]: found for own, found in others.items()}
+            read = chain(others, *(own.tolist() for own, _ in common))
+            digests |= {part[own]: digest_of(data[own]) for own in read}
+    return rows, single, digests
 
 
 def has_usual_columns(reading: Reading, format: str) -> bool:
@@ -65,17 +79,17 @@ def has_usual_columns(reading: Reading, format: str) -> bool:
     return row_kind(reading).numbers > 0 and not (reading.selection or "").startswith("bar")
 
 
-def _parts(sources: Sequence[FileSource]) -> Iterator[tuple[list[FileSource], list[bytes]]]:
-    """Sources with the bytes of their files, in parts of limited size; without files that cannot be read."""
-    part: list[FileSource] = []
+def _parts(sources: Mapping[int, FileSource]) -> Iterator[tuple[list[int], list[bytes]]]:
+    """Places of sources with the bytes of their files, in parts of limited size; without files that cannot be read."""
+    part: list[int] = []
     data: list[bytes] = []
     size = 0
-    for source in sources:
+    for place, source in sources.items():
         try:
             content = read_bytes(source.path, source.reading.max_bytes, source.name or source.path)
         except (AnnotationError, OSError):
             continue
-        part.append(source)
+        part.append(place)
         data.append(content)
         size += len(content)
         if size >= _MOST_BYTES:
@@ -85,33 +99,44 @@ def _parts(sources: Sequence[FileSource]) -> Iterator[tuple[list[FileSource], li
         yield part, data
 
 
-def parse_files(data: Sequence[bytes], reading: Reading, names: Sequence[str]) -> list[Annotation | None]:
-    """Parse regular files of a reading with usual columns; None for a file that `parse_delimited` has to parse.
+def parse_files(
+    data: Sequence[bytes], reading: Reading, names: Sequence[str]
+) -> tuple[list[tuple[Int, Ragged]], dict[int, Annotation]]:
+    """Parse regular files of a reading with usual columns; the others are left to `parse_delimited`.
+
+    Returns the places of files with their annotations as rows of common columns, and other annotations by the place of
+    their file.
 
     Examples
     --------
     >>> files = [b"0.0 1.5 C:maj\\n1.5 2.0 N\\n", b"# a comment\\n0.0 2.0 G:7\\n"]
-    >>> found = parse_files(files, Reading.of("chord"), ["a.lab", "b.lab"])
-    >>> found[0].columns["end"].tolist(), found[1]
-    ([1.5, 2.0], None)
+    >>> ((places, rows),), others = parse_files(files, Reading.of("chord"), ["a.lab", "b.lab"])
+    >>> places.tolist(), rows.columns["end"].tolist(), rows.labels, others
+    ([0], [1.5, 2.0], ('C:maj', 'N'), {})
     """
-    found: list[Annotation | None] = [None] * len(data)
+    rows: list[tuple[Int, Ragged]] = []
+    single: dict[int, Annotation] = {}
     texts = [_normalized(content) for content in data]
-    held = [place for place, text in enumerate(texts) if text]
-    if not held:
-        return found
-    words = Words.of([texts[place] for place in held])
+    held = np.array([place for place, text in enumerate(texts) if text], dtype=np.int64)
+    if not len(held):
+        return rows, single
+    words = Words.of([texts[place] for place in held.tolist()])
+    own_names = [names[place] for place in held.tolist()]
     widths = words.count[words.line[:-1]]
     for width in np.unique(widths[words.usual]).tolist():
         files = np.flatnonzero((widths == width) & words.usual)
         try:
-            layout = find_layout(words.text(int(words.line[files[0]])), 1, reading, "whitespace", names[held[files[0]]])
+            layout = find_layout(words.text(int(words.line[files[0]])), 1, reading, "whitespace", own_names[files[0]])
         except InvalidAnnotationError:
             continue
-        if layout.header is None:
-            for file, annotation in _annotations(words, files, layout, width, [names[place] for place in held]):
-                found[held[file]] = annotation
-    return found
+        table = _table(words, files, layout, width) if layout.header is None else None
+        if table is None:
+            continue
+        if table.plain and _are_as_read(layout):
+            rows.append((held[table.files], table.ragged()))
+        else:
+            single |= {int(held[file]): found for file, found in table.annotations(words, own_names)}
+    return rows, single
 
 
 def _normalized(data: bytes) -> bytes:
@@ -120,48 +145,65 @@ def _normalized(data: bytes) -> bytes:
     return (data.replace(b"\r\n", b"\n") if b"\r" in data else data).rstrip()
 
 
-def _annotations(
-    words: Words, files: Int, layout: Layout, width: int, names: Sequence[str]
-) -> Iterator[tuple[int, Annotation]]:
-    """The annotations in files whose first line has `width` words, if all lines have the layout."""
+@dataclass(frozen=True)
+class _Table:
+    """The numbers and labels of regular files of one layout."""
+
+    layout: Layout
+    files: Int
+    counts: Int
+    """Number of lines of each file."""
+    numbers: Float
+    """Of each line, the columns of the layout; all columns, if there are no labels."""
+    labels: CodedLabels | None
+    plain: bool
+    """Whether the labels clearly are labels of the task, if any text is one but for numbers."""
+
+    def ragged(self) -> Ragged:
+        """The annotations as rows, if the rows of the files are the items of the annotations."""
+        columns = {
+            name: np.ascontiguousarray(self.numbers[:, at]) for at, name in enumerate(_number_columns(self.layout))
+        }
+        assert self.labels is not None
+        every = annotation_of(self.layout, columns, self.labels, range(1, len(self.numbers) + 1), {})
+        return Ragged({**every.columns, "label": self.labels.codes}, (self.counts,), self.labels.vocabulary)
+
+    def annotations(self, words: Words, names: Sequence[str]) -> Iterator[tuple[int, Annotation]]:
+        """The annotation of each file that clearly belongs to the task."""
+        for file, (low, high) in zip(self.files.tolist(), pairwise(offsets_of(self.counts).tolist()), strict=True):
+            own, first = replace(self.layout, name=names[file]), words.text(int(words.line[file])).split()
+            labels = None if self.labels is None else self.labels[low:high]
+            annotation = _annotation(own, self.numbers[low:high], labels, first, self.plain)
+            if annotation is not None:
+                yield file, annotation
+
+
+def _table(words: Words, files: Int, layout: Layout, width: int) -> _Table | None:
+    """The files whose first line has `width` words, if all lines have the layout; None without any."""
     place = layout.places.get("label", width)
     labelled = place < layout.held
     whole = labelled and place == layout.splits  # the label is the rest of the line
     columns = [*_number_columns(layout).values()]
     if not columns or max(columns) >= width or (labelled and not whole and place != width - 1):
-        return
+        return None
     fits = words.count > place if whole else words.count == width
     if whole and (words.count > place + 1).any():
         fits &= words.without_tabs(place)
     files = files[np.logical_and.reduceat(fits, words.line[:-1])[files]]
     if not len(files):
-        return
+        return None
     lines, counts = words.lines(files)
     read = columns if labelled else [*range(width)]
     values, plain = words.numbers((words.first[lines, np.newaxis] + read).ravel())
-    table = values.reshape(len(lines), len(read))
-    kept = np.logical_and.reduceat(plain.reshape(table.shape).all(axis=1), offsets_of(counts)[:-1])
-    files, table = files[kept], table[np.repeat(kept, counts)]
-    lines, counts = words.lines(files)
+    numbers = values.reshape(len(lines), len(read))
+    if not plain.all():
+        kept = np.logical_and.reduceat(plain.reshape(numbers.shape).all(axis=1), offsets_of(counts)[:-1])
+        files, numbers = files[kept], numbers[np.repeat(kept, counts)]
+        lines, counts = words.lines(files)
     labels = words.labels(lines, place, whole=whole) if labelled else None
-    # Where any text is a label, but for numbers, all labels are looked at once.
     kind, task = layout.kind, layout.reading.task
-    plain_labels = labels is not None and kind.followed_by == "label" and are_plain(labels.vocabulary, kind, task)
-    if labels is not None and plain_labels and _are_as_read(layout):
-        named = {name: np.ascontiguousarray(table[:, at]) for at, name in enumerate(_number_columns(layout))}
-        every = annotation_of(layout, named, labels, range(1, len(table) + 1), {})
-        for file, (low, high) in zip(files.tolist(), pairwise(offsets_of(counts).tolist()), strict=True):
-            cut = {name: column[low:high] for name, column in every.columns.items()}
-            lined, attrs = range(1, high - low + 1), {"source": names[file]}
-            yield file, Annotation(every.kind, cut, labels[low:high], lines=lined, attrs=attrs)
-        return
-    for file, (low, high) in zip(files.tolist(), pairwise(offsets_of(counts).tolist()), strict=True):
-        own, first = replace(layout, name=names[file]), words.text(int(words.line[file])).split()
-        annotation = _annotation(
-            own, table[low:high], None if labels is None else labels[low:high], first, plain_labels
-        )
-        if annotation is not None:
-            yield file, annotation
+    are_labels = labels is not None and kind.followed_by == "label" and are_plain(labels.vocabulary, kind, task)
+    return _Table(layout, files, counts, numbers, labels, are_labels)
 
 
 def _number_columns(layout: Layout) -> dict[str, int]:

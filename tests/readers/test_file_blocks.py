@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mirflow.annotations.annotation import Annotation
+from mirflow.annotations.collection import AnnotationRows
+from mirflow.annotations.schema import KINDS
 from mirflow.errors import AnnotationError
 from mirflow.readers import FileSource, Reading
 from mirflow.readers.file_blocks import has_usual_columns, parse_files, read_files
@@ -81,6 +84,20 @@ def odd(draw: st.DrawFn) -> str:
     return head + "".join(between.join([*row, *([last] if last else [])]) + end for row, last, between, end in rows)
 
 
+def parsed(data: list[bytes], reading: Reading, names: list[str]) -> list[Annotation | None]:
+    """The annotation of each file that was parsed at once, those in common rows among them."""
+    rows, single = parse_files(data, reading, names)
+    found: list[Annotation | None] = [single.get(place) for place in range(len(data))]
+    for places, part in rows:
+        annotations = AnnotationRows(KINDS[reading.kind], (part,))
+        for place, annotation in zip(places.tolist(), annotations, strict=True):
+            # What rows leave to their source: the name of the file, in which every line is a row.
+            lines = range(1, len(annotation) + 1)
+            assert [annotation.line(item) for item in range(len(lines))] == [*lines]
+            found[place] = replace(annotation, lines=lines, attrs={"source": names[place]})
+    return found
+
+
 def outcome(annotation: Annotation) -> tuple[object, ...]:
     return (
         annotation.kind,
@@ -101,7 +118,7 @@ def outcome(annotation: Annotation) -> tuple[object, ...]:
 def test_the_annotations_are_those_of_single_files(name: str, texts: list[str]) -> None:
     reading, data = READINGS[name], [text.encode() for text in texts]
     names = [f"{place}.lab" for place in range(len(data))]
-    for content, file, found in zip(data, names, parse_files(data, reading, names), strict=True):
+    for content, file, found in zip(data, names, parsed(data, reading, names), strict=True):
         if found is not None:
             alone = reading.with_labels(parse_file(content, reading, "lab", file))
             assert outcome(found) == outcome(alone)
@@ -126,7 +143,7 @@ def test_the_annotations_are_those_of_single_files(name: str, texts: list[str]) 
     ],
 )
 def test_usual_files_are_read_at_once(name: str, text: str) -> None:
-    found = parse_files([text.encode()] * 2, READINGS[name], ["a.lab", "b.lab"])
+    found = parsed([text.encode()] * 2, READINGS[name], ["a.lab", "b.lab"])
     assert all(found)
 
 
@@ -138,7 +155,7 @@ def test_readings_with_other_columns_are_left_to_their_parsers(options: dict[str
 
 @given(st.lists(number.filter(str.isascii).filter(bool), min_size=1, max_size=30))
 def test_numbers_are_those_of_float(texts: list[str]) -> None:
-    (found,) = parse_files(["".join(f"1 {text} C\n" for text in texts).encode()], READINGS["chord"], ["a.lab"])
+    (found,) = parsed(["".join(f"1 {text} C\n" for text in texts).encode()], READINGS["chord"], ["a.lab"])
     if found is not None:
         np.testing.assert_array_equal(found.columns["end"], np.array([*map(float, texts)]))
 
@@ -150,7 +167,7 @@ def test_labels_are_told_apart_by_all_their_characters(factors: int | None, monk
     texts = ["verse", "verse12", "verse123", "verse1234", "verse1235", "coda of 17 letters", "coda of 17 letterz", "x"]
     for labels in (texts, [*texts, "y" * 80], [*texts, "y z"]):
         lines = "".join(f"{place} {place + 1} {label}\n" for place, label in enumerate([*labels, *labels[::-1]]))
-        found = parse_files([lines.encode()] * 2, READINGS["segment"], ["a.lab", "b.lab"])
+        found = parsed([lines.encode()] * 2, READINGS["segment"], ["a.lab", "b.lab"])
         assert all(one is not None and list(one.labels or ()) == [*labels, *labels[::-1]] for one in found)
 
 
@@ -167,18 +184,17 @@ class TestFiles:
             tmp_path, {**good, "bad.lab": b"0 1 C\n1 x N\n", "header.lab": b"start end chord\n0 1 C\n"}
         )
         missing = FileSource(str(tmp_path / "missing.lab"), sources[0].reading)
-        found = read_files([*sources, missing])
-        assert [*found] == [id(source) for source in sources[:6]]
-        for source in sources[:6]:
-            annotation, digest = found[id(source)]
-            alone, own = source.read()
-            assert outcome(annotation) == outcome(alone)
-            assert digest == own
+        ((places, rows),), single, digests = read_files([*sources, missing])
+        assert places.tolist() == [0, 1, 2, 3, 4, 5]
+        assert single == {}
+        assert digests == {place: sources[place].read()[1] for place in range(6)}
+        assert rows.columns["end"].tolist() == [1, 9, 2, 9, 3, 9, 4, 9, 5, 9, 6, 9]
         with pytest.raises(AnnotationError, match=r"bad.lab:2: end is not a number: 'x'"):
             sources[6].read()
 
     def test_many_bytes_are_read_in_parts(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("mirflow.readers.file_blocks._MOST_BYTES", 20)
         sources = self.write(tmp_path, {f"{place}.lab": f"0 {place + 1} C\n".encode() for place in range(9)})
-        found = read_files(sources)
-        assert [found[id(source)][0].columns["end"][0] for source in sources] == [*range(1, 10)]
+        rows, _, _ = read_files(sources)
+        assert [part.columns["end"].tolist() for _, part in rows] == [[1, 2, 3, 4], [5, 6, 7, 8], [9]]
+        assert [places.tolist() for places, _ in rows] == [[0, 1, 2, 3], [4, 5, 6, 7], [8]]
