@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -33,7 +32,7 @@ from .readers import read, read_all
 from .readers.mirdata import MirdataDataset, task_of_value
 from .readers.objects import kind_named, of_columns, to_annotation
 from .readers.options import HARTE, Notation, Reading, Select, describe_options
-from .readers.patterns import Pattern
+from .readers.patterns import Match, Pattern
 from .readers.sources import gather, has_parts, select_from
 from .readers.tables.table import holds_tracks, spread_tables
 from .store.packs import open_pack, write_pack
@@ -307,10 +306,10 @@ def _sources(pattern: PathLike, reading: Reading, annotator: str | int | None) -
     inner = [KINDS[reading.kind].part] if has_parts(text, reading) else []
     if set(matcher.names) != {"track", *inner}:
         raise AnnotationError(f"invalid pattern {text!r} of a collection: expected {{track}} and no other placeholder")
-    matches = matcher.find(root)
+    matches: Sequence[Match] = matcher.find(root)
     if not matches:
         raise AnnotationError(f"the pattern {text!r} matches nothing; {matcher.hint(root)}")
-    matches = [replace(match, name=match.path) for match in matches]
+    matches = [match._replace(name=match.path) for match in matches]
     found = gather(matches, text, matcher.names, reading, annotator)
     return {values["track"]: source for source, values in found}
 

@@ -24,10 +24,10 @@ from ..readers.formats import WHOLE
 from ..readers.jams import annotators_of
 from ..readers.names import NAMED, Apart, ReferenceNames, call_alike, call_tracks, nearest_names
 from ..readers.options import Reading
-from ..readers.patterns import Match, Pattern, fill, is_folder
+from ..readers.patterns import Match, Matches, Pattern, fill, is_folder
 from ..readers.readings import open_readings
 from ..readers.remote_files import Candidates, find_remote
-from ..readers.sources import FileSource, gather, has_parts, matched_file, select_from
+from ..readers.sources import FileSource, FoundFiles, gather, has_parts, matched_file, select_from
 from ..readers.tables.table import (
     SHARD,
     RowKey,
@@ -38,6 +38,7 @@ from ..readers.tables.table import (
     spread_table,
 )
 from ..store.cells import Caution, Entry
+from .estimates import EstimateTable
 from .model import Estimates, Evaluation, Resolved, Trouble
 from .plan import Reference
 
@@ -104,7 +105,7 @@ def find_matches(
     troubles: list[Trouble],
     confined: bool = False,
     candidates: Candidates | None = None,
-) -> list[Match]:
+) -> Sequence[Match]:
     """Find the files of one side's pattern, or add the reason to `troubles` if there are none.
 
     A pattern without ``{track}`` is one that finds nothing, unless it may be `trackless`. What leads out of the root is
@@ -132,10 +133,11 @@ def find_matches(
         troubles.append(((key, "path"), f"{OUTSIDE}: {linked!r} is a link"))
         return []
     # What could not be decoded is in a name as surrogates.
-    names = (match.name for match in matches if not match.name.isascii())
-    odd = next((name for name in names if any("\ud800" <= character <= "\udfff" for character in name)), None)
+    values = (value for column in matches.columns for value in {*column} if not value.isascii())
+    odd = next((value for value in values if any("\ud800" <= character <= "\udfff" for character in value)), None)
     if odd is not None:
-        troubles.append(((key, "path"), f"finds a file name that is not UTF-8: {odd!r}; rename the file"))
+        name = next(match.name for match in matches if odd in match.values)
+        troubles.append(((key, "path"), f"finds a file name that is not UTF-8: {name!r}; rename the file"))
         return []
     return matches
 
@@ -207,7 +209,7 @@ class Discovery:
     systems: list[str] = field(default_factory=list)
     tracks: list[str] = field(default_factory=list)
     references: dict[str, list[Reference]] = field(default_factory=dict)
-    estimates: dict[tuple[str, str], Source] = field(default_factory=dict)
+    estimates: EstimateTable = field(default_factory=EstimateTable)
     track_meta: dict[str, dict[str, Entry]] = field(default_factory=dict)
     system_meta: dict[str, dict[str, str]] = field(default_factory=dict)
     """Values of other placeholders, by track or system; and metadata of data sets of mirdata."""
@@ -266,9 +268,10 @@ def discover(
         references = _find_side(found, "reference", each)
     else:
         references, left_out = _tracks_of_mirdata(found, each)
-    known = list(dict.fromkeys(values["track"] for _, values in references if "track" in values))
+    known = list(dict.fromkeys(values["track"] for values in values_of(references) if "track" in values))
     estimates = _find_side(found, "estimates", by_system, known)
-    estimates = [estimate for estimate in estimates if estimate[1].get("track") not in left_out]
+    if left_out:
+        estimates = [estimate for estimate in estimates if estimate[1].get("track") not in left_out]
     if evaluation.reference.tracks is not None:
         chosen = dict.fromkeys(evaluation.reference.tracks)
         references = _chosen_references(found, references, chosen)
@@ -289,7 +292,7 @@ def discover(
         _demand_common_tracks(found)
     if not troubles and resolved.reference.kind in NAMED and resolved.classes is None:
         _match_names(found)
-    found.tracks = sorted({*found.references, *(track for _, track in found.estimates)})
+    found.tracks = sorted({*found.references, *found.estimates.tracks})
     if evaluation.reference.combine is None and any(len(reference) > 1 for reference in found.references.values()):
         found.trouble(("reference", "combine"), "tracks have several references: choose from mean, max, each")
     return found
@@ -297,7 +300,7 @@ def discover(
 
 def _chosen_references(found: Discovery, references: Sequence[Found], tracks: Collection[str]) -> list[Found]:
     """The references of the tracks that an evaluation names; one without a reference is a problem."""
-    known = {values.get("track", "") for _, values in references}
+    known = {values.get("track", "") for values in values_of(references)}
     for position, track in enumerate(tracks if references else ()):
         if track not in known:
             message = f"no reference of track {track!r}; {suggest(track, known)}"
@@ -344,7 +347,7 @@ def find_references(
 
 def find_estimates(
     evaluation: Evaluation, resolved: Resolved, root: str, places: Sequence[Mapping[str, str]], troubles: list[Trouble]
-) -> list[Found]:
+) -> Sequence[Found]:
     """Find the estimates of an evaluation without its references, of which the `places` are known.
 
     Add problems to `troubles`. If a column of the tracks' metadata has the language, a place has its value under the
@@ -388,6 +391,11 @@ def in_language(source: Source, language: str | None) -> Source:
     return replace(source, reading=replace(source.reading, language=language))
 
 
+def values_of(found: Sequence[Found]) -> Iterable[Mapping[str, str]]:
+    """The values that led to each source."""
+    return found.values() if isinstance(found, FoundFiles) else (values for _, values in found)
+
+
 def _qualified(found: Sequence[Found], shared: Sequence[str]) -> list[Found]:
     return [(one, {**named, "track": "/".join(named[name] for name in (*shared, "track"))}) for one, named in found]
 
@@ -399,10 +407,12 @@ def _free_names(found: Sequence[Found]) -> list[str]:
 def _follows(found: Sequence[Found], name: str, key: str) -> bool:
     """True if a placeholder's value is always the same for the same track (or system)."""
     seen: dict[str, str] = {}
-    return all(seen.setdefault(values.get(key, ""), values[name]) == values[name] for _, values in found)
+    return all(seen.setdefault(values.get(key, ""), values[name]) == values[name] for values in values_of(found))
 
 
-def _find_side(found: Discovery, key: str, each_annotator: bool, tracks: Sequence[str] | None = None) -> list[Found]:
+def _find_side(
+    found: Discovery, key: str, each_annotator: bool, tracks: Sequence[str] | None = None
+) -> Sequence[Found]:
     """Find everything that matches one side's pattern; `tracks` are those of the other side."""
     side: Estimates = getattr(found.evaluation, key)
     reading: Reading = getattr(found.resolved, key)
@@ -422,7 +432,7 @@ def _find_side(found: Discovery, key: str, each_annotator: bool, tracks: Sequenc
         return [(select_from(source, reading), values) for source, values in packed]
     if tabular:
         return _rows_of_tables(found, matches, key, reading, tracks)
-    sources: list[Found] = []
+    sources: Sequence[Found] = []
     if each_annotator and reading.kind != "audio" and not has_parts(side.path, reading):
         sources = _annotated(matches, pattern.names, reading)
     elif matches:
@@ -497,20 +507,23 @@ def _choose_files(found: Discovery, key: str, pattern: Pattern, matches: Sequenc
         return matches
     place = pattern.names.index(SYSTEM)
     reference = found.evaluation.reference.path.replace("{annotator", f"{{{SYSTEM}")
-    own = list(matches)
+    left: Sequence[int] = range(len(matches))
     if found.evaluation.estimates.annotator is None and _plain(reference) != _plain(pattern.text):
-        own = []
-        for match in matches:
+        taken: set[int] = set()
+        for number, match in enumerate(matches):
             if _plain(match.path) in found.reference_files:
                 found.reference_systems.setdefault(match.values[place], match.name)
-            else:
-                own.append(match)
-    found.known = {match.values[place] for match in own}
+                taken.add(number)
+        left = [number for number in left if number not in taken] if taken else left
+    systems = matches.columns[place] if isinstance(matches, Matches) else [match.values[place] for match in matches]
+    found.known = {systems[number] for number in left} if len(left) < len(matches) else {*systems}
     listed = found.evaluation.systems
     # A listed name with a slash has values of other placeholders in it, which are named where systems are.
-    if listed is None or any("/" in name for name in listed):
-        return own
-    return [match for match in own if match.values[place] in listed]
+    if listed is not None and not any("/" in name for name in listed):
+        left = [number for number in left if systems[number] in listed]
+    if len(left) == len(matches):
+        return matches
+    return matches.take(left) if isinstance(matches, Matches) else [matches[number] for number in left]
 
 
 def _plain(path: str) -> str:
@@ -666,23 +679,24 @@ def _place_estimates(found: Discovery, estimates: Sequence[Found], shared: Seque
         n for n in names if n != RUN and not _follows(estimates, n, "system") and _follows(estimates, n, "track")
     ]
     of_system = [name for name in names if name != RUN and _follows(estimates, name, "system")]
+    table = EstimateTable(estimates)
     # Where one system has several estimates of a track, what tells them apart makes systems of them: KO1/run2.
-    places = {(values.get("system"), values["track"]) for _, values in estimates}
-    several = len(places) < len(estimates)
+    several = False
+    for place, values in enumerate(values_of(estimates)):
+        several |= not table.add(values.get("system", LONE_SYSTEM), values["track"], place)
     # Runs are always part of the name, so that it stays when a second one is added.
     added = [n for n in names if n == RUN or (several and n not in of_system and n not in of_track)]
+    if several or added:
+        table = _apart(found, estimates, added)
+    found.estimates = table
     of_system += added
     of_track += shared
-    for source, values in estimates:
+    if not (of_track or of_system):
+        return
+    for values in values_of(estimates):
         system = "/".join([values.get("system", LONE_SYSTEM), *(values[name] for name in added)])
-        track = values["track"]
-        if (system, track) in found.estimates:
-            both = f"{found.estimates[system, track].label} and {source.label}"
-            found.trouble(("estimates", "path"), f"finds two estimates of {track!r} by {system!r}: {both}")
-            return
-        found.estimates[system, track] = source
         if of_track:
-            found.track_meta.setdefault(track, {}).update({name: values[name] for name in of_track})
+            found.track_meta.setdefault(values["track"], {}).update({name: values[name] for name in of_track})
         if of_system:
             found.system_meta.setdefault(system, {}).update({name: values[name] for name in of_system})
         if RUN in values:
@@ -691,13 +705,26 @@ def _place_estimates(found: Discovery, estimates: Sequence[Found], shared: Seque
             )
 
 
+def _apart(found: Discovery, estimates: Sequence[Found], added: Sequence[str]) -> EstimateTable:
+    """The estimates of systems whose names have the values of other placeholders added."""
+    table = EstimateTable(estimates)
+    for place, values in enumerate(values_of(estimates)):
+        system = "/".join([values.get("system", LONE_SYSTEM), *(values[name] for name in added)])
+        if not table.add(system, values["track"], place):
+            first = table.get(system, values["track"])
+            both = f"{first.label if first else ''} and {estimates[place][0].label}"
+            found.trouble(("estimates", "path"), f"finds two estimates of {values['track']!r} by {system!r}: {both}")
+            break
+    return table
+
+
 def _choose_systems(found: Discovery) -> list[str]:
     """Return the systems to score: those that the file lists, in its order, or all that were found.
 
     Remove the estimates of others.
     """
     evaluation, listed = found.evaluation, found.evaluation.systems
-    present = sorted({system for system, _ in found.estimates})
+    present = sorted(found.estimates.systems)
     if listed is None:
         for system, name in found.reference_systems.items():
             message = f"{system!r} is not scored as a system: {name!r} is the reference; "
@@ -712,7 +739,7 @@ def _choose_systems(found: Discovery) -> list[str]:
         return present
     if present == [LONE_SYSTEM] and len(listed) == 1 and SYSTEM not in Pattern(evaluation.estimates.path).names:
         (name,) = listed
-        found.estimates = {(name, track): source for (_, track), source in found.estimates.items()}
+        found.estimates.rename(LONE_SYSTEM, name)
         found.system_meta = {name: found.system_meta.get(LONE_SYSTEM, {})}
         return [name]
     chosen = _with_runs(found, listed, present)
@@ -727,7 +754,7 @@ def _choose_systems(found: Discovery) -> list[str]:
         # One without files counts as missing if its place is there, an empty folder; else its name is taken for a slip.
         if several or (known and name not in known and next(_places(found, name), None) is None):
             found.trouble(("systems", name), f"no estimates of this system; {suggest(name, known - {name})}")
-    found.estimates = {key: source for key, source in found.estimates.items() if key[0] in chosen}
+    found.estimates.keep(chosen)
     return chosen
 
 
@@ -786,10 +813,10 @@ def _steps_to_system(found: Discovery) -> tuple[list[str], int | None]:
 
 def _demand_common_tracks(found: Discovery) -> None:
     """Refuse an evaluation if no estimate has a reference; warn of systems without any."""
-    own: dict[str, list[str]] = {}
-    for system, track in found.estimates:
-        own.setdefault(system, []).append(track)
-    apart = {name: tracks for name, tracks in own.items() if found.references.keys().isdisjoint(tracks)}
+    own = found.estimates.systems
+    apart = {
+        name: tracks for name in own if found.references.keys().isdisjoint(tracks := found.estimates.tracks_of(name))
+    }
     if not found.references or not apart:
         return
     for system, tracks in apart.items():
@@ -830,12 +857,9 @@ def _match_names(found: Discovery) -> None:
     known = ReferenceNames(
         found.resolved.reference.kind, {track: [one.source for one in own] for track, own in found.references.items()}
     )
-    by_system: dict[str, dict[str, Source]] = {}
-    for (system, track), source in found.estimates.items():
-        by_system.setdefault(system, {})[track] = source
-    for system, estimates in by_system.items():
-        matched, warning = known.match(estimates, system)
-        found.estimates.update({(system, track): source for track, source in matched.items()})
+    for system in found.estimates.systems:
+        matched, warning = known.match(dict(found.estimates.of(system)), system)
+        found.estimates.replace(system, matched)
         if warning:
             found.warn(warning, system)
 

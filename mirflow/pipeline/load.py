@@ -498,8 +498,10 @@ def _set_languages(found: Discovery, troubles: list[Trouble]) -> None:
                     replace(reference, source=in_language(reference.source, spoken)) for reference in references
                 ]
             else:
-                own = [estimate for estimate in found.estimates if estimate[1] == track]
-                found.estimates |= {place: in_language(found.estimates[place], spoken) for place in own}
+                for system in found.estimates.systems:
+                    source = found.estimates.get(system, track)
+                    if source is not None:
+                        found.estimates.replace(system, {track: in_language(source, spoken)})
 
 
 def add_languages(evaluation: Evaluation, resolved: Resolved, root: str, places: Sequence[dict[str, str]]) -> None:
@@ -523,7 +525,7 @@ def _files_of(found: Discovery) -> dict[str, Any]:
         "systems": tuple(found.systems),
         "tracks": tuple(found.tracks),
         "references": tuple(tuple(found.references.get(track, ())) for track in found.tracks),
-        "estimates": tuple(tuple(found.estimates.get((name, one)) for one in found.tracks) for name in found.systems),
+        "estimates": tuple(found.estimates.row(name, found.tracks) for name in found.systems),
         "classes": found.resolved.classes,
         "patches": tuple(found.patches),
     }

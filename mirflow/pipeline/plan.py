@@ -54,7 +54,7 @@ class EvaluationFiles:
     tracks: tuple[str, ...]
     references: tuple[tuple[Reference, ...], ...]
     """Empty for a track without a reference."""
-    estimates: tuple[tuple[Source | None, ...], ...]
+    estimates: tuple[Sequence[Source | None], ...]
     classes: Classes | None = None
     """The classes or tags, if the evaluation declares them."""
     patches: tuple[Mapping[str, Any], ...] = ()

@@ -227,7 +227,9 @@ def _published(
             message = f"another group has the name {name!r}; give this one its own"
             problems.append(document.problem(("groups", index, "name"), message))
     resolved = [_measures(group, document, ("groups", place), problems) for place, group in enumerate(mapping.groups)]
-    found = [[Pattern(one.path).find(folder) for one in group.tables] for group in mapping.groups]
+    found: list[list[Sequence[Match]]] = [
+        [Pattern(one.path).find(folder) for one in group.tables] for group in mapping.groups
+    ]
     for index, files in enumerate(found):
         for number, one in enumerate(mapping.groups[index].tables):
             if not files[number]:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple, overload
 
 from ..errors import AnnotationError
 from .content import modified_of
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _NAME = re.compile(r"(?P<name>[A-Za-z_]\w*)(?P<path>:path)?")
+_Found = tuple[Sequence[str], tuple[int, int]]
+"""Values of the placeholders of a file, and its size and time of modification."""
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """A file or pack that matches a pattern."""
 
     path: str
@@ -30,6 +33,61 @@ class Match:
     """Size in bytes; -1 for a broken link."""
     modified: int
     """Time of modification in ns (`content.modified_of`); 0 for a broken link."""
+
+
+class Matches(Sequence[Match]):
+    """Files that match a pattern, each of which becomes a `Match` on access: of a million files, few bytes are kept.
+
+    Examples
+    --------
+    >>> found = Matches("/data", "{system}/{track}.lab", ["system", "track"])
+    >>> found.extend([(("KO1", "a"), (9, 5)), (("KO1", "b"), (12, 6))])
+    >>> len(found), found[1]
+    (2, Match(path='/data/KO1/b.lab', name='KO1/b.lab', values=('KO1', 'b'), size=12, modified=6))
+    """
+
+    def __init__(self, base: str, text: str, names: Sequence[str]) -> None:
+        self.columns: tuple[list[str], ...] = tuple([] for _ in names)
+        """Values of each placeholder of all files."""
+        self.sizes, self.modified = array("q"), array("q")
+        self._base, self._text, self._names = base, text, tuple(names)
+        parts = _PLACEHOLDER.split(re.sub("/+", "/", text))
+        self._form = "%s".join(part.replace("%", "%%") for part in parts[::2])
+        self._order = [self._names.index(inner.partition(":")[0]) for inner in parts[1::2]]
+        self._folder = "" if text.startswith("/") else f"{base.rstrip('/')}/"
+
+    def extend(self, found: Iterable[tuple[Sequence[str], tuple[int, int]]]) -> None:
+        """Add files: the values of the placeholders, size and time of modification of each."""
+        shared: dict[str, str] = {}
+        for values, (size, modified) in found:
+            for column, value in zip(self.columns, values, strict=True):
+                column.append(shared.setdefault(value, value))
+            self.sizes.append(size)
+            self.modified.append(modified)
+
+    def take(self, places: Iterable[int]) -> Matches:
+        """Some of the files."""
+        taken = Matches(self._base, self._text, self._names)
+        for place in places:
+            for column, own in zip(taken.columns, self.columns, strict=True):
+                column.append(own[place])
+            taken.sizes.append(self.sizes[place])
+            taken.modified.append(self.modified[place])
+        return taken
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @overload
+    def __getitem__(self, place: int) -> Match: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Match]: ...
+    def __getitem__(self, place: int | slice) -> Match | Sequence[Match]:
+        if isinstance(place, slice):
+            return self.take(range(len(self))[place])
+        values = tuple([column[place] for column in self.columns])
+        name = self._form % tuple([values[one] for one in self._order])
+        return Match(self._folder + name, name, values, self.sizes[place], self.modified[place])
 
 
 @dataclass(frozen=True)
@@ -88,38 +146,47 @@ class Pattern:
         """True for files of readings; see :mod:`mirflow.readers.readings`."""
         return self.text.endswith(".readings")
 
-    def find(self, root: str | Path) -> list[Match]:
+    def find(self, root: str | Path) -> Matches:
         """The matching files under `root`, sorted by name; each folder is listed once.
 
         Hidden files match only if the pattern itself begins with a dot.
         """
         base = os.path.abspath(root)  # noqa: PTH100 - Path.resolve would follow links, and show other names
-        return sorted(self._descend(base, "", self.text.split("/"), {}), key=lambda match: match.name)
+        found = Matches(base, self.text, self.names)
+        found.extend(self._descend(base, "", self.text.split("/"), {}))
+        return found
 
-    def _descend(self, base: str, name: str, steps: Sequence[str], bound: Mapping[str, str]) -> Iterator[Match]:
-        """The files below one folder that match the remaining steps of the pattern."""
+    def _descend(self, base: str, name: str, steps: Sequence[str], bound: Mapping[str, str]) -> Iterator[_Found]:
+        """The files below one folder that match the remaining steps of the pattern, sorted by name."""
         if ":path}" in steps[0]:
             yield from self._walk(base, name, "/".join(steps), bound)
-            return
-        if not _PLACEHOLDER.search(steps[0]):
+        elif not _PLACEHOLDER.search(steps[0]):
             yield from self._enter(base, name, steps, bound)
-            return
-        regex = _regex(steps[0], bound)
-        for entry in _entries(base, name):
-            if entry.name.startswith(".") and not steps[0].startswith("."):
-                continue
-            found = regex.fullmatch(entry.name)
-            if found is None:
-                continue
-            below = _join(name, entry.name)
-            values = {**bound, **found.groupdict()} if found.lastindex else bound
-            if len(steps) > 1:
-                if is_folder(entry):
-                    yield from self._descend(base, below, steps[1:], values)
-            elif is_folder(entry) == self.is_pack:
-                yield self._match(base, below, values, _stat(entry))
+        elif len(steps) > 1:
+            regex = _regex(steps[0], bound)
+            for entry in self._listed(base, name, steps[0], "/"):
+                found = regex.fullmatch(entry.name)
+                if found is not None and is_folder(entry):
+                    below = {**bound, **found.groupdict()}
+                    yield from self._descend(base, _join(name, entry.name), steps[1:], below)
+        else:
+            regex = _regex(steps[0], bound)
+            values = [bound.get(one, "") for one in self.names]
+            places = [self.names.index(one) for one in regex.groupindex]
+            for entry in self._listed(base, name, steps[0], ""):
+                found = regex.fullmatch(entry.name)
+                if found is not None and is_folder(entry) == self.is_pack:
+                    for place, value in zip(places, found.groups(), strict=True):
+                        values[place] = value
+                    yield values, _stat(entry)
 
-    def _enter(self, base: str, name: str, steps: Sequence[str], bound: Mapping[str, str]) -> Iterator[Match]:
+    def _listed(self, base: str, name: str, step: str, after: str) -> list[os.DirEntry[str]]:
+        """The entries of a folder that a step may match, sorted by their names and what follows them in a path."""
+        entries = [entry for entry in _entries(base, name) if not entry.name.startswith(".") or step.startswith(".")]
+        entries.sort(key=lambda entry: entry.name + after)
+        return entries
+
+    def _enter(self, base: str, name: str, steps: Sequence[str], bound: Mapping[str, str]) -> Iterator[_Found]:
         """Follow a step without a placeholder; its folder need not be listed."""
         below = _join(name, steps[0]) if name or steps[0] else "/"
         path = Path(base, below)
@@ -127,25 +194,26 @@ class Pattern:
             if is_folder(path):
                 yield from self._descend(base, below, steps[1:], bound)
         elif is_folder(path) == self.is_pack and os.path.lexists(path):
-            yield self._match(base, below, bound, _stat(path))
+            yield self._values(bound), _stat(path)
 
-    def _walk(self, base: str, name: str, rest: str, bound: Mapping[str, str]) -> Iterator[Match]:
+    def _walk(self, base: str, name: str, rest: str, bound: Mapping[str, str]) -> Iterator[_Found]:
         """All files below a folder, for placeholders that span folder levels."""
         regex = _regex(rest, bound)
         folders = [""]
+        matching: list[tuple[str, _Found]] = []
         while folders:
             folder = folders.pop()
             for entry in _entries(base, _join(name, folder)):
                 inner = _join(folder, entry.name)
                 found = None if entry.name.startswith(".") else regex.fullmatch(inner)
                 if found and is_folder(entry) == self.is_pack:
-                    yield self._match(base, _join(name, inner), {**bound, **found.groupdict()}, _stat(entry))
+                    matching.append((inner, (self._values({**bound, **found.groupdict()}), _stat(entry))))
                 elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
                     folders.append(inner)
+        yield from (found for _, found in sorted(matching, key=lambda one: one[0]))
 
-    def _match(self, base: str, name: str, bound: Mapping[str, str], stat: tuple[int, int]) -> Match:
-        values = tuple(bound[key] for key in self.names)
-        return Match(f"{base.rstrip('/')}/{name}" if not name.startswith("/") else name, name, values, *stat)
+    def _values(self, bound: Mapping[str, str]) -> list[str]:
+        return [bound[name] for name in self.names]
 
     def hint(self, root: str | Path) -> str:
         """Hint for a pattern without matches: the deepest existing folder and its contents."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import overload
 
 from ..annotations.annotation import Annotation, stack_levels
 from ..annotations.audio import signal_column, unlike
@@ -17,7 +18,7 @@ from .audio_files import FileSignal, audio_files, digest_file
 from .content import demand_no_json, digest_of, file_stat, mix_stats, read_bytes
 from .formats import FORMATS, LAYOUTS, load_reader
 from .options import Reading
-from .patterns import Match, Pattern, fill, group_by
+from .patterns import Match, Matches, Pattern, fill, group_by
 from .positions import select_beats
 
 PathLike = str | os.PathLike[str]
@@ -201,9 +202,38 @@ def has_parts(path: str, reading: Reading) -> bool:
     return bool(part) and (f"{{{part}}}" in path or f"{{{part}:path}}" in path)
 
 
+class FoundFiles(Sequence[tuple[FileSource, Mapping[str, str]]]):
+    """Files that match a pattern, which become sources on access, and the values of the pattern's placeholders."""
+
+    def __init__(
+        self, matches: Sequence[Match], names: Sequence[str], reading: Reading, annotator: str | int | None
+    ) -> None:
+        self._matches, self._names, self._reading, self._annotator = matches, names, reading, annotator
+
+    def values(self) -> Iterator[Mapping[str, str]]:
+        """The values of the placeholders for each file."""
+        every = zip(*self._matches.columns, strict=True) if isinstance(self._matches, Matches) else None
+        for values in every or (match.values for match in self._matches):
+            yield dict(zip(self._names, values, strict=True))
+
+    def __len__(self) -> int:
+        return len(self._matches)
+
+    @overload
+    def __getitem__(self, place: int) -> tuple[FileSource, Mapping[str, str]]: ...
+    @overload
+    def __getitem__(self, place: slice) -> FoundFiles: ...
+    def __getitem__(self, place: int | slice) -> FoundFiles | tuple[FileSource, Mapping[str, str]]:
+        if isinstance(place, slice):
+            return FoundFiles(self._matches[place], self._names, self._reading, self._annotator)
+        match = self._matches[place]
+        source = matched_file(match, self._reading, self._annotator)
+        return source, dict(zip(self._names, match.values, strict=True))
+
+
 def gather(
     matches: Sequence[Match], pattern: str, names: Sequence[str], reading: Reading, annotator: str | int | None = None
-) -> list[tuple[Source, Mapping[str, str]]]:
+) -> Sequence[tuple[Source, Mapping[str, str]]]:
     """Make sources of the files that match a pattern, combining the files of parts.
 
     `names` are the pattern's placeholders, in order. Unless the reading declares sources of audio, tracks have those
@@ -213,13 +243,10 @@ def gather(
     if kind.part not in names:
         if reading.sources:
             raise AnnotationError(f"sources are declared, but the path has no {{source}}: {pattern!r}")
-        values = [dict(zip(names, match.values, strict=True)) for match in matches]
-        files = [matched_file(match, reading, annotator) for match in matches]
+        files = FoundFiles(matches, names, reading, annotator)
         if kind.part and not kind.level:
-            return [
-                (FilesSource(file.name, reading, (), (file,)), own) for file, own in zip(files, values, strict=True)
-            ]
-        return list(zip(files, values, strict=True))
+            return [(FilesSource(file.name, reading, (), (file,)), own) for file, own in files]
+        return files
     groups = group_by(matches, names, kind.part)
     found = sorted({part for _, group in groups for part in group})
     if kind.level and not declared:
@@ -279,7 +306,7 @@ def _audio_at(place: PathLike | Sequence[PathLike], reading: Reading) -> FilesSo
     if pattern.names != ("source",):
         raise AnnotationError(f"audio of one track supports only the placeholder {{source}}: {path!r}")
     root = "/" if path.startswith("/") else "."
-    matches = [replace(match, name=match.path) for match in pattern.find(root)]
+    matches = [match._replace(name=match.path) for match in pattern.find(root)]
     if not matches:
         raise UnreadableError(f"no such file; {pattern.hint(root)}", path=path)
     ((source, _),) = gather(matches, path, pattern.names, reading)

@@ -306,7 +306,7 @@ def spread_tables(path: str, reading: Reading) -> dict[str, TableSource]:
     """Sources by track in the files of many tracks that match a path or pattern."""
     matcher = Pattern(path.lstrip("/"))
     root = "/" if path.startswith("/") else "."
-    matches = [replace(match, name=match.path) for match in matcher.find(root)]
+    matches = [match._replace(name=match.path) for match in matcher.find(root)]
     if not matches:
         raise AnnotationError(f"the pattern {matcher.text!r} matches nothing; {matcher.hint(root)}")
     tables: list[tuple[TableSource, dict[str, str]]] = []
