@@ -19,7 +19,7 @@ import mir_eval
 import numpy as np
 from race import best_of
 
-from mirflow.engine.block import score_block, works_of
+from mirflow.engine.block import Works, score_block
 from mirflow.engine.runs import plan
 from mirflow.metrics.base import Pairs, get_task
 from mirflow.pipeline.plan import Stale
@@ -109,7 +109,7 @@ def compare_files(data: Path) -> None:
         path = Path(folder) / "pipeline.yaml"
         path.write_text(PIPELINE.format(root=data / "harmonix", folder=folder))
         (one,) = plan(path).plans
-        works = works_of(one, Stale(np.ones(one.shape, dtype=np.bool_)))
+        works = Works(one, Stale(np.ones(one.shape, dtype=np.bool_)))
 
         def ours() -> list[np.ndarray]:
             return [score_block(work).score for work in works]

@@ -25,7 +25,7 @@ import large
 import numpy as np
 
 import mirflow
-from mirflow.engine.block import score_block, works_of
+from mirflow.engine.block import Works, score_block
 from mirflow.engine.runs import plan
 from mirflow.pipeline.plan import EvaluationPlan, Stale
 from mirflow.store.cells import concatenate_cells
@@ -112,7 +112,7 @@ def main(data: Path) -> None:
         print(f"{largest_difference(folder / 'plain.csv', folder / 'one.zarr'):.1e}")
 
         (one,) = plan(pipeline).plans
-        works = works_of(one, Stale(np.ones(one.shape, dtype=np.bool_)))
+        works = Works(one, Stale(np.ones(one.shape, dtype=np.bool_)))
         seconds_blocks = timed(lambda: concatenate_cells(map(score_block, works)), REPEATS)
         seconds_files = seconds_plain - seconds_import
         print(f"from files, one process: mir_eval {seconds_files:.2f} s, mirflow {seconds_blocks:.3f} s: ", end="")

@@ -20,7 +20,7 @@ from pathlib import Path
 import mir_eval
 import numpy as np
 
-from mirflow.engine.block import score_block, works_of
+from mirflow.engine.block import Works, score_block
 from mirflow.engine.runs import plan
 from mirflow.metrics.base import Pairs, get_task
 from mirflow.pipeline.plan import Stale
@@ -156,7 +156,7 @@ def compare_files(data: Path) -> None:
         plans = plan(path).plans
 
     def ours() -> np.ndarray:
-        works = [work for one in plans for work in works_of(one, Stale(np.ones(one.shape, dtype=np.bool_)))]
+        works = [work for one in plans for work in Works(one, Stale(np.ones(one.shape, dtype=np.bool_)))]
         return np.concatenate([score_block(work).score for work in works])
 
     start = time.perf_counter()

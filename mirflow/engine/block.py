@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain, pairwise, repeat
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -104,26 +104,41 @@ class BlockWork:
         )
 
 
-def works_of(plan: EvaluationPlan, stale: Stale) -> list[BlockWork]:
-    """The stale cells of a plan as blocks of work, in the order of the tracks."""
-    size, by_annotator = block_size(plan.task, plan.max_block), plan.by_annotator
-    tracks = []
-    for column in np.flatnonzero(stale.cells.any(axis=0)).tolist():
-        rows = np.flatnonzero(stale.cells[:, column]).tolist()
-        tracks.append(
-            TrackWork(
-                plan.tracks[column],
-                plan.references[column],
-                tuple(plan.systems[row] for row in rows),
-                tuple(plan.estimates[row][column] for row in rows),
-                tuple(plan.stamps[rows, column].tolist()),
-            )
-        )
-    rules = plan.name, plan.task, plan.convention, plan.grid, plan.measures, plan.combine
-    return [
-        BlockWork(*rules, tuple(tracks[start : start + size]), by_annotator, plan.classes, plan.plugins)
-        for start in range(0, len(tracks), size)
-    ]
+class Works(Sequence[BlockWork]):
+    """The stale cells of a plan as blocks of work, in the order of the tracks; each is made on access."""
+
+    def __init__(self, plan: EvaluationPlan, stale: Stale) -> None:
+        self._plan, self._stale = plan, stale
+        self._columns = np.flatnonzero(stale.cells.any(axis=0))
+        self._size, self._by_annotator = block_size(plan.task, plan.max_block), plan.by_annotator
+
+    def __len__(self) -> int:
+        return -(-len(self._columns) // self._size)
+
+    def tracks_in(self, place: int) -> int:
+        """Number of tracks of a block."""
+        return min(self._size, len(self._columns) - place * self._size)
+
+    @overload
+    def __getitem__(self, place: int) -> BlockWork: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[BlockWork]: ...
+    def __getitem__(self, place: int | slice) -> BlockWork | list[BlockWork]:
+        if isinstance(place, slice):
+            return [self[one] for one in range(len(self))[place]]
+        plan = self._plan
+        start = range(len(self))[place] * self._size
+        tracks = tuple(map(self._track, self._columns[start : start + self._size].tolist()))
+        rules = plan.name, plan.task, plan.convention, plan.grid, plan.measures, plan.combine
+        return BlockWork(*rules, tracks, self._by_annotator, plan.classes, plan.plugins)
+
+    def _track(self, column: int) -> TrackWork:
+        plan, rows = self._plan, np.flatnonzero(self._stale.cells[:, column])
+        given = rows.tolist()
+        systems = tuple([plan.systems[row] for row in given])
+        estimates = tuple([plan.estimates[row][column] for row in given])
+        stamps = tuple(plan.stamps[rows, column].tolist())
+        return TrackWork(plan.tracks[column], plan.references[column], systems, estimates, stamps)
 
 
 _lock = threading.Lock()

@@ -19,7 +19,7 @@ from ..pipeline.plan import EvaluationPlan, Stale
 from ..ragged import Bool, Column, Int, concatenate
 from ..store.cells import CellPlaces, Cells, GroupContent, concatenate_cells, relabel
 from ..store.format import FINGERPRINTS, dense_cells, usable_text
-from .block import BLOCK, EACH_SCORE, EACH_WEIGHT, BlockWork, name_extras, score_block, works_of
+from .block import BLOCK, EACH_SCORE, EACH_WEIGHT, BlockWork, Works, name_extras, score_block
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -72,7 +72,7 @@ def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:
     unlabelled = {name for name, sparse in found.items() if not all(sparse.coords)}
     if unlabelled:
         measures = tuple(one for one in plan.measures if one.variable in unlabelled)
-        works = works_of(replace(plan, measures=measures, max_block=BLOCK), Stale(np.ones(plan.shape, dtype=np.bool_)))
+        works = Works(replace(plan, measures=measures, max_block=BLOCK), Stale(np.ones(plan.shape, dtype=np.bool_)))
         scored = concatenate_cells(map(score_block, works)).extras
         known = {name: scored[name].coords for name in unlabelled & scored.keys()}
         found = {name: replace(sparse, coords=known.get(name, sparse.coords)) for name, sparse in found.items()}

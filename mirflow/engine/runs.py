@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -71,7 +71,7 @@ from ..store.packs import open_pack
 from ..store.read import open_groups
 from ..store.repositories import join_systems
 from ..store.write import StoreWriter, Writer, open_writer, software_versions
-from .block import EACH, works_of
+from .block import EACH, BlockWork, Works
 from .part_results import PartResults, sorting_place
 from .parts import Part, PartFolder
 from .schedule import choose_scheduler, execute, start_forkserver
@@ -643,22 +643,43 @@ def _compute(
     guarded: bool = False,
 ) -> Any:
     """Score all stale blocks; each is journaled before it counts as done. Returns the scheduler."""
-    works = [(job, work) for job in jobs for work in works_of(job.plan, job.stale)]
-    chosen = choose_scheduler(scheduler, [work for _, work in works], guarded, workers)
+    works = _AllWorks(jobs)
+    chosen = choose_scheduler(scheduler, works, guarded, workers)
     if not works:
         return chosen
-    progress.start(sum(len(work.tracks) for _, work in works))
+    progress.start(sum(own.tracks_in(place) for _, own, place in works.owners))
 
     def done(number: int, cells: Cells) -> None:
-        job, work = works[number]
+        job, own, place = works.owners[number]
         journal.append(job.plan.name, job.plan.signature, cells)
         job.add(cells, job.plan.places.of(cells))
-        progress.advance(len(work.tracks))
+        progress.advance(own.tracks_in(place))
         if job.plan.on_error == "raise":
             raise_failure(cells)
 
-    execute([work for _, work in works], chosen, done, workers)
+    execute(works, chosen, done, workers)
     return chosen
+
+
+class _AllWorks(Sequence[BlockWork]):
+    """The blocks of several jobs, and for each of them its job, the works of that and its place among them."""
+
+    def __init__(self, jobs: Iterable[Job]) -> None:
+        every = [(job, Works(job.plan, job.stale)) for job in jobs]
+        self.owners = [(job, own, place) for job, own in every for place in range(len(own))]
+
+    def __len__(self) -> int:
+        return len(self.owners)
+
+    @overload
+    def __getitem__(self, number: int) -> BlockWork: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[BlockWork]: ...
+    def __getitem__(self, number: int | slice) -> BlockWork | list[BlockWork]:
+        if isinstance(number, slice):
+            return [own[place] for _, own, place in self.owners[number]]
+        _, own, place = self.owners[number]
+        return own[place]
 
 
 def raise_failure(cells: Cells) -> None:
@@ -810,7 +831,7 @@ def open_plan(plan: EvaluationPlan) -> xr.Dataset:
     from .lazy_scores import lazy_scores
 
     scalars = [measure for measure in plan.measures if not measure.metric.dims]
-    works = works_of(plan, Stale(np.ones(plan.shape, dtype=np.bool_)))
+    works = [*Works(plan, Stale(np.ones(plan.shape, dtype=np.bool_)))]
     extras = expected_extras(plan)
     variables = lazy_scores(works, plan.systems, len(scalars), extras)
     coords: dict[str, Any] = {"system": list(plan.systems), "track": list(plan.tracks)}

@@ -54,6 +54,9 @@ WORKER_SECONDS = 60
 CHECK_SECONDS = 5
 """After how many seconds without a result a run asks whether its cluster still has workers."""
 
+_MOST_AT_ONCE = 512
+"""Most blocks in a graph, all of which is in memory."""
+
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _PRELOAD = ("mirflow.engine.block", "mirflow.metrics.chord", "mirflow.readers")
 
@@ -74,8 +77,12 @@ def choose_scheduler(scheduler: str, works: Sequence[BlockWork], guarded: bool, 
     workers = workers or os.cpu_count() or 1
     if not guarded or workers < 2:
         return "serial"
-    saved = sum(map(estimate_seconds, works)) * (1 - WORKER_FACTOR / workers)
-    return "processes" if saved > START_SECONDS else "serial"
+    saved = 0.0
+    for work in works:
+        saved += estimate_seconds(work) * (1 - WORKER_FACTOR / workers)
+        if saved > START_SECONDS:
+            return "processes"
+    return "serial"
 
 
 def estimate_seconds(work: BlockWork) -> float:
@@ -142,6 +149,10 @@ def _execute_locally(
 
     from .lazy import lazy_blocks
 
+    if len(todo) > _MOST_AT_ONCE:
+        for first in range(0, len(todo), _MOST_AT_ONCE):
+            _execute_locally(works, todo[first : first + _MOST_AT_ONCE], scheduler, done, started, **how)
+        return
     blocks = lazy_blocks([works[number] for number in todo])
     number_of = {block.key: number for block, number in zip(blocks, todo, strict=True)}
 

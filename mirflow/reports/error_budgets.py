@@ -16,7 +16,7 @@ from ..analysis.scores import cell_texts, names_of
 from ..analysis.selection import CHOSEN, choose_tracks, headline_metric
 from ..annotations.annotation import AnnotationLike
 from ..annotations.schema import kind_of
-from ..engine.block import block_size, works_of
+from ..engine.block import Works, block_size
 from ..engine.pair_scores import ROUNDING
 from ..engine.runs import plan as plan_files
 from ..engine.schedule import choose_scheduler, execute
@@ -285,14 +285,14 @@ def _split_stored(
 
 def _split_plan(plan: EvaluationPlan, progress: Progress, guarded: bool) -> xr.Dataset:
     """Score all files of a plan, whose measures are a metric and its losses."""
-    works = works_of(replace(plan, max_block=block_size(plan.task, TRACKS)), Stale(np.ones(plan.shape, dtype=np.bool_)))
+    works = Works(replace(plan, max_block=block_size(plan.task, TRACKS)), Stale(np.ones(plan.shape, dtype=np.bool_)))
     done: dict[int, Cells] = {}
     with progress as shown:
         shown.start(len(plan.tracks))
 
         def finish(number: int, cells: Cells) -> None:
             done[number] = cells
-            shown.advance(len(works[number].tracks))
+            shown.advance(works.tracks_in(number))
 
         execute(works, choose_scheduler("auto", works, guarded), finish)
     empty = no_cells(tuple(map(str, plan.measures)))

@@ -14,7 +14,7 @@ import xarray as xr
 
 import mirflow
 from mirflow.engine import schedule
-from mirflow.engine.block import BlockWork, works_of
+from mirflow.engine.block import BlockWork, Works
 from mirflow.engine.runs import plan
 from mirflow.errors import RunError
 from mirflow.pipeline.plan import Stale
@@ -53,7 +53,7 @@ def test_the_command_scores_on_a_cluster_what_it_scores_alone(tmp_path: Path, cl
 
 def works_of_chords(folder: Path, tracks: int) -> list[BlockWork]:
     (evaluation,) = plan(write_dataset(folder, tracks=tracks)).plans
-    return works_of(evaluation, Stale(np.ones(evaluation.shape, dtype=np.bool_)))
+    return Works(evaluation, Stale(np.ones(evaluation.shape, dtype=np.bool_)))
 
 
 @pytest.mark.parametrize("given", ["address", "client"])

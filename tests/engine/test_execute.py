@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from mirflow.engine import schedule as execution
-from mirflow.engine.block import BlockWork, one_thread, score_block, works_of
+from mirflow.engine.block import BlockWork, Works, one_thread, score_block
 from mirflow.engine.runs import plan
 from mirflow.engine.schedule import choose_scheduler, execute
 from mirflow.errors import RunError
@@ -29,7 +29,7 @@ from tests.datasets import write_dataset
 def works(tmp_path_factory: pytest.TempPathFactory) -> list[BlockWork]:
     pipeline = write_dataset(tmp_path_factory.mktemp("data"), tracks=8)
     (one,) = plan(pipeline).plans
-    return works_of(one, Stale(np.ones(one.shape, dtype=np.bool_)))
+    return Works(one, Stale(np.ones(one.shape, dtype=np.bool_)))
 
 
 def results(works: list[BlockWork], scheduler: Any, **how: Any) -> dict[int, Cells]:
@@ -129,7 +129,7 @@ def test_two_runs_on_one_cluster_never_share_a_task(
     cluster: Any, works: list[BlockWork], expected: dict[int, Cells], tmp_path: Path
 ) -> None:
     (other,) = plan(write_dataset(tmp_path, tracks=8, seed=1)).plans
-    others = works_of(other, Stale(np.ones(other.shape, dtype=np.bool_)))
+    others = Works(other, Stale(np.ones(other.shape, dtype=np.bool_)))
     with ThreadPoolExecutor(2) as pool:
         running = [pool.submit(results, some, cluster.scheduler_address) for some in (works, others)]
         found = [one.result() for one in running]

@@ -13,7 +13,7 @@ import xarray as xr
 import mirflow
 from mirflow import evaluate_paths
 from mirflow.annotations.labelled import from_dataset
-from mirflow.engine.block import works_of
+from mirflow.engine.block import Works
 from mirflow.engine.runs import RunReport, preview
 from mirflow.engine.schedule import AUDIO_BYTE_SECONDS, choose_scheduler, estimate_seconds
 from mirflow.errors import AnnotationError, InvalidAnnotationError, PipelineError
@@ -88,7 +88,7 @@ def test_a_block_is_one_track(folder: Path) -> None:
         folder,
         block=64,
     )
-    works = works_of(plan, Stale(np.ones(plan.shape, dtype=np.bool_)))
+    works = Works(plan, Stale(np.ones(plan.shape, dtype=np.bool_)))
     assert [len(work.tracks) for work in works] == [1, 1, 1]
     assert [len(work) for work in works] == [2, 2, 2]
     assert plan.system_meta == {} == plan.track_meta
@@ -103,7 +103,7 @@ def test_long_sound_is_worth_worker_processes(folder: Path, monkeypatch: pytest.
         {"task": "separation", "reference": "ref/{track}/{source}.wav", "estimates": "est/ada/{track}/{source}.wav"},
         folder,
     )
-    works = works_of(plan, Stale(np.ones(plan.shape, dtype=np.bool_)))
+    works = Works(plan, Stale(np.ones(plan.shape, dtype=np.bool_)))
     monkeypatch.setattr("mirflow.engine.schedule._size", lambda source: 3 * 60 * 44100 * 4)
     assert choose_scheduler("auto", works, guarded=True) == "processes"
     assert choose_scheduler("auto", works, guarded=False) == "serial"

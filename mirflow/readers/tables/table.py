@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, NamedTuple, overload
