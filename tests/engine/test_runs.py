@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import mirflow
 from mirflow.cli import cli
-from mirflow.engine import chunks
+from mirflow.engine import lazy_scores
 from mirflow.engine import schedule as execution
 from mirflow.engine.block import score_block
 from mirflow.engine.runs import RunReport, preview
@@ -306,7 +306,9 @@ def test_lazy_chunks_that_are_asked_together_are_scored_together(folder: Path, m
     tree = mirflow.open_pipeline(folder / "pipeline.yaml", block=1)
     scored: list[list[str]] = []
     monkeypatch.setattr(
-        chunks, "score_block", lambda work: (scored.append([one.track for one in work.tracks]), score_block(work))[1]
+        lazy_scores,
+        "score_block",
+        lambda work: (scored.append([one.track for one in work.tracks]), score_block(work))[1],
     )
     part = tree["chord"].to_dataset()[["score", "weight", "message"]].sel(track=["t04", "t01"])
     part = part.compute(scheduler="synchronous")
