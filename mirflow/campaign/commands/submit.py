@@ -41,6 +41,7 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._+-]+")
 @click.option("--description", default="", help="Description of the system, for all who see it.")
 @click.option("--paper", default="", metavar="URL", help="Address of a paper about it.")
 @click.option("--code", default="", metavar="URL", help="Address of its code.")
+@click.option("--runtime", default="", metavar="SECONDS", help="Seconds that it took for all tracks.")
 @click.option("--wait/--no-wait", default=True, help="Wait until it is scored.")
 @output_options
 @click.pass_context
@@ -55,6 +56,7 @@ def submit_command(
     description: str,
     paper: str,
     code: str,
+    runtime: str,
     wait: bool,
     style: str | None,
     output: Path | None,
@@ -68,7 +70,7 @@ def submit_command(
     style = choose_format(style, output)
     client = Client(url, find_token(url, token))
     chosen = name or _NOT_IN_NAMES.sub("-", path.resolve().name.partition(".")[0]).strip("-.")
-    about = {"description": description, "paper": paper, "code": code}
+    about = {"description": description, "paper": paper, "code": code, "runtime": runtime}
     sent = _send(client, path, chosen, splits, visibility or "", about)
     address = client.url.rstrip("/") + str(sent["address"])
     echo(f"{chosen}: {address}", err=True)

@@ -108,7 +108,7 @@ class Client:
         visibility : str
             Empty: the default of the campaign.
         about : mapping of str to str
-            ``description``, and the addresses of ``paper`` and ``code``.
+            ``description``, the addresses of ``paper`` and ``code``, and ``runtime`` in seconds.
         advance : callable
             Called with the number of bytes sent so far and in total.
 

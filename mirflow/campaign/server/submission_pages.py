@@ -116,6 +116,7 @@ _SCORE = ("value", "low", "high")
 _LEVEL = 0.95
 """Level of intervals and comparisons of submissions."""
 _VERDICT = ("outcome", "difference", "low", "high", "p", "tracks")
+_ABOUT = ("description", "paper", "code", "runtime")
 _FINDING = ("path", "line", "severity", "rule", "message")
 
 _watched: Counter[str] = Counter()
@@ -298,7 +299,7 @@ class _IncomingUpload:
         """Check a submission by its fields, before its files are read."""
         self.given.update(_entry(fields))
         check_forgery(self._request, _first(fields, "csrf"))
-        demand_about(self.given["description"], self.given["paper"], self.given["code"])
+        demand_about(**{name: self.given[name] for name in _ABOUT})
         name, splits = self.given["name"], self.given["splits"]
         with self._database.read() as session:
             demand_entry(session, self._campaign, self._viewer.user, name, splits, self._service.clock())
@@ -331,7 +332,7 @@ def _first(fields: Fields, name: str) -> str:
 
 def _entry(fields: Fields) -> dict[str, Any]:
     splits = [one for one in fields.get("split", []) if one]
-    about = {name: _first(fields, name).strip() for name in ("description", "paper", "code")}
+    about = {name: _first(fields, name).strip() for name in _ABOUT}
     return {"name": _first(fields, "name"), "splits": splits, "visibility": _first(fields, "visibility"), **about}
 
 
@@ -562,7 +563,7 @@ def _describe(
     return {
         **_summary(submission, viewer),
         "reason": submission.reason if mine else "",
-        **_columns(submission, ("description", "paper", "code")),
+        **_columns(submission, _ABOUT),
         "digest": submission.digest or submission.sent_digest,
         **_columns(submission, ("files", "rules", "mirflow")),
         "embargo": "" if until is None else show_moment(until),

@@ -35,6 +35,7 @@ from ...reports.tables import plain_entry
 from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import list_cautions
 from .profiles import FACTS, Gap, YearsOfEvaluation, gaps_of, years_beside
+from .runtimes import RuntimeChart, runtimes_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -334,6 +335,11 @@ class EvaluationPage:
     def forest(self) -> str:
         """The same as a chart, in HTML."""
         return to_html(self.standings.nodes()[1:])
+
+    @cached_property
+    def runtimes(self) -> RuntimeChart | None:
+        """The systems by run time; None if fewer than two have one."""
+        return runtimes_of(self.evaluation)
 
     @property
     def command(self) -> str:

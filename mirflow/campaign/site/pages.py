@@ -24,6 +24,7 @@ from ...reports.page.assembly import classic_script, report_link
 from ...reports.style import style_sheet
 from ...reports.tables import plain_entry
 from ..file import show_moment
+from .runtimes import RUNTIME, seconds_of, show_seconds
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -363,6 +364,7 @@ def environment() -> Environment:
         "interval": show_ends,
         "day": show_day,
         "fact": show_fact,
+        "seconds": show_seconds,
     }
     made.filters |= {"gain": show_gain, "linked": link_text, "moment": show_moment}
     return made
@@ -427,14 +429,17 @@ def show_gain(value: float | None, decimals: int | None = None) -> str:
     return "-" if value is None else f"{value:+z.{4 if decimals is None else decimals}f}"
 
 
-def show_fact(value: object) -> str:
+def show_fact(value: object, name: str = "") -> str:
     """Format the value of a coordinate; empty if missing.
 
     Examples
     --------
-    >>> show_fact(2013.0), show_fact(None)
-    ('2013', '')
+    >>> show_fact(2013.0), show_fact(None), show_fact("412", "runtime")
+    ('2013', '', '412 s (6:52)')
     """
+    seconds = seconds_of(value) if name.casefold() == RUNTIME else None
+    if seconds is not None:
+        return show_seconds(seconds)
     return "" if value is None else str(plain_entry(value))
 
 

@@ -13,6 +13,7 @@ from ...analysis.scores import names_of
 from ...errors import QueryError
 from ...reports.leaderboard import Leaderboard, RankedEvaluation, RankedMetric, standings_of
 from .archive import YEAR, YearsLine, join_years, years_of
+from .runtimes import RUNTIME
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -28,7 +29,7 @@ FACTS = (
     "paper",
     "code",
     "license",
-    "runtime",
+    RUNTIME,
 )
 """Coordinates of systems that a profile begins with, in this order."""
 

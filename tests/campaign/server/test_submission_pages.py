@@ -263,16 +263,20 @@ def test_the_same_files_under_another_name_are_noted_for_whom_they_are_for(servi
 def test_a_system_has_a_description_and_links(service: Service) -> None:
     ada = Browser(service, "ada", "submitter")
     about = {"description": "CRNN <b>\nwith a CRF", "paper": "https://lab.org/a?b=1&c", "code": "http://lab.org/code"}
-    address = send(ada, "draft-1", **about).headers["location"]
+    address = send(ada, "draft-1", **about, runtime="412.5").headers["location"]
     page = ada.get(address).text
+    assert "<dt>Run time</dt><dd>412 s (6:52)</dd>" in page
     assert "CRNN &lt;b&gt;\nwith a CRF" in page
     assert '<a href="https://lab.org/a?b=1&amp;c" rel="nofollow noopener">' in page
-    assert {name: program(service, "ada").get(address).json()[name] for name in about} == about
+    described = program(service, "ada").get(address).json()
+    assert {name: described[name] for name in (*about, "runtime")} == {**about, "runtime": 412.5}
     change(service, "draft-1", score(0.5, "test"), splits="test", state="scored", visibility="public")
     nobody = Browser(service)
     assert "CRNN &lt;b&gt;" in nobody.get(address).text
     link = '<a href="http://lab.org/code" rel="nofollow noopener">'
     assert link in nobody.get("/stores/test/chord/systems/draft-1/").text
+    (board,) = nobody.get("/stores/test/chord.json").json()["evaluations"]
+    assert board["systems"][0]["metadata"]["runtime"] == "412.5"
     assert ada.submit("/account/delete", name="ada").status_code == 303
     assert "CRNN" not in nobody.get(address).text
     assert "lab.org" not in nobody.get("/stores/test/chord/systems/draft-1/").text
@@ -283,7 +287,8 @@ def test_a_system_has_a_description_and_links(service: Service) -> None:
     [
         {"paper": "javascript:alert(1)"}, {"code": "lab.org/code"}, {"paper": "https://a b"}, {"code": "data:,x"},
         {"paper": "https://"}, {"paper": "https://lab.org/" + "a" * 500}, {"code": 'https://lab.org/"onclick="x'},
-        {"description": "x" * 2001}, {"paper": "https://[::1"},
+        {"description": "x" * 2001}, {"paper": "https://[::1"}, {"runtime": "7 min"}, {"runtime": "0"},
+        {"runtime": "inf"}, {"runtime": "-3"}, {"runtime": "9999999999"}, {"runtime": "1e3"},
     ],
 )  # fmt: skip
 def test_what_is_no_link_is_refused_before_the_files_are_read(service: Service, about: dict[str, str]) -> None:

@@ -42,6 +42,25 @@ def test_the_table_of_an_evaluation_is_that_of_a_query(path, found):
     assert [page.leader.system.name, *page.like_best] == like
 
 
+def test_scores_are_drawn_against_the_run_times_that_are_known():
+    group = make_group([[[0.8]], [[0.9]], [[0.7]], [[0.5]], [[0.6]]], systems=["elm", "oak", "fir", "ash", "yew"])
+    group = group.assign_coords(runtime=("system", ["120", "", "3600", "7.5", "a day"]))
+    chart = page_contents.evaluation(page_contents.store("s", {"chord": group}), "chord").runtimes
+    assert [(one.system, one.seconds) for one in chart.points] == [("ash", 7.5), ("elm", 120.0), ("fir", 3600.0)]
+    assert chart.best == ["ash", "elm"]
+    assert chart.left_out == 2
+    seconds, along = [np.log(one.seconds) for one in chart.points], [one.x for one in chart.points]
+    slope, start = np.polyfit(seconds, along, 1)
+    assert along == pytest.approx([slope * one + start for one in seconds], abs=0.1)
+    ticks = {text: place for place, text in chart.times}
+    assert ticks["1 min"] == pytest.approx(slope * np.log(60) + start, abs=0.1)
+    rise, base = np.polyfit([one.value for one in chart.points], [one.y for one in chart.points], 1)
+    assert rise < 0
+    assert [place for place, _ in chart.values] == pytest.approx(
+        [rise * float(text) + base for _, text in chart.values], abs=0.2
+    )
+
+
 def test_charts_are_on_one_scale(found):
     rows = page_contents.evaluation(found, "chord").rows
     spans = [(row.chart.low, row.chart.value, row.chart.high) for row in rows]

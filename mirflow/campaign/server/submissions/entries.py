@@ -18,6 +18,7 @@ from ....errors import MirflowError, UnknownNameError
 from ...file import Campaign, Split, Visibility, show_moment
 from ...grading.csv_tables import FORMULA
 from ...site.pages import is_web_address
+from ...site.runtimes import seconds_of
 from ..accounts import Viewer, has_lab, team_of
 from ..database import User
 from .submission_tables import CLOSED, OPEN, Released, Scored, Submission, SubmissionFinding, Verdict
@@ -33,7 +34,10 @@ LONGEST_LINK = 500
 """Longest link to a paper or code, in characters."""
 LONGEST_REASON = 2000
 """Longest reason for a disqualification, in characters."""
+LONGEST_RUNTIME = 1e9
+"""Longest run time of a system in seconds, 32 years."""
 _LINK = re.compile(r"[!-~]+")
+_SECONDS = re.compile(r"[0-9]{1,10}(\.[0-9]{1,10})?")
 MOST_WAITING = 200
 """Most submissions of an account that wait at a time, since queue and disk are shared."""
 
@@ -192,8 +196,8 @@ def _demand_free(session: Session, user: int, name: str) -> None:
     )
 
 
-def demand_about(description: str, paper: str, code: str) -> None:
-    """Check the length of a description and the form of links."""
+def demand_about(description: str, paper: str, code: str, runtime: str = "") -> float | None:
+    """Check the length of a description, the form of links, and a run time in seconds, which is returned."""
     if len(description) > LONGEST_DESCRIPTION:
         raise SubmissionError(
             f"the description has {len(description):,} characters: at most {LONGEST_DESCRIPTION:,} are allowed"
@@ -203,6 +207,10 @@ def demand_about(description: str, paper: str, code: str) -> None:
             raise SubmissionError(
                 f"{name}: invalid link {link[:80]!r}: expected an address such as https://lab.org/{name}"
             )
+    seconds = seconds_of(runtime) if _SECONDS.fullmatch(runtime) else None
+    if runtime and (seconds is None or seconds > LONGEST_RUNTIME):
+        raise SubmissionError(f"runtime: invalid time {runtime[:80]!r}: expected seconds above 0, such as 412 or 0.8")
+    return seconds
 
 
 def enter(
@@ -220,12 +228,13 @@ def enter(
     description: str = "",
     paper: str = "",
     code: str = "",
+    runtime: str = "",
 ) -> Submission:
     """Enter a submission whose files are in the folder of its id; the worker continues from there.
 
     The session must be a write session, so that concurrent submissions cannot share a name or the last of a quota.
     """
-    demand_about(description, paper, code)
+    seconds = demand_about(description, paper, code, runtime)
     chosen = demand_entry(session, campaign, user, name, splits, now)
     team = team_of(session.get_one(User, user))
     visibility = _visibility(visibility, team) if visibility else usual_visibility(campaign, team)
@@ -242,6 +251,7 @@ def enter(
         description=description,
         paper=paper,
         code=code,
+        runtime=seconds,
         received=now,
         sent_digest=sent_digest,
         size=size,

@@ -9,6 +9,7 @@ from typing import Literal
 from sqlalchemy import ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
+from ...site.runtimes import RUNTIME
 from ..database import UNSEEN, Base, User
 
 State = Literal[
@@ -68,6 +69,7 @@ class Submission(Base):
     description: Mapped[str] = mapped_column(default="")
     paper: Mapped[str] = mapped_column(default="")
     code: Mapped[str] = mapped_column(default="")
+    runtime: Mapped[float | None]
     received: Mapped[dt.datetime]
     sent_digest: Mapped[str]
     size: Mapped[int]
@@ -95,9 +97,10 @@ class Submission(Base):
 
     @property
     def marks(self) -> dict[str, str]:
-        """Coordinates of its system in tables: dates of submission and withdrawal, rules, and links."""
+        """Coordinates of its system in tables: dates of submission and withdrawal, rules, links, and run time."""
         marks = {"submitted": self.received.date().isoformat(), "rules": self.rules}
         marks |= {name: link for name, link in (("paper", self.paper), ("code", self.code)) if link}
+        marks |= {} if self.runtime is None else {RUNTIME: f"{self.runtime:.6g}"}
         return marks if self.withdrawn is None else {**marks, "withdrawn": self.withdrawn.date().isoformat()}
 
 
