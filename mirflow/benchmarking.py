@@ -201,7 +201,8 @@ def run_benchmark(
 def _system_of(estimates: str | Path, system: str | None) -> str:
     folder = Path(absolute(str(estimates)))
     if not folder.is_dir():
-        raise BenchmarkError(f"{estimates}: no such folder of estimates")
+        found = "is a file" if folder.exists() else "no such folder"
+        raise BenchmarkError(f"{estimates}: {found}: expected a folder with the files of one system")
     if set("{}") & set(str(folder)):
         raise BenchmarkError(f"{estimates}: the path of the estimates has braces; move or rename the folder")
     name = folder.name if system is None else system
