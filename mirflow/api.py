@@ -15,8 +15,9 @@ from .analysis.evaluations import Boards, ScoresLike, evaluations_of
 from .analysis.missing import CellProblem, count_scored, find_problems
 from .analysis.over_systems import refuse_over_systems
 from .analysis.per_class import rated_kind, rated_variables
-from .analysis.queries import choose, coverage, evaluate_query, primary_results
+from .analysis.queries import choose, coverage, evaluate_query, headline_metrics, primary_results, say_left_out
 from .analysis.query_options import BEST, STORED, Names, Query, QueryOptions, as_names, make_query
+from .analysis.scores import names_of
 from .analysis.selection import find_measures, headline_metric
 from .errors import AnnotationError, QueryError, UnknownNameError, counted
 from .plugins import import_module
@@ -52,6 +53,7 @@ def query(
     cluster: str | None = None,
     method: str | None = None,
     primary: bool = False,
+    main: bool = False,
     worst: int | None = None,
     best: int | None = None,
     overall: bool = False,
@@ -90,6 +92,8 @@ def query(
         Of intervals: see :func:`mirflow.analysis.inference.confidence_intervals.intervals`; None: ``auto``.
     primary : bool
         The headline metric of each evaluation, in one table with the systems across.
+    main : bool
+        Of each evaluation the metrics that papers report, if none is named: the headline, and of very many the first.
     worst, best : int or None
         List so many of the worst or the best tracks of each system.
     overall : bool
@@ -160,27 +164,39 @@ def query(
         return rank_systems(boards, asked, percent, level=ranks, cluster=cluster)
     if listed:
         return _extremes(boards, asked, worst, best, overall, percent)
+    left = {name: _main_metrics(ds, asked) for name, ds in boards.items()} if main else {}
     ask: Callable[..., Sequence[xr.Dataset]] = evaluate_query
     if ci is not None or significance is not None:
         how = {"cluster": cluster, "method": method}
         ask = partial(_infer, ci=ci, significance=significance, how=how, rated=not primary)
     if primary:
         return _primary(*primary_results(boards, asked, ask), boards, asked, percent)
-    found = [(result, ds) for name, ds in boards.items() for result in ask(ds, asked, name)]
-    signed = [(result, partial(_sign, ds, asked, result)) for result, ds in found]
+    each = {name: left[name][0] if name in left else asked for name in boards}
+    found = [(result, name) for name, ds in boards.items() for result in ask(ds, each[name], name)]
+    signed = [(result, partial(_sign, boards[name], each[name], result)) for result, name in found]
+    notes = [left[name][1] if name in left else () for _, name in found]
 
     def tables(width: int) -> list[Table]:
         layout: dict[str, Any] = {"percent": percent, "width": width, "across": pivot}
         return [
             table
-            for one, sign in signed
-            for table in readable_tables(one, **layout, signatures=partial(sign, percent=percent))
+            for (one, sign), own in zip(signed, notes, strict=True)
+            for table in readable_tables(one, **layout, notes=own, signatures=partial(sign, percent=percent))
         ]
 
     def rows() -> list[Table]:
         return [long_table(one, sign) if pivot is None else wide_table(one, pivot) for one, sign in signed]
 
     return Tabulation([result for result, _ in signed], tables, rows)
+
+
+def _main_metrics(ds: xr.Dataset, asked: Query) -> tuple[Query, Sequence[str]]:
+    """A query of the main metrics, where it names none, and what it leaves out."""
+    if asked.metric is not None or asked.aggregate is not None or asked.param:
+        return asked, ()
+    shown = headline_metrics(ds)
+    left = say_left_out(names_of(ds, "metric"), shown)
+    return (replace(asked, metric=shown, exact=True), (f"{left}: --all prints them",)) if left else (asked, ())
 
 
 def _sign(ds: xr.Dataset, asked: Query, result: xr.Dataset, percent: bool = False) -> list[Signature]:

@@ -523,8 +523,17 @@ def primary_results(
 NO_NUMBER = "a metric with one number per track"
 """What an evaluation lacks that has metrics with extra dims only."""
 
+_NAMED = 5
+"""Metrics that are named of those that a table leaves out."""
 _RECALLS = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")
 """The chord recalls that campaigns publish since 2013."""
+
+
+def say_left_out(metrics: Sequence[str], shown: Sequence[str]) -> str:
+    """Which metrics a short table leaves out; nothing if it has all."""
+    left = [metric for metric in metrics if metric not in shown]
+    some = ", ".join(left[:_NAMED]) + (", ..." if len(left) > _NAMED else "")
+    return f"{len(left)} of {len(metrics)} metrics are not shown ({some})" if left else ""
 
 
 def headline_metrics(ds: Scores, most: int = 12) -> list[str]:

@@ -72,6 +72,9 @@ def _optional_level(name: str) -> Callable[[Decorated], Decorated]:
 @click.option(
     "--primary", is_flag=True, help="Print one table: the headline metric of each evaluation, with systems as columns."
 )
+@click.option(
+    "--all", "every", is_flag=True, help="All metrics. Default without --metric: the main ones; in other formats all."
+)
 @click.option("--worst", type=click.IntRange(1), metavar="N", help="List the N worst tracks of each system.")
 @click.option("--best", type=click.IntRange(1), metavar="N", help="List the N best tracks of each system.")
 @option("agreement")
@@ -100,6 +103,7 @@ def query_command(
     style: str | None,
     output: Path | None,
     signatures: bool,
+    every: bool,
     **options: Any,
 ) -> None:
     """Aggregate the scores in STORE over tracks; several stores are queried as one.
@@ -110,6 +114,7 @@ def query_command(
     style = choose_format(style, output)
     latex = _latex(options, style)
     given = given_options(options)
+    given["main"] = style == "table" and not every
     if not for_people(style):  # programs rely on the store's order
         given.setdefault("sort", "stored")
     from ..api import query

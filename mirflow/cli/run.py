@@ -311,14 +311,12 @@ def _print_results(store: str, evaluations: Sequence[EvaluationReport], primary:
 
 def _other_results(command: str, evaluation: EvaluationReport, shown: Sequence[str]) -> list[str]:
     """Describe the other contents of a store, with the commands that show them."""
+    from ..analysis.queries import say_left_out
     from ..analysis.scores import has_annotators
 
     content = evaluation.content
-    left = [metric for metric in content.measures if metric not in shown]
-    notes = []
-    if left:
-        some = ", ".join(left[:_NAMED]) + (", ..." if len(left) > _NAMED else "")
-        notes.append(f"{len(left)} of {len(content.measures)} metrics are not shown ({some}): {command}")
+    left = say_left_out(list(content.measures), shown)
+    notes = [f"{left}: {command} --all"] if left else []
     stored = [one for one in evaluation.plan.measures if one.metric.dims and one.variable in content.cells.extras]
     for measure in sorted(stored, key=lambda one: one.variable):
         listed = " --by track" if measure.metric.nominal else ""

@@ -347,7 +347,14 @@ class TestRun:
         out = invoke("run", write_pipeline(tmp_path), COLUMNS="400").stdout
         (line,) = [line for line in out.splitlines() if "are not shown" in line]
         assert line.startswith("3 of 15 metrics are not shown (")
-        assert line.endswith(f"mirflow query {tmp_path / 'store.zarr'} --group chord")
+        assert line.endswith(f"mirflow query {tmp_path / 'store.zarr'} --group chord --all")
+        asked = invoke("query", tmp_path / "store.zarr", COLUMNS="400").stdout
+        assert out.split(" metrics are")[0] == asked.split(" metrics are")[0], "a query shows what the run does"
+        assert asked.endswith("(underseg, overseg, seg): --all prints them\n")
+        whole = invoke("query", tmp_path / "store.zarr", "--all", COLUMNS="400").stdout
+        assert "overseg" in whole
+        assert "not shown" not in whole
+        assert len({row["metric"] for row in rows("query", tmp_path / "store.zarr")}) == 15, "programs get all"
 
     def test_reasons_are_counted_by_kind_also_when_quiet(self, tmp_path):
         pipeline = write_dataset(tmp_path)
