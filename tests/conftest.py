@@ -39,6 +39,10 @@ if "mix_stderr" in inspect.signature(CliRunner).parameters:  # click before 8.2
 # Tables are as wide as the terminal, which is another one in every worker.
 os.environ["COLUMNS"] = "120"
 
+# Each core has a process of tests already: threads of linear algebra wait for each other there, and tests of separation
+# take eight times the time. This is read when numpy is imported, and by the commands that tests start.
+os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
 # Without bytecode every worker rewrites the assertions of 300 files again, which takes half the time of a collection,
 # and every command that a test starts compiles the package again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
