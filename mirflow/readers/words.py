@@ -28,7 +28,9 @@ _FACTORS = np.array(
 _BUCKETS, _ROUNDS = 14, 4
 """Bits of the hash by which equal numbers are found, and how many hashes are tried."""
 _PARTS = 3
-"""Most eights of characters of a number; of those before the last two, only zeros leave it exact."""
+"""Most eights of characters of a number."""
+_HIGHEST = (2**64 - 10**16) // 10**16
+"""Most of the digits before the last sixteen, so that all of them fit into 64 bits."""
 _BEFORE = 8 * _PARTS
 """Characters that are added before a text, so that what precedes a word can be taken."""
 _FIRST = np.array([(1 << (8 * kept)) - 1 for kept in range(9)], dtype=np.uint64)
@@ -41,7 +43,10 @@ _PLACES = [np.uint64(sum((8 * part + place) << (8 * place) for place in range(8)
 """For each part of a number, the digits that follow a point: times the bit of the point, in the highest byte."""
 _EXACT = 1 << 53
 """Smaller integers are exact as float64, and so are these powers of ten: one division rounds as `float` does."""
-_POWERS = np.array([*(float(f"1e{power}") for power in range(23)), np.nan])
+_POWERS = np.array([float(f"1e{power}") for power in range(23)])
+_EXTENDED = np.finfo(np.longdouble).nmant == 63
+_EXTENDED_POWERS = np.array([10**power for power in range(8 * _PARTS)], dtype=object).astype(np.longdouble)
+"""Where a long double has 64 bits, as on x86, integers of 64 bits and these powers of ten are exact."""
 
 
 @dataclass(frozen=True)
@@ -119,23 +124,23 @@ class Words:
             (self.eights[end + (_BEFORE - 8 * part - 8)] ^ _ZEROS) & _LAST[np.clip(length - 8 * part, 0, 8)]
             for part in range(parts)
         ]
-        places, points, plain = _drop_point(digits)
-        plain &= (length > points) & (length <= 8 * parts) & (places < len(_POWERS) - 1)
-        low, high = _combined(digits[0]), _combined(digits[1])
-        for part in digits[2:]:
-            plain &= part == 0
-        whole = low + high * np.uint64(10**8)
-        plain &= whole < _EXACT
-        values = whole / _POWERS[np.minimum(places, len(_POWERS) - 1)]
+        places, points, formed = _drop_point(digits)
+        formed &= (length > points) & (length <= 8 * parts)
+        values = [_combined(part) for part in digits]
+        whole = values[0] + values[1] * np.uint64(10**8)
+        if parts > 2:
+            formed &= values[2] <= _HIGHEST
+            whole += values[2] * np.uint64(10**16)
+        numbers, plain = _divided(whole, places, formed)
         for place in np.flatnonzero(~plain).tolist():
             text = self.joined[self.start[words[place]] : end[place]]
             if b"_" not in text:  # which only `float` accepts between digits
                 try:
-                    values[place] = float(text)
+                    numbers[place] = float(text)
                 except ValueError:
                     continue
                 plain[place] = True
-        return values, plain
+        return numbers, plain
 
     def labels(self, lines: Int, place: int, *, whole: bool) -> CodedLabels:
         """The words at a place of lines; if `whole`, with the rest of the line."""
@@ -206,6 +211,21 @@ def _drop_point(digits: list[Eights]) -> tuple[Int, Int, Bool]:
             own |= moved[part + 1] >> np.uint64(56)
     plain &= points <= 1
     return places.astype(np.int64), points, plain
+
+
+def _divided(whole: Eights, places: Int, formed: Bool) -> tuple[Float, Bool]:
+    """Integers divided by powers of ten, and the mask of the `formed` ones whose quotient is rounded as by `float`."""
+    places = np.broadcast_to(places, whole.shape)
+    exact = formed & (whole < _EXACT) & (places < len(_POWERS))
+    values = whole / _POWERS[np.minimum(places, len(_POWERS) - 1)]
+    rest: Int = np.flatnonzero(formed & ~exact) if _EXTENDED else np.empty(0, dtype=np.int64)
+    if len(rest):
+        quotient = whole[rest].astype(np.longdouble) / _EXTENDED_POWERS[places[rest]]
+        rounded = quotient.astype(np.float64)
+        # Rounded to 64 bits first, what is now halfway between two numbers may have been above or below.
+        exact[rest] = 2 * np.abs(quotient - rounded) != np.spacing(rounded)
+        values[rest] = rounded
+    return values, exact
 
 
 def _combined(digits: Eights) -> Eights:

@@ -153,9 +153,18 @@ def test_readings_with_other_columns_are_left_to_their_parsers(options: dict[str
     assert not has_usual_columns(Reading.of(**options), "lab")
 
 
-@given(st.lists(number.filter(str.isascii).filter(bool), min_size=1, max_size=30))
-def test_numbers_are_those_of_float(texts: list[str]) -> None:
-    (found,) = parsed(["".join(f"1 {text} C\n" for text in texts).encode()], READINGS["chord"], ["a.lab"])
+digits = st.builds(
+    lambda value, place: f"{str(value)[:place]}.{str(value)[place:]}", st.integers(10**14, 10**19), st.integers(0, 20)
+)
+
+
+@pytest.mark.parametrize("extended", [True, False])
+@given(texts=st.lists(number.filter(str.isascii).filter(bool) | digits, min_size=1, max_size=30))
+def test_numbers_are_those_of_float(extended: bool, texts: list[str]) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        if not extended:  # as where a long double has no more than 53 bits
+            patched.setattr("mirflow.readers.words._EXTENDED", False)
+        (found,) = parsed(["".join(f"1 {text} C\n" for text in texts).encode()], READINGS["chord"], ["a.lab"])
     if found is not None:
         np.testing.assert_array_equal(found.columns["end"], np.array([*map(float, texts)]))
 
