@@ -32,6 +32,8 @@ PAGES = sorted(
 ELSEWHERE = {"service.md"}
 """Pages whose commands need people between them: tests/campaign/server/test_walkthrough.py."""
 EXAMPLES = [page for page in PAGES if page not in ELSEWHERE and any(block.is_example for block in blocks(DOCS / page))]
+LONG = {"papers.md", "report.md"}
+"""Pages that take several seconds."""
 SERVED = {"grading-pages.md", "http-api.md", "safety.md", "site.md", "submissions.md"}
 """Pages whose examples need the extra ``serve``."""
 _STORE = re.compile(r"stores/([\w-]+)\.zarr")
@@ -97,7 +99,9 @@ def workspace(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     return folder
 
 
-@pytest.mark.parametrize("page", EXAMPLES)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=pytest.mark.slow) if page in LONG else page for page in EXAMPLES]
+)
 def test_examples_do_what_the_page_shows(
     page: str, checkout: Path, workspace: Path, stores: Stores, request: pytest.FixtureRequest
 ) -> None:

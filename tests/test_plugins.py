@@ -268,6 +268,7 @@ def test_installed_packages_declare_commands(package: Path, monkeypatch: pytest.
     assert broken in listed.stderr
 
 
+@pytest.mark.slow
 def test_a_pipeline_names_the_files_that_declare(lab: Path) -> None:
     (lab / "my_lab.py").write_text(f"{LAB}\nmirflow.declare_task(TASK)\n")
     for side in ("ref", "est"):

@@ -25,6 +25,7 @@ from tests.waiting import PATIENCE, until
 
 distributed = pytest.importorskip("distributed")
 Client = distributed.Client
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

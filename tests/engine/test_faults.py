@@ -104,7 +104,9 @@ def message(ds: xr.Dataset, system: str, track: int) -> str:
     return str(ds.message.sel(system=system, track=f"t{track}").item())
 
 
-@pytest.mark.parametrize("scheduler", ["serial", "threads", "processes", "cluster"])
+@pytest.mark.parametrize(
+    "scheduler", ["serial", "threads", "processes", pytest.param("cluster", marks=pytest.mark.slow)]
+)
 def test_code_of_users_costs_the_cells_that_it_fails_on(folder: Path, scheduler: str) -> None:
     deadly = scheduler in ("processes", "cluster")
     if not deadly:
@@ -154,6 +156,7 @@ def test_a_run_goes_on_after_a_deadly_cell_and_tries_it_again(folder: Path) -> N
     assert int(scores(folder).status.sel(system="words", track="t6")) == Status.ok
 
 
+@pytest.mark.slow
 def test_a_file_too_large_for_memory_is_unreadable(tmp_path: Path) -> None:
     for name in ("ref/a.txt", "ref/b.txt", "est/x/a.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -444,7 +444,11 @@ def refuse_landlock() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel is none of Linux")
-@pytest.mark.parametrize("command", [["serve", "--port", "0"], ["serve", "worker"]], ids=["server", "worker"])
+@pytest.mark.parametrize(
+    "command",
+    [["serve", "--port", "0"], pytest.param(["serve", "worker"], marks=pytest.mark.slow)],
+    ids=["server", "worker"],
+)
 def test_server_and_worker_refuse_a_host_that_cannot_confine(tmp_path: Path, command: list[str]) -> None:
     service = open_campaign(tmp_path, f"{CAMPAIGN}limits: {{confinement: required}}\n")
     script = WITHOUT_LANDLOCK.format(tests=str(Path(__file__).parents[3]))

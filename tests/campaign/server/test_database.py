@@ -331,6 +331,7 @@ def test_a_writer_that_waits_too_long_is_told(server: str, monkeypatch: pytest.M
         assert session.scalars(text("SELECT version_num FROM version")).all() == [newest()]
 
 
+@pytest.mark.slow
 def test_backups_of_postgresql_are_its_own(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, server)
     service = open_campaign(tmp_path / "old")

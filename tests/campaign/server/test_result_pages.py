@@ -354,6 +354,7 @@ def test_an_archive_shows_the_years_of_a_table_as_it_is_now(tmp_path: Path) -> N
     assert "Archive" in client.get("/").text
 
 
+@pytest.mark.slow
 def test_annotations_of_a_store_that_came_from_elsewhere_are_where_the_organiser_says(tmp_path: Path) -> None:
     mirflow.run(write_dataset(tmp_path, tracks=1))
     shutil.copytree(tmp_path / ".store.zarr.d", tmp_path / "elsewhere" / ".store.zarr.d", symlinks=True)

@@ -83,6 +83,7 @@ def test_a_page_about_real_data(name, shipped_store, tmp_path, visit):
     walk_through(visit(tmp_path / "page.html"))
 
 
+@pytest.mark.slow
 def test_a_campaign_by_keys_alone(shipped_store, tmp_path, visit):
     """From the top of the page about MIREX 2013: another metric, then a track, without a pointer."""
     write_page(shipped_store("mirex2013-ace"), tmp_path / "page.html", timelines=3)
