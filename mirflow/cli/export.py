@@ -18,7 +18,6 @@ SUFFIXES = {
     "codabench": (".json",),
     "model-index": (".yaml", ".yml", ".md"),
     "eval-results": (".yaml", ".yml"),
-    "embed": (".html",),
 }
 """Formats, with the suffixes of their files."""
 
@@ -35,7 +34,7 @@ SUFFIXES = {
     default="leaderboard",
     show_default=True,
     help="JSON with every system; scores.json of a scoring program; YAML for model cards, or for .eval_results of the "
-    "Hugging Face Hub; a chart as HTML.",
+    "Hugging Face Hub.",
 )
 @query_options(
     "metric",
@@ -89,7 +88,7 @@ def export_command(
     query = Query(**given_options(words))
     evaluations = choose(open_evaluations(stores, labels), query.metric, group)
     title = title or " + ".join(store.name.removesuffix(".zarr") for store in stores)
-    with_intervals = style in ("leaderboard", "embed") and not no_intervals
+    with_intervals = style == "leaderboard" and not no_intervals
     board = leaderboard(evaluations, query, title=title, level=level if with_intervals else None)
     for name in evaluations.keys() - {evaluation.name for evaluation in board.evaluations}:
         echo(f"{name}: skipped, as no metric has one number per track", err=True)
@@ -102,12 +101,10 @@ def export_command(
 
 
 def _text(board: Leaderboard, style: str, dataset: str) -> str:
-    from ..reports.leaderboard import to_codabench, to_embed, to_eval_results, to_json, to_model_index
+    from ..reports.leaderboard import to_codabench, to_eval_results, to_json, to_model_index
 
     if style == "leaderboard":
         return to_json(board)
-    if style == "embed":
-        return to_embed(board)
     if style == "model-index":
         from ..pipeline.document import dump_document
 

@@ -1,10 +1,10 @@
-"""Commands that draw: ``plot`` and ``report``."""
+"""Commands that draw: ``plot``, ``embed`` and ``report``."""
 
 from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,12 @@ from .common_options import (
     Declared,
     LocalPath,
     label_stores,
+    open_evaluations,
     option,
     query_options,
     stores_argument,
 )
-from .output import check_figure, echo
+from .output import check_figure, echo, given_options
 
 VENUES = ("ieee", "ismir", "tismir")
 
@@ -134,27 +135,100 @@ def plot_command(
     from ..reports import figures
 
     check_figure(output)
-    draw = _kinds()[kind].draw
+    given = _given_to(kind, metric, options)
+    beside = output.suffix.lower() == ".pdf" and options["caption"] is None
+    if beside:
+        given["caption"] = False
+    ax = plot(label_stores(stores, labels), kind, **given)
+    caption = f", its caption in {figures.save_caption(ax, output)}" if beside else ""
+    echo(f"{figures.save(ax, output)} written{caption}", err=True)
+
+
+def _given_to(kind: str, metric: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
+    """The given options of a figure, as its function takes them."""
     most = _METRICS.get(kind, 1)
     if len(metric) > most:
         shown = f"{most} metrics at most" if most > 1 else "one metric"
         raise click.UsageError(f"{kind} shows {shown}, not {len(metric)} ({', '.join(metric)})")
     options["metric"] = metric if len(metric) > 1 else next(iter(metric), None)
     given = {name: value for name, value in options.items() if value not in (None, (), {})}
-    _refuse_others(kind, given, draw)
+    _refuse_others(kind, given, _kinds()[kind].draw)
     if kind == "timeline" and "where" in given:
         raise click.UsageError("a timeline shows one track: give it with --track instead of --where")
-    beside = output.suffix.lower() == ".pdf" and options["caption"] is None
-    if beside:
-        given["caption"] = False
     if kind == "timeline" and "tracks" in given:
         tracks = given.pop("tracks")
         if len(tracks) > 1:
             raise click.UsageError(f"a timeline shows one track, not {len(tracks)}")
         given["track"] = tracks[0]
-    ax = plot(label_stores(stores, labels), kind, **given)
-    caption = f", its caption in {figures.save_caption(ax, output)}" if beside else ""
-    echo(f"{figures.save(ax, output)} written{caption}", err=True)
+    return given
+
+
+_STANDINGS = "standings"
+_OF_STANDINGS = ("metric", "system", "tracks", "where", "missing", "undefined", "group", "level")
+"""Options of the chart that is no figure."""
+
+
+@click.command(
+    "embed",
+    cls=_PlotCommand,
+    section="show",
+    place=3,
+    short_help="Write one chart as a small page for an iframe of another page.",
+)
+@stores_argument
+@click.argument("kind", type=Declared(lambda: [_STANDINGS, *_kinds()]))
+@click.option("--output", "-o", type=LocalPath(dir_okay=False, allow_dash=True), required=True, help=".html, or -.")
+def embed_command(
+    stores: tuple[Path, ...],
+    labels: tuple[str, ...],
+    kind: str,
+    output: Path,
+    metric: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Write a chart of the scores in STORE as a page without scripts, to be shown inside of another one.
+
+    \b
+    standings            who leads, values and intervals of all systems, as text
+    KINDS
+
+    The figures are those of `mirflow plot`.
+    """
+    from ..api import plot
+    from ..reports.figures.canvas import off_screen
+    from ..reports.figures.page_pictures import embed
+
+    if str(output) != "-" and output.suffix.lower() not in (".html", ".htm"):
+        raise click.UsageError(f"{output}: the suffix must be .html; or use - to print")
+    if kind == _STANDINGS:
+        text = _standings_page(stores, labels, {"metric": metric, **options})
+    else:
+        given = _given_to(kind, metric, options)
+        with off_screen():
+            text = embed(plot(label_stores(stores, labels), kind, **given, caption=False))
+    if str(output) == "-":
+        echo(text, nl=False)
+        return
+    output.write_text(text, encoding="utf-8")
+    echo(f"{output} written: {len(text.encode()) / 1e3:.0f} kB", err=True)
+
+
+_NOT_EMBEDDED = {*(one.name for one in embed_command.params), "caption", "venue"}
+embed_command.params += [one for one in plot_command.params if one.name not in _NOT_EMBEDDED]
+
+
+def _standings_page(stores: tuple[Path, ...], labels: tuple[str, ...], options: dict[str, Any]) -> str:
+    from ..analysis.queries import choose
+    from ..analysis.query_options import Query
+    from ..reports.leaderboard import leaderboard, to_embed
+
+    given = given_options({name: value for name, value in options.items() if name != "names"})
+    _refuse_unknown(_STANDINGS, given, _OF_STANDINGS)
+    level, group = given.pop("level", 0.95), given.pop("group", None)
+    query = Query(**given)
+    evaluations = choose(open_evaluations(stores, labels), query.metric, group)
+    title = " + ".join(store.name.removesuffix(".zarr") for store in stores)
+    return to_embed(leaderboard(evaluations, query, title=title, level=level))
 
 
 def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) -> None:
@@ -162,13 +236,16 @@ def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) ->
     from ..reports.figures.track_scores import FigureOptions
 
     common = FigureOptions.__annotations__.keys()
-    known = {*inspect.signature(draw).parameters, *common}
-    context = click.get_current_context()
-    flags = {param.name: param.opts[0] for param in context.command.params}
+    _refuse_unknown(kind, given, {*inspect.signature(draw).parameters, *common}, common)
+
+
+def _refuse_unknown(kind: str, given: Iterable[str], known: Collection[str], common: Collection[str] = ()) -> None:
+    flags = {param.name: param.opts[0] for param in click.get_current_context().command.params}
     for name in given:
         if name not in known:
-            allowed = ", ".join(flag for other, flag in flags.items() if other in known - common)
-            raise click.UsageError(f"{kind} has no option {flags[name]}; besides the common ones it has: {allowed}")
+            allowed = ", ".join(flag for other, flag in flags.items() if other in known and other not in common)
+            beside = "; besides the common ones it has" if common else "; it has"
+            raise click.UsageError(f"{kind} has no option {flags[name]}{beside}: {allowed}")
 
 
 @click.command(

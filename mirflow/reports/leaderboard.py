@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import html
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -32,7 +29,7 @@ from .captions import letters_note, metric_title, task_title
 from .results import COLUMNS, column_of, count_tracks, values_of
 from .scorecard import ScoredEvaluation
 from .standings import ALIKE, LEADER, WORSE, Node, Standing, Standings, node, to_html
-from .style import style_sheet
+from .style import small_page
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -309,20 +306,7 @@ def to_embed(board: Leaderboard) -> str:
         unit = f" [{headline.unit}]" if headline.unit else ""
         about = f"{task_title(ranked.task)}: {metric_title(headline.name, headline.title)}{unit}, {headline.aggregate}"
         parts += [node("h2", about), *standings_of(ranked).nodes()]
-    style = style_sheet(_EMBEDDED)
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    title = html.escape(board.title)
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n"
-        f"<main>{to_html(parts)}</main>\n</body>\n</html>\n"
-    )
-
-
-_EMBEDDED = "body { padding: 4px 12px; } h2 { font-size: 1rem; margin: 10px 0 4px; }\n"
+    return small_page(board.title, to_html(parts))
 
 
 def to_json(board: Leaderboard) -> str:

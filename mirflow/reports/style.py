@@ -6,6 +6,9 @@ at least 4.5 to 1 with every ground (WCAG 2.2, 1.4.3), and verdicts differ for c
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import html
 from collections.abc import Mapping
 from importlib.resources import files
 from types import MappingProxyType
@@ -84,6 +87,33 @@ def style_sheet(own: str) -> str:
     dark = f"@media (prefers-color-scheme: dark) {{ {_properties(DARK, 'light dark')} }}"
     paper = f"@media print {{ {_properties(PAPER, 'light')} }}"
     return "\n".join([_properties(LIGHT, "light dark"), dark, paper, shared.rstrip("\n"), own])
+
+
+def small_page(title: str, main: str) -> str:
+    """A page without scripts, to be shown inside of another one.
+
+    Parameters
+    ----------
+    title : str
+    main : str
+        Its contents, in HTML; pictures are part of it as ``data:``.
+    """
+    style = style_sheet(_SMALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{html.escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f"<main>{main}</main>\n</body>\n</html>\n"
+    )
+
+
+_SMALL = """body { padding: 4px 12px; } h2 { font-size: 1rem; margin: 10px 0 4px; } figure { margin: 0; }
+img { display: block; max-width: 100%; height: auto; background: #fff; border-radius: 6px; }
+figcaption { font-size: 0.9rem; color: var(--quiet); margin: 0 0 8px; max-width: 54em; }
+"""
 
 
 def _properties(colours: Mapping[str, str], scheme: str) -> str:

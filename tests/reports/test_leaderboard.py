@@ -160,7 +160,7 @@ def test_the_file_is_said_and_named_as_its_form(store, tmp_path):
 
 
 def test_a_chart_to_embed_has_the_values_and_no_script(store, tmp_path):
-    printed("export", store, tmp_path / "chart.html", "--format", "embed")
+    printed("embed", store, "standings", "-o", tmp_path / "chart.html")
     text, board = (tmp_path / "chart.html").read_text(), json.loads(printed("export", store, "-"))
     shown = [float(value) for value in re.findall(r'<td class="number strong"><data data-value="([^"]*)"', text)]
     ratios = [one for one in board["evaluations"] if not unit_of(one)]
@@ -169,7 +169,20 @@ def test_a_chart_to_embed_has_the_values_and_no_script(store, tmp_path):
     assert shown == pytest.approx(scores, abs=1e-9)
     assert "<script" not in text
     assert "default-src 'none'" in text
-    assert "must be .html" in refused("export", store, tmp_path / "chart.json", "--format", "embed")
+    assert "must be .html" in refused("embed", store, "standings", "-o", tmp_path / "chart.json")
+    assert "standings has no option --bins" in refused("embed", store, "standings", "-o", "-", "--bins", 9)
+
+
+@pytest.mark.parametrize(("kind", "form"), [("critical-difference", "svg+xml,"), ("distributions", "png;base64,")])
+def test_a_figure_to_embed_is_a_small_picture_with_its_caption_as_text(tmp_path, kind, form):
+    made = write_store(tmp_path / "s.zarr", {"chord": random_group(9, 200, 1)})
+    text = printed("embed", made, kind, "-o", "-")
+    assert len(text) < 64_000
+    assert f'<img src="data:image/{form}' in text
+    title, caption = re.search(r"<h2>(.*)</h2><figcaption>(.*)</figcaption>", text).groups()
+    assert f'alt="{title}: {caption}"' in text
+    assert "Chord estimation, rules of mir_eval; WCSR over" in caption
+    assert "<script" not in text
 
 
 def unit_of(ranked):

@@ -207,6 +207,13 @@ def figure_of(ax: Axes) -> Figure:
 
 _HEADS: WeakKeyDictionary[Figure, tuple[str, str]] = WeakKeyDictionary()
 """Title and caption of each figure, shown or not."""
+
+
+def heads_of(ax: Axes) -> tuple[str, str]:
+    """Title and caption of a figure, shown or not; empty without any."""
+    return _HEADS.get(figure_of(ax), ("", ""))
+
+
 _SIGNERS: WeakKeyDictionary[Figure, Signer] = WeakKeyDictionary()
 """What gives the signatures of the numbers in each figure."""
 
@@ -419,7 +426,7 @@ def save_caption(ax: Axes, path: str | Path) -> Path:
         Of the caption.
     """
     path = Path(path)
-    texts = [text.replace("\u00a0", " ") for text in _HEADS.get(figure_of(ax), ()) if text]
+    texts = [text.replace("\u00a0", " ") for text in heads_of(ax) if text]
     sentences = [escape(f"{text[:1].upper()}{text[1:]}".rstrip(".") + ".") for text in texts]
     lines = [
         *(f"% mirflow: {one}" for one in _signed(figure_of(ax))),

@@ -5,23 +5,33 @@ Without matplotlib (extra ``report``), pages have no pictures. Several threads m
 
 from __future__ import annotations
 
+import base64
+import html
 import math
 from collections.abc import Sequence
 from importlib.util import find_spec
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import quote
 
 from ...errors import FigureError, UnknownNameError
 from ..drawing import BLUE, GREY, PALE
 from ..origins import AnnotationFolder
 from ..standings import ALIKE, LEADER, WORSE, Standing, Standings, ticks
-from .canvas import Frame, label, off_screen, sheet, write_figure
+from ..style import small_page
+from .canvas import Frame, figure_of, heads_of, label, off_screen, sheet, write_figure
 from .timeline import has_time_axis, timeline
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
+_PIXELS = 120
+"""Pixels of a page for an inch of a figure, whose type is small."""
+_LARGE, _COLOURS = 64_000, 64
+"""Bytes of SVG beyond which a page has PNG, and the colours of that."""
+_UNQUOTED = " /:;,=()'+*!"
+"""Characters of SVG that a data: address may have."""
 PictureForm = Literal["png", "svg"]
 _DOTS = 1200 / 7.16
 """Dots an inch of PNG, so that a picture is 1200 wide: what previews of links have room for."""
@@ -97,6 +107,38 @@ def draw_standings(standings: Standings, title: str, about: str = "", form: Pict
             return _written(page.ax, form)
     except FigureError:
         return None
+
+
+def embed(ax: Axes) -> str:
+    """Write a figure that was drawn without caption as a small page: title and caption as text, and the picture.
+
+    It is SVG, or PNG of few colours where SVG would be large.
+
+    Parameters
+    ----------
+    ax : Axes
+        Of a figure with a title that is not shown in it.
+    """
+    title, caption = heads_of(ax)
+    picture = f"svg+xml,{quote(_written(ax, 'svg'), safe=_UNQUOTED)}"
+    if len(picture) > _LARGE:
+        picture = f"png;base64,{base64.b64encode(_with_few_colours(_written(ax, 'png'))).decode()}"
+    width = round(_PIXELS * float(figure_of(ax).get_size_inches()[0]))
+    words, about = html.escape(f"{title}: {caption}"), html.escape(caption)
+    return small_page(
+        title,
+        f"<figure><h2>{html.escape(title)}</h2><figcaption>{about}</figcaption>"
+        f'<img src="data:image/{picture}" width="{width}" alt="{words}"></figure>',
+    )
+
+
+def _with_few_colours(png: bytes) -> bytes:
+    from PIL import Image
+
+    target = BytesIO()
+    with Image.open(BytesIO(png)) as image:
+        image.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE).save(target, "png", optimize=True)
+    return target.getvalue()
 
 
 def _draw_rows(ax: Axes, standings: Standings, rows: Sequence[Standing]) -> None:
