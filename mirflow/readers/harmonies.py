@@ -1,4 +1,4 @@
-"""Chords and keys of scores: MusicXML, and kern with harmonies, read by music21.
+"""Chords and keys of scores: MusicXML, and kern with harmonies, read by music21 or, keys of MusicXML, by partitura.
 
 Times follow from the tempo marks, in seconds. Repeats are not played.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from ..theory.harte import NO_CHORD, degree_of_note
 from ..theory.spelling import label_of_degrees
 from .content import decode
 from .options import Reading
+from .score_libraries import ParsedScore, ScorePart, spelled, where_is
 from .sheet_music import load_score
 
 KINDS_OF_HARMONY = {
@@ -69,11 +71,11 @@ def parse_score(data: bytes, reading: Reading, format: str, name: str | Path = "
         raise InvalidAnnotationError(
             f"scores can be read as chords or keys, not as {reading.task or reading.kind}", path=name
         )
-    spines, encoding = 0, reading.delimited.encoding
+    spines, own = 0, reading
     if format == "kern":
-        text, spines = _number_staves(decode(data, name, encoding), reading.task == "chord", name)
-        data, encoding = text.encode(), "utf-8"
-    score = load_score(data, format, name, reading.max_bytes, encoding)
+        text, spines = _number_staves(decode(data, name, reading.delimited.encoding), reading.task == "chord", name)
+        data, own = text.encode(), replace(reading, delimited=replace(reading.delimited, encoding="utf-8"))
+    score = load_score(data, own, format, name)
     find = _chords if reading.task == "chord" else _keys
     found = find(score, name)
     if format == "kern" and reading.task == "chord" and len(found) != spines:
@@ -82,7 +84,7 @@ def parse_score(data: bytes, reading: Reading, format: str, name: str | Path = "
     attrs = {"source": str(name)}
     if reading.kind == "key":
         return Annotation("key", {}, [label for _, label in found], lines=(), attrs=attrs)
-    offsets = np.array([*(offset for offset, _ in found), float(score.highestTime)], dtype=np.float64)
+    offsets = np.array([*(offset for offset, _ in found), score.end], dtype=np.float64)
     times = _clock(score, reading.score_tempo, name)(offsets if found else offsets[:0])
     columns = {"start": times[:-1], "end": times[1:]}
     return Annotation("intervals", columns, [label for _, label in found], lines=(), attrs=attrs)
@@ -159,25 +161,10 @@ Found = list[tuple[float, str]]
 """Offsets in quarter notes, and labels, ascending."""
 
 
-def _placed(score: Any, classes: Sequence[str]) -> list[tuple[float, Any]]:
-    """Elements of the given classes with their offsets in the score, sorted by offset."""
-    found = [(float(one.getOffsetInHierarchy(score)), one) for one in score.recurse().getElementsByClass(classes)]
-    return sorted(found, key=lambda one: one[0])
-
-
-def _where(element: Any, offset: float) -> str:
-    number = element.measureNumber
-    return f"in measure {number}" if number is not None else f"at quarter note {offset:g}"
-
-
-def _refuse_transposed(element: Any, name: str | Path) -> None:
-    """Raise if an element is written for a transposing instrument, other than one that transposes by octaves."""
-    part = element.getContextByClass("Part")
-    for instrument in part.recurse().getElementsByClass("Instrument") if part is not None else ():
-        interval = instrument.transposition
-        if interval is not None and round(interval.semitones) % 12:
-            message = f"part {part.partName or part.id!r} is written for a transposing instrument; provide a score in C"
-            raise InvalidAnnotationError(message, path=name)
+def _refuse_transposed(part: ScorePart, name: str | Path) -> None:
+    if part.transposing:
+        message = f"part {part.name!r} is written for a transposing instrument; provide a score in C"
+        raise InvalidAnnotationError(message, path=name)
 
 
 def _merged(found: list[tuple[float, str, str]], what: str, name: str | Path) -> Found:
@@ -190,23 +177,20 @@ def _merged(found: list[tuple[float, str, str]], what: str, name: str | Path) ->
     return [(offset, label) for offset, (label, _) in sorted(by_offset.items())]
 
 
-def _chords(score: Any, name: str | Path) -> Found:
+def _chords(score: ParsedScore, name: str | Path) -> Found:
     found = []
-    for offset, one in _placed(score, ("ChordSymbol", "NoChord", "RomanNumeral")):
-        where = _where(one, offset)
-        _refuse_transposed(one, name)
-        try:
-            label = _of_numeral(one) if "RomanNumeral" in one.classes else _of_symbol(one)
-        except ValueError as error:
-            raise InvalidAnnotationError(f"{error}, {where}", path=name) from None
-        found.append((offset, label, where))
+    for part in score.parts:
+        for offset, one in part.harmonies():
+            where = where_is(one, offset)
+            _refuse_transposed(part, name)
+            try:
+                label = _of_numeral(one) if "RomanNumeral" in one.classes else _of_symbol(one)
+            except ValueError as error:
+                raise InvalidAnnotationError(f"{error}, {where}", path=name) from None
+            found.append((offset, label, where))
     if not found:
         raise InvalidAnnotationError("the score has no harmonies", path=name)
     return _merged(found, "chords", name)
-
-
-def _spelled(pitch: Any) -> str:
-    return str(pitch.name).replace("-", "b")
 
 
 def _of_symbol(symbol: Any) -> str:
@@ -220,7 +204,7 @@ def _of_symbol(symbol: Any) -> str:
         _change(
             degrees, str(change.modType), int(change.degree), round(change.interval.semitones) if change.interval else 0
         )
-    root, bass = _spelled(symbol.root()), _spelled(symbol.bass())
+    root, bass = spelled(symbol.root()), spelled(symbol.bass())
     return label_of_degrees(root, degrees, degree_of_note(root, bass))
 
 
@@ -246,29 +230,29 @@ def _altered(number: int, alter: int) -> str:
 
 
 def _of_numeral(numeral: Any) -> str:
-    root = _spelled(numeral.root())
-    degrees = dict.fromkeys(degree_of_note(root, _spelled(pitch)) for pitch in numeral.pitches)
+    root = spelled(numeral.root())
+    degrees = dict.fromkeys(degree_of_note(root, spelled(pitch)) for pitch in numeral.pitches)
     degrees.pop("1", None)
     seventh = any(degree.lstrip("#b") == "7" for degree in degrees)  # with it a second is a ninth, and so on
     found = [
         _altered(int(one[-1]) + 7, one.count("#") - one.count("b")) if seventh and one[-1] in "246" else one
         for one in degrees
     ]
-    return label_of_degrees(root, found, degree_of_note(root, _spelled(numeral.bass())))
+    return label_of_degrees(root, found, degree_of_note(root, spelled(numeral.bass())))
 
 
-def _keys(score: Any, name: str | Path) -> Found:
+def _keys(score: ParsedScore, name: str | Path) -> Found:
     found: list[tuple[float, str, str]] = []
     bare: dict[float, str] = {}
-    for offset, one in _placed(score, ("KeySignature",)):
-        where = _where(one, offset)
-        if "Key" not in one.classes:
-            bare.setdefault(offset, where)
-            continue
-        _refuse_transposed(one, name)
-        found.append((offset, f"{_spelled(one.tonic)} {one.mode}", where))
+    for part in score.parts:
+        for offset, tonic, mode, where in part.key_signatures():
+            if not mode:
+                bare.setdefault(offset, where)
+                continue
+            _refuse_transposed(part, name)
+            found.append((offset, f"{tonic} {mode}", where))
     named = {offset for offset, _, _ in found}
-    for offset, where in bare.items():
+    for offset, where in sorted(bare.items()):
         if offset not in named:
             raise InvalidAnnotationError(f"the key signature has no mode, so the key is unknown, {where}", path=name)
     if not found:
@@ -277,15 +261,8 @@ def _keys(score: Any, name: str | Path) -> Found:
     return [one for one, before in zip(merged, [None, *merged], strict=False) if before is None or before[1] != one[1]]
 
 
-def _clock(score: Any, tempo: float | None, name: str | Path) -> Callable[[Float], Float]:
-    marks: dict[float, float] = {}
-    if tempo is not None:
-        marks[0.0] = tempo
-    else:
-        for offset, mark in _placed(score, ("MetronomeMark",)):
-            stated = mark.numberSounding is not None or (mark.number is not None and not mark.numberImplicit)
-            if stated:  # words alone, such as Andante, do not state a tempo
-                marks[offset] = float(mark.getQuarterBPM(useNumberSounding=True))
+def _clock(score: ParsedScore, tempo: float | None, name: str | Path) -> Callable[[Float], Float]:
+    marks = dict(mark for part in score.parts for mark in part.tempi()) if tempo is None else {0.0: tempo}
     if 0.0 not in marks:
         raise InvalidAnnotationError(
             "the score does not begin with a tempo mark, so times in seconds are unknown; declare score_tempo: 60 for "

@@ -36,6 +36,7 @@ PITCHED = tuple(kind.name for kind in KINDS.values() if kind.pitched)
 PitchUnit = Literal["Hz", "MIDI"]
 Instrument = Literal["program", "family", "track"]
 Pedal = Literal["ignore", "extend"]
+ScoreLibrary = Literal["auto", "music21", "partitura"]
 Select = Literal["all", "downbeat", "bar_start", "bar_end"]
 SELECTIONS: tuple[str, ...] = get_args(Select)
 Last = Literal["end", "keep"]
@@ -394,6 +395,13 @@ class Reading(_Signed):
         "MusicXML and kern: quarter notes per minute, instead of the tempo marks; 60 gives times in quarter notes.",
         "Scores: quarter notes per minute, instead of the tempo marks.",
     )
+    # See mirflow.readers.score_libraries.
+    score_library: ScoreLibrary = option(
+        "auto",
+        "MusicXML: the library that reads scores, music21 or partitura; auto: the first of these that is installed.",
+        "MusicXML: the library that reads scores.",
+        listed=True,
+    )
     # See mirflow.readers.sustain.
     pedal: Pedal = option(
         "ignore",
@@ -529,6 +537,7 @@ _CHOICES = (
     ("instrument", "instrument", get_args(Instrument)),
     ("notation", "notation", get_args(Notation)),
     ("pedal", "value of pedal", get_args(Pedal)),
+    ("score_library", "library of scores", get_args(ScoreLibrary)),
     ("select", "selection", SELECTIONS),
 )
 _OF_ONE_KIND = (

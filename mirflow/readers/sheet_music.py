@@ -18,9 +18,18 @@ import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..errors import AnnotationError, UnreadableError
+from ..theory.harte import PITCH_CLASSES
 from .content import decode
 from .midi import Clock, decode_midi, notes_of
-from .options import MAX_BYTES, Reading
+from .options import Reading
+from .score_libraries import (
+    ParsedScore,
+    ScorePart,
+    chosen_library,
+    demand_library,
+    parse_with_music21,
+    parse_with_partitura,
+)
 
 if TYPE_CHECKING:
     from mido import MidiFile
@@ -34,7 +43,7 @@ _DECLARED = re.compile(
     re.IGNORECASE,
 )
 _MODES = ("major", "minor")
-_KEYS = {"C": 0, "D": 2, "E": 4, "F": 5, "G": 7, "A": 9, "B": 11}
+_HARMONY = re.compile(r"<harmony[\s>]")
 
 
 @dataclass
@@ -86,7 +95,7 @@ def parse_midi_score(data: bytes, reading: Reading, format: str = "midi", name: 
         for time in clock.seconds(np.rint(ticks).astype(np.int64)).tolist():
             rows.other(time, "tatum")
     for tick, message in _messages(file, "key_signature"):
-        tonic = _KEYS[message.key[0]] + message.key.count("#") - message.key.count("b")
+        tonic = PITCH_CLASSES[message.key[0]] + message.key.count("#") - message.key.count("b")
         rows.other(float(clock.seconds(np.array([tick]))[0]), f"key {tonic % 12} {_MODES[message.key.endswith('m')]}")
     return rows.annotation(reading, name)
 
@@ -121,44 +130,48 @@ def parse_notation(data: bytes, reading: Reading, format: str = "musicxml", name
 
     Voices are those of each part. Repeats are not expanded, and grace notes are omitted.
     """
-    score, rows = load_score(data, format, name, reading.max_bytes, reading.delimited.encoding), _Rows()
+    score, rows = load_score(data, reading, format, name), _Rows()
     voices: dict[tuple[int, str], int] = {}
     for number, part in enumerate(score.parts):
-        for start, quarters, pitch, voice in _notes(part):
+        for start, quarters, pitch, voice in part.notes():
             begin = QUARTER * start
             rows.note(begin, begin + QUARTER * quarters, pitch, voices.setdefault((number, voice), len(voices)))
-    for part in list(score.parts)[:1]:
+    for part in score.parts[:1]:
         for quarter, label in (*_meters(part), *_keys(part)):
             rows.other(QUARTER * quarter, label)
     for part in score.parts:
-        for quarter, figure in chord_symbols(part):
-            rows.other(QUARTER * quarter, f"chord {figure}")
+        for quarter, symbol in part.harmonies():
+            if "ChordSymbol" in symbol.classes:
+                rows.other(QUARTER * quarter, f"chord {str(symbol.figure).replace('-', 'b')}")
     return rows.annotation(reading, name)
 
 
-def load_score(data: bytes, format: str, name: str | Path, max_bytes: int = MAX_BYTES, encoding: str = "utf-8") -> Any:
-    """Parse a score, MusicXML (perhaps compressed) or kern, with music21.
+def load_score(data: bytes, reading: Reading, format: str, name: str | Path) -> ParsedScore:
+    """Parse a score, MusicXML (perhaps compressed) or kern, with music21 or partitura.
 
-    A compressed score larger than `max_bytes` is unreadable. By default, the encoding that MusicXML declares is used.
+    By default, the encoding that MusicXML declares is used. Chord symbols need music21, as partitura keeps neither
+    their kinds nor their basses.
     """
-    try:
-        from music21 import converter, stream
-    except ImportError:
-        raise AnnotationError("scores need music21: pip install 'mirflow[scores]'") from None
-    data = _unpacked(data, max_bytes, name)
+    library, encoding = chosen_library(reading.score_library), reading.delimited.encoding
+    demand_library(library)
+    data = _unpacked(data, reading.max_bytes, name)
     if format == "musicxml":
         encoding = _encoding_of(data) if encoding == "utf-8" else encoding
     text = decode(data, name, encoding)
     if format == "musicxml":
         _refuse_entities(text, name)
+    without_chords = reading.task in ("key", "local_key")
+    if library == "partitura" and (format == "kern" or not (without_chords or _HARMONY.search(text) is None)):
+        what = "kern needs" if format == "kern" else "chord symbols need"
+        raise AnnotationError(f"{what} music21: pip install 'mirflow[scores]', and omit score_library", path=name)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            score = converter.parseData(text, format="humdrum" if format == "kern" else format)
-    except Exception as error:  # music21 raises various errors
+            score = parse_with_music21(text, format) if library == "music21" else parse_with_partitura(text)
+    except Exception as error:  # the libraries raise various errors
         message = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise UnreadableError(f"music21 cannot read it as {format}: {message}", path=name) from None
-    if not isinstance(score, stream.Score) or not score.recurse().notesAndRests:
+        raise UnreadableError(f"{library} cannot read it as {format}: {message}", path=name) from None
+    if score is None:
         raise UnreadableError("holds no score", path=name)
     return score
 
@@ -222,31 +235,13 @@ def _refuse_entities(text: str, name: str | Path) -> None:
         raise UnreadableError(f"is not a MusicXML score: {what}", path=name, line=error.lineno) from None
 
 
-def _notes(part: Any) -> Iterator[tuple[float, float, int, str]]:
-    """Start and duration in quarter notes, MIDI number and voice of each note of a part; tied notes are one."""
-    from music21 import harmony, stream
-
-    whole = part.stripTies()
-    for note in whole.recurse().notes:
-        if not isinstance(note, harmony.ChordSymbol) and not note.duration.isGrace:
-            site = note.activeSite
-            voice = str(site.id) if isinstance(site, stream.Voice) else "1"
-            start = float(note.getOffsetInHierarchy(whole))
-            for pitch in getattr(note, "pitches", ()):
-                yield start, float(note.quarterLength), pitch.midi, voice
-
-
-def _meters(part: Any) -> Iterator[tuple[float, str]]:
+def _meters(part: ScorePart) -> Iterator[tuple[float, str]]:
     """The sub-beats of each measure, and the meters, including measures shorter or longer than their meter."""
-    from music21 import stream
-
     meter, whole, end = "", True, 0.0
-    for number, measure in enumerate(part.getElementsByClass(stream.Measure)):
-        signature = measure.timeSignature or measure.getContextByClass("TimeSignature")
-        if signature is None:
+    for number, (start, quarters, numerator, denominator) in enumerate(part.measures()):
+        if not numerator:
             continue
-        beats, sub_beats, length = _divide(signature.numerator, signature.denominator)
-        start, quarters = float(measure.offset), float(measure.duration.quarterLength)
+        beats, sub_beats, length = _divide(numerator, denominator)
         bar = beats * sub_beats * length
         pickup = round(quarters / length) if not number and quarters < bar else 0
         named = f"meter {beats} {sub_beats} 1 {pickup}"
@@ -259,14 +254,8 @@ def _meters(part: Any) -> Iterator[tuple[float, str]]:
         yield end, "tatum"
 
 
-def _keys(part: Any) -> Iterator[tuple[float, str]]:
+def _keys(part: ScorePart) -> Iterator[tuple[float, str]]:
     """Keys with their offsets in quarter notes; signatures without a mode count as major."""
-    for signature in part.recurse().getElementsByClass("KeySignature"):
-        key = signature if hasattr(signature, "tonic") else signature.asKey("major")
-        yield float(signature.getOffsetInHierarchy(part)), f"key {key.tonic.pitchClass} {key.mode}"
-
-
-def chord_symbols(part: Any) -> Iterator[tuple[float, str]]:
-    """Chord symbols of a part, such as ``Bbm7/Ab``, with their offsets in quarter notes."""
-    for symbol in part.recurse().getElementsByClass("ChordSymbol"):
-        yield float(symbol.getOffsetInHierarchy(part)), str(symbol.figure).replace("-", "b")
+    for offset, tonic, mode, _ in part.key_signatures():
+        pitch = PITCH_CLASSES[tonic[0]] + tonic.count("#") - tonic.count("b")
+        yield offset, f"key {pitch % 12} {mode or 'major'}"
