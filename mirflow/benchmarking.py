@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -183,7 +184,8 @@ def run_benchmark(
     file = find_benchmark(name)
     root = demand_data(file, data)
     system = _system_of(estimates, system)
-    place = Path("stores", file.name, f"{system}.zarr") if store is None else store
+    called = re.sub(r'[<>:"/\\|?*]', "-", system)  # what Windows has in no name of a file
+    place = Path("stores", file.name, f"{called}.zarr") if store is None else store
     tracks = tracks_of(file, root, homed=data is not None)
     pipeline = _pipeline_of(file, root, Path(absolute(str(estimates))), system, tracks, homed=data is not None)
     notes = [*_misnamed(file, pipeline, tracks, estimates)]

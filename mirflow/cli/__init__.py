@@ -110,7 +110,7 @@ class Commands(click.Group):
         for stream in (sys.stdout, sys.stderr):
             # Names may contain characters that a terminal cannot show; commands must not fail because of them.
             if hasattr(stream, "reconfigure") and (stream.encoding or "").lower().replace("-", "") != "utf8":
-                stream.reconfigure(errors="replace")
+                stream.reconfigure(errors=output.SIMPLER)
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = partial(_show_warning, warnings.showwarning)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -116,6 +117,21 @@ def tables_of(
     return [long_table(ds)]
 
 
+_SIMPLER = str.maketrans({"─": "-", "├": "|", "┤": "|", "●": "o", "→": ">"})
+
+
+def _simplify(error: UnicodeError) -> tuple[str, int]:
+    """Replace what an encoding lacks: rules and marks of tables by similar characters, others by question marks."""
+    assert isinstance(error, UnicodeEncodeError)
+    simpler = error.object[error.start : error.end].translate(_SIMPLER)
+    return simpler.encode("ascii", "replace").decode(), error.end
+
+
+SIMPLER = "mirflow.simpler"
+"""The error handler of streams in encodings that lack characters of tables or names."""
+codecs.register_error(SIMPLER, _simplify)
+
+
 def echo(text: str = "", *, nl: bool = True, err: bool = False) -> None:
     """Print a line; control characters, which names in files may contain, are escaped on terminals and in messages."""
     click.echo(visible(text) if err or sys.stdout.isatty() else text, nl=nl, err=err)
@@ -152,4 +168,4 @@ def emit(
         # Tables are already escaped, and may be bold.
         (click.echo if style == "table" else echo)(text, nl=False)
     else:
-        output.write_text(text, encoding="utf-8")
+        output.write_text(text, encoding="utf-8", newline="\n")

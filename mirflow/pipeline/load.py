@@ -24,7 +24,7 @@ from ..readers.downloads import parse_url
 from ..readers.label_maps import shipped_maps
 from ..readers.options import MAX_BYTES, OPTIONS, DelimitedOptions, Reading
 from ..readers.patterns import Pattern
-from ..store.cells import CELL_ATTRS, MAX_NAME, Entry
+from ..store.cells import CELL_ATTRS, DEVICES, MAX_NAME, Entry
 from .discovery import (
     MODEL,
     OUTSIDE,
@@ -50,6 +50,7 @@ MAX_VALUE = 4096
 
 # Names that a store gives to its own variables and dims, folded: on some file systems Title and title are one folder.
 _TAKEN = frozenset(name.casefold() for name in ("track", "system", "metric", "annotator", *CELL_ATTRS, *describe([])))
+_TAKEN |= DEVICES
 _NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,15})")
 
@@ -61,10 +62,12 @@ class MetadataError(ValueError):
 def column_name(name: str) -> str:
     """Return a column's name in a store: letters, digits and underscores, distinct from the store's variables.
 
+    Names that Windows reserves for devices get a prefix, too.
+
     Examples
     --------
-    >>> column_name("Time Signature"), column_name("duration"), column_name("Title")
-    ('Time_Signature', 'meta_duration', 'meta_Title')
+    >>> column_name("Time Signature"), column_name("duration"), column_name("aux")
+    ('Time_Signature', 'meta_duration', 'meta_aux')
     """
     plain = re.sub(r"\W+", "_", name.strip()).strip("_") or "column"
     return f"meta_{plain}" if plain.casefold() in _TAKEN else plain

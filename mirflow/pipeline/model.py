@@ -35,7 +35,7 @@ from ..readers.class_tables import read_classes
 from ..readers.label_maps import anchored
 from ..readers.options import DELIMITED, OPTIONS, DelimitedOptions, Option, Reading
 from ..readers.patterns import Pattern
-from ..store.cells import MAX_NAME
+from ..store.cells import MAX_NAME, is_device
 from .document import Place
 
 
@@ -129,6 +129,8 @@ def identifier(name: str) -> str:
     if not name.isidentifier() or not name.isascii() or len(name) > MAX_NAME:
         expected = f"an identifier (letters, digits, underscores; at most {MAX_NAME})"
         raise ValueError(f"invalid name {name[:80]!r}: expected {expected}")
+    if is_device(name):
+        raise ValueError(f"invalid name {name!r}: Windows has a device of that name, and could not read the store")
     return name
 
 

@@ -145,6 +145,11 @@ def demand_data(file: BenchmarkFile, given: str | Path | None = None) -> Path:
     return folder
 
 
+def _relative(path: str, folder: Path) -> str:
+    """A path relative to a folder, with slashes on every system, as in lists of digests."""
+    return os.path.relpath(path, folder).replace(os.sep, "/")
+
+
 def _flaws(folder: Path, files: Mapping[str, str], digest: Any) -> Iterator[str]:
     """Describe files that are missing or have other digests than expected."""
     for name, expected in files.items():
@@ -165,7 +170,7 @@ def _mirdata_flaws(file: BenchmarkFile, folder: Path, *, homed: bool) -> list[st
     """Describe files of a data set of mirdata that do not have the checksums of its index."""
     dataset, sources = _mirdata_sources(file, folder, homed=homed)
     place = Path(dataset.data_home)
-    used = {os.path.relpath(path, place) for source in sources.values() for path in source.files}
+    used = {_relative(path, place) for source in sources.values() for path in source.files}
     return [*_flaws(place, {name: sum for name, sum in dataset.checksums().items() if name in used}, _md5)]
 
 
@@ -216,5 +221,5 @@ def digests_of(file: BenchmarkFile, data: str | Path | None = None) -> dict[str,
     named = [*evaluation.reference.patch]
     named += [one.path for one in (evaluation.tracks, evaluation.classes) if one is not None and one.path is not None]
     paths |= {str(folder / one) for one in named}
-    names = sorted(os.path.relpath(path, folder).replace(os.sep, "/") for path in paths)
+    names = sorted(_relative(path, folder) for path in paths)
     return {name: digest_of(read_bytes(folder / name, MAX_BYTES, name)) for name in names}

@@ -54,7 +54,7 @@ class Matches(Sequence[Match]):
         parts = _PLACEHOLDER.split(re.sub("/+", "/", text))
         self._form = "%s".join(part.replace("%", "%%") for part in parts[::2])
         self._order = [self._names.index(inner.partition(":")[0]) for inner in parts[1::2]]
-        self._folder = "" if text.startswith("/") else f"{base.rstrip('/')}/"
+        self._folder = "" if _is_absolute(text) else f"{base.rstrip('/')}/"
 
     def extend(self, found: Iterable[tuple[Sequence[str], tuple[int, int]]]) -> None:
         """Add files: the values of the placeholders, size and time of modification of each."""
@@ -106,6 +106,8 @@ class Pattern:
     text: str
 
     def __post_init__(self) -> None:
+        if os.sep != "/":
+            object.__setattr__(self, "text", self.text.replace(os.sep, "/"))
         rest = self.text
         for inner in _PLACEHOLDER.findall(self.text):
             if not _NAME.fullmatch(inner):
@@ -189,6 +191,8 @@ class Pattern:
     def _enter(self, base: str, name: str, steps: Sequence[str], bound: Mapping[str, str]) -> Iterator[_Found]:
         """Follow a step without a placeholder; its folder need not be listed."""
         below = _join(name, steps[0]) if name or steps[0] else "/"
+        if not name and os.path.splitdrive(below)[0] == below:
+            below += "/"  # the root of a drive of Windows, without it the working directory there
         path = Path(base, below)
         if len(steps) > 1:
             if is_folder(path):
@@ -261,13 +265,17 @@ def fill(pattern: str, values: Mapping[str, str]) -> str:
     return pattern
 
 
+def _is_absolute(path: str) -> bool:
+    return path.startswith("/") or bool(os.path.splitdrive(path)[0])
+
+
 def _join(folder: str, name: str) -> str:
     return f"{folder.rstrip('/')}/{name}" if folder else name
 
 
 def _entries(base: str, name: str) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(f"{base}/{name}" if not name.startswith("/") else name) as entries:
+        with os.scandir(name if _is_absolute(name) else f"{base}/{name}") as entries:
             return list(entries)
     except OSError as error:
         raise AnnotationError(f"cannot list the folder: {error.strerror}", path=name or base) from None

@@ -48,6 +48,20 @@ FAILED = MISSING | {Status.unreadable, Status.invalid, Status.failed}
 
 MAX_NAME = 240
 """Most bytes of the name of an evaluation or a coordinate, each a folder of a store: file systems take 255."""
+DEVICES = frozenset(("con", "prn", "aux", "nul", *(f"{port}{digit}" for port in ("com", "lpt") for digit in range(10))))
+"""Names that no file or folder can have on Windows, in lower case."""
+
+
+def is_device(name: str) -> bool:
+    """True for the names of devices of Windows, with or without a suffix.
+
+    Examples
+    --------
+    >>> is_device("Aux"), is_device("lpt1.csv"), is_device("auxiliary")
+    (True, True, False)
+    """
+    return name.partition(".")[0].lower() in DEVICES
+
 
 CELL_ATTRS: Mapping[str, Mapping[str, Any]] = {
     "score": {"long_name": "score; NaN where the cell was not scored"},

@@ -31,7 +31,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         write_synced(temporary, data)
-        temporary.replace(path)
+        _move(temporary, path)
     except BaseException:
         with suppress(OSError):
             temporary.unlink()
@@ -41,6 +41,23 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 WINDOWS = os.name == "nt"
 """Where folders cannot be opened, signals not be sent to ask for a process, and files not be removed while read."""
+
+
+_PATIENCE = 2.0
+"""Seconds that a file is waited for which another process is reading."""
+
+
+def _move(temporary: Path, path: Path) -> None:
+    """Replace a file; Windows refuses that for as long as a reader has it open, which is a moment."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            temporary.replace(path)
+            return
+        except PermissionError:
+            if not WINDOWS or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
 
 
 def sync_folder(path: Path) -> None:
@@ -227,15 +244,17 @@ def target_of(path: Path) -> Path | None:
 def lead_to(path: Path, target: Path, temporary: Path, demand_own: Callable[[], None]) -> None:
     """Let a path lead to a target from one moment on, if what is there before then is still one's own.
 
-    Windows only makes links in its developer mode, and some file systems make none.
+    Windows replaces no links to folders, and makes none outside of its developer mode; some file systems make none.
     """
     temporary.unlink(missing_ok=True)
     try:
+        if WINDOWS:
+            raise NotImplementedError
         temporary.symlink_to(target)
     except (OSError, NotImplementedError):
         write_synced(temporary, f"{_POINTER}{target.as_posix()}\n".encode())
     demand_own()
-    temporary.replace(path)
+    _move(temporary, path)
     sync_folder(path.parent)
 
 

@@ -672,6 +672,7 @@ class TestProcess:
         done = spawn("query", path, env={**os.environ, "PYTHONIOENCODING": "latin-1"}, encoding="latin-1")
         assert done.returncode == 0
         assert "?? ü" in done.stdout
+        assert "\n-----" in done.stdout
 
 
 class TestOptionsForBothSides:

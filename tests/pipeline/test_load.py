@@ -293,6 +293,7 @@ def test_parameters_are_set_for_the_metrics_that_have_them(data: Path) -> None:
         ({"grid": "reference"}, "grid: convention 'mir_eval' is not scored on the grid 'reference'; known: union"),
         ({"grid": {"hop": 0}}, "grid: invalid grid {'hop': 0}: expected union, reference or {hop: seconds}"),
         ({"on_error": "stop"}, "on_error: invalid value 'stop': expected 'record', 'ignore' or 'raise'"),
+        ({"name": "aux"}, "name: invalid name 'aux': Windows has a device of that name"),
         ({"name": "my chords"}, "name: invalid name 'my chords': expected an identifier"),
         ({"name": 3}, "name: invalid value 3: expected text; put it in quotes"),
         ({"reference": {"path": "ref/{track}.lab", "namespace": "beat"}}, "reference: namespace 'beat' holds events"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 import mirflow
 from mirflow.errors import StoreError
+from mirflow.readers.patterns import Pattern
 from tests.commands import invoke
 from tests.datasets import write_dataset, write_pipeline
 
@@ -55,6 +57,37 @@ def test_other_files_and_stores_of_others_are_not_replaced(pipeline: Path) -> No
         mirflow.run(pipeline)
 
 
+def test_a_store_that_is_being_read_is_replaced_as_soon_as_possible(
+    pipeline: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows replaces no file that another process has open."""
+    refused, replace = [], Path.replace
+
+    def busy(self: Path, target: str | Path) -> Path:
+        if Path(target).name == "store.zarr" and len(refused) < 3:
+            refused.append(target)
+            raise PermissionError("used by another process")
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", busy)
+    with pytest.raises(StoreError, match="used by another process; the previous contents are untouched"):
+        mirflow.run(pipeline)
+    monkeypatch.setattr("mirflow.store.generations.WINDOWS", True)
+    store = mirflow.run(pipeline).store
+    assert len(refused) == 3
+    assert mirflow.query(store, "majmin")["value"].size
+
+
+def test_patterns_may_be_written_with_the_separators_of_windows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "est/oak").mkdir(parents=True)
+    (tmp_path / "est/oak/a.lab").write_text("0 1 C\n")
+    monkeypatch.setattr("os.sep", "\\")
+    (found,) = Pattern(r"est\{system}\{track}.lab").find(tmp_path)
+    assert (found.name, found.values) == ("est/oak/a.lab", ("oak", "a"))
+
+
 _WINDOWS = """
 import multiprocessing, signal, sys
 from pathlib import Path
@@ -76,6 +109,10 @@ def test_a_run_with_workers_needs_none_of_what_windows_lacks(pipeline: Path, tmp
     script = tmp_path / "windows.py"
     script.write_text(_WINDOWS)
     for words in (["run", str(pipeline), "--scheduler", "processes"], ["query", str(tmp_path / "store.zarr")]):
-        done = subprocess.run([sys.executable, str(script), *words], capture_output=True, text=True, timeout=120)
+        own = {**os.environ, "PYTHONIOENCODING": "cp1252"}  # of an output that is not a terminal
+        done = subprocess.run(
+            [sys.executable, str(script), *words], env=own, capture_output=True, text=True, timeout=120
+        )
         assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    assert "\n----" in done.stdout
     assert (tmp_path / "store.zarr").is_file()

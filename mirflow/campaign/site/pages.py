@@ -23,6 +23,7 @@ from ...reports.layout import show_interval, show_value
 from ...reports.page.assembly import classic_script, report_link
 from ...reports.style import style_sheet
 from ...reports.tables import plain_entry
+from ...store.cells import is_device
 from ..file import show_moment
 from .runtimes import RUNTIME, seconds_of, show_seconds
 
@@ -93,9 +94,6 @@ ADDRESSES: Mapping[str, str] = MappingProxyType(
 
 _IMPORT = re.compile(rb'(\bfrom "\./)([\w.-]+\.js)(";)')
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
-_DEVICES = frozenset(
-    {"con", "prn", "aux", "nul", *(f"{port}{digit}" for port in ("com", "lpt") for digit in range(10))}
-)
 _LONGEST = 120
 _INDEX = "index.html"
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -117,8 +115,8 @@ def slug(name: str, *, twin: bool = False) -> str:
     'KO1~~4eb8f710a76c1f19c6362eb8a6e3ae6d'
     """
     data = name.encode("utf-8", "surrogatepass")
-    stem, _, ending = name.partition(".")
-    special = name.startswith(".") or stem.lower() in _DEVICES or ending.rpartition(".")[2].lower() in ("json", "html")
+    ending = name.partition(".")[2].rpartition(".")[2]
+    special = name.startswith(".") or is_device(name) or ending.lower() in ("json", "html")
     parts = [chr(byte) if chr(byte) in _PLAIN else f"~{byte:02X}" for byte in data]
     if special:
         parts[0] = f"~{data[0]:02X}"

@@ -19,7 +19,7 @@ from tokenize import TokenError
 from typing import IO, Protocol
 
 from ....errors import AnnotationError
-from .entries import RESERVED
+from ....store.cells import is_device
 
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2")
 """Suffixes of supported archives."""
@@ -128,7 +128,7 @@ def name_trouble(name: str, depth: int) -> str:
             return f"has a part {part!r}"
         if len(part.encode()) > MAX_PART:
             return f"has a part of {len(part.encode())} bytes: at most {MAX_PART} are allowed"
-        if RESERVED.fullmatch(part):
+        if is_device(part):
             return f"has the name {part!r}, which is reserved on Windows"
         if part != part.rstrip(". ") or part != part.lstrip(" "):
             return f"has a part that begins or ends with a space, or ends with a dot: {part!r}"

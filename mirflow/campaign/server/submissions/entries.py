@@ -15,6 +15,7 @@ from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from ....errors import MirflowError, UnknownNameError
+from ....store.cells import is_device
 from ...file import Campaign, Split, Visibility, show_moment
 from ...grading.csv_tables import FORMULA
 from ...site.pages import is_web_address
@@ -26,8 +27,6 @@ from .submission_tables import CLOSED, OPEN, Released, Scored, Submission, Submi
 LONGEST_NAME = 64
 """Longest name of a system, in characters."""
 _NAME = re.compile(rf"[A-Za-z0-9](?:[A-Za-z0-9._+-]{{0,{LONGEST_NAME - 2}}}[A-Za-z0-9_+-])?")
-RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
-"""Names reserved on Windows, with or without a suffix."""
 LONGEST_DESCRIPTION = 2000
 """Longest description of a system, in characters."""
 LONGEST_LINK = 500
@@ -140,7 +139,7 @@ def demand_entry(
     """
     if not campaign.evaluations:
         raise SubmissionError("this campaign does not take submissions")
-    if not _NAME.fullmatch(name) or RESERVED.fullmatch(name):
+    if not _NAME.fullmatch(name) or is_device(name):
         raise SubmissionError(
             f"invalid system name {name[:80]!r}: expected 1 to {LONGEST_NAME} letters (a-z), digits and . _ + -, "
             "beginning with a letter or digit and not ending with a dot"
