@@ -399,7 +399,7 @@ def write_front(
     listening: Sequence[WorthListening] = (),
 ) -> None:
     """Write the pages about the whole site: front page, assets, feed and record."""
-    page = front(stores, news_of(record.changes[:NEWS], stores), listening=listening)
+    page = front(stores, news_of(record.changes, stores)[:NEWS], listening=listening)
     text = pages.at("index.html").render("front.html", page=page, here="front", grading=())
     folder.write(folder.file_of("front"), text)
     # All pages share its head; the other assets belong to pages of a server.

@@ -23,6 +23,8 @@ LISTED = 3
 """Tracks to list for each reason and evaluation."""
 WIDE = 10
 """Most columns of a scorecard; of more, each task has its own."""
+TOGETHER = 3
+"""Most changes of a store by one run that are an item of news each."""
 ENOUGH = 8
 """Least number of tracks to look for outliers."""
 
@@ -44,13 +46,24 @@ class NewsItem:
 
 
 def news_of(changes: Sequence[Change], stores: Sequence[StoreContents]) -> list[NewsItem]:
-    """Convert changes of stores to news, with the pages of existing evaluations."""
+    """Convert changes of stores to news, with the pages of existing evaluations; many of one run are one item."""
     present = {(store.name, name) for store in stores for name in store.ranked}
-    found = []
+    runs: dict[tuple[str, str], list[Change]] = {}
     for change in changes:
-        parts = {"store": change.store, "evaluation": change.evaluation}
-        page = "evaluation" if (*parts.values(),) in present else ""
-        found.append(NewsItem(change.time, change.title, change.details, page, parts))
+        runs.setdefault((change.store, change.time), []).append(change)
+    found = []
+    for (store, time), run in runs.items():
+        if len(run) > TOGETHER:
+            are_new = all(one.title.startswith(f"{one.evaluation} ({store}): new, ") for one in run)
+            lines = [one.title.replace(f" ({store})", "", 1) for one in run]
+            title = f"{store}: {len(run)} evaluations {'are new' if are_new else 'changed'}"
+            page = "store" if any(one.name == store for one in stores) else ""
+            found.append(NewsItem(time, title, lines, page, {"store": store}))
+            continue
+        for change in run:
+            parts = {"store": store, "evaluation": change.evaluation}
+            page = "evaluation" if (*parts.values(),) in present else ""
+            found.append(NewsItem(time, change.title, change.details, page, parts))
     return found
 
 

@@ -114,3 +114,19 @@ def test_news_lead_to_the_evaluations_that_are_there(campaign):
         ("melody (campaign): new", ""),
     ]
     assert dict(found[0].parts) == {"store": "campaign", "evaluation": "chord"}
+
+
+def test_many_evaluations_of_one_run_are_one_item_of_news(campaign):
+    time = "2026-11-22T10:00:00+00:00"
+    changes = [
+        Change("tag:x", time, "campaign", n, f"{n} (campaign): new, 2 systems", []) for n in ("A", "B", "C", "D")
+    ]
+    (item,) = news_of(changes, [campaign])
+    assert (item.title, item.page, dict(item.parts)) == (
+        "campaign: 4 evaluations are new",
+        "store",
+        {"store": "campaign"},
+    )
+    assert item.details == ["A: new, 2 systems", "B: new, 2 systems", "C: new, 2 systems", "D: new, 2 systems"]
+    changes[0] = Change("tag:x", time, "campaign", "A", "A (campaign): removed", [])
+    assert [one.title for one in news_of(changes, [])] == ["campaign: 4 evaluations changed"]
