@@ -59,15 +59,14 @@ _NO_NOTE = frozenset({"", "insertion", "deletion", "undefined"})
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Name the type of each entry, and drop superfluous ones.
+    """Name the type of each entry, and drop repeated ones, which are counted in `repairs`.
 
-    Entries without a type are matches, insertions or deletions, depending on which notes they have. Dropped and counted
-    in `repairs` are repeated entries, insertions of a note of the performance that is part of a match, and deletions of
-    such a note of the score. Flaws are unknown types, and entries that have not the notes of their type.
+    Entries without a type are matches, insertions or deletions, depending on which notes they have. Flaws are unknown
+    types, and entries that have not the notes of their type.
 
     Examples
     --------
-    >>> notes = {"score_id": np.array(["n1", "", "n1"]), "performance_id": np.array(["p1", "p2", ""])}
+    >>> notes = {"score_id": np.array(["n1", "", "n1"]), "performance_id": np.array(["p1", "p2", "p1"])}
     >>> cleaned = clean(Ragged({"label": np.zeros(3, dtype=np.int64), **notes}, (np.array([3]),), ("",)))
     >>> [TYPES[code] for code in cleaned.rows.columns["label"].tolist()], cleaned.repairs.tolist()
     (['match', 'insertion'], [1])
@@ -91,7 +90,10 @@ def clean(rows: Ragged) -> Cleaned:
         (types == -2, lambda item: "the entry has neither a note of the score nor one of the performance"),
         ((types >= 0) & (both != wanted), describe),
     ]
-    return set_aside(Ragged(columns, rows.counts, TYPES), problems, _superfluous(given, len(names)), drop=True)
+    entry = np.unique(_keys(given, len(names)), return_inverse=True)[1].astype(np.int64)
+    again = np.zeros(len(types), dtype=np.bool_)
+    again[repeated(entry, rows.counts[0])[0]] = True
+    return set_aside(Ragged(columns, rows.counts, TYPES), problems, again, drop=True)
 
 
 def number(rows: Ragged, names: dict[str, int]) -> Ragged:
@@ -130,19 +132,6 @@ def _type_of(text: str) -> int:
     """Index of a type; the number of types for none, -1 for an unknown one."""
     word = text.strip().lower()
     return TYPES.index(word) if word in TYPES else _NUMBERED.get(word, -1 if word else len(TYPES))
-
-
-def _superfluous(rows: Ragged, size: int) -> Bool:
-    """Mask entries that recur, and insertions and deletions of notes that are part of a match."""
-    types, owner = rows.columns["type"], rows_of(rows.counts[0])
-    entry = np.unique(_keys(rows, size), return_inverse=True)[1].astype(np.int64)
-    found = np.zeros(len(types), dtype=np.bool_)
-    found[repeated(entry, rows.counts[0])[0]] = True
-    for type, side in ((_INSERTION, "performance"), (_DELETION, "score")):
-        note = rows.columns[side]
-        key = owner * (size + 1) + note + 1
-        found |= (types == type) & (note >= 0) & np.isin(key, key[types == _MATCH])
-    return found
 
 
 def _keys(rows: Ragged, size: int) -> Int:
@@ -265,6 +254,24 @@ def _strangers(measures: Sequence[Measure], reference: Annotation, estimate: Ann
     return ""
 
 
+def _contradiction(annotation: Annotation) -> str:
+    """Describe a note that is part of a match, and also inserted or deleted."""
+    rows = number(to_ragged([annotation]), {})
+    types, lines = rows.columns["type"], annotation.line
+    for type, side in ((_INSERTION, "performance"), (_DELETION, "score")):
+        note = rows.columns[side]
+        both = np.flatnonzero((types == type) & (note >= 0) & np.isin(note, note[types == _MATCH]))
+        if len(both):
+            item = int(both[0])
+            other = int(np.flatnonzero((types == _MATCH) & (note == note[item]))[0])
+            where = f" on lines {lines(item)} and {lines(other)}" if lines(item) and lines(other) else ""
+            name = str(annotation.columns[f"{side}_id"][item])
+            return f"the note {name!r} of the {side} is part of {_TOLD[type]} and of a match{where}; both count"
+    return ""
+
+
+_TOLD = {_INSERTION: "an insertion", _DELETION: "a deletion"}
+
 PARANGONAR = Convention(
     "parangonar",
     "parangonar: precision, recall and F-measure of the entries that both sides have",
@@ -281,7 +288,10 @@ TASK = Task(
     "Note alignment",
     MappingProxyType({PARANGONAR.name: PARANGONAR}),
     ("f_measure",),
-    doubts=(Doubt("other_notes", "no note has the same name on both sides", of_pair=_strangers),),
+    doubts=(
+        Doubt("other_notes", "no note has the same name on both sides", of_pair=_strangers),
+        Doubt("contradiction", "a note of a match is inserted or deleted, too", of_side=_contradiction),
+    ),
 )
 
 Entry = Mapping[str, str]

@@ -14,7 +14,7 @@ from ..errors import InvalidAnnotationError, UnreadableError
 from ..ragged import Column, Float
 from ..theory.general_midi import PEDALS
 from ..theory.harte import PITCH_CLASSES
-from ..theory.pitch import to_hertz
+from ..theory.pitch import HIGHEST_MIDI, to_hertz
 from .content import decode
 from .options import Reading
 from .sustain import extend_ends, stretches, told_pedal
@@ -31,8 +31,10 @@ _CONTROL = re.compile(r"(sustain|soft)\(([^,()]+),([^,()]+)\)\.?")
 _INFO = re.compile(r"info\((\w+), *(.+)\)\.?")
 _BESIDE = re.compile(r"(?:scoreprop|section|omittedSection|stime|ptime|meta)\(.*\)\.?")
 """Lines about meters, sections and beats, which are not read."""
-_SPELLED = re.compile(r"\[ *([A-Ga-g]) *, *(n|[#b]{1,3}|x|##x) *\], *(-?\d+) *")
+_SPELLED = re.compile(r"\[ *([A-Ga-g]) *, *(n|[#b]{1,3}|x|##x) *\], *(-?\d{1,2}) *")
 """Pitch of a note before version 1: step, accidental and octave."""
+_LARGEST = 2.0**53
+"""Least number that is too large for ticks, which are whole."""
 _TIED = "leftOutTied"
 """Attribute of notes that are tied to the one before, and therefore not struck."""
 
@@ -107,6 +109,9 @@ class _Performance:
             pitch, onset, end, velocity = numbers[:4]
         else:
             (onset, end), velocity, pitch = numbers[:2], numbers[-1], _midi_number(*spelled.groups())
+        if not 0 <= pitch <= HIGHEST_MIDI:
+            message = f"not a MIDI number from 0 to {HIGHEST_MIDI}: {pitch:.6g}"
+            raise InvalidAnnotationError(message, path=self.name, line=line)
         name = id.strip() if id.strip().startswith("n") else f"n{id.strip()}"
         note = onset, end, pitch, velocity
         known, first = self.notes.setdefault(name, (note, line))
@@ -117,9 +122,12 @@ class _Performance:
 
     def _number(self, text: str, line: int) -> float:
         try:
-            return float(text)
+            number = float(text)
         except ValueError:
-            raise InvalidAnnotationError(f"not a number: {text.strip()!r}", path=self.name, line=line) from None
+            number = np.nan
+        if not abs(number) < _LARGEST:
+            raise InvalidAnnotationError(f"not a number, or too large: {text.strip()!r}", path=self.name, line=line)
+        return number
 
     def seconds(self, ticks: Float) -> Float:
         """Times of ticks, by the constant tempo of the file."""
@@ -131,7 +139,7 @@ class _Performance:
             raise InvalidAnnotationError(f"no info({name},...), so times in seconds are unknown", path=self.name)
         text, line = self.info[name]
         number = self._number(text, line)
-        if not 0 < number < np.inf:
+        if number <= 0:
             raise InvalidAnnotationError(
                 f"invalid {name} {text}: expected a positive number", path=self.name, line=line
             )
