@@ -39,6 +39,7 @@ _SIGNS = {
     "ContainerNotFound": "there is no such bucket or container; check the address",
     "Invalid Access Key": "the account key is not valid; check AZURE_STORAGE_ACCOUNT_KEY",
     "credential error": "the credentials cannot be read; check the file that GOOGLE_APPLICATION_CREDENTIALS names",
+    "error following redirect": "the server leads from address to address without end; check the address",
     "MissingContentLength": "the server does not say how long the file is; download it instead",
     "169.254.169.254": "there are no credentials; set those of the service, or AWS_NO_SIGN_REQUEST for public buckets",
     "MissingRegion": "no region is set; set AWS_REGION",

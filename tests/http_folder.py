@@ -27,6 +27,8 @@ class Folder:
     times: int = 10**9
     broken: str = ""
     """End of the path of files that break off."""
+    surplus: int = 0
+    """Bytes that are sent after each part of a file."""
     asked: list[tuple[str, str]] = field(default_factory=list)
     """Methods and paths, in order."""
     sent: int = 0
@@ -76,7 +78,7 @@ def serve_folder(path: Path) -> Iterator[Folder]:
             first = int(part[1]) if part[1] else max(0, len(data) - int(part[2]))
             last = min(int(part[2]), len(data) - 1) if part[1] and part[2] else len(data) - 1
             headers["Content_Range"] = f"bytes {first}-{last}/{len(data)}"
-            return self.answer(206, data[first : last + 1], **headers)
+            return self.answer(206, data[first : last + 1] + bytes(folder.surplus), **headers)
 
         do_HEAD = do_GET
 

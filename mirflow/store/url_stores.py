@@ -20,7 +20,7 @@ from zarr.storage import ObjectStore
 from ..addresses import Address, as_given, parse_address, store_flaw
 from ..errors import DamagedError, StoreError
 from ..remote import NEEDED, client_of, reason_of
-from .zarr_io import WRITTEN, flaw_of, form_of
+from .zarr_io import WRITTEN, flaw_of, form_of, requesting
 
 if TYPE_CHECKING:
     from zarr.abc.buffer import Buffer, BufferPrototype
@@ -58,7 +58,8 @@ class UrlStore(Base):
 
     async def get(self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None) -> Buffer | None:
         """One value; None where it was never written."""
-        data = await self._read(key, byte_range)
+        with requesting():
+            data = await self._read(key, byte_range)
         if key.rpartition("/")[2] == _METADATA:
             self._keep_metadata(key, data)
         elif (array := self._array_of(key)) is not None:
@@ -118,7 +119,13 @@ class UrlStore(Base):
                 if answer.meta["size"] > _MOST:
                     size = f"{answer.meta['size'] / 2**20:.0f} MB"
                     raise StoreError(f"{self.address}: {key!r} has {size}, more than files of stores have; {REMEDY}")
-                return memoryview(await answer.bytes_async())
+                first, end = answer.range
+                data = bytearray()
+                async for part in answer.stream(min_chunk_size=2**20):
+                    data += part
+                    if len(data) > end - first:
+                        raise StoreError(f"{self.address}: the server sends more of {key!r} than there is; {REMEDY}")
+                return memoryview(data)
             except FileNotFoundError:
                 return None
             except NotSupportedError:

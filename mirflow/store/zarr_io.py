@@ -6,9 +6,11 @@ Imported only when a store is opened, as `import zarr` takes longer than everyth
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
 import math
 import stat
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -31,6 +33,32 @@ from .generations import reading, replaced, write_synced
 if TYPE_CHECKING:
     from zarr.abc.buffer import Buffer, BufferPrototype
     from zarr.abc.store import ByteRequest
+
+_REQUESTS: set[object] = set()
+_EXIT_SECONDS = 10.0
+
+
+@contextmanager
+def requesting() -> Iterator[None]:
+    """Requests to a server or a service, for which Python waits before it ends.
+
+    Where one of several reads fails, zarr goes on without the others. The libraries that do requests crash the process
+    if one of them is answered while Python ends.
+    """
+    request = object()
+    _REQUESTS.add(request)
+    try:
+        yield
+    finally:
+        _REQUESTS.discard(request)
+
+
+@atexit.register
+def _wait_for_requests() -> None:
+    end = time.monotonic() + _EXIT_SECONDS
+    while _REQUESTS and time.monotonic() < end:
+        time.sleep(0.01)
+
 
 WRITTEN = "chunks_written"
 """Attribute of a variable of which not every chunk is written: how many are, so that a lost one shows."""
@@ -109,7 +137,7 @@ class SessionStore(WrapperStore[Any]):
 
     async def get(self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None) -> Buffer | None:
         """One value; None where it was never written."""
-        with self._asking():
+        with self._asking(), requesting():
             reading = asyncio.ensure_future(self._store.get(key, prototype, byte_range))
             while self._demand_answer is not None and not (await asyncio.wait({reading}, timeout=self._seconds))[0]:
                 try:
@@ -162,6 +190,8 @@ def flaw_of(data: memoryview, form: Form, *, whole: bool) -> str:
     decompressing twice takes a millisecond for a megabyte. Sizes are compared first, since a few bytes may unpack to
     gigabytes. Of shards, which only hold scores, the sizes are enough: whoever decodes them reports checksums.
     """
+    if form.flaw:
+        return f"not what was written ({form.flaw})"
     frames = _frames(data, form.in_shard) if whole and form.in_shard else [data]
     if frames is None:
         return "not what was written (its index leads beyond its end)"
@@ -171,10 +201,12 @@ def flaw_of(data: memoryview, form: Form, *, whole: bool) -> str:
             found = "not a chunk" if size is None else f"{size} bytes"
             return f"not what was written ({found} instead of {form.bytes} bytes)"
         try:
-            if not form.in_shard:
-                decompress(frame)
+            content = b"" if form.in_shard else decompress(frame)
         except (RuntimeError, ValueError, MemoryError) as error:
             return f"not what was written ({error})"
+        # The number of texts comes first, and memory is taken for so many.
+        if not form.exact and (count := int.from_bytes(content[:4], "little")) != form.items:
+            return f"not what was written ({count} texts instead of {form.items})"
     return ""
 
 
@@ -194,6 +226,7 @@ def _frames(shard: memoryview, chunks: int) -> list[memoryview] | None:
 
 MAX_CHUNK = 2**29
 """Most bytes of a chunk in memory; those that mirflow writes have a few MB."""
+_MOST_TEXTS = 2**24
 _ZSTD = 0xFD2FB528
 
 
@@ -212,11 +245,15 @@ def _content_size(frame: memoryview) -> int | None:
 
 
 class Form(NamedTuple):
-    """How an array is cut: bytes of a chunk in memory, of text at most; and the number of chunks in a shard."""
+    """How an array is cut: bytes of a chunk in memory, of text at most; its items; the number of chunks in a shard; and
+    why it is none that mirflow writes.
+    """
 
     bytes: int
     exact: bool
+    items: int
     in_shard: int
+    flaw: str
 
 
 @lru_cache(maxsize=64)
@@ -230,10 +267,23 @@ def form_of(metadata: Mapping[str, Any]) -> Form:
     shards = [codec["configuration"] for codec in metadata["codecs"] if codec["name"] == "sharding_indexed"]
     shape = shards[0]["chunk_shape"] if shards else outer
     in_shard = math.prod(outer) // max(1, math.prod(shape)) if shards else 0
-    if metadata["data_type"] == "string":
-        return Form(MAX_CHUNK, False, in_shard)
-    size = math.prod(shape) * np.dtype(metadata["data_type"]).itemsize
-    return Form(min(size, MAX_CHUNK), size <= MAX_CHUNK, in_shard)
+    items, text = math.prod(shape), metadata["data_type"] == "string"
+    size = MAX_CHUNK if text else items * np.dtype(metadata["data_type"]).itemsize
+    flaw = f"chunks of {items} items" if size > MAX_CHUNK or (text and items > _MOST_TEXTS) else ""
+    if not _has_known_codecs(metadata["codecs"], text):
+        flaw = "codecs that mirflow does not use"
+    return Form(size, not text, items, in_shard, flaw)
+
+
+def _has_known_codecs(codecs: Sequence[Mapping[str, Any]], text: bool) -> bool:
+    """True if chunks are compressed once, and by zstd: others unpack to any size, whatever the first few bytes say."""
+    names = [codec["name"] for codec in codecs]
+    if names == ["sharding_indexed"]:
+        shard = codecs[0]["configuration"]
+        names = [codec["name"] for codec in shard["codecs"]]
+        if [codec["name"] for codec in shard["index_codecs"]] != ["bytes", "crc32c"]:
+            return False
+    return names == ["vlen-utf8" if text else "bytes", "zstd"]
 
 
 def _metadata(array: Path) -> dict[str, Any]:

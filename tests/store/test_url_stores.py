@@ -6,6 +6,8 @@ import asyncio
 import json
 import shutil
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -178,6 +180,20 @@ class TestMessages:
         monkeypatch.setattr(url_stores, "_MOST", 10)
         with pytest.raises(StoreError, match=r"'zarr.json' has \d+ MB, more than files of stores have"):
             read_tree(url)
+
+    def test_a_server_that_sends_more_than_was_asked_for(self, server, url):
+        store = url_stores.open_url(url).store
+        server.surplus = 10**7
+        with pytest.raises(StoreError, match=r"x.zarr: the server sends more of 'chord/score/c.0.0.0' than there is"):
+            asyncio.run(store._read("chord/score/c.0.0.0", RangeByteRequest(2, 9)))
+
+    @pytest.mark.slow
+    def test_python_ends_well_while_the_answers_of_other_reads_come(self, server, tmp_path):
+        """The answers that nobody waits for any more made the process crash at its end, in a third of the cases."""
+        chunk = min((tmp_path / "onsets.zarr/onset/status").glob("c.*"))
+        chunk.write_bytes(b"(\xb5/\xfd\xa4\xff\xff\xff\x7f" + bytes(10))
+        command = [sys.executable, "-m", "mirflow", "query", f"{server.url}/onsets.zarr"]
+        assert [subprocess.run(command, capture_output=True).returncode for _ in range(10)] == [4] * 10
 
     def test_without_the_package(self, url, monkeypatch):
         monkeypatch.setattr(url_stores, "client_of", lambda *_: __import__("no_such_package"))
