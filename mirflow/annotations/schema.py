@@ -540,7 +540,7 @@ KINDS = MappingProxyType(
             ),
             Kind(
                 "note_alignment",
-                ("entry",),
+                ("item",),
                 (
                     Variable("label", "str", "match, insertion, deletion or ornament; empty: as the notes tell"),
                     Variable("score_id", "str", "note of the score; empty in insertions", optional=True),
