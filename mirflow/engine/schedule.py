@@ -54,7 +54,7 @@ WORKER_SECONDS = 60
 CHECK_SECONDS = 5
 """After how many seconds without a result a run asks whether its cluster still has workers."""
 
-_MOST_AT_ONCE = 512
+_MOST_AT_ONCE = 256
 """Most blocks in a graph, all of which is in memory."""
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
