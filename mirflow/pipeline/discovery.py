@@ -24,7 +24,7 @@ from ..readers.formats import WHOLE
 from ..readers.jams import annotators_of
 from ..readers.names import NAMED, Apart, ReferenceNames, call_alike, call_tracks, nearest_names
 from ..readers.options import Reading
-from ..readers.patterns import Match, Matches, Pattern, fill, is_folder
+from ..readers.patterns import Match, MatchedFiles, Pattern, fill, is_folder
 from ..readers.readings import open_readings
 from ..readers.remote_files import Candidates, find_remote
 from ..readers.sources import FileSource, FoundFiles, gather, has_parts, matched_file, select_from
@@ -515,7 +515,9 @@ def _choose_files(found: Discovery, key: str, pattern: Pattern, matches: Sequenc
                 found.reference_systems.setdefault(match.values[place], match.name)
                 taken.add(number)
         left = [number for number in left if number not in taken] if taken else left
-    systems = matches.columns[place] if isinstance(matches, Matches) else [match.values[place] for match in matches]
+    systems = (
+        matches.columns[place] if isinstance(matches, MatchedFiles) else [match.values[place] for match in matches]
+    )
     found.known = {systems[number] for number in left} if len(left) < len(matches) else {*systems}
     listed = found.evaluation.systems
     # A listed name with a slash has values of other placeholders in it, which are named where systems are.
@@ -523,7 +525,7 @@ def _choose_files(found: Discovery, key: str, pattern: Pattern, matches: Sequenc
         left = [number for number in left if systems[number] in listed]
     if len(left) == len(matches):
         return matches
-    return matches.take(left) if isinstance(matches, Matches) else [matches[number] for number in left]
+    return matches.take(left) if isinstance(matches, MatchedFiles) else [matches[number] for number in left]
 
 
 def _plain(path: str) -> str:

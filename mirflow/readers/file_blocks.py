@@ -146,7 +146,7 @@ def _normalized(data: bytes) -> bytes:
 
 
 @dataclass(frozen=True)
-class _Table:
+class _RegularFiles:
     """The numbers and labels of regular files of one layout."""
 
     layout: Layout
@@ -178,7 +178,7 @@ class _Table:
                 yield file, annotation
 
 
-def _table(words: Words, files: Int, layout: Layout, width: int) -> _Table | None:
+def _table(words: Words, files: Int, layout: Layout, width: int) -> _RegularFiles | None:
     """The files whose first line has `width` words, if all lines have the layout; None without any."""
     place = layout.places.get("label", width)
     labelled = place < layout.held
@@ -203,7 +203,7 @@ def _table(words: Words, files: Int, layout: Layout, width: int) -> _Table | Non
     labels = words.labels(lines, place, whole=whole) if labelled else None
     kind, task = layout.kind, layout.reading.task
     are_labels = labels is not None and kind.followed_by == "label" and are_plain(labels.vocabulary, kind, task)
-    return _Table(layout, files, counts, numbers, labels, are_labels)
+    return _RegularFiles(layout, files, counts, numbers, labels, are_labels)
 
 
 def _number_columns(layout: Layout) -> dict[str, int]:

@@ -35,12 +35,12 @@ class Match(NamedTuple):
     """Time of modification in ns (`content.modified_of`); 0 for a broken link."""
 
 
-class Matches(Sequence[Match]):
+class MatchedFiles(Sequence[Match]):
     """Files that match a pattern, each of which becomes a `Match` on access: of a million files, few bytes are kept.
 
     Examples
     --------
-    >>> found = Matches("/data", "{system}/{track}.lab", ["system", "track"])
+    >>> found = MatchedFiles("/data", "{system}/{track}.lab", ["system", "track"])
     >>> found.extend([(("KO1", "a"), (9, 5)), (("KO1", "b"), (12, 6))])
     >>> len(found), found[1]
     (2, Match(path='/data/KO1/b.lab', name='KO1/b.lab', values=('KO1', 'b'), size=12, modified=6))
@@ -65,9 +65,9 @@ class Matches(Sequence[Match]):
             self.sizes.append(size)
             self.modified.append(modified)
 
-    def take(self, places: Iterable[int]) -> Matches:
+    def take(self, places: Iterable[int]) -> MatchedFiles:
         """Some of the files."""
-        taken = Matches(self._base, self._text, self._names)
+        taken = MatchedFiles(self._base, self._text, self._names)
         for place in places:
             for column, own in zip(taken.columns, self.columns, strict=True):
                 column.append(own[place])
@@ -148,13 +148,13 @@ class Pattern:
         """True for files of readings; see :mod:`mirflow.readers.readings`."""
         return self.text.endswith(".readings")
 
-    def find(self, root: str | Path) -> Matches:
+    def find(self, root: str | Path) -> MatchedFiles:
         """The matching files under `root`, sorted by name; each folder is listed once.
 
         Hidden files match only if the pattern itself begins with a dot.
         """
         base = os.path.abspath(root)  # noqa: PTH100 - Path.resolve would follow links, and show other names
-        found = Matches(base, self.text, self.names)
+        found = MatchedFiles(base, self.text, self.names)
         found.extend(self._descend(base, "", self.text.split("/"), {}))
         return found
 

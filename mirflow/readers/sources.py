@@ -18,7 +18,7 @@ from .audio_files import FileSignal, audio_files, digest_file
 from .content import demand_no_json, digest_of, file_stat, mix_stats, read_bytes
 from .formats import FORMATS, LAYOUTS, load_reader
 from .options import Reading
-from .patterns import Match, Matches, Pattern, fill, group_by
+from .patterns import Match, MatchedFiles, Pattern, fill, group_by
 from .positions import select_beats
 
 PathLike = str | os.PathLike[str]
@@ -212,7 +212,7 @@ class FoundFiles(Sequence[tuple[FileSource, Mapping[str, str]]]):
 
     def values(self) -> Iterator[Mapping[str, str]]:
         """The values of the placeholders for each file."""
-        every = zip(*self._matches.columns, strict=True) if isinstance(self._matches, Matches) else None
+        every = zip(*self._matches.columns, strict=True) if isinstance(self._matches, MatchedFiles) else None
         for values in every or (match.values for match in self._matches):
             yield dict(zip(self._names, values, strict=True))
 
