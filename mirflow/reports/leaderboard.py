@@ -30,6 +30,7 @@ from .results import COLUMNS, column_of, count_tracks, values_of
 from .scorecard import ScoredEvaluation
 from .standings import ALIKE, LEADER, WORSE, Node, Standing, Standings, node, to_html
 from .style import small_page
+from .tables import aggregate_in_words
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -304,7 +305,7 @@ def to_embed(board: Leaderboard) -> str:
     for ranked in board.evaluations:
         headline = next(metric for metric in ranked.metrics if metric.name == ranked.headline)
         unit = f" [{headline.unit}]" if headline.unit else ""
-        about = f"{task_title(ranked.task)}: {metric_title(headline.name, headline.title)}{unit}, {headline.aggregate}"
+        about = f"{task_title(ranked.task)}: {metric_title(headline.name, headline.title)}{unit}, {aggregate_in_words(headline.aggregate)}"
         parts += [node("h2", about), *standings_of(ranked).nodes()]
     return small_page(board.title, to_html(parts))
 

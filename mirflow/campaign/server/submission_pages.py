@@ -71,7 +71,7 @@ from .submissions.submission_tables import (
 )
 from .submissions.uploads import Fields, Upload, UploadError, discard, receive, to_its_end
 from .viewer_pages import PRIVATE, error_answer, page, wants_json
-from .views import Views
+from .views import Views, title_of
 
 MOST_LISTED = 500
 """Most submissions in the list, and most findings on a page."""
@@ -364,6 +364,7 @@ def show(request: Request) -> Response:
         visibilities=choices,
         most=MOST_LISTED,
         no_better=NO_BETTER,
+        title=partial(title_of, campaign),
         longest_reason=LONGEST_REASON,
     )
 

@@ -29,8 +29,10 @@ from sqlalchemy.orm import Session
 
 from ...errors import QueryError, StoreError, UnknownNameError, counted
 from ...metrics.base import get_task, has_task
+from ...metrics.measures import Metric
 from ...pipeline.document import dump_document, values_without_folders
 from ...pipeline.model import Evaluation
+from ...reports.captions import metric_title
 from ...reports.leaderboard import (
     VERSION,
     AggregatedScore,
@@ -410,10 +412,7 @@ def _ranked(
 
 def _ranked_metrics(rows: Sequence[Released], task: str, convention: str) -> dict[str, RankedMetric]:
     """Return the released metrics, headline first, with titles and units if the task is known."""
-    records = {}
-    if has_task(task):
-        rules = get_task(task).conventions
-        records = {metric.name: metric for metric in rules.get(convention, next(iter(rules.values()))).metrics}
+    records = _records_of(task, convention)
     metrics = {}
     for row in sorted(rows, key=lambda one: (not one.headline, one.id)):
         record = records.get(row.metric.partition("@")[0])
@@ -425,6 +424,22 @@ def _ranked_metrics(rows: Sequence[Released], task: str, convention: str) -> dic
             record.unit if record is not None else "",
         )
     return metrics
+
+
+def _records_of(task: str, convention: str) -> dict[str, Metric]:
+    """Return the metrics of a convention by name; none if the task is unknown."""
+    if not has_task(task):
+        return {}
+    rules = get_task(task).conventions
+    return {metric.name: metric for metric in rules.get(convention, next(iter(rules.values()))).metrics}
+
+
+def title_of(campaign: Campaign, evaluation: str, metric: str) -> str:
+    """Return the title of a metric of an evaluation; its name if it has none."""
+    found = next((one for one in campaign.evaluations if one.name == evaluation), None)
+    records = {} if found is None else _records_of(found.task, found.convention or "")
+    record = records.get(metric.partition("@")[0])
+    return metric if record is None else metric_title(metric, record.title)
 
 
 def _ranks(values: Mapping[str, float | str | None], metric: RankedMetric) -> dict[str, int | None]:

@@ -22,7 +22,7 @@ from ...metrics.literature import to_bibtex
 from ...reports.layout import show_interval, show_value
 from ...reports.page.assembly import classic_script, report_link
 from ...reports.style import style_sheet
-from ...reports.tables import plain_entry
+from ...reports.tables import aggregate_in_words, plain_entry
 from ...store.cells import is_device
 from ..file import show_moment
 from .runtimes import RUNTIME, seconds_of, show_seconds
@@ -362,6 +362,7 @@ def environment() -> Environment:
         "interval": show_ends,
         "day": show_day,
         "fact": show_fact,
+        "aggregate": aggregate_in_words,
         "seconds": show_seconds,
     }
     made.filters |= {"gain": show_gain, "linked": link_text, "moment": show_moment}
