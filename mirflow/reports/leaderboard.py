@@ -305,7 +305,8 @@ def to_embed(board: Leaderboard) -> str:
     for ranked in board.evaluations:
         headline = next(metric for metric in ranked.metrics if metric.name == ranked.headline)
         unit = f" [{headline.unit}]" if headline.unit else ""
-        about = f"{task_title(ranked.task)}: {metric_title(headline.name, headline.title)}{unit}, {aggregate_in_words(headline.aggregate)}"
+        title, way = metric_title(headline.name, headline.title), aggregate_in_words(headline.aggregate)
+        about = f"{task_title(ranked.task)}: {title}{unit}, {way}"
         parts += [node("h2", about), *standings_of(ranked).nodes()]
     return small_page(board.title, to_html(parts))
 
