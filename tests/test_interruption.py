@@ -139,7 +139,7 @@ def test_workers_and_their_server_end_when_the_run_is_gone(tmp_path: Path, stop:
     waiting.assert_goes_on()
 
 
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("stop", "code", "word"),
     [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated"), (signal.SIGHUP, 129, "hung up")],
@@ -155,7 +155,7 @@ def test_a_signal_to_the_terminal_ends_a_run_with_one_line(
     waiting.assert_goes_on()
 
 
-@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("times", [1, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("moment", "which", "line"),
     [
