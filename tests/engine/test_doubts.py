@@ -285,7 +285,8 @@ def test_good_annotations_are_not_doubted(good: str, tmp_path: Path) -> None:
 
 
 def test_every_doubt_has_an_example() -> None:
-    elsewhere = {"harmony", "pedal", "early_beats"}  # in the tests of audio_to_score, of MIDI files and of beats
+    # In the tests of audio_to_score, of MIDI files, of beats and of note_alignment.
+    elsewhere = {"harmony", "pedal", "early_beats", "other_notes", "contradiction"}
     assert {doubt.rule for doubt in every_doubt()} == {case.rule for case in MISTAKES.values()} | elsewhere
     assert len({doubt.sign for doubt in every_doubt()}) == len(every_doubt())
 
