@@ -10,6 +10,7 @@ import click
 
 from ..addresses import as_given, is_url
 from ..analysis.query_options import BESIDE, OPTIONS
+from ..errors import suggest
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -75,6 +76,12 @@ class Declared(NameChoice):
     @choices.setter
     def choices(self, given: tuple[str, ...]) -> None:
         """Ignore the names that click sets at first."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse an unknown name with the nearest known ones."""
+        if value not in self.choices and param is not None:
+            self.fail(f"unknown {param.name} {value!r}; {suggest(str(value), self.choices)}", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def _pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:

@@ -58,7 +58,7 @@ class _PlotCommand(Command):
 
 @click.command("plot", cls=_PlotCommand, section="show", place=2, short_help="Draw a figure for a paper.")
 @stores_argument
-@click.argument("kind", type=Declared(_kinds))
+@click.argument("kind", type=Declared(_kinds), metavar="KIND", is_eager=True)
 @click.option("--output", "-o", type=LocalPath(dir_okay=False), required=True, help=".pdf, .png or .svg.")
 @query_options(
     "metric",
@@ -176,7 +176,7 @@ _OF_STANDINGS = ("metric", "system", "tracks", "where", "missing", "undefined", 
     short_help="Write one chart as a small page for an iframe of another page.",
 )
 @stores_argument
-@click.argument("kind", type=Declared(lambda: [_STANDINGS, *_kinds()]))
+@click.argument("kind", type=Declared(lambda: [_STANDINGS, *_kinds()]), metavar="KIND", is_eager=True)
 @click.option("--output", "-o", type=LocalPath(dir_okay=False, allow_dash=True), required=True, help=".html, or -.")
 def embed_command(
     stores: tuple[Path, ...],

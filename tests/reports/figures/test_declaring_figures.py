@@ -58,5 +58,5 @@ class TestADeclaredKindOfFigure:
 def test_a_kind_that_nobody_declared_is_refused_with_those_that_there_are(tmp_path):
     done = CliRunner().invoke(cli, ["plot", str(tmp_path), "track-counts", "-o", "a.svg"])
     assert done.exit_code == 2
-    assert "is not one of 'distributions', 'critical-difference'" in done.output
+    assert "unknown kind 'track-counts'; known: agreement, budget" in done.output
     assert not hasattr(Plots, "track_counts")

@@ -532,7 +532,7 @@ class TestCommand:
             ("timeline -o a.pdf -t t00 -t t01", "a timeline shows one track, not 2"),
             ("heatmap -o a.pdf -m majmim", "unknown metric 'majmim'; did you mean 'majmin'?"),
             ("heatmap -o a.pdf --width wide", "not a width: 'wide'"),
-            ("heat -o a.pdf", "is not one of"),
+            ("heat -o a.pdf", "unknown kind 'heat'; did you mean 'heatmap'?"),
         ],
     )
     def test_wrong_options_are_errors(self, arguments: str, message: str, store: Path) -> None:
