@@ -22,7 +22,7 @@ from ..theory.spelling import label_of_degrees
 from .content import decode
 from .options import Reading
 from .score_libraries import ParsedScore, ScorePart, spelled, where_is
-from .sheet_music import load_score
+from .sheet_music import load_score, reading_score
 
 KINDS_OF_HARMONY = {
     "major": "3 5",
@@ -75,19 +75,20 @@ def parse_score(data: bytes, reading: Reading, format: str, name: str | Path = "
     if format == "kern":
         text, spines = _number_staves(decode(data, name, reading.delimited.encoding), reading.task == "chord", name)
         data, own = text.encode(), replace(reading, delimited=replace(reading.delimited, encoding="utf-8"))
-    score = load_score(data, own, format, name)
-    find = _chords if reading.task == "chord" else _keys
-    found = find(score, name)
-    if format == "kern" and reading.task == "chord" and len(found) != spines:
-        message = f"{len(found)} of {spines} harmonies in **harm are aligned with a note; the others cannot be timed"
-        raise InvalidAnnotationError(message, path=name)
-    attrs = {"source": str(name)}
-    if reading.kind == "key":
-        return Annotation("key", {}, [label for _, label in found], lines=(), attrs=attrs)
-    offsets = np.array([*(offset for offset, _ in found), score.end], dtype=np.float64)
-    times = _clock(score, reading.score_tempo, name)(offsets if found else offsets[:0])
-    columns = {"start": times[:-1], "end": times[1:]}
-    return Annotation("intervals", columns, [label for _, label in found], lines=(), attrs=attrs)
+    with reading_score(own, format, name):
+        score = load_score(data, own, format, name)
+        found = _chords(score, name) if reading.task == "chord" else _keys(score, name)
+        if format == "kern" and reading.task == "chord" and len(found) != spines:
+            message = (
+                f"{len(found)} of {spines} harmonies in **harm are aligned with a note; the others cannot be timed"
+            )
+            raise InvalidAnnotationError(message, path=name)
+        attrs, labels = {"source": str(name)}, [label for _, label in found]
+        if reading.kind == "key":
+            return Annotation("key", {}, labels, lines=(), attrs=attrs)
+        offsets = np.array([*(offset for offset, _ in found), score.end], dtype=np.float64)
+        times = _clock(score, reading.score_tempo, name)(offsets if found else offsets[:0])
+    return Annotation("intervals", {"start": times[:-1], "end": times[1:]}, labels, lines=(), attrs=attrs)
 
 
 def _number_staves(text: str, with_chords: bool, name: str | Path) -> tuple[str, int]:

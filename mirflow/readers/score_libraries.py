@@ -33,6 +33,8 @@ _MODES = {
     "locrian": 5,
 }
 """Fifths from the tonic of the major key with the same signature up to that of a mode."""
+_MOST_FIFTHS = 14
+"""Double sharps or flats of all steps."""
 
 
 class ScoreNote(NamedTuple):
@@ -231,7 +233,7 @@ class _PartituraPart:
 
     def key_signatures(self) -> Iterator[NotatedKey]:
         for offset, one in self._placed(self._library.KeySignature):
-            mode = str(one.mode or "")
+            mode = str(one.mode).lower() if str(one.mode).lower() in _MODES else ""
             bar = next((bar for bar in self.part.measures if bar.start.t <= one.start.t < bar.end.t), None)
             where = f"in measure {bar.name}" if bar is not None else f"at quarter note {offset:g}"
             yield NotatedKey(offset, tonic_of(int(one.fifths or 0), mode or "major"), mode, where)
@@ -253,8 +255,8 @@ def tonic_of(fifths: int, mode: str) -> str:
     >>> tonic_of(-2, "minor"), tonic_of(0, "dorian"), tonic_of(7, "major"), tonic_of(-7, "major")
     ('G', 'D', 'C#', 'Cb')
     """
-    if mode not in _MODES:
-        raise AnnotationError(f"unknown mode {mode!r} of a key: choose from {', '.join(_MODES)}")
+    if abs(fifths) > _MOST_FIFTHS:
+        raise ValueError(f"a key signature of {fifths} fifths")
     accidentals, step = divmod(fifths + _MODES[mode] + 1, len(_FIFTHS))
     return _FIFTHS[step] + ("#" if accidentals > 0 else "b") * abs(accidentals)
 

@@ -7,6 +7,7 @@ import re
 import warnings
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -17,7 +18,8 @@ from xml.sax.saxutils import unescape
 import numpy as np
 
 from ..annotations.annotation import Annotation
-from ..errors import AnnotationError, UnreadableError
+from ..errors import AnnotationError, InvalidAnnotationError, MirflowError, UnreadableError
+from ..ragged import Float
 from ..theory.harte import PITCH_CLASSES
 from .content import decode
 from .midi import Clock, decode_midi, notes_of
@@ -91,7 +93,7 @@ def parse_midi_score(data: bytes, reading: Reading, format: str = "midi", name: 
         quarter = file.ticks_per_beat
         beats, sub_beats, length = _divide(signature.numerator, signature.denominator)
         rows.other(float(clock.seconds(np.array([tick]))[0]), f"meter {beats} {sub_beats} 1 0")
-        ticks = np.arange(tick, end + (end == last), length * quarter)
+        ticks = _tatums(tick, end + (end == last), length * quarter, name)
         for time in clock.seconds(np.rint(ticks).astype(np.int64)).tolist():
             rows.other(time, "tatum")
     for tick, message in _messages(file, "key_signature"):
@@ -130,30 +132,46 @@ def parse_notation(data: bytes, reading: Reading, format: str = "musicxml", name
 
     Voices are those of each part. Repeats are not expanded, and grace notes are omitted.
     """
-    score, rows = load_score(data, reading, format, name), _Rows()
-    voices: dict[tuple[int, str], int] = {}
-    for number, part in enumerate(score.parts):
-        for start, quarters, pitch, voice in part.notes():
-            begin = QUARTER * start
-            rows.note(begin, begin + QUARTER * quarters, pitch, voices.setdefault((number, voice), len(voices)))
-    for part in score.parts[:1]:
-        for quarter, label in (*_meters(part), *_keys(part)):
-            rows.other(QUARTER * quarter, label)
-    for part in score.parts:
-        for quarter, symbol in part.harmonies():
-            if "ChordSymbol" in symbol.classes:
-                rows.other(QUARTER * quarter, f"chord {str(symbol.figure).replace('-', 'b')}")
+    rows, voices = _Rows(), dict[tuple[int, str], int]()
+    with reading_score(reading, format, name):
+        parts = load_score(data, reading, format, name).parts
+        for number, part in enumerate(parts):
+            for start, quarters, pitch, voice in part.notes():
+                begin = QUARTER * start
+                rows.note(begin, begin + QUARTER * quarters, pitch, voices.setdefault((number, voice), len(voices)))
+        for part in parts[:1]:
+            for quarter, label in (*_meters(part, name), *_keys(part)):
+                rows.other(QUARTER * quarter, label)
+        for part in parts:
+            for quarter, symbol in part.harmonies():
+                if "ChordSymbol" in symbol.classes:
+                    rows.other(QUARTER * quarter, f"chord {str(symbol.figure).replace('-', 'b')}")
     return rows.annotation(reading, name)
 
 
+@contextmanager
+def reading_score(reading: Reading, format: str, name: str | Path) -> Iterator[None]:
+    """Convert errors of the library that reads a score, and silence its warnings."""
+    library = chosen_library(reading.score_library)
+    demand_library(library)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except (MirflowError, MemoryError):
+        raise
+    except Exception as error:  # the libraries raise various errors
+        message = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise UnreadableError(f"{library} cannot read it as {format}: {message}", path=name) from None
+
+
 def load_score(data: bytes, reading: Reading, format: str, name: str | Path) -> ParsedScore:
-    """Parse a score, MusicXML (perhaps compressed) or kern, with music21 or partitura.
+    """Parse a score, MusicXML (perhaps compressed) or kern, with music21 or partitura, inside of `reading_score`.
 
     By default, the encoding that MusicXML declares is used. Chord symbols need music21, as partitura keeps neither
     their kinds nor their basses.
     """
     library, encoding = chosen_library(reading.score_library), reading.delimited.encoding
-    demand_library(library)
     data = _unpacked(data, reading.max_bytes, name)
     if format == "musicxml":
         encoding = _encoding_of(data) if encoding == "utf-8" else encoding
@@ -164,13 +182,7 @@ def load_score(data: bytes, reading: Reading, format: str, name: str | Path) -> 
     if library == "partitura" and (format == "kern" or not (without_chords or _HARMONY.search(text) is None)):
         what = "kern needs" if format == "kern" else "chord symbols need"
         raise AnnotationError(f"{what} music21: pip install 'mirflow[scores]', and omit score_library", path=name)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            score = parse_with_music21(text, format) if library == "music21" else parse_with_partitura(text)
-    except Exception as error:  # the libraries raise various errors
-        message = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise UnreadableError(f"{library} cannot read it as {format}: {message}", path=name) from None
+    score = parse_with_music21(text, format) if library == "music21" else parse_with_partitura(text)
     if score is None:
         raise UnreadableError("holds no score", path=name)
     return score
@@ -235,7 +247,18 @@ def _refuse_entities(text: str, name: str | Path) -> None:
         raise UnreadableError(f"is not a MusicXML score: {what}", path=name, line=error.lineno) from None
 
 
-def _meters(part: ScorePart) -> Iterator[tuple[float, str]]:
+_MOST_TATUMS = 2**20
+"""Most tatums of a measure, or of a MIDI file between time signatures."""
+
+
+def _tatums(start: float, end: float, length: float, name: str | Path) -> Float:
+    if not end - start <= _MOST_TATUMS * length:
+        message = f"a time signature divides the music into more than {_MOST_TATUMS} sub-beats"
+        raise InvalidAnnotationError(message, path=name)
+    return np.arange(start, end, length, dtype=np.float64)
+
+
+def _meters(part: ScorePart, name: str | Path) -> Iterator[tuple[float, str]]:
     """The sub-beats of each measure, and the meters, including measures shorter or longer than their meter."""
     meter, whole, end = "", True, 0.0
     for number, (start, quarters, numerator, denominator) in enumerate(part.measures()):
@@ -248,7 +271,7 @@ def _meters(part: ScorePart) -> Iterator[tuple[float, str]]:
         if named != meter or not whole:
             yield start, named
         meter, whole, end = named, quarters == bar or bool(pickup), start + quarters
-        for place in np.arange(0, quarters, length).tolist():
+        for place in _tatums(0, quarters, length, name).tolist():
             yield start + place, "tatum"
     if meter:
         yield end, "tatum"

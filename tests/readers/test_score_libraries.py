@@ -125,6 +125,26 @@ def test_both_libraries_refuse_what_has_no_key(tmp_path: Path, text: str, messag
         rows(path, library, "key")
 
 
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize(
+    "text",
+    [score([note(("C", 0, 4), 36)], meter=(4, 10**12)), score([note(("C", 0, 4), 10**30)])],
+    ids=["meter", "duration"],
+)
+def test_countless_tatums_are_refused(tmp_path: Path, text: str, library: str) -> None:
+    path = tmp_path / "a.musicxml"
+    path.write_text(text)
+    with pytest.raises(AnnotationError, match=r"a.musicxml: (a time signature divides|.* cannot read it as musicxml)"):
+        rows(path, library)
+
+
+def test_failures_of_partitura_are_errors_with_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.musicxml"
+    path.write_text(score([note(("H", 0, 4), 36)]))
+    with pytest.raises(UnreadableError, match=r"a.musicxml: partitura cannot read it as musicxml: KeyError: 'h'"):
+        rows(path, "partitura")
+
+
 def test_time_skipped_at_the_end_of_a_bar_is_part_of_it_only_in_partitura(tmp_path: Path) -> None:
     path = tmp_path / "a.musicxml"
     path.write_text(score([note(("C", 0, 4), 24) + "<forward><duration>12</duration></forward>"]))

@@ -98,6 +98,10 @@ class TestMidi:
         found = parse_file(held.getvalue(), READING, "midi", "a.mid")
         assert others_of(found, "meter", "key") == [(0.0, "meter 4 2 1 0")]
 
+    def test_signatures_with_countless_sub_beats_are_refused(self) -> None:
+        with pytest.raises(InvalidAnnotationError, match=r"a.mid: a time signature divides the music into more than"):
+            parse_file(midi((4, 2**40)), READING, "midi", "a.mid")
+
     @pytest.mark.parametrize(("key", "label"), [("C", "key 0 major"), ("F#m", "key 6 minor"), ("Cb", "key 11 major")])
     def test_keys(self, key: str, label: str) -> None:
         assert others_of(parse_file(midi(key=key), READING, "midi", "a.mid"), "key") == [(0.0, label)]
