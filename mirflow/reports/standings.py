@@ -22,6 +22,8 @@ from .interval_charts import Bounded
 LEADER, ALIKE, WORSE = "leader", "not told apart", "worse"
 """What a test says of a system beside the best one."""
 MINUS = "\N{MINUS SIGN}"
+DECIMALS = 3
+"""Of ratios on pages; intervals seldom settle more."""
 _NAMED = 4
 """Systems that a sentence names; of more it gives the number."""
 _ROW = 30
@@ -65,7 +67,7 @@ class Standings:
     tested : bool
         Whether the systems were compared, perhaps in vain.
     decimals : int
-        Of ratios; intervals seldom settle more than three.
+        Of ratios.
 
     Examples
     --------
@@ -81,7 +83,7 @@ class Standings:
     n: int
     tracks: int
     tested: bool = True
-    decimals: int = 3
+    decimals: int = DECIMALS
 
     def show(self, value: float) -> str:
         """Format a value: ratios with the chosen decimals, others with four digits."""

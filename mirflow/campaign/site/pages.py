@@ -19,8 +19,9 @@ import numpy as np
 
 from ...errors import MirflowError
 from ...metrics.literature import to_bibtex
-from ...reports.layout import show_interval, show_value
+from ...reports.layout import show_value
 from ...reports.page.assembly import classic_script, report_link
+from ...reports.standings import DECIMALS
 from ...reports.style import style_sheet
 from ...reports.tables import aggregate_in_words, plain_entry
 from ...store.cells import is_device
@@ -375,17 +376,17 @@ def show_number(value: float | str | None, decimals: int | None = None) -> str:
     Parameters
     ----------
     decimals : int or None
-        Decimals of a rounded value; None: as in tables.
+        Decimals of a rounded value; None: three, which intervals seldom settle.
 
     Examples
     --------
     >>> show_number(0.81234), show_number(None), show_number("inf"), show_number(0.8, decimals=2)
-    ('0.8123', '-', 'inf', '0.80')
+    ('0.812', '-', 'inf', '0.80')
     """
     number = np.nan if value is None else float(value)
-    if decimals is None or not np.isfinite(number):
+    if not np.isfinite(number):
         return show_value(number, percent=False)
-    return f"{number:z.{decimals}f}"
+    return f"{number:z.{DECIMALS if decimals is None else decimals}f}"
 
 
 def show_exact(value: float | str | None, decimals: int | None = None) -> Markup:
@@ -394,14 +395,14 @@ def show_exact(value: float | str | None, decimals: int | None = None) -> Markup
     Examples
     --------
     >>> show_exact(0.81234), show_exact(0.8, decimals=2)
-    (Markup('<data data-value="0.81234">0.8123</data>'), Markup('0.80'))
+    (Markup('<data data-value="0.81234" title="0.81234">0.812</data>'), Markup('0.80'))
     """
     from markupsafe import Markup
 
     text = show_number(value, decimals)
     if decimals is not None or value is None or not np.isfinite(float(value)):
         return Markup.escape(text)
-    return Markup('<data data-value="{0:.10g}">{1}</data>').format(float(value), text)
+    return Markup('<data data-value="{0:.10g}" title="{0:.10g}">{1}</data>').format(float(value), text)
 
 
 def show_ends(low: float | None, high: float | None) -> str:
@@ -410,11 +411,9 @@ def show_ends(low: float | None, high: float | None) -> str:
     Examples
     --------
     >>> show_ends(0.25, 0.5), show_ends(None, None)
-    ('[0.2500, 0.5000]', '')
+    ('[0.250, 0.500]', '')
     """
-    if low is None or high is None:
-        return ""
-    return show_interval((float(low), float(high)), False, 0.0)
+    return "" if low is None or high is None else f"[{show_number(low)}, {show_number(high)}]"
 
 
 def show_gain(value: float | None, decimals: int | None = None) -> str:
@@ -423,9 +422,9 @@ def show_gain(value: float | None, decimals: int | None = None) -> str:
     Examples
     --------
     >>> show_gain(0.01234), show_gain(-0.5), show_gain(0.01, decimals=2)
-    ('+0.0123', '-0.5000', '+0.01')
+    ('+0.012', '-0.500', '+0.01')
     """
-    return "-" if value is None else f"{value:+z.{4 if decimals is None else decimals}f}"
+    return "-" if value is None else f"{value:+z.{DECIMALS if decimals is None else decimals}f}"
 
 
 def show_fact(value: object, name: str = "") -> str:

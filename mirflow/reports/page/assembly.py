@@ -15,6 +15,7 @@ from ..style import style_sheet
 
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:const|function|async function|class) (\w+))", re.MULTILINE)
+_INDENT = re.compile(r"^ +", re.MULTILINE)
 _COMMENT = re.compile(r"^ *(?:/\*(?:(?!\*/).)*\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
 """A comment that has its lines for itself: pages leave them out."""
 _ASSETS = "assets"
@@ -100,7 +101,7 @@ _OTHER = "other"
 def _modules() -> dict[str, str]:
     folder = files(__package__).joinpath(_ASSETS)
     names = sorted(path.name.removesuffix(".js") for path in folder.iterdir() if path.name.endswith(".js"))
-    return {name: _COMMENT.sub("", read_asset(f"{name}.js")) for name in names}
+    return {name: _INDENT.sub("", _COMMENT.sub("", read_asset(f"{name}.js"))) for name in names}
 
 
 def style() -> str:

@@ -44,7 +44,7 @@ def service(tmp_path: Path) -> Service:
             row.state, row.errors = STATES[row.name][2], 2
             row.finished = BEGIN + number * HOUR
             if row.state == "scored":
-                for split, value in (("dev", 0.81234567), ("test", 0.8)):
+                for split, value in (("dev", 0.8124567), ("test", 0.8)):
                     told = {"evaluation": "chord", "metric": "majmin", "rules": "1", "tracks": 6, "date": BEGIN}
                     session.add(Released(submission_id=row.number, split=split, value=value, headline=True, **told))
         session.add(RulesVersion(version="2027-02", evaluations="[]", date=BEGIN + 9 * HOUR))
@@ -59,7 +59,7 @@ def told(service: Service, viewer: Viewer | None, most: int = 20) -> list[str]:
         return [one.title for one in read_history(session, service.campaign, viewer, most, service.clock())]
 
 
-OAK = "was scored: dev, chord 0.8123; test, chord 0.800"
+OAK = "was scored: dev, chord 0.812; test, chord 0.800"
 
 
 def test_everybody_is_told_what_they_may_know(service: Service) -> None:
@@ -105,5 +105,5 @@ def test_a_withdrawn_system_keeps_its_scores_on_open_splits_alone(service: Servi
     assert service.database is not None
     with service.database.write() as session:
         session.scalars(select(Submission).where(Submission.name == "oak")).one().withdrawn = BEGIN + 10 * HOUR
-    scored = "oak of ada was scored: dev, chord 0.8123"
+    scored = "oak of ada was scored: dev, chord 0.812"
     assert told(service, None) == ["oak of ada was withdrawn", "Rules: version 2027-02", scored]

@@ -331,7 +331,7 @@ def test_stores_whose_systems_have_years_have_an_archive(tmp_path: Path, demo_st
     assert '<a href="/archive/">Archive</a>' in client.get("/").text
     page = client.get("/archive/").text
     assert 'href="/stores/s/ACE/"' in page
-    assert "2012: 0.7500, 2014: 1.0000" in page
+    assert "2012: 0.750, 2014: 1.000" in page
     assert [row["year"] for row in client.get("/archive.json").json()] == [2012, 2014]
     without = TestClient(create_app(Service("Demo", {"demo": demo_store})))
     assert "Archive" not in without.get("/").text
@@ -346,7 +346,7 @@ def test_an_archive_shows_the_years_of_a_table_as_it_is_now(tmp_path: Path) -> N
     client = TestClient(create_app(service))
     page = client.get("/archive/").text
     assert re.findall(r'href="(/stores/[^"]*)"', page) == ["/stores/last/ACE/"]
-    assert "2012: 0.5000, 2013: 0.7500" in page
+    assert "2012: 0.500, 2013: 0.750" in page
     table.write_text("year,store,task,best\n2013,2013.zarr,,\n2014,,ACE,0.9\n")
     assert [row["year"] for row in client.get("/archive.json").json()] == [2013, 2014]
     table.write_text("year\n")

@@ -188,7 +188,7 @@ def test_scores_are_shown_to_whom_they_are_for(service: Service) -> None:
         assert seen() == codes
     assert ada.submit(f"{address}visibility", visibility="all").status_code == 400
     page = ada.get(address).text
-    assert "[0.6500, 0.8500]" in page
+    assert "[0.650, 0.850]" in page
     assert f"- <small>{NO_BETTER}</small>" in unescape(page)
     assert "secret-1" not in page
     assert "Against others" not in page

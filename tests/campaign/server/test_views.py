@@ -134,7 +134,7 @@ def test_scores_of_a_hidden_split_have_the_digits_of_its_rounding(client: TestCl
     for address in ("/", "/stores/test/", "/stores/test/onset/", "/stores/test/onset/systems/draft-7/", own):
         page = client.get(address, headers=headers).text
         assert ">0.70" in page
-        assert "0.7000" not in page
+        assert "0.700" not in page
         assert "grid ." not in page
     assert "test, onset 0.70" in client.get("/", headers=headers).text
 
@@ -153,7 +153,7 @@ def test_the_leader_of_a_hidden_split_is_by_what_was_released(client: TestClient
 
 def test_what_is_released_is_seen_at_the_next_request(client: TestClient, service: Service) -> None:
     before = client.get("/").text
-    assert "0.5000" in before
+    assert ">0.500" in before
     assert service.database is not None
     with service.database.write() as session:
         session.query(Submission).filter_by(name="bobs").update({"visibility": "public"})

@@ -129,7 +129,7 @@ def test_tables_as_json_are_those_of_exports(site, store):
         page = Links((site / f"stores/campaign/{evaluation['name']}/index.html").read_text()).text
         for system in evaluation["systems"]:
             assert system["name"] in page
-            assert f"{system['scores'][evaluation['headline']]['value']:.4f}" in page
+            assert f"{system['scores'][evaluation['headline']]['value']:.3f}" in page
 
 
 def test_the_same_stores_make_the_same_site_built_anew_or_over_itself(site, store, demo_store, tmp_path):
@@ -153,9 +153,9 @@ def test_what_changed_since_the_site_before_is_on_the_front_page_and_in_the_feed
     (change,) = report.changes
     assert change.title == "chord (s): 1 new system, another leader, other scores of 1 system"
     assert change.details == [
-        "new: oak, 0.8750, rank 1 of 3",
+        "new: oak, 0.875, rank 1 of 3",
         "leads: oak; before: elm",
-        "elm: majmin 0.7000, before 0.7500 (-0.0500)",
+        "elm: majmin 0.700, before 0.750 (-0.050)",
     ]
     front = Links((folder / "index.html").read_text()).text
     assert all(line in front for line in (change.title, *change.details))

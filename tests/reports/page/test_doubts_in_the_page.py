@@ -120,7 +120,7 @@ def test_a_served_page_reads_them_when_they_are_asked_for(folder, browser):
     with serving(live, None) as site, browser.new_context() as context:
         page = context.new_page()
         page.goto(site.address)
-        page.locator("#doubts button").click()
+        page.locator("#doubts button", has_text="Find these places").click()
         page.wait_for_selector("#doubted")
         assert page.locator("#doubted tbody tr").count() == len(found["rows"])
         page.locator("#errors button", has_text="List what goes wrong").click()

@@ -106,8 +106,8 @@ def test_a_system_of_the_chart_is_compared_with_the_leader(report: Any, visit: A
     leader = page.locator("#gains select[name=against] option:checked").inner_text()
     pair = mirflow.open_store(store)["chord"].mirflow.compare("majmin").sel(system="fir", other=leader).isel(metric=0)
     text = page.locator("#gains .difference").inner_text()
-    ends = ", ".join(f"{float(pair[name]):+.4f}" for name in ("low", "high"))
-    assert text == f"{float(pair['difference']):+.4f} [{ends}], p < 0.001: told apart"
+    ends = ", ".join(f"{float(pair[name]):+.3f}" for name in ("low", "high"))
+    assert text == f"{float(pair['difference']):+.3f} [{ends}], p < 0.001: told apart"
     assert "gains=fir" in page.url
     assert page.locator("#gains canvas.waterfall").is_visible()
 

@@ -350,7 +350,7 @@ class TestPage:
     def test_a_store_without_a_usual_metric_has_its_page(self, tmp_path, browse):
         store = write_store(tmp_path / "s.zarr", {"chord": make_group(np.full((1, 1, 1), 0.25))})
         page, _ = browse(LivePage(store, "g"))
-        assert page.locator("#leaderboard td.strong").inner_text() == "0.2500"
+        assert page.locator("#leaderboard td.strong").inner_text() == "0.250"
 
     @pytest.mark.slow
     def test_axe_finds_nothing_on_any_screen(self, stored, browse):

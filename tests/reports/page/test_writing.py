@@ -79,7 +79,7 @@ class TestPage:
         write_page(write_store(tmp_path / "s.zarr", {"chord": group}), tmp_path / "p.html")
         page = visit(tmp_path / "p.html")
         assert "1 system, 1 track  ·" in page.locator("header").inner_text()
-        assert page.locator("#leaderboard td.strong").inner_text() == "0.2500"
+        assert page.locator("#leaderboard td.strong").inner_text() == "0.250"
 
 
 class TestTimelines:

@@ -15,6 +15,9 @@ function fill(node, properties, children) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
     else node.setAttribute(name, value === true ? "" : String(value));
   }
+  // A number is rounded: all of its digits are in the title.
+  const exact = properties["data-value"];
+  if (exact !== undefined && !properties.title && Number.isFinite(Number(exact))) node.setAttribute("title", String(exact));
   node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined).map((child) =>
     child instanceof Node ? child : document.createTextNode(String(child))));
   return node;

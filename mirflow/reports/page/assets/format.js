@@ -1,13 +1,13 @@
 /** Numbers and names as people read them. */
 
-/** How a metric's numbers are written: ratios with four decimals, or as percentages. */
+/** How a metric's numbers are written: ratios with three decimals, or as percentages with one. */
 export function formatter(metric, percent) {
   const ratio = metric.unit === "";
   return (value) => {
     if (value === null || value === undefined || Number.isNaN(value)) return "–";
     if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
-    if (ratio && percent) return unsigned((value * 100).toFixed(2));
-    if (ratio) return unsigned(value.toFixed(4));
+    if (ratio && percent) return unsigned((value * 100).toFixed(1));
+    if (ratio) return unsigned(value.toFixed(3));
     return Math.abs(value) >= 1000 ? value.toFixed(0) : value.toPrecision(4);
   };
 }

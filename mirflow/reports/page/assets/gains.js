@@ -151,7 +151,7 @@ function tableOf(state, rows, value, of, against, open) {
   const body = rows.map(([track, gain]) => el("tr", { class: "open", onclick: () => open(track) },
     el("th", { scope: "row" }, el("button", { type: "button", class: "link", title: tracks[track],
       onclick: (event) => { event.stopPropagation(); open(track); } }, tracks[track])),
-    [signed(gain), write(value[of * tracks.length + track]), write(value[against * tracks.length + track])]
-      .map((text) => el("td", { class: "number" }, text))));
+    [[gain, signed], [value[of * tracks.length + track], write], [value[against * tracks.length + track], write]]
+      .map(([exact, show]) => el("td", { class: "number", "data-value": exact }, show(exact)))));
   return table(heads, body);
 }

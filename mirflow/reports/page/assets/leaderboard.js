@@ -151,13 +151,13 @@ function tableOf(state, entries, others, inference) {
   const body = entries.map((entry) => el("tr", { class: alike(entry) ? null : "plain" }, el("td", { class: "number quiet rank" }, entry.rank ?? ""),
     el("th", { scope: "row", title: entry.name }, entry.name, el("small", {}, detailsOf(now.systemCoords, entry.system).join(" · "))),
     el("td", { class: "number strong", "data-value": entry.value }, write(entry.value)),
-    bounded(inference) ? el("td", { class: "number interval", "data-low": entry.low, "data-high": entry.high }, entry.low === null ? "" : `[${write(entry.low)}, ${write(entry.high)}]`) : null,
+    bounded(inference) ? el("td", { class: "number interval", "data-low": entry.low, "data-high": entry.high, title: entry.low === null ? null : `${entry.low} to ${entry.high}` }, entry.low === null ? "" : `[${write(entry.low)}, ${write(entry.high)}]`) : null,
     el("td", { class: "chart" }, bar(entry, scale)),
     inference && inference.letters.length ? el("td", { class: "letters" }, entry.letters) : null,
     inference && inference.letters.length ? el("td", {}, entry.ranks) : null,
     inference?.first?.length ? el("td", { class: "number", title: entry.first }, entry.first === null ? "–" : `${(100 * entry.first).toFixed(0)} %`) : null,
     el("td", { class: "number quiet count" }, entry.n), el("td", { class: "number quiet" }, entry.missing || ""),
-    ...others.map((metric, place) => el("td", { class: "number" },
+    ...others.map((metric, place) => el("td", { class: "number", title: entry.others[place] },
       formatter(now.metrics[metric], state.percent)(entry.others[place])))));
   return table(heads, body, { label: "Systems", class: "board" });
 }
@@ -193,6 +193,6 @@ async function groupTable(state, entries) {
   const best = columns.map((column) => Math.max(...column.map((one) => (Number.isNaN(one.value) ? -Infinity : sign * one.value))));
   const body = entries.map(({ name, system }) => el("tr", {}, el("th", { scope: "row", title: name }, name), columns.map((column, place) =>
     el("td", { class: sign * column[system].value === best[place] && about.sign ? "number strong" : "number",
-      title: `n ${column[system].n}`, "data-value": column[system].value }, write(column[system].value)))));
+      title: `${column[system].value}, n ${column[system].n}`, "data-value": column[system].value }, write(column[system].value)))));
   return table(heads, body, { label: `Systems by ${state.by}`, id: "groups", class: "board" });
 }

@@ -94,7 +94,7 @@ function tableOf(state, matching, open, redraw) {
     el("th", { scope: "row" }, el("button", { type: "button", class: "link", title: row.name, "data-track": row.track,
       onclick: (event) => { event.stopPropagation(); open(row.track, "tracks"); },
       onkeydown: (event) => walk(event) }, row.name), some && !some.has(row.name) ? el("small", {}, "no timeline") : null),
-    el("td", { class: "number" }, write(row.mean)), several ? [el("td", { class: "number" }, write(row.spread)),
+    el("td", { class: "number", title: row.mean }, write(row.mean)), several ? [el("td", { class: "number", title: row.spread }, write(row.spread)),
       el("td", {}, side(row, row.high)), el("td", {}, row.different ? side(row, row.low) : "–")] : null, coords.map(([, values]) => el("td", {}, values[row.track] ?? ""))));
   const more = matching.length > shown.most ? el("button", { type: "button", class: "more",
     onclick: () => { shown.most += 50; redraw(); } }, `Show more (${drawn.length} of ${matching.length})`) :
