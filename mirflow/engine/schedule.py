@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from heapq import heapreplace
 from importlib.metadata import version
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
@@ -77,10 +78,13 @@ def choose_scheduler(scheduler: str, works: Sequence[BlockWork], guarded: bool, 
     workers = workers or os.cpu_count() or 1
     if not guarded or workers < 2:
         return "serial"
-    saved = 0.0
+    # Each block goes to the worker that is free first, so that one long block saves nothing.
+    alone, loads = 0.0, [0.0] * min(workers, max(1, len(works)))
     for work in works:
-        saved += estimate_seconds(work) * (1 - WORKER_FACTOR / workers)
-        if saved > START_SECONDS:
+        seconds = estimate_seconds(work)
+        alone += seconds
+        heapreplace(loads, loads[0] + WORKER_FACTOR * seconds)
+        if alone - max(loads) > START_SECONDS:
             return "processes"
     return "serial"
 

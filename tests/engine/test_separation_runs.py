@@ -107,6 +107,8 @@ def test_long_sound_is_worth_worker_processes(folder: Path, monkeypatch: pytest.
     monkeypatch.setattr("mirflow.engine.schedule._size", lambda source: 3 * 60 * 44100 * 4)
     assert choose_scheduler("auto", works, guarded=True) == "processes"
     assert choose_scheduler("auto", works, guarded=False) == "serial"
+    # One track is one block, which a second worker does not shorten.
+    assert choose_scheduler("auto", works[:1], guarded=True) == "serial"
 
 
 def test_a_dry_run_reads_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
