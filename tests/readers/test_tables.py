@@ -200,3 +200,18 @@ def test_a_collection_of_a_table(tmp_path: Path) -> None:
         load_collection(tmp_path / "{part}.tsv", "tagging")
     with pytest.raises(AnnotationError, match="matches nothing"):
         load_collection(tmp_path / "c.tsv", "tagging")
+
+
+def test_rows_of_several_systems_are_not_read_as_those_of_one(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,system,tag\nx,oak,slow\nx,elm,loud\ny,oak,loud\n")
+    message = (
+        r"a\.csv:3: rows of track 'x' are of system 'oak' and 'elm'; declare columns: \{track: id, system: system, "
+    )
+    with pytest.raises(InvalidAnnotationError, match=message):
+        load_collection(tmp_path / "a.csv", task="tagging")
+    (tmp_path / "a.csv").write_text("id,system,tag\nx,oak,slow\nx,oak,loud\ny,elm,loud\n")
+    assert list(load_collection(tmp_path / "a.csv", task="tagging")) == ["x", "y"]
+    table = pytest.importorskip("pyarrow").table({"track": ["x", "x"], "annotator": ["A", "B"], "time": [1.0, 2.0]})
+    pytest.importorskip("pyarrow.parquet").write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(InvalidAnnotationError, match=r"a\.parquet:2: rows of track 'x' are of annotator 'A' and 'B'"):
+        load_collection(tmp_path / "a.parquet", task="beat")

@@ -40,7 +40,7 @@ from ..nested_columns import (
 )
 from ..options import COLUMNS, KEYS, Reading
 from .distance_matrix import name_items
-from .table import RowKey, SameLine, TrackTable
+from .table import RowKey, SameLine, TrackTable, demand_one_key
 
 HELD = 2**28
 """Limit of the memory of the row groups that a table caches, in bytes."""
@@ -259,6 +259,8 @@ def open_parquet(path: str, reading: Reading, name: str) -> ParquetTable:
         if "track" not in keys:
             keys = {"track": track_column(chosen, file.leaves), **keys}
         of_key = _rows_by_key(file, keys)
+        if not reading.delimited.columns:
+            _demand_keys_declared(file, {**keys, **chosen}, of_key)
     except InvalidAnnotationError as error:
         raise InvalidAnnotationError(error.message, path=name, line=error.line) from None
     return ParquetTable(name, reading, file, chosen, of_key)
@@ -372,6 +374,17 @@ def _rows_by_key(file: ParquetRows, keys: Mapping[str, Leaf]) -> dict[RowKey, In
         texts["track"] = [short[track] for track in texts["track"]]
     groups = group_by_key(zip(*texts.values(), strict=True))
     return {RowKey(**dict(zip(texts, key, strict=True))): rows for key, rows in groups.items()}
+
+
+def _demand_keys_declared(file: ParquetRows, columns: Mapping[str, Leaf], of_key: Mapping[RowKey, Int]) -> None:
+    """Raise if a column of systems or annotators is not declared, and a track has several."""
+    for leaf in file.leaves:
+        if leaf.path in KEYS and not leaf.depth and leaf not in columns.values():
+            texts = [
+                _text(value) for value in file.read([leaf.path], range(len(file.starts) - 1))[leaf.path].to_pylist()
+            ]
+            rows = {key: [(row + 1, texts[row]) for row in own.tolist()] for key, own in of_key.items()}
+            demand_one_key(leaf.path, rows, {name: one.path for name, one in columns.items()}, file.name)
 
 
 def _text(value: Any) -> str:

@@ -34,7 +34,7 @@ from ..layouts import (
 )
 from ..options import COLUMNS, KEYS, Reading
 from .distance_matrix import name_items
-from .table import RowKey, TrackTable
+from .table import RowKey, TrackTable, demand_one_key
 
 _ABOUT_TRACKS = (
     *("path", "file", "filename", "url", "_id", "title", "artist", "album", "split", "fold", "comment"),
@@ -112,9 +112,26 @@ def open_rows(path: str, reading: Reading, name: str) -> RowTable:
         some = [(number, layout.split(line)) for number, line in lines[:SAMPLE]]
         demand_columns(some, layout.kind, reading.task, layout.width, name)
         demand_tags([(number, layout.split(line)) for number, line in lines], layout.places, reading.task, name)
-    rows = _without_folders(group_rows(lines[has_header:], layout, name))
+    grouped = group_rows(lines[has_header:], layout, name)
+    if has_header and not options.columns:
+        _demand_keys_declared(layout.split(first), grouped, layout)
+    rows = _without_folders(grouped)
     # Text, its lines as objects, and their pairs and lists.
     return RowTable(name, layout, first if has_header else "", rows, len(data) + 200 * len(lines))
+
+
+def _demand_keys_declared(
+    header: Sequence[str], rows: Mapping[RowKey, Sequence[tuple[int, str]]], layout: Layout
+) -> None:
+    """Raise if a header has a column of systems or annotators, of which a track has several."""
+    columns = {column: header[place] for column, place in layout.places.items()}
+    for place, column in enumerate(header):
+        if column in KEYS and place not in layout.places.values():
+            found = {key: [(number, layout.split(row)) for number, row in own] for key, own in rows.items()}
+            values = {
+                key: [(number, row[place]) for number, row in own if place < len(row)] for key, own in found.items()
+            }
+            demand_one_key(column, values, columns, layout.name)
 
 
 def _rows_of_tags(lines: Sequence[tuple[int, str]], separator: str, name: str) -> list[tuple[int, str]]:

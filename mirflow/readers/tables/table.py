@@ -35,6 +35,40 @@ class RowKey(NamedTuple):
     annotator: str = ""
 
 
+def demand_one_key(
+    column: str, rows: Mapping[RowKey, Sequence[tuple[int, str]]], columns: Mapping[str, str], name: str
+) -> None:
+    """Raise if the rows of a track name several systems or annotators, in a column that is not declared.
+
+    Parameters
+    ----------
+    column : str
+        Its name: that of a key.
+    rows : mapping of RowKey to sequence of (int, str)
+        Line and value of each row.
+    columns : mapping of str to str
+        The columns that are read, for the message.
+    name : str
+        The file, for the message.
+
+    Examples
+    --------
+    >>> demand_one_key("system", {RowKey("a"): [(2, "oak"), (3, "elm")]}, {"track": "id", "label": "tag"}, "tags.csv")
+    Traceback (most recent call last):
+        ...
+    mirflow.errors.InvalidAnnotationError: tags.csv:3: rows of track 'a' are of system 'oak' and 'elm'; declare \
+columns: {track: id, system: system, label: tag}, or keep one of them
+    """
+    for key, own in rows.items():
+        for line, value in own:
+            if value != own[0][1]:
+                named = {"track": columns["track"], column: column, **columns}
+                declared = ", ".join(f"{one}: {where}" for one, where in named.items())
+                message = f"rows of track {key.track!r} are of {column} {own[0][1]!r} and {value!r}"
+                message += f"; declare columns: {{{declared}}}, or keep one of them"
+                raise InvalidAnnotationError(message, path=name, line=line)
+
+
 class TrackTable:
     """An open file of many tracks.
 
