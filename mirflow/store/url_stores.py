@@ -6,21 +6,19 @@ Imported only where a store at a URL is opened.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import OrderedDict
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import zarr
-from zarr.abc.store import OffsetByteRequest, RangeByteRequest, SuffixByteRequest
+from zarr.abc.store import OffsetByteRequest, RangeByteRequest
 from zarr.storage import ObjectStore
 
 from ..addresses import Address, as_given, parse_address, store_flaw
 from ..errors import DamagedError, StoreError
 from ..remote import NEEDED, client_of, reason_of
-from .zarr_io import WRITTEN, flaw_of, form_of, requesting
+from .zarr_io import METADATA, ReadArrays, requesting
 
 if TYPE_CHECKING:
     from zarr.abc.buffer import Buffer, BufferPrototype
@@ -31,7 +29,6 @@ else:  # not generic before zarr 3.1.4
     Base = ObjectStore
 
 REMEDY = "report it to the publisher, or read a copy"
-_METADATA = "zarr.json"
 _MOST = 2**30
 """Most bytes of a file of a store; those that mirflow writes have a few MB."""
 _KEPT = 2**26
@@ -51,7 +48,7 @@ class UrlStore(Base):
         self.address = str(address)
         self.remedy = REMEDY
         self._prefix = unquote(address.prefix)
-        self._arrays: dict[str, Mapping[str, Any]] = {}
+        self._arrays = ReadArrays()
         self._seen: set[tuple[str, str]] = set()
         self._sends_parts = True
         self._whole: OrderedDict[str, memoryview] = OrderedDict()
@@ -60,9 +57,9 @@ class UrlStore(Base):
         """One value; None where it was never written."""
         with requesting():
             data = await self._read(key, byte_range)
-        if key.rpartition("/")[2] == _METADATA:
+        if key.rpartition("/")[2] == METADATA:
             self._keep_metadata(key, data)
-        elif (array := self._array_of(key)) is not None:
+        elif (array := self._arrays.of_chunk(key)) is not None:
             self._check(array, data, byte_range)
         return None if data is None else prototype.buffer.from_bytes(data)
 
@@ -131,8 +128,8 @@ class UrlStore(Base):
             except NotSupportedError:
                 raise
             except (BaseError, OSError) as error:
-                array = self._array_of(key)
-                if isinstance(error, PermissionDeniedError) and array and _is_sparse(self._arrays[array]):
+                array = self._arrays.of_chunk(key)
+                if isinstance(error, PermissionDeniedError) and array and self._arrays.is_sparse(array):
                     return None  # as buckets answer that may not be listed
                 # The library repeats requests, but not those of which the answer breaks off.
                 if attempt == _TRIES or "body error" not in str(error):
@@ -141,36 +138,17 @@ class UrlStore(Base):
         return None
 
     def _keep_metadata(self, key: str, data: memoryview | None) -> None:
-        """Keep the metadata of arrays, which say how their chunks are."""
-        if data is None:
-            return
         try:
-            found = json.loads(bytes(data))
-            nodes = {key.removesuffix(_METADATA).rstrip("/"): found}
-            nodes |= (found.get("consolidated_metadata") or {}).get("metadata", {})
+            self._arrays.keep(key, data)
         except (ValueError, AttributeError):
-            raise StoreError(f"{self.address}: is not a store: its {_METADATA} is not metadata of Zarr") from None
-        self._arrays |= {path: node for path, node in nodes.items() if node.get("node_type") == "array"}
-
-    def _array_of(self, key: str) -> str | None:
-        """The array that a chunk belongs to, if the key is that of a chunk."""
-        steps = key.split("/")
-        paths = ("/".join(steps[:end]) for end in range(len(steps) - 1, 0, -1))
-        return next((path for path in paths if path in self._arrays), None)
+            raise StoreError(f"{self.address}: is not a store: its {METADATA} is not metadata of Zarr") from None
 
     def _check(self, array: str, data: memoryview | None, byte_range: ByteRequest | None) -> None:
-        what = ""
+        what = self._arrays.flaw(array, data, byte_range)
         if data is None:
-            what = "" if _is_sparse(self._arrays[array]) else "lost"
-        elif not isinstance(byte_range, SuffixByteRequest):
-            what = flaw_of(data, form_of(self._arrays[array]), whole=byte_range is None)
+            what = "" if self._arrays.is_sparse(array) else "lost"
         if what:
             raise DamagedError(self.address, f"a chunk of {array!r} is {what}", REMEDY)
-
-
-def _is_sparse(metadata: Mapping[str, Any]) -> bool:
-    """True if chunks of nothing but fill values were not written."""
-    return WRITTEN in metadata.get("attributes", {})
 
 
 def _asked(byte_range: ByteRequest) -> Any:
@@ -206,7 +184,7 @@ def open_url(path: str | Path) -> zarr.Group:
     try:
         root = zarr.open_group(UrlStore(client, address), mode="r", zarr_format=3)
     except FileNotFoundError:
-        raise StoreError(f"{address}: no store there (it has no {_METADATA}); check the address") from None
+        raise StoreError(f"{address}: no store there (it has no {METADATA}); check the address") from None
     if root.metadata.consolidated_metadata is None:
         raise StoreError(
             f"{address}: its metadata are not consolidated, and folders on servers cannot be listed; download it"

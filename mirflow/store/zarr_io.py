@@ -60,6 +60,7 @@ def _wait_for_requests() -> None:
         time.sleep(0.01)
 
 
+METADATA = "zarr.json"
 WRITTEN = "chunks_written"
 """Attribute of a variable of which not every chunk is written: how many are, so that a lost one shows."""
 
@@ -134,6 +135,7 @@ class SessionStore(WrapperStore[Any]):
         self.address = address
         self.remedy = "go back to an earlier version, which `mirflow history` lists"
         self._asking = asking
+        self._arrays = ReadArrays()
 
     async def get(self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None) -> Buffer | None:
         """One value; None where it was never written."""
@@ -146,7 +148,12 @@ class SessionStore(WrapperStore[Any]):
                     reading.cancel()
                     raise
             found: Buffer | None = await reading
-            return found
+        data = None if found is None else found.as_numpy_array().data
+        if key.rpartition("/")[2] == METADATA:
+            self._arrays.keep(key, data)
+        elif (array := self._arrays.of_chunk(key)) and (what := self._arrays.flaw(array, data, byte_range)):
+            raise DamagedError(self.address, f"a chunk of {array!r} is {what}", self.remedy)
+        return found
 
 
 def open_session(
@@ -286,9 +293,41 @@ def _has_known_codecs(codecs: Sequence[Mapping[str, Any]], text: bool) -> bool:
     return names == ["vlen-utf8" if text else "bytes", "zstd"]
 
 
+class ReadArrays:
+    """Metadata of arrays of a store that is no folder, kept as they are read, by which chunks are checked."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, Mapping[str, Any]] = {}
+
+    def keep(self, key: str, data: memoryview | None) -> None:
+        """Keep the contents of a ``zarr.json``, and the metadata that are gathered in it."""
+        if data is None:
+            return
+        found = json.loads(bytes(data))
+        nodes = {key.removesuffix(METADATA).rstrip("/"): found}
+        nodes |= (found.get("consolidated_metadata") or {}).get("metadata", {})
+        self._nodes |= {path: node for path, node in nodes.items() if node.get("node_type") == "array"}
+
+    def of_chunk(self, key: str) -> str | None:
+        """The array that a chunk belongs to, if the key is that of a chunk."""
+        steps = key.split("/")
+        paths = ("/".join(steps[:end]) for end in range(len(steps) - 1, 0, -1))
+        return next((path for path in paths if path in self._nodes), None)
+
+    def is_sparse(self, array: str) -> bool:
+        """True if chunks of nothing but fill values were not written."""
+        return WRITTEN in self._nodes[array].get("attributes", {})
+
+    def flaw(self, array: str, data: memoryview | None, byte_range: ByteRequest | None) -> str:
+        """Fault of the bytes of a chunk, as :func:`flaw_of`; none of the index of a shard, which has a checksum."""
+        if data is None or isinstance(byte_range, SuffixByteRequest):
+            return ""
+        return flaw_of(data, form_of(self._nodes[array]), whole=byte_range is None)
+
+
 def _metadata(array: Path) -> dict[str, Any]:
-    _demand_file(array, "zarr.json")
-    found: dict[str, Any] = json.loads((array / "zarr.json").read_bytes())
+    _demand_file(array, METADATA)
+    found: dict[str, Any] = json.loads((array / METADATA).read_bytes())
     return found
 
 

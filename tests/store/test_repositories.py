@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -119,6 +120,26 @@ class TestPublishing:
         publish(address, content_of("A"), content_of("A", name="beat"))
         publish(address, content_of("A", name="beat"))
         assert sorted(read_tree(address).children) == ["beat"]
+
+
+class TestHostileRepositories:
+    def test_what_unpacks_to_more_than_a_chunk_is_not_unpacked(self, address):
+        """Icechunk returns what somebody else wrote, who may have written a bomb."""
+        import icechunk
+        from numcodecs.zstd import Zstd
+        from zarr.buffer.cpu import Buffer
+
+        publish(address, content_of("A"))
+        session = icechunk.Repository.open(
+            icechunk.local_filesystem_storage(address.removeprefix("icechunk:"))
+        ).writable_session("main")
+        bomb = Buffer.from_bytes(Zstd(checksum=True).encode(bytes(10**8)))
+        asyncio.run(session.store.set("chord/status/c/0/0", bomb))
+        session.commit("bomb")
+        with pytest.raises(
+            StoreError, match=r"a chunk of 'chord/status' is not what was written \(100000000 bytes inst"
+        ):
+            read_group(address, "chord")
 
 
 class TestVersions:
