@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
 from itertools import combinations, product
 
 import numpy as np
@@ -128,6 +130,14 @@ class TestChoiceOfTest:
     def test_unknown(self):
         with pytest.raises(UnknownNameError, match="unknown test 'wilcoxn'; did you mean 'wilcoxon'"):
             random_world(2, 4).mirflow.compare(test="wilcoxn")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _statsmodels_collects_no_garbage() -> Iterator[None]:
+    """It does so in each correction by Holm: ten seconds of these tests, if all other tests are in memory, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc, "collect", int)
+        yield
 
 
 class TestCorrections:

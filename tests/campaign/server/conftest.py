@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from anyio.from_thread import start_blocking_portal
+from starlette.testclient import TestClient
 
 from mirflow.campaign.server import security
 from mirflow.campaign.server.database import Database
@@ -22,6 +24,14 @@ def _name_of_the_test_client() -> Iterator[None]:
     """The name under which Starlette's client asks where a test says none."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(security, "LOCAL", security.LOCAL | {"testserver"})
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _test_clients_share_an_event_loop() -> Iterator[None]:
+    """As requests of a server do; a thread and a loop for each request take as long as most of the pages."""
+    with start_blocking_portal() as portal, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TestClient, "portal", portal)
         yield
 
 
