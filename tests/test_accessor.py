@@ -137,7 +137,11 @@ assert "1 system x 1 track x 1 metric" in repr(xr.open_zarr(sys.argv[1], group="
 
 @pytest.mark.parametrize(
     "imports",
-    ["import mirflow, xarray as xr", "import xarray as xr, mirflow", "import mirflow, xarray.core.dataset as xr"],
+    [
+        "import mirflow, xarray as xr",
+        pytest.param("import xarray as xr, mirflow", marks=pytest.mark.slow),
+        pytest.param("import mirflow, xarray.core.dataset as xr", marks=pytest.mark.slow),
+    ],
 )
 def test_what_xarray_opens_has_the_accessor_after_a_bare_import_of_mirflow(demo_store: Path, imports: str) -> None:
     fresh(f"import sys\n{imports}\nimport xarray as xr{_ASKED}", demo_store)

@@ -32,7 +32,7 @@ PAGES = sorted(
 ELSEWHERE = {"service.md"}
 """Pages whose commands need people between them: tests/campaign/server/test_walkthrough.py."""
 EXAMPLES = [page for page in PAGES if page not in ELSEWHERE and any(block.is_example for block in blocks(DOCS / page))]
-LONG = {"papers.md", "report.md"}
+LONG = {"figures.md", "leaderboards.md", "papers.md", "report.md", "site.md"}
 """Pages that take several seconds."""
 SERVED = {"grading-pages.md", "http-api.md", "safety.md", "site.md", "submissions.md"}
 """Pages whose examples need the extra ``serve``."""

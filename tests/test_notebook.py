@@ -15,6 +15,7 @@ from mirflow.notebook import html_table, in_notebook
 from .datasets import write_dataset, write_pipeline
 from .waiting import PATIENCE
 
+pytestmark = pytest.mark.slow  # a kernel takes seconds to start, and longer on a busy machine
 Run = Callable[[str], Sequence[Any]]
 
 

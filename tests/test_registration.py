@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 
 def run(code: str, *words: str) -> str:
     command = [sys.executable, "-c", f"import sys\n{code}", *words]
@@ -44,6 +46,7 @@ def test_mirflow_may_be_imported_twice_before_xarray() -> None:
     assert run(code) == "True True\n"
 
 
+@pytest.mark.slow
 def test_commands_load_what_they_need(tmp_path: Path) -> None:
     heavy = ("xarray", "pandas", "dask.array", "scipy")
     loads = (

@@ -611,7 +611,9 @@ class TestProcess:
         )
         assert done.stdout.splitlines()[-1] == "[] 0"
 
-    @pytest.mark.parametrize("options", [[], ["--ci"], ["--by", "track"]])
+    @pytest.mark.parametrize(
+        "options", [["--ci"], *(pytest.param(one, marks=pytest.mark.slow) for one in ([], ["--by", "track"]))]
+    )
     def test_a_query_of_a_stored_metric_imports_neither_its_task_nor_a_reader(self, store, options):
         script = (
             "import sys\n"

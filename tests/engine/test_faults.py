@@ -148,6 +148,7 @@ def test_code_of_users_costs_the_cells_that_it_fails_on(folder: Path, scheduler:
     assert ds.score.sel(system="counts", metric="f_measure").notnull().all()
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_after_a_deadly_cell_and_tries_it_again(folder: Path) -> None:
     assert run_command(folder, "--scheduler", "processes").returncode == 0
     write_ticks(folder / "est/words/t6.ticks", 19)
@@ -184,6 +185,7 @@ def test_a_file_too_large_for_memory_is_unreadable(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, "error: out of memory: a file is too large for this process\n")
 
 
+@pytest.mark.slow
 def test_a_thread_that_a_metric_leaves_running_does_not_keep_the_command(folder: Path) -> None:
     (folder / "own.py").write_text(
         OWN.replace(

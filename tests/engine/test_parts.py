@@ -364,6 +364,7 @@ class TestRefusals:
 
 
 class TestProcesses:
+    @pytest.mark.slow
     def test_parts_that_run_at_once(self, tmp_path: Path) -> None:
         pipeline = write_dataset(tmp_path, tracks=12)
         parts = [subprocess.Popen(command("run", pipeline, "--part", f"{number}/4", "-q")) for number in (1, 2, 3, 4)]

@@ -105,6 +105,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_a_run_with_workers_needs_none_of_what_windows_lacks(pipeline: Path, tmp_path: Path) -> None:
     script = tmp_path / "windows.py"
     script.write_text(_WINDOWS)

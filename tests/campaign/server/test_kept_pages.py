@@ -247,7 +247,13 @@ CHANGES: dict[str, tuple[Callable[[Service], None], set[str]]] = {
 """What happens in a campaign, and whose pages it changes."""
 
 
-@pytest.mark.parametrize("what", CHANGES)
+USUAL = {"scored", "withdrawn, private", "made private", "role", "account revoked", "final ranking"}
+"""Changes that are tried at once; the others, which touch the same tables, take as long."""
+
+
+@pytest.mark.parametrize(
+    "what", [one if one in USUAL else pytest.param(one, marks=pytest.mark.slow) for one in CHANGES]
+)
 def test_what_another_process_changes_is_on_the_next_page(service: Service, what: str) -> None:
     change, whose = CHANGES[what]
     readers = Readers(service)

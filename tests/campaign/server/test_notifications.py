@@ -366,6 +366,7 @@ def test_a_sender_that_dies_within_a_request_leaves_the_message_to_the_next(tmp_
     assert len(hook.got) == 1
 
 
+@pytest.mark.slow
 def test_a_server_that_is_killed_within_a_request_sends_again(
     folder_in_memory: Path, hook: Hook, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -234,6 +234,7 @@ class TestTasksAndReadersOfOnesOwn:
             path for path in copy.rglob("*") if path.is_file() and str(service.folder).encode() in path.read_bytes()
         ]
 
+    @pytest.mark.slow
     def test_a_file_that_is_broken_later_stops_the_queue_and_refuses_nobody(self, service: Service) -> None:
         worker, path = Worker(service), service.path
         assert path is not None

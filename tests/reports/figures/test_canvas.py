@@ -132,7 +132,9 @@ def test_numbers_do_not_depend_on_the_figure() -> None:
     np.testing.assert_array_equal(ds.score, before.score)
 
 
-@pytest.mark.parametrize("kind", ["distributions", "heatmap", "critical_difference"])
+@pytest.mark.parametrize(
+    "kind", [pytest.param("distributions", marks=pytest.mark.slow), "heatmap", "critical_difference"]
+)
 def test_figures_of_hundreds_of_systems_fit_a_page(kind: str) -> None:
     from matplotlib import pyplot
 
