@@ -165,7 +165,7 @@ def _given_to(kind: str, metric: tuple[str, ...], options: dict[str, Any]) -> di
 
 _STANDINGS = "standings"
 _OF_STANDINGS = ("metric", "system", "tracks", "where", "missing", "undefined", "group", "level")
-"""Options of the chart that is no figure."""
+"""Options of this kind."""
 
 
 @click.command(

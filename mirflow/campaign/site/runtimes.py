@@ -73,7 +73,7 @@ class RuntimePoint:
     best: bool
     """Whether no other system is both better and faster."""
     label: tuple[float, float] | None
-    """Middle and base line of its name, in pixels from the left and the top; None if there is no room for it."""
+    """Middle and base line of its name, in pixels from the left and the top; None without room for it."""
 
 
 @dataclass(frozen=True)

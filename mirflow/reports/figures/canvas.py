@@ -448,5 +448,6 @@ def format_of(path: Path) -> str:
     kind = path.suffix.lower().lstrip(".")
     if kind not in FORMATS:
         known = ", ".join(f".{name}" for name in FORMATS)
-        raise FigureError(f"{path}: cannot write {path.suffix or 'a file without a suffix'}; known: {known}")
+        hint = "; mirflow embed writes pages" if kind == "html" else ""
+        raise FigureError(f"{path}: cannot write {path.suffix or 'a file without a suffix'}; known: {known}{hint}")
     return kind

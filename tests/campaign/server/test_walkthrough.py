@@ -194,7 +194,7 @@ def submit(campaign: Campaign, sam: Person) -> None:
     assert [row["line"] for row in rows if "H:moll" in row["message"]] == ["5"]
     send(sam, {name: text.replace("H:moll", "B:min") for name, text in texts.items()})
     page.get_by_role("heading", name="Scores on dev").wait_for(timeout=MILLISECONDS)
-    assert re.search(r"Major/minor\s+0\.\d{4}", page.get_by_role("table").first.inner_text())
+    assert re.search(r"Major/minor\s+0\.\d{3}", page.get_by_role("table").first.inner_text())
     assert "your oak" in page.get_by_role("table").nth(1).inner_text()  # the one before
     sam.look()
     sam.leave()
