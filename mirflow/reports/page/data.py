@@ -37,6 +37,7 @@ from ..drawing import BAD, BLUE, GOOD, GREEN, HALF, ORANGE, PURPLE, RED, SKY, YE
 from ..inference_tables import show_ranks
 from ..origins import Origin
 from ..standings import rank_result
+from ..tables import aggregate_in_words
 from .embed import Parts, pack_bytes, pack_floats, pack_json
 from .rates_by_class import describe_classes
 
@@ -503,6 +504,7 @@ def describe_words() -> dict[str, Any]:
     return {
         "aggregates": {
             name: {
+                "title": aggregate_in_words(name),
                 "words": aggregate.words,
                 "above": RATIOS[name].above if name in RATIOS else "",
                 "below": RATIOS[name].below if name in RATIOS else "",

@@ -82,5 +82,5 @@ async function sentence(state, included, numbers, leader) {
   const write = formatter(state.about, state.percent);
   const single = (await valuesOf(state, state.metric, state.aggregate))[leader].value;
   return Number.isNaN(value) ? "" : `With the best system of each track (${count(best.counts.reduce((sum, one) => sum + one, 0), "track")} that all have), ` +
-    `${state.aggregate} would be ${write(value)}; ${systems[leader]} has ${write(single)}.`;
+    `${about.title} would be ${write(value)}; ${systems[leader]} has ${write(single)}.`;
 }

@@ -54,11 +54,13 @@ function metricsOf(state) {
 }
 
 function nameOf(state, aggregate) {
-  return aggregate === state.about.standard_aggregate ? `${aggregate} (usual)` : aggregate;
+  const { title } = CONTENTS.aggregates[aggregate];
+  return aggregate === state.about.standard_aggregate ? `${title} (usual)` : title;
 }
 
 /** What the values are, in a sentence. */
 export function explainValues(state) {
-  return `${state.aggregate}: ${CONTENTS.aggregates[state.aggregate].words}. ` +
+  const { title, words } = CONTENTS.aggregates[state.aggregate];
+  return `${title}: ${words}. ` +
     `Missing scores (${state.missing}): ${CONTENTS.missing[state.missing]}.`;
 }

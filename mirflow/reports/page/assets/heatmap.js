@@ -52,7 +52,7 @@ export async function drawHeatmap(state, open) {
   const tones = choosing("Colours by", TONES, state.tones, (value) => { state.tones = value; });
   listen(map, cell, open);
   const made = section("heatmap", "Tracks × systems", [`${titleOf(state.about)} of every track (across) and system (down); above, the mean of the systems, ` +
-    `right, ${state.aggregate} of each system. Drag over a part to see it alone.`, map.note], el("div", { class: "bar" }, sorting, tones, key, way),
+    `right, ${state.contents.aggregates[state.aggregate].title} of each system. Drag over a part to see it alone.`, map.note], el("div", { class: "bar" }, sorting, tones, key, way),
   el("div", { class: "heatframe" }, map.top, names, map.frame, map.side), cell);
   const settle = () => {
     paint(map);

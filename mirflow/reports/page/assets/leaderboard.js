@@ -139,7 +139,7 @@ function tableOf(state, entries, others, inference) {
   const metrics = others.map((metric) => th(el("button", { type: "button", title: `Show ${now.metrics[metric].name}`,
     onclick: () => state.change((one) => one.takeMetric(metric)) }, titleOf(now.metrics[metric])), "number"));
   const heads = [th("#", "number rank"), sorter(state, "system", "System", "who"),
-    sorter(state, "value", state.aggregate, "number"), bounded(inference) ? th("95 % interval") : null,
+    sorter(state, "value", CONTENTS.aggregates[state.aggregate].title, "number"), bounded(inference) ? th("95 % interval") : null,
     el("th", { scope: "col", class: "chart", "aria-label": "chart" }, el("span", { class: "axis" }, scale.map((end) => el("span", {}, write(end))))),
     inference && inference.letters.length ? el("th", { scope: "col", title: inference.how }, "Not told apart") : null,
     inference && inference.letters.length ? el("th", { scope: "col", title: inference.how }, "Ranks") : null,
