@@ -222,8 +222,10 @@ def _divided(whole: Eights, places: Int, formed: Bool) -> tuple[Float, Bool]:
     if len(rest):
         quotient = whole[rest].astype(np.longdouble) / _EXTENDED_POWERS[places[rest]]
         rounded = quotient.astype(np.float64)
-        # Rounded to 64 bits first, what is now halfway between two numbers may have been above or below.
-        exact[rest] = 2 * np.abs(quotient - rounded) != np.spacing(rounded)
+        # Rounded to 64 bits first, what is now halfway between two numbers may have been above or below. Below a power
+        # of two, numbers are half as far apart as above.
+        offset, spacing = 4 * np.abs(quotient - rounded), np.spacing(rounded)
+        exact[rest] = (offset != 2 * spacing) & (offset != spacing)
         values[rest] = rounded
     return values, exact
 

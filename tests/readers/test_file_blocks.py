@@ -160,6 +160,7 @@ digits = st.builds(
 
 @pytest.mark.parametrize("extended", [True, False])
 @given(texts=st.lists(number.filter(str.isascii).filter(bool) | digits, min_size=1, max_size=30))
+@example(texts=["0.06249999999999999653", "8589934591.999999523"])  # just below halfway to a power of two
 def test_numbers_are_those_of_float(extended: bool, texts: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patched:
         if not extended:  # as where a long double has no more than 53 bits
