@@ -141,25 +141,27 @@ class ParquetTable(TrackTable):
         """The Arrow array of each column in the rows of a key."""
         return {name: self.file.take(leaf.path, self.of_key[key]) for name, leaf in self.leaves.items()}
 
-    def joined(self, others: Sequence[TrackTable]) -> TrackTable:
-        """The table of these rows and those of other Parquet files; rows are counted through all of them."""
+    def joined(self, others: Sequence[TrackTable], key: RowKey) -> TrackTable:
+        """The rows of a key here and in other Parquet files; rows are counted through all of them."""
         parts = [self, *(one for one in others if isinstance(one, ParquetTable))]
-        kept = self.reading, self.file, self.leaves
         starts = offsets_of(np.array([int(part.file.starts[-1]) for part in parts], dtype=np.int64))
-        keys = dict.fromkeys(key for part in parts for key in part.of_key)
-        empty = np.array([], dtype=np.int64)
-        of_key = {
-            key: np.concatenate([part.of_key.get(key, empty) + at for part, at in zip(parts, starts, strict=False)])
-            for key in keys
-        }
-        return ShardedTable(" and ".join(part.name for part in parts), *kept, of_key, parts)
+        held = [part.of_key[key] + at for part, at in zip(parts, starts, strict=False) if key in part.of_key]
+        of_key = {key: np.concatenate(held)} if held else {}
+        return ShardedTable(
+            " and ".join(part.name for part in parts), self.reading, self.file, self.leaves, of_key, parts
+        )
 
 
 @dataclass(eq=False)
 class ShardedTable(ParquetTable):
-    """Several open files as one."""
+    """The rows of a key in several open files."""
 
     parts: Sequence[ParquetTable]
+
+    def demand(self, key: RowKey) -> None:
+        """Raise unless one of the files has a key."""
+        if key not in self.of_key:
+            self.parts[0].demand(key)
 
     def _values(self, key: RowKey) -> dict[str, Any]:
         arrow = import_arrow("Parquet")

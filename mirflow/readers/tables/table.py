@@ -111,8 +111,8 @@ class TrackTable:
         data = self.data(key)
         return self.annotation(key, data), digest_of(self.head + data)
 
-    def joined(self, others: Sequence[TrackTable]) -> TrackTable:
-        """The table of these rows and those of other files, in this order; raise if the format has no such tables."""
+    def joined(self, others: Sequence[TrackTable], key: RowKey) -> TrackTable:
+        """The table of the rows of a key in this and other files, in order; raise if the format has no such tables."""
         files = ", ".join(one.name for one in (self, *others))
         raise InvalidAnnotationError(f"all rows of a track must be in the same file, not in several: {files}")
 
@@ -184,9 +184,9 @@ class ShardedSource(TableSource):
         return tuple(source.path for source in self.shards)
 
     def table(self) -> TrackTable:
-        """Open the tables of all files as one."""
+        """Open the rows of the track in all files as one table."""
         first, *others = (source.table() for source in self.shards)
-        return first.joined(others)
+        return first.joined(others, self.key)
 
 
 SHARD = "shard"
