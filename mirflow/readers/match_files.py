@@ -78,7 +78,7 @@ class _Performance:
             raise UnreadableError(message, path=self.name, line=line)
 
     def _align(self, found: re.Match[str], line: int) -> None:
-        score, played = (found["score"] or "").strip(), self._note(found["note"], line) if found["note"] else ""
+        score, played = (found["score"] or "").strip(), "" if found["note"] is None else self._note(found["note"], line)
         if found["ornament"]:
             label, score = "ornament", found["anchor"].strip()
         elif found["alone"]:

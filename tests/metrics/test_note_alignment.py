@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -233,6 +234,7 @@ def test_entries_without_the_notes_of_their_type_are_refused(one: dict[str, str]
             SPELLED.replace("note(9,", "note(7,"),
             "a.match:6: the note '7' of the performance has other values on line 4",
         ),
+        (re.sub(r"(?<=-note\()7,[^)]*", "", SPELLED), "a.match:4: not a note of a match file: ''"),
         (SPELLED.replace("4,480", "4,4x0"), "a.match:4: not a number, or too large: '4x0'"),
         (SPELLED.replace("sustain(900", "sustain(nan"), "a.match:11: not a number, or too large: 'nan'"),
         (SPELLED.replace("note(7,[C,n],4", "note(7,[C,n],40"), "a.match:4: not a MIDI number from 0 to 127: 492"),
