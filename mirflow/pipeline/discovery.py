@@ -72,6 +72,7 @@ RUN, MODEL = "run", "model"
 """The placeholder of several runs of a system (seeds), and the coordinate with the system's name without its run."""
 LONE_SYSTEM, LONE_TRACK = "estimate", "track"
 _PLACEHOLDER = re.compile(r"(\{[^{}]*\})")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _SHOWN = 8
 
 OpenPack = Callable[[str, str], Mapping[str, Source]]
@@ -133,10 +134,9 @@ def find_matches(
         troubles.append(((key, "path"), f"{OUTSIDE}: {linked!r} is a link"))
         return []
     # What could not be decoded is in a name as surrogates.
-    values = (value for column in matches.columns for value in {*column} if not value.isascii())
-    odd = next((value for value in values if any("\ud800" <= character <= "\udfff" for character in value)), None)
-    if odd is not None:
-        name = next(match.name for match in matches if odd in match.values)
+    odd = {value for column in matches.columns for value in {*column} if _SURROGATE.search(value)}
+    if odd:
+        name = next(match.name for match in matches if not odd.isdisjoint(match.values))
         troubles.append(((key, "path"), f"finds a file name that is not UTF-8: {name!r}; rename the file"))
         return []
     return matches

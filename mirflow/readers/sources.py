@@ -212,8 +212,8 @@ class FoundFiles(Sequence[tuple[FileSource, Mapping[str, str]]]):
 
     def values(self) -> Iterator[Mapping[str, str]]:
         """The values of the placeholders for each file."""
-        every = zip(*self._matches.columns, strict=True) if isinstance(self._matches, MatchedFiles) else None
-        for values in every or (match.values for match in self._matches):
+        matches, rows = self._matches, (match.values for match in self._matches)
+        for values in zip(*matches.columns, strict=True) if isinstance(matches, MatchedFiles) and self._names else rows:
             yield dict(zip(self._names, values, strict=True))
 
     def __len__(self) -> int:
