@@ -183,6 +183,18 @@ class TestPhone:
         assert heard["y"] >= head["y"] + head["height"] - 1
 
 
+def test_no_type_is_smaller_than_12_pixels(wide, visit):
+    page = visit(wide, **PHONE)
+    open_first(page)
+    sizes = page.evaluate(
+        """() => [...document.querySelectorAll("body *")].filter((one) => one.checkVisibility() &&
+        [...one.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim()))
+        .map((one) => parseFloat(getComputedStyle(one).fontSize))"""
+    )
+    assert len(sizes) > 100
+    assert min(sizes) == pytest.approx(12, abs=1e-3)
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_no_number_is_broken_over_two_lines(width, tmp_path, visit):
     (tmp_path / "ref.csv").write_text(
