@@ -66,8 +66,10 @@ def annotations_in(path: Path, hint: Callable[[str], str], keys: Sequence[str] =
             for columns in _ways(task, leaves, own_keys):
                 with suppress(AnnotationError):
                     table = open_table(str(path), Reading.of(task, columns=columns), path.name)
+                    if not isinstance(table, ParquetTable) or not table.keys:
+                        continue
                     sample = table.read(next(iter(table.keys)))[0]
-                    if not isinstance(table, ParquetTable) or not len(sample):
+                    if not len(sample):
                         continue
                     paths = frozenset(leaf.path for leaf in table.leaves.values())
                     if paths in found and task in found[paths].tasks:

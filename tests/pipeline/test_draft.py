@@ -366,3 +366,13 @@ def test_parquet_files_of_many_tracks_are_recognised(tmp_path: Path) -> None:
     assert drafts["all"][0]["estimates"]["columns"]["system"] == "system"
     for name in ("tables", "all"):
         assert mirflow.run(tmp_path / name / "pipeline.yaml", scheduler="serial").evaluations[0].counts["new"] == 6
+
+
+def test_an_empty_parquet_file_is_named(tmp_path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    in_parquet(tmp_path / "estimates/oak/a.parquet", ITEMS)
+    (tmp_path / "reference").mkdir()
+    columns = [("track", arrow.string()), ("time", arrow.float64())]
+    parquet.write_table(arrow.schema(columns).empty_table(), tmp_path / "reference/a.parquet")
+    with pytest.raises(AnnotationError, match=r"no task reads the 1 reference: reference/a\.parquet is empty"):
+        draft_pipeline(tmp_path)
