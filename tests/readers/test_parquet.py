@@ -298,3 +298,10 @@ def test_a_track_may_continue_in_the_next_shard_and_row_group(tmp_path: Path) ->
     _write(tmp_path / "reference/test-2.parquet", broken)
     with pytest.raises(MirflowError, match=r"test-1\.parquet and .*test-2\.parquet: the columns of the files differ"):
         mirflow.load_collection(tmp_path / "reference/test-{shard}.parquet", task="chord")["t1"]
+
+
+def test_shards_of_other_formats_hold_whole_tracks(tmp_path: Path) -> None:
+    for shard, tracks in enumerate(("x", "xy")):
+        (tmp_path / f"{shard}.csv").write_text("track,time\n" + "".join(f"{track},{shard + 1}\n" for track in tracks))
+    with pytest.raises(MirflowError, match=r"all rows of track 'x' must be in the same file, not in several: .*1\.csv"):
+        mirflow.load_collection(tmp_path / "{shard}.csv", task="beat", columns={"track": "track", "time": "time"})
