@@ -113,7 +113,7 @@ def _size(source: Source) -> int:
 
 
 def execute(works: Sequence[BlockWork], scheduler: Any, done: Done, workers: int | None = None) -> None:
-    """Score blocks and yield each result when it arrives.
+    """Score blocks, and pass each result to `done` when it arrives.
 
     Parameters
     ----------

@@ -376,7 +376,7 @@ def show_number(value: float | str | None, decimals: int | None = None) -> str:
     Parameters
     ----------
     decimals : int or None
-        Decimals of a rounded value; None: three, which intervals seldom settle.
+        Decimals of a rounded value; None: three.
 
     Examples
     --------
