@@ -701,7 +701,7 @@ def _place_estimates(found: Discovery, estimates: Sequence[Found], shared: Seque
             found.track_meta.setdefault(values["track"], {}).update({name: values[name] for name in of_track})
         if of_system:
             found.system_meta.setdefault(system, {}).update({name: values[name] for name in of_system})
-        if RUN in values:
+        if RUN in added:
             found.system_meta[system][MODEL] = "/".join(
                 [values.get("system", LONE_SYSTEM), *(values[name] for name in added if name != RUN)]
             )

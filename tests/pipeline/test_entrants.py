@@ -137,3 +137,9 @@ class TestRuns:
         found = plan(tmp_path, reference="ref/{track}.lab", estimates="est/{run}/{track}.lab")
         assert found.systems == ("estimate/7", "estimate/8")
         assert found.system_meta == {"run": ("7", "8"), "model": ("estimate", "estimate")}
+
+    def test_runs_of_the_reference_are_told_apart_as_tracks(self, tmp_path: Path) -> None:
+        make(tmp_path, *(f"{side}/{run}/a.lab" for side in ("ref", "est/S") for run in "12"))
+        found = plan(tmp_path, reference="ref/{run}/{track}.lab", estimates="est/{system}/{run}/{track}.lab")
+        assert (found.systems, found.system_meta) == (("S",), {})
+        assert (found.tracks, found.track_meta) == (("1/a", "2/a"), {"run": ("1", "2")})
