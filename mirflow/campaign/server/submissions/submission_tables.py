@@ -100,7 +100,7 @@ class Submission(Base):
         """Coordinates of its system in tables: dates of submission and withdrawal, rules, links, and run time."""
         marks = {"submitted": self.received.date().isoformat(), "rules": self.rules}
         marks |= {name: link for name, link in (("paper", self.paper), ("code", self.code)) if link}
-        marks |= {} if self.runtime is None else {RUNTIME: f"{self.runtime:.6g}"}
+        marks |= {} if self.runtime is None else {RUNTIME: f"{self.runtime:.10g}"}
         return marks if self.withdrawn is None else {**marks, "withdrawn": self.withdrawn.date().isoformat()}
 
 
