@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, get_args, get_origin
 
 import numpy as np
 
@@ -233,17 +233,24 @@ def _sides_of(signed: Signature) -> dict[str, dict[str, Any]]:
         side, _, option = name.partition(".")
         if side not in sides or option not in (*OPTIONS, "annotator"):
             raise SignatureError(f"unknown option of reading {name!r}: a later version of mirflow may have it")
-        declared = OPTIONS.get(option)
-        if declared is not None and declared.default == ():
-            try:
-                sides[side][option] = json.loads(text)
-            except (ValueError, RecursionError):
-                raise SignatureError(f"invalid {name} of a signature: {text[:80]!r} is not JSON") from None
-        elif text.isdecimal() and (declared is None or declared.type == str | int | None):
-            sides[side][option] = int(text)
-        else:
-            sides[side][option] = text
+        try:
+            sides[side][option] = _value_of(option, text)
+        except (ValueError, RecursionError):
+            raise SignatureError(f"invalid {name} of a signature: {text[:80]!r}") from None
     return sides
+
+
+def _value_of(option: str, text: str) -> Any:
+    """The value of an option of reading from its text in a signature; raise a ValueError for another one."""
+    kind: Any = OPTIONS[option].type if option in OPTIONS else str | int
+    kinds = get_args(kind) or (kind,)
+    if get_origin(kind) is tuple:
+        return json.loads(text)
+    if bool in kinds:
+        return {"True": True, "False": False}.get(text, text)
+    if int in kinds and text.isdecimal():
+        return int(text)
+    return float(text) if float in kinds else text
 
 
 def _of_pipeline(

@@ -64,6 +64,8 @@ class Field:
     """The value of a signature without the field; None: no signature lacks it."""
     form: str = ""
     """Regular expression of a text; empty: any."""
+    paired: bool = False
+    """Whether a list has pairs, and not names."""
 
 
 FIELDS: Mapping[str, Field] = MappingProxyType(
@@ -72,14 +74,16 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
         "conv": Field("convention", "mir_eval"),
         "grid": Field("grid of time: a word, or the hop of frames in seconds; left out: that of the convention"),
         "combine": Field("how several references of a track are combined; left out: each track has one"),
-        "read": Field("options of reading that differ from the defaults, such as reference.select:downbeat", ()),
+        "read": Field(
+            "options of reading that differ from the defaults, such as reference.select:downbeat", (), paired=True
+        ),
         "classes": Field("digest of the classes and their credits; left out: all that occur", "", "[0-9a-f]+"),
         "tracks": Field("chosen tracks, or patterns of them; left out: all", ()),
         "where": Field("condition on the tracks; left out: none"),
         "annotator": Field("chosen annotators; left out: all", ()),
-        "over": Field("how extra dims are reduced within each track", ()),
+        "over": Field("how extra dims are reduced within each track", (), paired=True),
         "by": Field("coordinates that group the tracks; left out: one group", ()),
-        "across": Field("how groups, classes or runs are reduced", ()),
+        "across": Field("how groups, classes or runs are reduced", (), paired=True),
         "agg": Field("aggregate over the tracks", None),
         "miss": Field("treatment of cells without a score: common, skip, zero or raise", None),
         "undef": Field("treatment of scores with nothing to measure: keep or skip", "keep"),
@@ -223,6 +227,9 @@ def _check_field(key: str, value: Value) -> None:
     form, default = FIELDS[key].form, FIELDS[key].default
     if isinstance(value, str) and form and value != default and not re.fullmatch(form, value):
         raise SignatureError(f"invalid field {key}={value[:80]!r} of a signature: expected {FIELDS[key].words}")
+    if not isinstance(value, str) and any(isinstance(one, str) == FIELDS[key].paired for one in value):
+        expected = "pairs name:value" if FIELDS[key].paired else "names without a colon"
+        raise SignatureError(f"invalid field {key}={_written(value)[:80]!r} of a signature: expected {expected}")
 
 
 def quoted(text: str, safe: str = _SAFE) -> str:
