@@ -276,7 +276,11 @@ def _entries(kind: Kind, given: Mapping[str, Any]) -> Laid:
     """Entries of an alignment of notes, in columns or as mappings; their types may follow from their notes."""
     columns = dict(given)
     entries = columns.get("score_id")
-    if len(columns) == 1 and isinstance(entries, list | tuple) and all(isinstance(one, Mapping) for one in entries):
+    if len(columns) == 1 and isinstance(entries, list | tuple):
+        others = [one for one in entries if not isinstance(one, Mapping)]
+        if others:
+            wanted = "mappings with score_id and performance_id, or a column of each"
+            raise InvalidAnnotationError(f"invalid entry {others[0]!r:.80}: expected {wanted}")
         columns = {name: [entry.get(name) for entry in entries] for name in kind.columns}
     if columns and "label" not in columns:
         columns["label"] = [""] * len(texts(*next(iter(columns.items()))))

@@ -224,6 +224,12 @@ def test_entries_without_the_notes_of_their_type_are_refused(one: dict[str, str]
         note_alignment.evaluate([entry("match", "n1", "p1")], [one])
 
 
+@pytest.mark.parametrize("entries", [["n1"], [1], [None], [entry("deletion", "n1"), "n2"]])
+def test_lists_of_anything_but_entries_are_refused(entries: list[Any]) -> None:
+    with pytest.raises(InvalidAnnotationError, match=r"invalid entry .*: expected mappings with score_id and"):
+        mirflow.evaluate([entry("deletion", "n1")], entries, "note_alignment")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
