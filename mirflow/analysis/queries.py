@@ -533,7 +533,7 @@ def say_left_out(metrics: Sequence[str], shown: Sequence[str]) -> str:
     """Which metrics a short table leaves out; nothing if it has all."""
     left = [metric for metric in metrics if metric not in shown]
     some = ", ".join(left[:_NAMED]) + (", ..." if len(left) > _NAMED else "")
-    return f"{len(left)} of {len(metrics)} metrics are not shown ({some})" if left else ""
+    return f"not shown: {len(left)} of {counted(len(metrics), 'metric')} ({some})" if left else ""
 
 
 def headline_metrics(ds: Scores, most: int = 12) -> list[str]:

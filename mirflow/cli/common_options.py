@@ -80,7 +80,10 @@ class Declared(NameChoice):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Refuse an unknown name with the nearest known ones."""
         if value not in self.choices and param is not None:
-            self.fail(f"unknown {param.name} {value!r}; {suggest(str(value), self.choices)}", param, ctx)
+            known = suggest(str(value), self.choices)
+            if isinstance(param, click.Argument) and Path(str(value)).exists():  # the last of the arguments is a path
+                self.fail(f"no {param.name} follows {str(value)!r}; {known}", param, ctx)
+            self.fail(f"unknown {param.name} {value!r}; {known}", param, ctx)
         return super().convert(value, param, ctx)
 
 

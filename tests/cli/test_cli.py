@@ -345,11 +345,11 @@ class TestRun:
     def test_metrics_that_do_not_fit_are_counted(self, tmp_path):
         write_dataset(tmp_path)
         out = invoke("run", write_pipeline(tmp_path), COLUMNS="400").stdout
-        (line,) = [line for line in out.splitlines() if "are not shown" in line]
-        assert line.startswith("3 of 15 metrics are not shown (")
+        (line,) = [line for line in out.splitlines() if line.startswith("not shown: ")]
+        assert line.startswith("not shown: 3 of 15 metrics (")
         assert line.endswith(f"mirflow query {tmp_path / 'store.zarr'} --group chord --all")
         asked = invoke("query", tmp_path / "store.zarr", COLUMNS="400").stdout
-        assert out.split(" metrics are")[0] == asked.split(" metrics are")[0], "a query shows what the run does"
+        assert out.split("not shown: 3")[0] == asked.split("not shown: 3")[0], "a query shows what the run does"
         assert asked.endswith("(underseg, overseg, seg): --all prints them\n")
         whole = invoke("query", tmp_path / "store.zarr", "--all", COLUMNS="400").stdout
         assert "overseg" in whole

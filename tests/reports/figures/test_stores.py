@@ -533,6 +533,7 @@ class TestCommand:
             ("heatmap -o a.pdf -m majmim", "unknown metric 'majmim'; did you mean 'majmin'?"),
             ("heatmap -o a.pdf --width wide", "not a width: 'wide'"),
             ("heat -o a.pdf", "unknown kind 'heat'; did you mean 'heatmap'?"),
+            (f"{Path(__file__).parent} -o a.pdf", f"no kind follows {str(Path(__file__).parent)!r}; known: agreement"),
         ],
     )
     def test_wrong_options_are_errors(self, arguments: str, message: str, store: Path) -> None:
