@@ -6,11 +6,18 @@ import atexit
 import gc
 import sys
 
-from .interruption import Interrupted, abandon_threads, answer_signals, stop_answering
+from .interruption import Interrupted, abandon_threads, answer_signals, leave, stop_answering
 
 
 def main() -> None:
     """The entry point of the command."""
+    codes: list[int] = []
+
+    def end_last() -> None:
+        for code in codes:
+            leave(code)
+
+    atexit.register(end_last)  # as the first one, so that it is called after all others
     try:
         answer_signals()
         # Imported objects stay alive; without this, the garbage collector would traverse them repeatedly.
@@ -20,7 +27,8 @@ def main() -> None:
 
         run()
     except SystemExit as end:
-        abandon_threads(end.code if isinstance(end.code, int) else int(end.code is not None))
+        codes.append(end.code if isinstance(end.code, int) else int(end.code is not None))
+        abandon_threads(codes[0])
         raise
     except Interrupted as stop:  # while the commands were being imported; later they handle it themselves
         stop_answering()

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 _ALL = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
@@ -143,3 +143,19 @@ def abandon_threads(code: int) -> None:
 
     if others():
         threading.Thread(target=end, daemon=True).start()
+
+
+_ANSWERING = ("obstore", "icechunk")
+"""Libraries with threads of their own, which answer requests."""
+
+
+def leave(code: int) -> None:
+    """End this process with an exit code if libraries that do requests were used; to be called last of all.
+
+    A thread of theirs that answers a request while the interpreter is being taken down aborts the process.
+    """
+    if not sys.modules.keys().isdisjoint(_ANSWERING):
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
