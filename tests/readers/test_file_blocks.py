@@ -110,7 +110,7 @@ def outcome(annotation: Annotation) -> tuple[object, ...]:
     )
 
 
-@settings(max_examples=200)
+@settings(max_examples=400)
 @example("chord", ["0 1 C\n1 2 G\n"] * 4)
 @example("transcription", ["0 1 440 80\n"] * 4)
 @example("beat", ["0.5\n1.0", "0.5 1\n1 2\n", "0.5\t1\n1\t2\r\n", "1 2 3\n2 3 4\n"])
