@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import InvalidAnnotationError
 from ..ragged import Column, Int, Ragged, offsets_of
+from .account import Remark
 from .schema import KINDS, Kind
 
 if TYPE_CHECKING:
@@ -160,6 +161,8 @@ class Annotation:
     """Provenance: ``source`` (path), ``namespace``, ``annotator``, ``duration`` [s], ``title``, ``artist``."""
     files: tuple[str, ...] = ()
     """File of each item of the outermost dim, if there are several files."""
+    account: tuple[Remark, ...] = ()
+    """What the reader did not take from the file, or read otherwise than it is written."""
 
     def __len__(self) -> int:
         if self.inner_counts:

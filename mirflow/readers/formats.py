@@ -34,6 +34,12 @@ class FileFormat:
     in files of patterns with ``{track}``."""
     whole: bool = False
     """Whether a file has rows of all items of a collection; only those on the other side are scored."""
+    takes: str = ""
+    """What of a file becomes the annotation, for the documentation."""
+    silent: Mapping[str, str] = field(default_factory=dict)
+    """Rules of the account about which readers of the format are silent, each with what is left out and why."""
+    reports: tuple[str, ...] = ()
+    """Rules of the account that readers of the format report."""
 
 
 _LYRICS, _NOTATION = {"text": ".lyrics:parse_text"}, {"sheet_music": ".sheet_music:parse_notation"}

@@ -1,0 +1,106 @@
+"""Accounts of reading: what a file holds beside its annotation, and what was read otherwise than it is written.
+
+Each part of an input is taken into the annotation, left out by declaration of its format, an option or a convention, or
+reported here. A reader adds a remark for each such part; `RULES` decides once, for all formats, whether it is an error,
+a warning, a repair or a note.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from ..errors import InvalidAnnotationError
+
+Severity = Literal["error", "warning", "repair", "note"]
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A part of an input that was not taken, or was read otherwise than it is written.
+
+    Examples
+    --------
+    >>> Remark("columns", "the columns 'key', 'mode' are not read").severity
+    'note'
+    """
+
+    rule: str
+    """A name of `RULES`."""
+    message: str
+    """What was not taken, and what to do if it should be; without the name of the file."""
+    line: int | None = None
+    """First line that it is about, counted from 1; None if it is about the whole file, or the file has no lines."""
+    count: int = 1
+    """Number of rows, events, columns or the like that it is about."""
+
+    @property
+    def severity(self) -> Severity:
+        """What it means for the annotation."""
+        return RULES[self.rule].severity
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A reason why a part of an input is reported.
+
+    ``error``: the annotation cannot be used. ``warning``: its meaning is in doubt. ``repair``: it was changed as the
+    convention or the format says. ``note``: the annotation is right, but does not hold all of the input.
+    """
+
+    severity: Severity
+    summary: str
+    """Description in the documentation."""
+
+
+RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        "content_columns": Rule("error", "a column beside the label that holds text, such as the mode of a key"),
+        "columns": Rule("note", "columns that the task does not read"),
+        "odd_columns": Rule("warning", "columns whose order or meaning is implausible"),
+        "rows": Rule("note", "rows that hold no item of the annotation"),
+        "repeated_rows": Rule("warning", "rows that are there twice"),
+        "unmapped": Rule("warning", "labels that a map of labels does not know"),
+        "text_form": Rule("note", "labels or names written in another Unicode form, or with other blanks"),
+        "durations": Rule("repair", "items without a duration, which last until the next one"),
+        "events": Rule("note", "events of MIDI files that are not notes of the annotation, such as pitch bends"),
+        "percussion": Rule("note", "notes of percussion in a task of pitched notes"),
+        "unended": Rule("repair", "notes without an end"),
+        "chunks": Rule("note", "unknown chunks of a file"),
+        "layers": Rule("note", "layers, tiers, parts or annotations of a file that were not chosen"),
+    }
+)
+"""All reasons by name."""
+
+
+@dataclass(slots=True)
+class Account:
+    """The remarks of one reading; a rule that is an error is raised when it is added.
+
+    Examples
+    --------
+    >>> account = Account("a.mid")
+    >>> account.add("percussion", "4 notes of percussion are not read", count=4)
+    >>> account.remarks[0].count
+    4
+    """
+
+    path: str
+    """Name of the file in messages."""
+    silent: Collection[str] = ()
+    """Rules about which the format is silent by declaration."""
+    _remarks: list[Remark] = field(default_factory=list)
+
+    def add(self, rule: str, message: str, *, line: int | None = None, count: int = 1) -> None:
+        """Add a remark, unless the format declares that this is left out."""
+        if RULES[rule].severity == "error":
+            raise InvalidAnnotationError(message, path=self.path, line=line)
+        if rule not in self.silent:
+            self._remarks.append(Remark(rule, message, line, count))
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """All remarks, in the order in which they were added."""
+        return tuple(self._remarks)
