@@ -136,6 +136,11 @@ class TestPoorSystemsAreNotTold:
     def test_with_an_excerpt_of_a_second_and_chords_of_a_few(self) -> None:
         assert implausible("intervals", np.array([[0.0, 1.0, 1.0]]), np.array([[0.0, 25.0, 3.0]])) == {}
 
+    def test_with_a_few_events_before_the_first_of_the_reference(self) -> None:
+        # Fewer than a quarter of 100 have only missed what came later.
+        assert implausible("events", np.array([[100.0, 200.0, 100.0]]), np.array([[10.0, 50.0, 24.0]])) == {}
+        assert implausible("events", np.array([[100.0, 200.0, 100.0]]), np.array([[10.0, 50.0, 25.0]])).keys() == {0}
+
     def test_without_times(self) -> None:
         nothing = extents(KINDS["key"], to_ragged([Annotation("key", {}, ["C major"])]))
         assert implausible("key", nothing, nothing) == {}

@@ -16,10 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mirflow
+from mirflow.reports.error_budgets import costly
 
 from ..annotation_strategies import annotations
 from ..commands import printed, refused, rows
 from ..datasets import score_files
+from ..groups import make_group
 from .page.reading import specification
 
 BEATS = np.arange(6.0, 66.0, 0.5)
@@ -317,6 +319,14 @@ def test_shares_of_any_pair_sum_to_the_loss(task: str, data: st.DataObject) -> N
         sign = -1 if found.orientation.values[0] == "lower" else 1
         assert sum(shares) == pytest.approx(sign * (best - score), abs=1e-12)
         assert not any(none)
+
+
+def test_kinds_whose_shares_are_only_rounding_cost_nothing() -> None:
+    shares = np.array([[[0.7, 0.2, 1e-13, 0.0], [0.5, 0.1, -1e-13, 0.0]]])
+    budget = make_group(shares, metrics=["f", "lost@late", "lost@extra", "lost@missing"])
+    left, idle = costly(budget.assign_coords(kind=("metric", ["", "late", "extra", "missing"])))
+    assert left["metric"].values.tolist() == ["f", "lost@late"]
+    assert idle == ["extra", "missing"]
 
 
 def test_a_single_pair_has_a_budget() -> None:

@@ -55,6 +55,13 @@ class TestRanks:
         assert found["rank_high"].values.ravel().tolist() == [3, 3, 3]
         assert np.isnan(found["first"].values).all()
 
+    def test_equal_systems_share_the_first_rank_in_equal_parts(self) -> None:
+        # All scores are 0.1; ratios of sums with other weights differ in the last bits, and nobody is better by them.
+        weight = np.random.default_rng(3).uniform(1, 300, (2, 20, 1))
+        found = ranks(group_of(np.full((2, 20, 1), 0.1), weight), replicates=FEW)
+        assert found["first"].values.ravel().tolist() == [0.5, 0.5]
+        assert found["better"].values[[0, 1], [1, 0], 0].tolist() == [0.5, 0.5]
+
     def test_a_system_without_scores_has_none(self) -> None:
         score = np.random.default_rng(1).uniform(size=(3, 20, 1))
         score[1] = np.nan
