@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import tarfile
 import urllib.parse
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import select
-from starlette.routing import BaseRoute, Mount, Route
 from starlette.testclient import TestClient
 
 from mirflow.campaign.file import Split
@@ -31,6 +28,7 @@ from mirflow.errors import AnnotationError, StoreError
 from mirflow.store.read import content_of, read_scores
 
 from .accounts import Browser, account, program
+from .addresses import addresses
 from .campaigns import CAMPAIGN, SECRET, TRACKS, estimates, member, open_campaign, scores, state, submit, worker_of
 
 ROLES: tuple[Role | None, ...] = (None, "reader", "submitter", "organiser")
@@ -300,47 +298,6 @@ def secrets_of(service: Service) -> list[str]:
     ds = read_scores(service.stores_folder / "test.zarr")["chord"]
     raw = {float(value) for value in ds["score"].values.ravel() if value == value and 0 < value < 1}
     return [*told, *(f"{value:.6f}" for value in raw), "reference/test"]
-
-
-def leaves(routes: list[BaseRoute]) -> Iterator[Route]:
-    for route in routes:
-        if isinstance(route, Mount):
-            yield from leaves(list(route.routes))
-        elif isinstance(route, Route):
-            yield route
-
-
-def addresses(service: Service) -> list[tuple[str, str]]:
-    """Methods and addresses of every route, with the names of what is there and of what is hidden."""
-    assert service.database is not None
-    with service.database.read() as session:
-        ids = list(session.scalars(select(Submission.id)))
-    values = {
-        "store": ["dev", "test", "..%2Fstores%2Ftest", "test.zarr"],
-        "evaluation": ["chord"],
-        "system": ["oak", "elm"],
-        "track": ["dev0", "test0"],
-        "submission": ids,
-        "audio": ["test0", "0" * 32],
-        "path": ["zarr.json", "chord/score/c/0/0/0", "chord/message/c/0/0", "../stores/test.zarr/zarr.json"],
-        "key": ["zarr.json", "chord/score/c/0/0/0"],
-        "address": ["chord/score", "../../stores/test.zarr/chord/score/c/0/0/0"],
-        "round": ["none"],
-        "token": ["x"],
-        "name": ["site.css", "..%2Fcampaign.yaml"],
-        "digest": ["x"],
-    }
-    found: list[tuple[str, str]] = []
-    for route in leaves(list(create_app(service).routes)):
-        filled = [route.path]
-        for parameter in re.findall(r"\{(\w+)(?::\w+)?\}", route.path):
-            place = re.compile(r"\{" + parameter + r"(?::\w+)?\}")
-            filled = [
-                place.sub(lambda _, one=one: one, path) for path in filled for one in values.get(parameter, ["x"])
-            ]
-        methods = sorted((route.methods or {"GET"}) - {"HEAD"})
-        found += [(method, path) for path in filled for method in methods]
-    return found
 
 
 @pytest.mark.parametrize("role", ROLES)
