@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -16,7 +16,7 @@ from .analysis.missing import CellProblem, count_scored, find_problems
 from .analysis.over_systems import refuse_over_systems
 from .analysis.per_class import rated_kind, rated_variables
 from .analysis.queries import choose, coverage, evaluate_query, headline_metrics, primary_results, say_left_out
-from .analysis.query_options import BEST, STORED, Names, Query, QueryOptions, as_names, make_query
+from .analysis.query_options import BEST, Names, Query, QueryOptions, as_names, make_query
 from .analysis.scores import names_of
 from .analysis.selection import find_measures, headline_metric
 from .errors import AnnotationError, QueryError, UnknownNameError, counted
@@ -148,7 +148,7 @@ def query(
     if listed:
         options = {"undefined": "skip", **options}
     # The best system comes first, unless systems were named in another order.
-    if options.get("sort") is None and not (listed or agreement or ranks or options.get("system")):
+    if options.get("sort") is None and not (listed or agreement or ranks or oracle or options.get("system")):
         options = {**options, "sort": BEST}
     asked = make_query("query", metric, aggregate, by, **options)
     boards = choose(evaluations_of(scores), asked.metric, group)
@@ -245,36 +245,52 @@ def _tabulation(
     return Tabulation(found, lambda width: list(map(readable, found)), lambda: list(map(rows, found)))
 
 
-_INFERRED = ("by", "across", "significance", "pivot", "primary")
-_EXCLUDED: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("worst", "best"), ("lists single tracks", ("ci", "significance", "ranks", "against", "pivot"))),
-    "ranks": ("ranks the systems over all tracks", (*_INFERRED, "ci", "against")),
-    "against": ("correlates the scores of tracks", _INFERRED),
-    "oracle": ("combines the systems", (*_INFERRED, "ranks", "against", "agreement", "worst", "best")),
-    "agreement": (
-        "compares rankings",
-        (*_INFERRED, "sort", "ranks", "against", "method", "percent", "worst", "best"),
-    ),
-    "primary": (
+@dataclass(frozen=True)
+class Question:
+    """A question that a query may put, beside the plain one for aggregated scores."""
+
+    does: str
+    """What it does, as errors say it."""
+    words: frozenset[str]
+    """Arguments of `query` that it looks at; all others are refused."""
+
+
+_CHOICE = frozenset(("metric", "system", "tracks", "where", "annotator", "param", "over", "missing", "undefined"))
+_LISTED = Question("lists single tracks", _CHOICE | {"sort", "overall", "percent"})
+QUESTIONS: Mapping[str, Question] = {
+    "oracle": Question("combines the systems", _CHOICE | {"aggregate", "ci", "cluster", "method", "percent"}),
+    "agreement": Question("compares rankings", _CHOICE | {"aggregate", "ci", "cluster"}),
+    "against": Question("correlates the scores of tracks", _CHOICE | {"sort", "ci", "cluster", "method"}),
+    "ranks": Question("ranks the systems over all tracks", _CHOICE | {"aggregate", "sort", "cluster", "percent"}),
+    "primary": Question(
         "shows the headline metric of each evaluation",
-        ("metric", "param", "over", "sort", "pivot", "worst", "best"),
+        _CHOICE - {"metric", "param", "over"}
+        | {"aggregate", "by", "across", "sort", "ci", "significance", "cluster", "method", "percent"},
     ),
+    "worst": _LISTED,
+    "best": _LISTED,
 }
-"""What options do, and the others that they do not allow."""
+"""By the argument of `query` that asks it. A new argument is refused by all until a question names it."""
+
+
+def takes(word: str, options: Mapping[str, Any]) -> bool:
+    """Whether every question that some options of a query ask looks at an argument."""
+    asked = [one for name, one in QUESTIONS.items() if options.get(name) not in (None, False)]
+    return all(word in one.words for one in asked)
 
 
 def _check_query(options: Mapping[str, Any]) -> None:
     """Refuse options that would not be looked at."""
-    given = [name for name, value in options.items() if value not in (None, False, (), {}, STORED)]
+    given = [name for name, value in options.items() if value not in (None, False, (), [], {})]
     listed = [name for name in ("worst", "best") if name in given]
     if len(listed) == 2:
         raise QueryError("'worst' or 'best', not both")
     if "overall" in given and not listed:
         raise QueryError("'overall' is about listed tracks; add 'worst' or 'best'")
-    for name, (does, others) in _EXCLUDED.items():
-        for other in others if name in given else ():
-            if other in given:
-                raise QueryError(f"{name!r} {does} and takes no {other!r}")
+    for name, question in QUESTIONS.items():
+        for other in given if name in given else ():
+            if other != name and other not in question.words:
+                raise QueryError(f"{name!r} {question.does} and takes no {other!r}")
     if "cluster" in given and not {"ci", "significance", "ranks", "against", "oracle"} & set(given):
         raise QueryError("'cluster' is about intervals; add 'ci', 'significance' or 'ranks'")
     if "method" in given and not {"ci", "against", "oracle"} & set(given):

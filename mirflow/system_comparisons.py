@@ -428,9 +428,8 @@ def rank_systems(boards: Boards, asked: Query, percent: bool, **how: Any) -> Tab
     from .analysis.inference import ranks
     from .reports.inference_tables import rank_tables, ranks_long_table
 
-    return each_evaluation(
-        boards, asked, partial(ranks, **how), partial(rank_tables, percent=percent), ranks_long_table
-    )
+    readable = partial(rank_tables, percent=percent, ranked=asked.sort is None)
+    return each_evaluation(boards, asked, partial(ranks, **how), readable, ranks_long_table)
 
 
 def each_evaluation(

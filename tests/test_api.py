@@ -13,6 +13,7 @@ import pytest
 import xarray as xr
 
 import mirflow
+from mirflow.api import takes
 from mirflow.errors import QueryError, UnknownNameError
 
 from .commands import invoke
@@ -52,7 +53,8 @@ def test_functions_give_what_their_commands_print(store: Path, command: str, opt
     function = getattr(mirflow, "problems" if "--problems" in words else words[0])
     for given in (store, mirflow.open_store(store)):
         people = function(given, **options)
-        programs = function(given, **options, sort="stored") if words[0] == "query" else people
+        sorts = words[0] == "query" and takes("sort", options)
+        programs = function(given, **options, sort="stored") if sorts else people
         shown = {
             "table": people.to_text(),
             "markdown": people.to_markdown(),

@@ -115,9 +115,10 @@ def query_command(
     latex = _latex(options, style)
     given = given_options(options)
     given["main"] = style == "table" and not every
-    if not for_people(style):  # programs rely on the store's order
+    from ..api import query, takes
+
+    if not for_people(style) and takes("sort", given):  # programs rely on the store's order
         given.setdefault("sort", "stored")
-    from ..api import query
 
     result = query(label_stores(stores, labels), **given)
     for note in () if for_people(style) else result.notes:

@@ -25,11 +25,22 @@ _MATRIX = 12
 """Systems up to which a table lists the chances of each being better than each other one."""
 
 
-def rank_tables(ds: xr.Dataset, *, percent: bool = False) -> list[Table]:
-    """For people: for each metric the systems by rank, and how sure it is that each is better than each other one."""
+def rank_tables(ds: xr.Dataset, *, percent: bool = False, ranked: bool = True) -> list[Table]:
+    """For people: for each metric the systems, and how sure it is that each is better than each other one.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Ranks of systems.
+    percent : bool
+        Ratios as percentages.
+    ranked : bool
+        Whether the best system comes first; else the systems have the order of the dataset.
+    """
     tables = []
     for metric, unit in enumerate(ds["unit"].values.tolist()):
-        order = np.argsort(ds["rank"].values[:, metric], kind="stable").tolist()
+        rank = ds["rank"].values[:, metric]
+        order = np.argsort(rank, kind="stable").tolist() if ranked else list(range(len(rank)))
         tables.append(_ranks(ds, metric, order, percent and not unit))
         if len(order) <= _MATRIX and not np.isnan(ds["first"].values[:, metric]).all():
             tables.append(_better(ds, metric, order))

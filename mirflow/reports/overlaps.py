@@ -64,8 +64,9 @@ def overlaps(
     """
     import xarray as xr
 
-    if query.by or query.across or query.over:
-        raise QueryError("overlaps are those of systems over all tracks of a question: leave out by, over and across")
+    unused = [name for name in ("by", "over", "across", "annotator", "missing", "sort") if getattr(query, name)]
+    if unused:
+        raise QueryError(f"overlaps are scores of estimates of tracks that two systems have: leave out {unused[0]}")
     check_numbers(ds, query)
     selected = select_scores(ds, replace(query, missing="skip", sort=None), single=True)
     metrics = selected.names("metric")

@@ -74,5 +74,6 @@ def test_refusals(demo_store, tmp_path):
     assert "The folder of the annotations is gone" in refused("overlap", demo_store, "--root", tmp_path / "nowhere")
     with pytest.raises(QueryError, match="those of one metric; name one of: majmin, root"):
         mirflow.overlap(demo_store, ["majmin", "root"], group="chord")
-    with pytest.raises(QueryError, match="leave out by, over and across"):
-        mirflow.overlap(demo_store, "majmin", group="chord", over={"system": "best"})
+    for name, value in (("over", {"system": "best"}), ("missing", "zero"), ("sort", "name")):
+        with pytest.raises(QueryError, match=f"tracks that two systems have: leave out {name}"):
+            mirflow.overlap(demo_store, "majmin", group="chord", **{name: value})

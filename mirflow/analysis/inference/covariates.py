@@ -72,8 +72,9 @@ def correlations(
         For a name that is not there, with a suggestion.
     """
     query = query or Query()
-    if query.by or query.across:
-        raise QueryError("scores of single tracks are correlated with a covariate: leave out by and across")
+    for name in ("aggregate", "by", "across"):
+        if getattr(query, name):
+            raise QueryError(f"scores of single tracks are correlated with a covariate: leave out {name}")
     how = Resampling.of(level, method, replicates, rng)
     how.check_normal(["correlation"], [covariate])
     part = select_numbers(ds, query)

@@ -14,7 +14,6 @@ from ..query_options import Query
 from ..scores import names_of
 from .blocks import SampleBlocks, replicates_of
 from .comparisons import compare_blocks, compared_blocks
-from .repeated_runs import is_about_runs
 from .resampling import Resampling, Seed
 from .sample import TRACK, signs_of
 
@@ -81,7 +80,7 @@ def ranks(
     2009). Chances of ranks: Goldstein and Spiegelhalter, "League tables and their limitations", JRSS A 159(3), 1996.
     """
     query = query or Query()
-    if is_about_runs(ds, query) or rated_kind(ds, query) is not None:
+    if query.across or rated_kind(ds, query) is not None:
         raise QueryError("only metrics with one number per track rank systems; leave out across, or reduce dims (over)")
     how = Resampling.of(level, AUTO, replicates, rng)
     blocks, value = compared_blocks(ds, query, unit, cluster)

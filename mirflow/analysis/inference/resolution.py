@@ -97,7 +97,7 @@ def resolution(
         raise QueryError(f"power {power:g}: a probability lies between 0 and 1, as 0.8")
     if difference is not None and not 0 < difference < np.inf:
         raise QueryError(f"difference {difference:g}: a difference to be shown is larger than 0")
-    if is_about_runs(ds, query) or rated_kind(ds, query) is not None:
+    if query.across or rated_kind(ds, query) is not None:
         raise QueryError("only metrics with one number per track have a resolution; leave out across, or reduce dims")
     how = Resampling.of(level, "percentile", replicates, rng)
     return _resolution_of(

@@ -24,7 +24,7 @@ from ...analysis.queries import choose, choose_one, count_statuses
 from ...analysis.query_options import BESIDE, OPTIONS, Names
 from ...analysis.scores import coords_of, names_of, scores_frame
 from ...analysis.selection import find_labels, find_metrics, headline_metric, restrict
-from ...api import problems, query
+from ...api import problems, query, takes
 from ...errors import MirflowError, QueryError, StoreError, UnknownNameError, suggest
 from ...pipeline.document import without_folders
 from ...reports.leaderboard import json_schema, leaderboard, to_json
@@ -370,7 +370,9 @@ def _query(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Ta
     }
     replicated = "ci" in heavy or "against" in words or words.get("oracle", False)
     _check_cost(sum(size * (drawn[name] * replicated + 1.5e-5 * tested) for name, size in sizes.items()))
-    return query(snapshot.tree, metric, group=group, **{"sort": "stored", **words}, **heavy)
+    if takes("sort", {**words, **heavy}):
+        words.setdefault("sort", "stored")
+    return query(snapshot.tree, metric, group=group, **words, **heavy)
 
 
 def _compare(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Tabulation[Any]:
