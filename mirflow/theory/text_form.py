@@ -1,0 +1,33 @@
+"""The form in which texts are compared: names of tracks, systems, items, classes, tags and instruments, and labels."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+
+def normal_form(text: str) -> str:
+    """The form in which a name or label is compared: Unicode's NFC, without outer blanks, with single blanks inside.
+
+    Case stays. A folder that was packed on a Mac has names in another Unicode form (NFD) than tables written elsewhere.
+
+    Examples
+    --------
+    >>> normal_form("E\\u0301lectro"), normal_form(" hip \\u00a0hop ")
+    ('Électro', 'hip hop')
+    """
+    return " ".join((text if text.isascii() else unicodedata.normalize("NFC", text)).split())
+
+
+def are_normal(texts: Sequence[str]) -> bool:
+    """True if all texts are in their normal form.
+
+    Examples
+    --------
+    >>> are_normal(["verse 1", "É"]), are_normal(["verse  1"]), are_normal(["E\\u0301"])
+    (True, False, False)
+    """
+    joined = "\n".join(texts)
+    if joined.isascii() and joined.count("\n") < max(len(texts), 1) and joined.replace("\n", "").isprintable():
+        return not any(blanks in f"\n{joined}\n" for blanks in ("  ", "\n ", " \n"))
+    return all(text == normal_form(text) for text in texts)
