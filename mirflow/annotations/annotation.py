@@ -355,4 +355,11 @@ def intervals_of_text(text: Annotation) -> Annotation:
     kept = [place for place in np.flatnonzero(end > start).tolist() if labels[place]]
     lines = None if text.lines is None else [text.lines[place] for place in kept]
     columns: dict[str, Column] = {"start": start[kept], "end": end[kept]}
-    return Annotation("intervals", columns, [labels[place] for place in kept], lines=lines, attrs=text.attrs)
+    endless = [place for place in np.flatnonzero(~(end > start)).tolist() if labels[place]]
+    account = text.account
+    for place in endless[:1]:
+        more = f" and {len(endless) - 1} more" if len(endless) > 1 else ""
+        message = f"{labels[place]!r}{more} has no end, since nothing follows it, and is left out"
+        account += (Remark("rows", message, text.line(place), len(endless)),)
+    labels = [labels[place] for place in kept]
+    return Annotation("intervals", columns, labels, lines=lines, attrs=text.attrs, account=account)

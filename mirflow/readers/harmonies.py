@@ -22,7 +22,7 @@ from ..theory.spelling import label_of_degrees
 from .content import decode
 from .options import Reading
 from .score_libraries import ParsedScore, ScorePart, spelled, where_is
-from .sheet_music import load_score, reading_score
+from .sheet_music import demand_spines, load_score, reading_score
 
 KINDS_OF_HARMONY = {
     "major": "3 5",
@@ -73,7 +73,9 @@ def parse_score(data: bytes, reading: Reading, format: str, name: str | Path = "
         )
     spines, own = 0, reading
     if format == "kern":
-        text, spines = _number_staves(decode(data, name, reading.delimited.encoding), reading.task == "chord", name)
+        text = decode(data, name, reading.delimited.encoding)
+        demand_spines(text, name)
+        text, spines = _number_staves(text, reading.task == "chord", name)
         data, own = text.encode(), replace(reading, delimited=replace(reading.delimited, encoding="utf-8"))
     with reading_score(own, format, name):
         score = load_score(data, own, format, name)

@@ -29,6 +29,7 @@ _STAMP = re.compile(r"\[(\d{1,6}):(\d{1,6}(?:[.:,]\d{1,9})?)\]\s*")
 _WORD_STAMP = re.compile(r"[<\[](\d{1,6}):(\d{1,6}(?:[.:,]\d{1,9})?)[>\]]")
 _HEAD = re.compile(r"^\[([A-Za-z#][\w# -]*):(.*)\]$")
 _ARROW = re.compile(r"\s*(\d\d?:\d\d?:\d\d?[.,]\d{1,3})\s*-->\s*(\d\d?:\d\d?:\d\d?[.,]\d{1,3})(\s.*)?")
+_COUNTER = re.compile(r"\s*\d*\s*")
 _BEFORE_ZERO = re.compile(r"\s*(?:(?:xmin|xmax|number|time)\s*=\s*)?-(?=[\d.]*[1-9])[\d.]+\s*")
 _SIZE = re.compile(r"^\s*(?:intervals|points):\s*size\s*=\s*(\d+)", re.MULTILINE)
 _NUMBER = re.compile(r"[-+]?\d+\.\d+")
@@ -202,6 +203,11 @@ def _parse_srt(text: str, reading: Reading, name: str | Path) -> Times:
                 message = f"invalid times of a subtitle: {line.strip()[:60]!r}; write 00:00:01,000 --> 00:00:02,000"
                 raise InvalidAnnotationError(message, path=name, line=number)
             arrows.append(number)
+    first = text.split("\n")[: arrows[0] - 1] if arrows else []
+    before = next((place for place, line in enumerate(first) if not _COUNTER.fullmatch(line)), None)
+    if before is not None:
+        message = f"text before the times of the first subtitle: {first[before].strip()[:60]!r}"
+        raise InvalidAnnotationError(message, path=name, line=before + 1)
     subtitles = _package("pysubs2", name).SSAFile.from_string(text, format_="srt")
     if len(subtitles) != len(arrows):
         message = f"has {len(arrows)} lines with --> and two times, but {len(subtitles)} subtitles"

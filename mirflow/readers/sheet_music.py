@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
@@ -18,7 +19,7 @@ from xml.sax.saxutils import unescape
 import numpy as np
 
 from ..annotations.annotation import Annotation
-from ..errors import AnnotationError, InvalidAnnotationError, MirflowError, UnreadableError
+from ..errors import AnnotationError, InvalidAnnotationError, MirflowError, UnreadableError, counted
 from ..ragged import Float
 from ..theory.harte import PITCH_CLASSES
 from .content import decode
@@ -133,6 +134,8 @@ def parse_notation(data: bytes, reading: Reading, format: str = "musicxml", name
     Voices are those of each part. Repeats are not expanded, and grace notes are omitted.
     """
     rows, voices = _Rows(), dict[tuple[int, str], int]()
+    if format == "kern":
+        demand_spines(decode(data, name, reading.delimited.encoding), name)
     with reading_score(reading, format, name):
         parts = load_score(data, reading, format, name).parts
         for number, part in enumerate(parts):
@@ -147,6 +150,31 @@ def parse_notation(data: bytes, reading: Reading, format: str = "musicxml", name
                 if "ChordSymbol" in symbol.classes:
                     rows.other(QUARTER * quarter, f"chord {str(symbol.figure).replace('-', 'b')}")
     return rows.annotation(reading, name)
+
+
+def demand_spines(text: str, name: str | Path) -> None:
+    """Raise for a line of kern with more or fewer columns than spines: music21 skips it, or shifts all later times.
+
+    Examples
+    --------
+    >>> demand_spines("**kern\\t**harm\\n1c\\tI\\nby hand\\n", "a.krn")
+    Traceback (most recent call last):
+        ...
+    mirflow.errors.InvalidAnnotationError: a.krn:3: has 1 column, but there are 2 spines: 'by hand'
+    """
+    spines = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        tokens = line.split("\t")
+        if not line.strip() or line.startswith("!!"):
+            continue
+        if line.startswith("**") and not spines:
+            spines = len(tokens)
+        if spines and len(tokens) != spines:
+            message = f"has {counted(len(tokens), 'column')}, but there are {counted(spines, 'spine')}: {line[:60]!r}"
+            raise InvalidAnnotationError(message, path=name, line=number)
+        if line.startswith("*"):
+            joined = sum(one == other == "*v" for one, other in pairwise(tokens))
+            spines += tokens.count("*^") + tokens.count("*+") - tokens.count("*-") - joined
 
 
 @contextmanager

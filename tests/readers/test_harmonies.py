@@ -165,6 +165,15 @@ def test_kern_with_harmonies(tmp_path: Path) -> None:
     assert rows(load(tmp_path, KERN, "local_key", "krn")) == [(0.0, 2.0, "C major"), (2.0, 4.0, "G major")]
 
 
+@pytest.mark.parametrize("task", ["chord", "key", "audio_to_score"])
+def test_a_line_of_kern_that_is_in_no_spine_is_refused(tmp_path: Path, task: str) -> None:
+    """music21 reads it, and moves all that follows."""
+    lines = ["**kern\t**harm", "*C:\t*C:", "=1\t=1", "1c\tI", "1g\tV", "*-\t*-"]
+    text = "\n".join([*lines[:4], "by hand", *lines[4:]])
+    with pytest.raises(InvalidAnnotationError, match=r"a\.krn:5: has 1 column, but there are 2 spines: 'by hand'"):
+        load(tmp_path, text, task, "krn")
+
+
 @pytest.mark.parametrize("token", ["V9", "N", "IV6", "iio7", "bVII", "viio7", "V7/V7", "?"])
 def test_harmonies_that_the_library_would_read_as_others_are_refused(tmp_path: Path, token: str) -> None:
     with pytest.raises(InvalidAnnotationError, match=r"a\.krn:8: unsupported harmony"):

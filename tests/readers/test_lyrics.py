@@ -196,3 +196,19 @@ def test_text_without_times_has_no_place_on_a_grid(tmp_path: Path) -> None:
 def test_a_file_is_scored_against_text_in_memory(tmp_path: Path) -> None:
     scores = mirflow.evaluate(write(tmp_path, "a.srt", SRT), "oh my\nlove\ngoodbye", task="lyrics")
     assert float(scores["score"].sel(metric="word_error_rate").squeeze()) == 0
+
+
+def test_a_line_that_nothing_follows_is_no_segment_and_is_told(tmp_path: Path) -> None:
+    segments = read(write(tmp_path, "a.lrc", "[00:01.00]Oh my\n[00:03.00]love\n"), task="segment")
+    assert segments.labels == ["Oh my"]
+    (remark,) = segments.account
+    assert (remark.rule, remark.line, remark.message) == (
+        "rows",
+        2,
+        "'love' has no end, since nothing follows it, and is left out",
+    )
+
+
+def test_text_before_the_times_of_subtitles_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidAnnotationError, match=r"a\.srt:2: text before the times of the first .*: 'by hand'"):
+        read(write(tmp_path, "a.srt", SRT.replace("1\n", "1\nby hand\n", 1)), task="lyrics")
