@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import AnnotationError
 from ..ragged import Float
+from ..theory.text_form import normal_form
 
 Tree = Mapping[str, "Tree | Sequence[str] | None"]
 """Mapping of classes to their subclasses: names or subtrees."""
@@ -72,12 +73,13 @@ class Classes:
         The tree maps classes to their subclasses. The credit of an error is the number of common levels of both classes
         over the levels of the deeper one. As in MIREX's genre hierarchy, it is 0.5 for siblings on the second level,
         and for a top class and its child. `credit` (reference's class -> estimate's class -> credit) overrides the
-        tree's.
+        tree's. Names are kept in the form in which labels are compared (`mirflow.theory.text_form.normal_form`).
         """
+        names = [normal_form(name) for name in names]
         paths = dict(_paths(tree or {}, ()))
         table = {(one, other): _shared(paths[one], paths[other]) for one in paths for other in paths if one != other}
         for reference, others in (credit or {}).items():
-            table |= {(reference, estimate): float(value) for estimate, value in others.items()}
+            table |= {(normal_form(reference), normal_form(other)): float(value) for other, value in others.items()}
         every = dict.fromkeys([*names, *paths, *(name for pair in table for name in pair)])
         if len(set(names)) < len(names):
             twice = next(name for index, name in enumerate(names) if name in names[:index])
@@ -137,7 +139,8 @@ def as_classes(given: Classes | Sequence[str] | None) -> Classes | None:
 def _paths(tree: Tree, above: tuple[str, ...]) -> list[tuple[str, tuple[str, ...]]]:
     """List each class with its path, including itself."""
     listed: list[tuple[str, tuple[str, ...]]] = []
-    for name, below in tree.items():
+    for written, below in tree.items():
+        name = normal_form(written)
         path = (*above, name)
         listed.append((name, path))
         listed += _paths(below if isinstance(below, Mapping) else dict.fromkeys(below or ()), path)

@@ -18,6 +18,7 @@ from ..annotations.annotation import Annotation, CodedLabels
 from ..annotations.source import Source
 from ..errors import AnnotationError, InvalidAnnotationError
 from ..ragged import Column, Float, Int, Ragged, offsets_of
+from ..theory.text_form import are_normal
 from .content import digest_of, read_bytes
 from .delimited import Layout, annotation_of, doubts_of_table, find_layout, finish, row_kind
 from .downloads import download
@@ -157,7 +158,7 @@ class _RegularFiles:
     """Of each line, the columns of the layout; all columns, if there are no labels."""
     labels: CodedLabels | None
     plain: bool
-    """Whether the labels clearly are labels of the task, if any text is one but for numbers."""
+    """Whether the labels clearly are labels of the task, if any text is one but for numbers, in their normal form."""
 
     def ragged(self) -> Ragged:
         """The annotations as rows, if the rows of the files are the items of the annotations."""
@@ -203,6 +204,7 @@ def _table(words: Words, files: Int, layout: Layout, width: int) -> _RegularFile
     labels = words.labels(lines, place, whole=whole) if labelled else None
     kind, task = layout.kind, layout.reading.task
     are_labels = labels is not None and kind.followed_by == "label" and are_plain(labels.vocabulary, kind, task)
+    are_labels = are_labels and labels is not None and are_normal(labels.vocabulary)
     return _RegularFiles(layout, files, counts, numbers, labels, are_labels)
 
 

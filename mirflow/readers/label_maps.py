@@ -1,4 +1,4 @@
-"""Translation of the labels of a file: by label maps, or from chord symbols of lead sheets.
+"""Translation of the labels of a file: to their normal form, by label maps, or from chord symbols of lead sheets.
 
 A label map replaces labels with those of a vocabulary, such as seven functions of segments. It is a YAML file:
 
@@ -15,15 +15,18 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ..annotations.annotation import Annotation
+from ..annotations.account import Remark
+from ..annotations.annotation import Annotation, CodedLabels
 from ..errors import AnnotationError, InvalidAnnotationError, UnknownNameError
 from ..theory.harte import InvalidChordException
 from ..theory.leadsheet import leadsheet_to_harte
+from ..theory.text_form import are_normal, normal_form
 from .content import decode, read_bytes
 
 _FOLDER = Path(__file__).with_name("maps")
@@ -98,6 +101,60 @@ class LabelMap:
         return label if self.default is None else self.default
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Vocabulary:
+    """A vocabulary that is compared by identity, as many annotations share a large one."""
+
+    texts: tuple[str, ...]
+
+    def __hash__(self) -> int:
+        return id(self.texts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Vocabulary) and self.texts is other.texts
+
+
+@lru_cache(maxsize=16)
+def _normal(vocabulary: _Vocabulary) -> tuple[str, ...]:
+    """Normal forms of a vocabulary; itself if all texts are normal."""
+    texts = vocabulary.texts
+    return texts if are_normal(texts) else tuple(map(normal_form, texts))
+
+
+def in_normal_form(annotation: Annotation) -> Annotation:
+    """Bring labels to the form in which they are compared, with a remark if some are written otherwise.
+
+    Lyrics stay as they are written: their conventions say how texts are compared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sections = Annotation("events", {"time": np.array([0.0, 1.0])}, ["verse  1", "coda"])
+    >>> in_normal_form(sections).labels, in_normal_form(sections).account[0].message
+    (['verse 1', 'coda'], "the label 'verse  1' is read as 'verse 1'")
+    """
+    labels = annotation.labels
+    if labels is None or annotation.kind == "text":
+        return annotation
+    normal: Sequence[str]
+    if isinstance(labels, CodedLabels):
+        vocabulary = _normal(_Vocabulary(labels.vocabulary))
+        if vocabulary is labels.vocabulary:
+            return annotation
+        normal = CodedLabels(vocabulary, labels.codes)
+    elif are_normal(labels):
+        return annotation
+    else:
+        normal = [normal_form(text) for text in labels]
+    changed = [item for item, (text, other) in enumerate(zip(labels, normal, strict=True)) if text.strip() != other]
+    remarks = annotation.account
+    if changed:
+        first, times = changed[0], f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
+        message = f"the label {labels[first]!a} is read as {normal[first]!a}{times}"
+        remarks += (Remark("text_form", message, annotation.line(first), len(changed)),)
+    return replace(annotation, labels=normal, account=remarks)
+
+
 def shipped_maps() -> list[str]:
     """Names of the maps included in mirflow."""
     return sorted(path.stem for path in _FOLDER.glob("*.yaml"))
@@ -165,7 +222,7 @@ def _pairs(content: Mapping[str, Any], key: str, path: str) -> Pairs:
     for one in (*given, *given.values()):
         if not isinstance(one, str) or not one:
             raise AnnotationError(f"{key}: expected labels, not {one!r}; quote them", path=path)
-    return tuple((label.lower(), other) for label, other in given.items())
+    return tuple((normal_form(label).lower(), normal_form(other)) for label, other in given.items())
 
 
 def in_harte(annotation: Annotation, name: str | Path | None) -> Annotation:

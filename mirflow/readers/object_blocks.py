@@ -18,6 +18,8 @@ from ..annotations.schema import TASK_KINDS, Kind
 from ..annotations.source import Source
 from ..errors import AnnotationError
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
+from ..theory.text_form import are_normal
+from .label_maps import in_normal_form
 from .objects import VOCABULARY, ObjectSource, is_path, kind_named
 
 _FLAT = frozenset({"events", "intervals", "notes", "hits", "pedals", "series", "tempo"})
@@ -76,7 +78,7 @@ def read_objects(sources: Sequence[Source]) -> tuple[list[tuple[Int, Ragged]], d
             if (annotation := texts[thing]) is not None:
                 single[place] = annotation
         elif form is Annotation and thing.kind == kind.name:
-            single[place] = thing
+            single[place] = in_normal_form(thing)
     rows: list[tuple[Int, Ragged]] = []
     for places in forms.values() if kind.name in _FLAT else ():
         converted = _rows_of(kind, _columns(kind, [sources[place].thing for place in places]))  # type: ignore[attr-defined]
@@ -149,6 +151,8 @@ def _rows_of(kind: Kind, given: dict[str, Sequence[Any]]) -> tuple[Bool, Ragged]
     labels: dict[str, int] = {}
     if "label" in parts:
         parts["label"] = encode([parts["label"].tolist()], labels)
+        if not are_normal([*labels]):
+            return None
     rows = Ragged(parts, (size[regular],), tuple(labels))
     if kind.arguments[:2] == ("time", "frequency"):
         ordered = _in_order(rows)

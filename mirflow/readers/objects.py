@@ -39,7 +39,7 @@ from ..theory.general_midi import PROGRAMS, SUSTAIN
 from ..theory.pitch import to_hertz
 from .formats import SUFFIXES
 from .jams import is_jams, open_objects
-from .label_maps import in_harte
+from .label_maps import in_harte, in_normal_form
 from .mirdata import convert as from_mirdata_object
 from .mirdata import is_mirdata
 from .nested_columns import class_names, name_classes, struct_columns
@@ -126,7 +126,7 @@ def in_vocabulary(annotation: Annotation, task: str | None, options: Mapping[str
     """
     own = {name: options[name] for name in VOCABULARY if options.get(name) is not None}
     if not own:
-        return annotation
+        return in_normal_form(annotation)
     reading = Reading.of(task, kind=annotation.kind, **own)
     return reading.with_labels(annotation if reading.notation == HARTE else in_harte(annotation, None))
 
@@ -145,7 +145,7 @@ def to_annotation(thing: Any, task: str, **options: Any) -> Annotation:
     ['C:maj']
     """
     if not options or is_read(thing, task):
-        return _converted(thing, task, options)
+        return in_normal_form(_converted(thing, task, options))
     others = {name: value for name, value in options.items() if name not in VOCABULARY}
     found = _converted(thing, task, others)
     return in_vocabulary(found, task if task in TASK_KINDS else None, options)

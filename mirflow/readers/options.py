@@ -21,7 +21,7 @@ from ..plugins import READERS, declared, find
 from ..ragged import Float
 from .content import is_encoding
 from .formats import FORMATS, TABLES, Format, format_named
-from .label_maps import LabelMap, read_label_map
+from .label_maps import LabelMap, in_normal_form, read_label_map
 from .namespaces import NAMESPACES, namespace_kind
 
 MAX_BYTES = 256 * 2**20
@@ -510,7 +510,8 @@ class Reading(_Signed):
         return cls(kind, task, delimited=layout, **kept)
 
     def with_labels(self, annotation: Annotation) -> Annotation:
-        """Apply the map of labels to an annotation."""
+        """Bring the labels of an annotation to their normal form, and apply the map of labels."""
+        annotation = in_normal_form(annotation)
         return annotation if self.labels is None else self.labels.apply(annotation)
 
     @property

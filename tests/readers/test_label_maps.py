@@ -13,12 +13,14 @@ import pytest
 from mirdata.annotations import ChordData
 
 import mirflow
-from mirflow.annotations.annotation import Annotation
+from mirflow.annotations.annotation import Annotation, CodedLabels
+from mirflow.annotations.classes import Classes
 from mirflow.errors import AnnotationError, InvalidAnnotationError, MirflowError
 from mirflow.readers import read
 from mirflow.readers.label_maps import LabelMap, shipped_maps
 from mirflow.readers.mirdata import convert
 from mirflow.readers.options import Reading
+from mirflow.readers.sources import parse_file
 from tests.commands import printed
 
 MAP = "equal: {refrain: chorus}\ncontain: {Verse: verse}\ndefault: other\n"
@@ -233,3 +235,38 @@ def test_labels_in_memory_are_translated_and_mapped() -> None:
 def test_it_is_that_of_chords(task: str) -> None:
     with pytest.raises(AnnotationError, match=f"notation applies to chord labels, which {task} does not have"):
         mirflow.load("a.lab", task=task, notation="leadsheet")
+
+
+@pytest.mark.parametrize(
+    ("task", "text", "other"),
+    [
+        ("segment", "0 1 caf\u00e9\n1 2 b\n", "0 1 cafe\u0301\n1 2 b\n"),
+        ("segment", "0\t1\tverse 1\n1\t2\tb\n", "0\t1\tverse \u00a0 1\n1\t2\tb\n"),
+        ("onset", "0.5 \u00c9\n", "0.5 E\u0301\n"),
+        ("drums", "0.5 caj\u00f3n\n", "0.5 cajo\u0301n\n"),
+    ],
+)
+def test_labels_are_read_in_one_form_with_a_remark_about_the_other(task: str, text: str, other: str) -> None:
+    reading = Reading.of(task)
+    one, two = (reading.with_labels(parse_file(data.encode(), reading, "txt", "a.txt")) for data in (text, other))
+    assert one.labels == two.labels
+    assert one.account == ()
+    assert [(remark.rule, remark.line) for remark in two.account] == [("text_form", 1)]
+
+
+def test_labels_of_a_shared_vocabulary_and_of_arrays_are_read_in_the_same_form() -> None:
+    beats = Annotation("events", {"time": np.array([0.5, 1.0])}, CodedLabels(("e\u0301", "a"), np.array([1, 0])))
+    read_back = Reading.of("onset").with_labels(beats)
+    assert read_back.labels == ["a", "\u00e9"]
+    genres = [{"label": [text]} for text in ("\u00c9lectro", "E\u0301lectro ")]
+    assert mirflow.evaluate(*genres, task="classification")["score"].item() == 1
+    sections = [{"a": (np.array([[0.0, 1.0], [1.0, 2.0]]), [text, "b"])} for text in ("\u00c9", "E\u0301")]
+    scores = mirflow.score(sections[0], {"x": sections[1]}, "segment", metrics=["label_accuracy"])
+    assert scores["score"].item() == 1
+
+
+def test_a_map_and_classes_know_labels_in_any_form(own: Path) -> None:
+    own.write_text("equal: {caf\u00e9: bar}\n", encoding="utf-8")
+    assert mirflow.read_label_map(own).map(["caf\u00e9"]) == ["bar"]
+    assert Classes.of(tree={"E\u0301lectro": ["a  b"]}).names == ("\u00c9lectro", "a b")
+    assert Classes.of(["e\u0301"], credit={"e\u0301": {"x ": 0.5}}).credits == (("\u00e9", "x", 0.5),)

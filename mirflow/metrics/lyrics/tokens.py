@@ -68,7 +68,7 @@ def language_code(language: str) -> str:
 
 
 def plain_tokens(text: str, language: str = "") -> Tokens:
-    """Split text into words at whitespace, and breaks of lines and, at empty lines, sections.
+    """Split text in Unicode's form NFC into words at whitespace, and breaks of lines and, at empty lines, sections.
 
     Examples
     --------
@@ -78,6 +78,8 @@ def plain_tokens(text: str, language: str = "") -> Tokens:
     texts: list[str] = []
     tags: list[int] = []
     empty = False
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
     for line in text.split("\n"):
         words = line.split()
         if words and texts:

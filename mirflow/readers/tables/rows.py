@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS, Kind
 from ...errors import AnnotationError, InvalidAnnotationError
+from ...theory.text_form import normal_form
 from ..content import decode, demand_no_json, read_bytes
 from ..delimited import (
     Layout,
@@ -220,7 +221,7 @@ def group_rows(lines: Sequence[tuple[int, str]], layout: Layout, name: str) -> d
     groups: dict[RowKey, list[tuple[int, str]]] = {}
     for number, line in lines:
         fields = layout.split(line)
-        key = RowKey(*("" if place is None or place >= len(fields) else fields[place] for place in places))
+        key = RowKey(*("" if place is None or place >= len(fields) else normal_form(fields[place]) for place in places))
         if not key.track:
             raise InvalidAnnotationError(
                 f"the row has no track; key columns are {', '.join(KEYS)}", path=name, line=number
