@@ -53,6 +53,12 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
             parser=".midi:parse_midi",
             by_kind={"sheet_music": ".sheet_music:parse_midi_score"},
             notes=True,
+            takes="notes with velocity, program and name of track; the sustain pedal; tempi",
+            silent={
+                "events": "controllers other than pedals, aftertouch, texts, system-exclusive events, note-offs "
+                "without a note, and pitch bends that do not move a note's start by half a semitone"
+            },
+            reports=("unended", "bends", "percussion", "channels", "chunks"),
         ),
         # The McGill Billboard project names its files so.
         "billboard": FileFormat(ending="salami_chords.txt", parser=".billboard:parse_billboard"),

@@ -6,23 +6,25 @@ import os
 import re
 import struct
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..annotations.account import Account
 from ..annotations.annotation import Annotation
 from ..annotations.labelled import from_dataset
-from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
+from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError, counted
 from ..ragged import Float, Int
-from ..theory.general_midi import DRUMS, FAMILIES, PEDALS, PROGRAMS, SUSTAIN
+from ..theory.general_midi import BENT, DRUMS, FAMILIES, PEDALS, PROGRAMS, SUSTAIN, WHEEL
 from ..theory.pitch import hz_to_midi, to_hertz
+from .formats import FORMATS
 from .options import Instrument, Reading
-from .sustain import extend_ends, stretches, told_pedal
+from .sustain import DOWN, extend_ends, stretches, told_pedal
 
 if TYPE_CHECKING:
     import mido
@@ -37,7 +39,11 @@ _MOST_TICKS = 2**28
 # Decoding an endless number takes quadratic time. Text may contain such bytes, too.
 _ENDLESS = re.compile(rb"[\x80-\xff]{4096}")
 
-_HEADER = b"MThd"
+_HEADER, _TRACK = b"MThd", b"MTrk"
+_SYSEX, _META = (0xF0, 0xF7), 0xFF
+_SOUND_OFF = 120
+_NOTES_OFF = (_SOUND_OFF, 123, 124, 125, 126, 127)
+"""Controllers that end all notes of a channel: all sound off, all notes off, and changes of mode, which imply it."""
 _BROKEN = (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, struct.error)
 
 
@@ -50,20 +56,20 @@ def parse_midi(data: bytes, reading: Reading, format: str = "midi", name: str | 
     """
     if reading.kind not in ("notes", "hits", "pedals"):
         raise InvalidAnnotationError(f"MIDI files hold notes, not {reading.kind}", path=name)
-    file = decode_midi(data, name)
+    account = Account(str(name), FORMATS["midi"].silent)
+    file = decode_midi(data, name, account)
     if file.type == 2 and len(file.tracks) > 1:
         raise InvalidAnnotationError(f"holds {len(file.tracks)} pieces (a MIDI file of type 2), not one", path=name)
     if reading.kind == "hits":
-        return _hits(file, name)
-    if reading.kind == "pedals":
-        return _pedals(file, name)
-    presses, extend = controls(file, SUSTAIN), reading.pedal == "extend"
-    found = [note for track in file.tracks for note in notes_of(track, in_order=extend)]
-    if extend:
-        found = _extended(found, presses, _last(file))
-    found = [note for note in found if reading.drums or not note.drum]
-    found.sort(key=lambda note: (note.start, note.pitch))
+        return _hits(file, name, account)
     clock = Clock.of(file, name)
+    if reading.kind == "pedals":
+        return _pedals(file, name, clock, account)
+    presses, extend = controls(file, SUSTAIN), reading.pedal == "extend"
+    found = pitched_notes(file, reading, clock, account, in_order=extend)
+    if extend:
+        found = _extended(found, presses, controls(file, _SOUND_OFF), _last(file))
+    found.sort(key=lambda note: (note.start, note.pitch))
     columns = {
         "start": clock.seconds(np.array([note.start for note in found], dtype=np.int64)),
         "end": clock.seconds(np.array([note.end for note in found], dtype=np.int64)),
@@ -75,21 +81,30 @@ def parse_midi(data: bytes, reading: Reading, format: str = "midi", name: str | 
     attrs = {"source": str(name), **told_pedal(presses, extended=extend)}
     # MIDI files have no lines that errors could name.
     labels = [note.label(reading.instrument) for note in found]
-    return Annotation("notes", columns, labels, lines=(), attrs=attrs)
+    return Annotation("notes", columns, labels, lines=(), attrs=attrs, account=account.remarks)
 
 
 def _last(file: mido.MidiFile) -> int:
     return max((sum(int(message.time) for message in track) for track in file.tracks), default=0)
 
 
-def _pedals(file: mido.MidiFile, name: str | Path) -> Annotation:
+def _pedals(file: mido.MidiFile, name: str | Path, clock: Clock, account: Account) -> Annotation:
     """Times at which the pedals are down, by start and name."""
-    held = {pedal: stretches(controls(file, number), _last(file)) for pedal, number in PEDALS.items()}
-    found = sorted((*ends, pedal) for pedal, several in held.items() for ends in several)
+    last = _last(file)
+    presses = {pedal: controls(file, number) for pedal, number in PEDALS.items()}
+    found = sorted((*ends, pedal) for pedal, events in presses.items() for ends in stretches(events, last))
     ticks = np.array([ends for *ends, _ in found], dtype=np.int64).reshape(-1, 2)
-    clock = Clock.of(file, name)
+    for pedal, events in presses.items():
+        final = {channel: (tick, value) for tick, channel, value in sorted(events, key=itemgetter(0))}
+        if held := [tick for tick, value in final.values() if value >= DOWN]:
+            since = clock.seconds(np.array(held)).max()
+            account.add(
+                "unended",
+                f"the {pedal} pedal that is down from {since:.6g} s on is not released: it ends with the file",
+            )
     columns = {"start": clock.seconds(ticks[:, 0]), "end": clock.seconds(ticks[:, 1])}
-    return Annotation("pedals", columns, [pedal for *_, pedal in found], lines=(), attrs={"source": str(name)})
+    labels, attrs = [pedal for *_, pedal in found], {"source": str(name)}
+    return Annotation("pedals", columns, labels, lines=(), attrs=attrs, account=account.remarks)
 
 
 def controls(file: mido.MidiFile, number: int) -> list[tuple[int, int, int]]:
@@ -104,36 +119,48 @@ def controls(file: mido.MidiFile, number: int) -> list[tuple[int, int, int]]:
     return found
 
 
-def _extended(notes: list[_Note], presses: Sequence[tuple[int, int, int]], last: int) -> list[_Note]:
+def _extended(
+    notes: list[_Note], presses: Sequence[tuple[int, int, int]], mutes: Sequence[tuple[int, int, int]], last: int
+) -> list[_Note]:
+    """The notes with the ends that the sustain pedal gives them; all sound off ends them under the pedal, too."""
     start, end, channel, pitch = (
         np.array([getattr(note, name) for note in notes], dtype=np.int64)
         for name in ("start", "end", "channel", "pitch")
     )
     ends = extend_ends(start.astype(float), end.astype(float), channel * 128 + pitch, channel, presses, last)
-    return [replace(note, end=int(tick)) for note, tick in zip(notes, ends.tolist(), strict=True)]
+    for tick, muted, _ in mutes:
+        ends = np.where((channel == muted) & (end <= tick) & (ends > tick), tick, ends)
+    return [note._replace(end=int(tick)) for note, tick in zip(notes, ends.tolist(), strict=True)]
 
 
-def _hits(file: mido.MidiFile, name: str | Path) -> Annotation:
-    found, channels = [], set()
+def _hits(file: mido.MidiFile, name: str | Path, account: Account) -> Annotation:
+    found, others = [], defaultdict[int, int](int)
     for track in file.tracks:
         tick = 0
         for message in track:
             tick += message.time
             if message.type == "note_on" and message.velocity:
-                channels.add(message.channel)
                 if message.channel == _DRUM_CHANNEL:
                     found.append((tick, message.note, message.velocity))
-    if len(channels) == 1 and not found:
+                else:
+                    others[message.channel] += 1
+    if len(others) == 1 and not found:
         remedy = "put drums on channel 10, as pretty_midi does with is_drum=True"
-        message = f"all notes are on channel {channels.pop() + 1}, none on the percussion channel 10: {remedy}"
+        message = f"all notes are on channel {min(others) + 1}, none on the percussion channel 10: {remedy}"
         raise InvalidAnnotationError(message, path=name)
+    if others:
+        count = sum(others.values())
+        listed = ", ".join(str(channel + 1) for channel in sorted(others))
+        message = f"{counted(count, 'note')} of channels that are not percussion are not read: {listed}"
+        account.add("channels", message, count=count)
     ticks, pitch, velocity = np.array(sorted(found), dtype=np.int64).reshape(-1, 3).T
     columns = {"time": Clock.of(file, name).seconds(ticks), "velocity": velocity.astype(np.float64)}
-    return Annotation("hits", columns, list(map(str, pitch.tolist())), lines=(), attrs={"source": str(name)})
+    labels = list(map(str, pitch.tolist()))
+    return Annotation("hits", columns, labels, lines=(), attrs={"source": str(name)}, account=account.remarks)
 
 
-def decode_midi(data: bytes, name: str | Path) -> mido.MidiFile:
-    """Decode the bytes of a MIDI file."""
+def decode_midi(data: bytes, name: str | Path, account: Account) -> mido.MidiFile:
+    """Decode the bytes of a MIDI file; chunks of unknown types are skipped, as the standard says."""
     import mido
 
     if not data:
@@ -145,8 +172,11 @@ def decode_midi(data: bytes, name: str | Path) -> mido.MidiFile:
         raise UnreadableError(f"too large: {limit}", path=name)
     if _ENDLESS.search(data):
         raise UnreadableError("is not a MIDI file: holds an endless number", path=name)
+    tracks = _tracks_of(data, account)
+    if any(byte in data for byte in _SYSEX):
+        _demand_status(tracks, name)
     try:
-        file = mido.MidiFile(file=BytesIO(data))
+        file = mido.MidiFile(file=BytesIO(tracks))
     except EOFError:
         raise UnreadableError("is not a complete MIDI file: it is truncated", path=name) from None
     except (*_BROKEN, mido.KeySignatureError) as error:
@@ -156,8 +186,63 @@ def decode_midi(data: bytes, name: str | Path) -> mido.MidiFile:
     return file
 
 
-@dataclass(frozen=True, slots=True)
-class _Note:
+def _tracks_of(data: bytes, account: Account) -> bytes:
+    """A file without the chunks that are neither its header nor one of the tracks that it announces."""
+    place, announced = 8 + int.from_bytes(data[4:8]), int.from_bytes(data[10:12])
+    parts, unknown, tracks = [data[:place]], list[str](), 0
+    while len(data) - place >= 8:
+        kind, end = data[place : place + 4], place + 8 + int.from_bytes(data[place + 4 : place + 8])
+        if not (kind.isascii() and kind.decode("ascii").isprintable()):
+            break
+        if kind == _TRACK and tracks < announced:
+            parts.append(data[place:end])
+            tracks += 1
+        else:
+            unknown.append(kind.decode("ascii"))
+        place = end
+    beyond = unknown.count(_TRACK.decode())
+    if beyond:
+        account.add("chunks", f"{counted(beyond, 'track')} beyond the {announced} of the header are not read")
+    if len(unknown) > beyond:
+        listed = ", ".join(dict.fromkeys(repr(kind) for kind in unknown if kind != _TRACK.decode()))
+        message = f"{counted(len(unknown) - beyond, 'chunk')} of an unknown type are skipped: {listed}"
+        account.add("chunks", message, count=len(unknown) - beyond)
+    if tracks < announced:  # damaged, which decoding reports
+        return b"".join([*parts, data[place:]])
+    if place < len(data):
+        account.add("chunks", f"{counted(len(data) - place, 'byte')} after the last track are not read")
+    return b"".join(parts)
+
+
+def _demand_status(data: bytes, name: str | Path) -> None:
+    """Raise if an event without a status follows a system-exclusive one, after which its status is unknown."""
+    place, end, status = 8 + int.from_bytes(data[4:8]), 0, 0
+    while place < len(data):
+        if place >= end:  # the next track
+            place, end, status = place + 8, place + 8 + int.from_bytes(data[place + 4 : place + 8]), 0
+        while place < len(data) and data[place] >= 0x80:
+            place += 1  # time
+        place += 1
+        if place >= len(data):
+            return
+        if data[place] < 0x80 and status in _SYSEX:
+            message = f"running status after a system-exclusive message (byte {place})"
+            raise UnreadableError(f"is not a MIDI file: {message}", path=name)
+        current = data[place] if data[place] >= 0x80 else status
+        place += data[place] >= 0x80
+        if current == _META or current in _SYSEX:
+            place += current == _META
+            length = 0
+            while place < len(data) and data[place] >= 0x80:
+                length, place = length << 7 | data[place] & 0x7F, place + 1
+            if place < len(data):
+                place += 1 + (length << 7 | data[place])
+        else:
+            place += 1 if 0xC0 <= current < 0xE0 else 2
+        status = status if current == _META else current
+
+
+class _Note(NamedTuple):
     start: int
     end: int
     pitch: int
@@ -165,6 +250,7 @@ class _Note:
     program: int
     channel: int
     title: str
+    track: int
 
     @property
     def drum(self) -> bool:
@@ -180,35 +266,121 @@ class _Note:
         return FAMILIES[self.program // 8] if instrument == "family" else PROGRAMS[self.program]
 
 
-def notes_of(track: mido.MidiTrack, *, in_order: bool) -> Iterator[_Note]:
-    """The notes of a track. A note-off ends all notes of its pitch or, if `in_order`, the one that started first."""
-    programs: dict[int, int] = defaultdict(int)
+class _Event(NamedTuple):
+    """An event that starts or ends notes."""
+
+    tick: int
+    kind: str
+    """``on``, ``off``, or ``silence``, which ends all notes of the channel."""
+    channel: int
+    pitch: int = 0
+    velocity: int = 0
+    program: int = 0
+    bend: float = 0.0
+    """Position of the wheel, as if it bent by two semitones at most."""
+    title: str = ""
+    track: int = 0
+
+    def until(self, tick: int) -> _Note:
+        """The note that it starts, with an end."""
+        return _Note(self.tick, tick, self.pitch, self.velocity, self.program, self.channel, self.title, self.track)
+
+
+def pitched_notes(
+    file: mido.MidiFile, reading: Reading, clock: Clock, account: Account, *, in_order: bool
+) -> list[_Note]:
+    """The notes of a file, in the order of their tracks and ends, and percussion if it is read.
+
+    A note-off ends all notes of its pitch in its track and channel or, if `in_order`, the one that started first. Notes
+    that have no end there end with another track of the channel, if they end at all.
+    """
+    notes, unended, spare, bends, struck = list[_Note](), list[_Event](), list[_Event](), list[float](), 0
+    for number, track in enumerate(file.tracks):
+        events = list[_Event]()
+        for event in _events_of(track, number):
+            if event.channel == _DRUM_CHANNEL and not reading.drums:
+                struck += event.kind == "on"
+                continue
+            events.append(event)
+            if event.kind == "silence":
+                spare.append(event)
+            elif not -BENT < event.bend < BENT:
+                bends.append(event.bend)
+        ended, begun, unused = _paired(events, in_order=in_order)
+        notes += ended
+        unended += begun
+        spare += unused
+    if unended:
+        merged = sorted([*unended, *spare], key=lambda event: (event.tick, event.kind == "on"))
+        ended, unended, _ = _paired(merged, in_order=in_order)
+        notes += ended
+    if unended:
+        since = clock.seconds(np.array([min(event.tick for event in unended)]))[0]
+        message = f"{counted(len(unended), 'note')} without an end, left out; the first starts at {since:.6g} s"
+        account.add("unended", message, count=len(unended))
+    if bends:
+        most = max(bends, key=abs) / WHEEL
+        message = f"{counted(len(bends), 'note')} that start bent by up to {most:+.3g} semitones; bends are not applied"
+        account.add("bends", message, count=len(bends))
+    if struck:
+        message = f"{counted(struck, 'note')} of percussion (channel 10) left out; drums: true (--drums) reads them"
+        account.add("percussion", message, count=struck)
+    return notes
+
+
+def _events_of(track: mido.MidiTrack, number: int) -> Iterator[_Event]:
+    """The events of a track that start or end notes, with the program and the bend at each start."""
+    programs, wheels = defaultdict[int, int](int), defaultdict[int, int](int)
+    parameters = defaultdict[int, dict[int, int]](dict)
+    ranges = defaultdict[int, int](lambda: 2)
     title = track.name.strip()
-    sounding: dict[tuple[int, int], list[tuple[int, int, int]]] = defaultdict(list)
     tick = 0
     for message in track:
         tick += message.time
         kind = message.type
-        if kind == "note_on" and message.velocity:
+        if kind in ("note_on", "note_off"):
             channel = message.channel
-            sounding[channel, message.note].append((tick, message.velocity, programs[channel]))
-        elif kind in ("note_off", "note_on") and in_order:
-            for start, velocity, program in sounding[message.channel, message.note][:1]:
-                del sounding[message.channel, message.note][0]
-                yield _Note(start, tick, message.note, velocity, program, message.channel, title)
-        elif kind in ("note_off", "note_on"):
-            started = sounding.pop((message.channel, message.note), ())
-            earlier = [note for note in started if note[0] < tick]
-            # A note that starts at the tick at which others end is not ended by them.
-            if earlier and len(earlier) < len(started):
-                sounding[message.channel, message.note] = [note for note in started if note[0] == tick]
-            for start, velocity, program in earlier or started:
-                yield _Note(start, tick, message.note, velocity, program, message.channel, title)
+            if kind == "note_off" or not message.velocity:
+                yield _Event(tick, "off", channel, message.note)
+                continue
+            bend = wheels[channel] * ranges[channel] / 2
+            yield _Event(tick, "on", channel, message.note, message.velocity, programs[channel], bend, title, number)
         elif kind == "program_change":
             programs[message.channel] = message.program
-    for (channel, pitch), started in sounding.items():
-        for start, velocity, program in started:
-            yield _Note(start, tick, pitch, velocity, program, channel, title)
+        elif kind == "pitchwheel":
+            wheels[message.channel] = message.pitch
+        elif kind == "control_change" and message.control in _NOTES_OFF:
+            yield _Event(tick, "silence", message.channel)
+        elif kind == "control_change" and message.control in (100, 101):
+            parameters[message.channel][message.control] = message.value
+        elif kind == "control_change" and message.control == 6 and parameters[message.channel] == {100: 0, 101: 0}:
+            ranges[message.channel] = message.value  # the range of bends
+
+
+def _paired(events: Iterable[_Event], *, in_order: bool) -> tuple[list[_Note], list[_Event], list[_Event]]:
+    """The notes that events form, the starts without an end, and the ends without a start."""
+    notes, unused = list[_Note](), list[_Event]()
+    sounding = defaultdict[tuple[int, int], list[_Event]](list)
+    for event in events:
+        voice = event.channel, event.pitch
+        if event.kind == "on":
+            sounding[voice].append(event)
+        elif event.kind == "silence":
+            for other in [voice for voice in sounding if voice[0] == event.channel]:
+                notes += [start.until(event.tick) for start in sounding[other] if start.tick < event.tick]
+                sounding[other] = [start for start in sounding[other] if start.tick == event.tick]
+        elif not sounding.get(voice):
+            unused.append(event)
+        elif in_order:
+            notes.append(sounding[voice].pop(0).until(event.tick))
+        else:
+            started = sounding.pop(voice)
+            earlier = [start for start in started if start.tick < event.tick]
+            # A note that starts at the tick at which others end is not ended by them.
+            if earlier and len(earlier) < len(started):
+                sounding[voice] = [start for start in started if start.tick == event.tick]
+            notes += [start.until(event.tick) for start in earlier or started]
+    return notes, [start for started in sounding.values() for start in started], unused
 
 
 @dataclass(frozen=True)
@@ -227,6 +399,10 @@ class Clock:
             # Of several changes at one tick, the last one applies.
             ordered = sorted(_tempi(file), key=itemgetter(0))
             changes = {0: _DEFAULT_TEMPO} | dict(ordered)
+            halt = next((tick for tick, tempo in changes.items() if not tempo), None)
+            if halt is not None:
+                message = f"invalid tempo of 0 microseconds a beat at tick {halt}: expected a positive number"
+                raise InvalidAnnotationError(message, path=name)
             per_tick = {tick: tempo / 1e6 / division for tick, tempo in changes.items()}
         else:  # minus the film frames per second, and ticks per frame
             ticks_a_second = -(division >> 8) * (division & 0xFF)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations.account import Account
 from ..annotations.annotation import Annotation
 from ..annotations.arrays import (
     as_column,
@@ -31,11 +32,12 @@ from ..errors import (
     InvalidAnnotationError,
     UnknownNameError,
     UnreadableError,
+    counted,
     suggest,
     warn_caller,
 )
 from ..ragged import Column, Int, group_by_key
-from ..theory.general_midi import PROGRAMS, SUSTAIN
+from ..theory.general_midi import BENT, PROGRAMS, SUSTAIN
 from ..theory.pitch import to_hertz
 from .formats import SUFFIXES
 from .jams import is_jams, open_objects
@@ -290,16 +292,23 @@ def _from_pretty_midi(thing: Any, reading: Reading) -> Annotation:
 
     As a channel in a file, each instrument has its own pedal.
     """
+    account = Account("<pretty_midi>")
+    struck = sorted((n.start, n.pitch, n.velocity) for one in thing.instruments if one.is_drum for n in one.notes)
     if reading.kind == "hits":
-        struck = sorted((n.start, n.pitch, n.velocity) for one in thing.instruments if one.is_drum for n in one.notes)
+        others = sum(len(one.notes) for one in thing.instruments if not one.is_drum)
+        if others:
+            account.add("channels", f"{counted(others, 'note')} that are not percussion are not read", count=others)
         time, pitch, velocity = np.array(struck, dtype=np.float64).reshape(-1, 3).T
         drums = [str(int(one)) for one in pitch.tolist()]
-        return Annotation("hits", {"time": time, "velocity": velocity}, drums, lines=())
+        hits = {"time": time, "velocity": velocity}
+        return Annotation("hits", hits, drums, lines=(), account=account.remarks)
+    if struck:
+        account.add("percussion", f"{counted(len(struck), 'note')} of percussion left out", count=len(struck))
     played = [(note, place) for place, one in enumerate(thing.instruments) if not one.is_drum for note in one.notes]
     played.sort(key=lambda one: (one[0].start, one[0].pitch))
+    names = ("start", "end", "pitch", "velocity")
     columns: dict[str, Column] = {
-        name: np.array([getattr(note, name) for note, _ in played], dtype=np.float64)
-        for name in ("start", "end", "pitch", "velocity")
+        name: np.array([getattr(note, name) for note, _ in played], dtype=np.float64) for name in names
     }
     channel = np.array([place for _, place in played], dtype=np.int64)
     presses = [
@@ -316,7 +325,17 @@ def _from_pretty_midi(thing: Any, reading: Reading) -> Annotation:
     columns["program"] = np.array(programs, dtype=np.float64)
     columns["drum"] = np.zeros(len(played))
     labels = [PROGRAMS[program] for program in programs]
-    return Annotation("notes", columns, labels, lines=(), attrs=told_pedal(presses, extended=reading.pedal == "extend"))
+    bent = 0
+    for instrument in thing.instruments:
+        bends = sorted((bend.time, bend.pitch) for bend in instrument.pitch_bends)
+        if bends and not instrument.is_drum:
+            moved, wheel = np.array(bends, dtype=np.float64).T
+            before = np.searchsorted(moved, np.array([note.start for note in instrument.notes]), side="right")
+            bent += int((np.abs(np.append(0.0, wheel)[before]) >= BENT).sum())
+    if bent:
+        account.add("bends", f"{counted(bent, 'note')} that start bent; bends are not applied", count=bent)
+    attrs = told_pedal(presses, extended=reading.pedal == "extend")
+    return Annotation("notes", columns, labels, lines=(), attrs=attrs, account=account.remarks)
 
 
 def is_table(thing: object) -> bool:

@@ -18,12 +18,14 @@ from xml.sax.saxutils import unescape
 
 import numpy as np
 
+from ..annotations.account import Account
 from ..annotations.annotation import Annotation
 from ..errors import AnnotationError, InvalidAnnotationError, MirflowError, UnreadableError, counted
 from ..ragged import Float
 from ..theory.harte import PITCH_CLASSES
 from .content import decode
-from .midi import Clock, decode_midi, notes_of
+from .formats import FORMATS
+from .midi import Clock, decode_midi, pitched_notes
 from .options import Reading
 from .score_libraries import (
     ParsedScore,
@@ -53,6 +55,7 @@ _HARMONY = re.compile(r"<harmony[\s>]")
 class _Rows:
     """Collects rows of a notation; rows other than notes have NaN as numbers."""
 
+    account: Account
     numbers: list[tuple[float, ...]] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
 
@@ -68,7 +71,8 @@ class _Rows:
         table = np.array(self.numbers, dtype=np.float64).reshape(-1, 5)
         names = ("time", "notated_start", "notated_end", "pitch", "voice")
         columns = {name: table[:, index].copy() for index, name in enumerate(names)}
-        return Annotation(reading.kind, columns, self.labels, lines=(), attrs={"source": str(name)})
+        attrs = {"source": str(name)}
+        return Annotation(reading.kind, columns, self.labels, lines=(), attrs=attrs, account=self.account.remarks)
 
 
 def parse_midi_score(data: bytes, reading: Reading, format: str = "midi", name: str | Path = "<bytes>") -> Annotation:
@@ -79,16 +83,15 @@ def parse_midi_score(data: bytes, reading: Reading, format: str = "midi", name: 
     """
     from mido import MetaMessage
 
-    file, rows = decode_midi(data, name), _Rows()
+    account = Account(str(name), FORMATS["midi"].silent)
+    file, rows = decode_midi(data, name, account), _Rows(account)
     clock = Clock.of(file, name)
     voices: dict[tuple[int, int], int] = {}
     last = 0
-    for number, track in enumerate(file.tracks):
-        for note in notes_of(track, in_order=True):
-            if not note.drum or reading.drums:
-                start, end = clock.seconds(np.array([note.start, note.end])).tolist()
-                rows.note(start, end, note.pitch, voices.setdefault((number, note.channel), len(voices)))
-                last = max(last, note.end)
+    for note in pitched_notes(file, reading, clock, account, in_order=True):
+        start, end = clock.seconds(np.array([note.start, note.end])).tolist()
+        rows.note(start, end, note.pitch, voices.setdefault((note.track, note.channel), len(voices)))
+        last = max(last, note.end)
     signatures = {0: MetaMessage("time_signature")} | dict(_messages(file, "time_signature"))
     for (tick, signature), end in zip(signatures.items(), [*list(signatures)[1:], last], strict=False):
         quarter = file.ticks_per_beat
@@ -133,7 +136,7 @@ def parse_notation(data: bytes, reading: Reading, format: str = "musicxml", name
 
     Voices are those of each part. Repeats are not expanded, and grace notes are omitted.
     """
-    rows, voices = _Rows(), dict[tuple[int, str], int]()
+    rows, voices = _Rows(Account(str(name), FORMATS[format].silent)), dict[tuple[int, str], int]()
     if format == "kern":
         demand_spines(decode(data, name, reading.delimited.encoding), name)
     with reading_score(reading, format, name):

@@ -51,6 +51,10 @@ FAMILIES: tuple[str, ...] = (
 """Names of the families of eight programs: program ``p`` belongs to family ``p // 8``."""
 
 SUSTAIN = 64
+WHEEL = 4096
+"""Position of the pitch wheel that bends by a semitone, in the range of two semitones of General MIDI."""
+BENT = WHEEL // 2
+"""Position from which on a note counts as bent: half a semitone, the usual tolerance of pitches."""
 PEDALS: Mapping[str, int] = MappingProxyType({"sustain": SUSTAIN, "sostenuto": 66, "soft": 67})
 """Controller numbers of pedals, by name."""
 _INDICES = {"": 0} | {text: index for index, pedal in enumerate(PEDALS.items()) for text in map(str, pedal)}

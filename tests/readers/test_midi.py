@@ -19,7 +19,9 @@ import mirflow
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from mirflow.readers import Reading, read
+from mirflow.readers.formats import FORMATS
 from mirflow.readers.midi import parse_midi
+from mirflow.readers.objects import to_annotation
 
 NOTES = Reading.of(task="transcription")
 
@@ -43,6 +45,10 @@ def off(pitch: int, wait: int, channel: int = 0) -> Message:
 
 def tempo(seconds_a_beat: float, wait: int = 0) -> MetaMessage:
     return MetaMessage("set_tempo", tempo=round(seconds_a_beat * 1e6), time=wait)
+
+
+def remarks(notes: Annotation) -> list[str]:
+    return [one.message for one in notes.account]
 
 
 def spans(notes: Annotation) -> list[tuple[float, float]]:
@@ -110,8 +116,143 @@ def test_a_note_that_starts_where_another_ends_goes_on() -> None:
     assert spans(parse_midi(saved([on(60), on(60, 100), off(60, 0), off(60, 100)]), NOTES)) == [(0, 0.5), (0.5, 1)]
 
 
-def test_a_note_without_an_end_lasts_until_the_end_of_its_track() -> None:
-    assert spans(parse_midi(saved([on(60), on(62, 100), off(62, 100)]), NOTES)) == [(0, 1), (0.5, 1)]
+def test_a_note_without_an_end_is_left_out_and_reported() -> None:
+    notes = parse_midi(saved([on(60, 50), on(62, 100), off(62, 100)]), NOTES)
+    assert spans(notes) == [(0.75, 1.25)]
+    assert remarks(notes) == ["1 note without an end, left out; the first starts at 0.25 s"]
+
+
+@pytest.mark.parametrize("control", [120, 123, 124, 125, 126, 127])
+def test_all_notes_of_a_channel_end_where_it_is_silenced(control: int) -> None:
+    silence = Message("control_change", control=control, time=100)
+    track = [on(60), on(62), on(60, 0, 50, 1), silence, off(60, 100, 1), off(60, 0)]
+    expected = [(0, 0.5), (0, 1.0), (0, 0.5)]
+    for pedal in ("ignore", "extend"):
+        notes = parse_midi(saved(track), Reading.of("transcription", pedal=pedal))
+        assert (sorted(spans(notes)), notes.account) == (sorted(expected), ())
+
+
+def test_all_sound_off_ends_notes_under_the_pedal_too() -> None:
+    pedal, ends = Message("control_change", control=64, value=127), {}
+    for control in (120, 123):
+        silence = Message("control_change", control=control, time=100)
+        track = [pedal, on(60), off(60, 50), silence, on(62, 100), off(62, 100)]
+        ends[control] = parse_midi(saved(track), Reading.of("transcription", pedal="extend")).columns["end"].tolist()
+    assert ends == {120: [0.75, 1.75], 123: [1.75, 1.75]}
+
+
+def test_a_note_may_end_in_another_track_of_its_channel() -> None:
+    for kind in ("note_off", "control_change"):
+        end = off(60, 100) if kind == "note_off" else Message("control_change", control=123, time=100)
+        notes = parse_midi(saved([on(60), on(64), off(64, 300)], [end]), NOTES)
+        assert (sorted(spans(notes)), notes.account) == ([(0, 0.5), (0, 1.5)], ())
+    strange = parse_midi(saved([on(60), on(64), off(64, 300)], [off(60, 100, channel=1)]), NOTES)
+    assert [one.rule for one in strange.account] == ["unended"]
+
+
+def test_tracks_of_one_channel_do_not_end_each_others_notes() -> None:
+    notes = parse_midi(saved([on(60), off(60, 400)], [on(60, 100), off(60, 100)]), NOTES)
+    assert spans(notes) == [(0, 2.0), (0.5, 1.0)]
+
+
+def test_a_tempo_of_nothing_is_invalid() -> None:
+    data = saved([on(60), off(60, 100), tempo(0.0)])
+    with pytest.raises(InvalidAnnotationError, match=r"a\.mid: invalid tempo of 0 microseconds a beat at tick 100"):
+        parse_midi(data, NOTES, name="a.mid")
+
+
+def test_running_status_ends_with_a_system_exclusive_event() -> None:
+    data = saved([on(60), Message("sysex", data=[1, 2]), on(62, 100), off(60, 10), off(62, 10)])
+    assert len(parse_midi(data, NOTES)) == 2
+    status = data.index(b"\x90", data.index(b"\xf0"))
+    length = struct.unpack(">L", data[18:22])[0] - 1
+    running = data[:18] + struct.pack(">L", length) + data[22:status] + data[status + 1 :]
+    with pytest.raises(UnreadableError, match=rf"running status after a system-exclusive message \(byte {status}\)"):
+        parse_midi(running, NOTES)
+
+
+def chunk(name: bytes, size: int) -> bytes:
+    return name + struct.pack(">L", size) + bytes(size)
+
+
+def test_unknown_chunks_are_skipped_and_reported() -> None:
+    data = saved([on(60), off(60, 100)], [on(62), off(62, 100)])
+    second = data.rindex(b"MTrk")
+    for place in (14, second, len(data)):
+        notes = parse_midi(data[:place] + chunk(b"XFIH", 5) + data[place:], NOTES)
+        assert spans(notes) == [(0, 0.5), (0, 0.5)]
+        assert remarks(notes) == ["1 chunk of an unknown type are skipped: 'XFIH'"]
+    assert remarks(parse_midi(data + b"\0\0\0", NOTES)) == ["3 bytes after the last track are not read"]
+    fewer = data[:11] + b"\1" + data[12:]
+    notes = parse_midi(fewer, NOTES)
+    assert (len(notes), remarks(notes)) == (1, ["1 track beyond the 1 of the header are not read"])
+    with pytest.raises(UnreadableError, match="truncated"):
+        parse_midi(data[:11] + b"\3" + data[12:], NOTES)
+
+
+@pytest.mark.parametrize(
+    ("wheel", "sensitivity", "told"),
+    [
+        (4096, None, ["2 notes that start bent by up to +1 semitones; bends are not applied"]),
+        (-2048, None, ["2 notes that start bent by up to -0.5 semitones; bends are not applied"]),
+        (1000, None, []),
+        (1000, 12, ["2 notes that start bent by up to +1.46 semitones; bends are not applied"]),
+    ],
+)
+def test_notes_that_start_bent_are_reported(wheel: int, sensitivity: int | None, told: list[str]) -> None:
+    values = {} if sensitivity is None else {101: 0, 100: 0, 6: sensitivity}
+    track = [Message("control_change", control=control, value=value) for control, value in values.items()]
+    bend = Message("pitchwheel", pitch=wheel)
+    notes = parse_midi(
+        saved([*track, bend, on(60), on(62, 10), off(60, 10), off(62, 0), on(60, 0, 50, 1), off(60, 9, 1)]), NOTES
+    )
+    assert (len(notes), remarks(notes)) == (3, told)
+    assert notes.columns["pitch"][0] == pytest.approx(261.6255653)
+
+
+def test_notes_that_a_task_does_not_read_are_reported() -> None:
+    data = saved([on(60), on(36, channel=9), off(36, 10, channel=9), on(38, channel=9), off(60, 10)])
+    for task in ("transcription", "multipitch"):
+        left = "2 notes of percussion (channel 10) left out; drums: true (--drums) reads them"
+        assert left in remarks(parse_midi(data, Reading.of(task, kind="notes")))
+    assert remarks(parse_midi(data, Reading.of("transcription", drums=True)))[0].startswith("1 note without an end")
+    hits = parse_midi(data, Reading.of("drums"))
+    assert remarks(hits) == ["1 note of channels that are not percussion are not read: 1"]
+
+
+def test_a_pedal_that_stays_down_is_reported() -> None:
+    pedal = Message("control_change", control=67, value=127, time=100)
+    pedals = parse_midi(saved([on(60), pedal, off(60, 100)]), Reading.of("pedal"))
+    assert spans(pedals) == [(0.5, 1.0)]
+    assert remarks(pedals) == ["the soft pedal that is down from 0.5 s on is not released: it ends with the file"]
+
+
+CHANGES = [
+    *(Message("control_change", control=control, value=127) for control in range(128)),
+    *(Message(kind, note=60) for kind in ("note_on", "note_off", "polytouch")),
+    *(Message("program_change", program=7), Message("aftertouch", value=9), Message("sysex", data=[1, 2])),
+    *(Message("pitchwheel", pitch=pitch) for pitch in (8191, 1)),
+    *(MetaMessage(kind) for kind in ("text", "lyrics", "marker", "copyright", "key_signature", "time_signature")),
+    MetaMessage("set_tempo", tempo=250_000),
+]
+"""A message of each type, and of each controller."""
+
+
+def test_each_message_is_taken_reported_or_declared() -> None:
+    plain = [on(60, 10), on(62, 0, 60, 3), off(60, 100), on(60, 10), off(60, 100), off(62, 0, 3)]
+    visible = set()
+    for place in range(len(plain)):
+        before, after = plain[:place], plain[place:]
+        whole = parse_midi(saved([*before, MetaMessage("text", time=20), *after]), NOTES)
+        for change in CHANGES:
+            found = parse_midi(saved([*before, change.copy(time=20), *after]), NOTES)
+            same = (spans(found), found.labels, found.attrs) == (spans(whole), whole.labels, whole.attrs)
+            if not same or found.account:
+                visible.add((change.type, getattr(change, "control", 0) or getattr(change, "pitch", 0)))
+    controls = {("control_change", number) for number in (64, 120, *range(123, 128))}
+    others = {(kind, 0) for kind in ("note_on", "note_off", "program_change", "set_tempo")}
+    assert visible == {*controls, *others, ("pitchwheel", 8191)}
+    assert "controllers other than pedals" in FORMATS["midi"].silent["events"]
 
 
 def test_a_note_may_have_no_length() -> None:
@@ -186,8 +327,6 @@ def test_notes_are_those_of_pretty_midi(events: list[tuple[str, int, int, int]])
             track.append(tempo(pitch / 100, wait))
         else:
             track.append(on(pitch, wait, 50, channel) if kind == "on" else off(pitch, wait, channel))
-    # What is still sounding is ended, because pretty_midi leaves notes without an end out.
-    track += [off(pitch, 10, channel) for pitch in range(58, 62) for channel in (0, 1)]
     data = saved(track)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -270,3 +409,17 @@ def test_a_file_without_tracks_has_no_notes() -> None:
     data = b"MThd\x00\x00\x00\x06\x00\x01\x00\x00\x01\xe0"
     for pedal in ("ignore", "extend"):
         assert len(parse_midi(data, Reading.of("transcription", pedal=pedal)).columns["pitch"]) == 0
+
+
+def test_files_and_objects_of_pretty_midi_report_the_same() -> None:
+    bend = Message("pitchwheel", pitch=4096)
+    track = [on(64), off(64, 10), bend, on(60), on(36, channel=9), off(36, 10, channel=9), off(60, 10)]
+    data = saved(track)
+    for task in ("transcription", "drums"):
+        file = parse_midi(data, Reading.of(task))
+        held = to_annotation(pretty_midi.PrettyMIDI(BytesIO(data)), task)
+        expected = {"transcription": ["bends", "percussion"], "drums": ["channels"]}[task]
+        assert sorted((one.rule, one.count) for one in held.account) == sorted(
+            (one.rule, one.count) for one in file.account
+        )
+        assert sorted(one.rule for one in file.account) == expected
