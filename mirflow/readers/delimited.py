@@ -33,6 +33,7 @@ from .layouts import (
     demand_columns,
     demand_read,
     demand_tags,
+    demand_units,
     guess_task,
     has_only_names,
     is_header,
@@ -491,6 +492,8 @@ def find_layout(
             places["bar"] = 2
     if not bars:
         places.pop("bar", None)
+    if has_header:
+        demand_units(head, places, reading, name, line)
     if declared or has_header or not kind.numbers:
         demand_columns_of_kind(kind, places, options, name, line, keyed=keyed)
     last = max(places.values())

@@ -17,7 +17,7 @@ from ..annotations.schema import HEADINGS, KINDS, TASK_KINDS, Kind, kind_of
 from ..errors import InvalidAnnotationError
 from ..ragged import Float
 from ..theory.pitch import HIGHEST_MIDI
-from .options import KEYS
+from .options import AUTO, KEYS, Reading
 
 Rows = Sequence[tuple[int, Sequence[str]]]
 """Fields of rows with their lines."""
@@ -89,6 +89,54 @@ def heading(text: str) -> str:
     'onset_time'
     """
     return text.partition("(")[0].partition("[")[0].strip().lower().replace(" ", "_")
+
+
+_IN_BRACKETS = re.compile(r"[(\[]\s*([^)\]]+?)\s*[)\]]")
+_UNITS = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "s"),
+    **dict.fromkeys(("ms", "msec", "msecs", "millisecond", "milliseconds"), "ms"),
+    **dict.fromkeys(("sample", "samples"), "samples@44100, with the rate,"),
+    **dict.fromkeys(("frame", "frames"), "frames@0.01, with the hop,"),
+    **dict.fromkeys(("min", "minute", "minutes", "us", "\u00b5s", "beats", "ticks", "quarters"), ""),
+}
+"""Units of times that headers name, and the option by which they are read; empty: none."""
+_OF_PITCHES = {
+    **dict.fromkeys(("midi", "semitone", "semitones"), "MIDI"),
+    **dict.fromkeys(("cent", "cents", "log2"), ""),
+}
+
+
+def demand_units(
+    header: Sequence[str], places: Mapping[str, int], reading: Reading, name: str | Path, line: int
+) -> None:
+    """Raise if a header names a unit other than that in which a column is read, unless a unit of times is declared.
+
+    `places` are the columns that are read; `name` and `line` (of the header) are used in messages.
+
+    Examples
+    --------
+    >>> demand_units(["time (ms)"], {"time": 0}, Reading.of("onset"), "a.csv", 1)
+    Traceback (most recent call last):
+        ...
+    mirflow.errors.InvalidAnnotationError: a.csv:1: the header has 'time (ms)', but times are read in s: \
+declare time_unit: ms (--time-unit ms)
+    """
+    of_time, of_pitch = reading.delimited.time_unit, reading.delimited.pitch_unit
+    units = {one.name: one.units for one in KINDS[reading.kind].variables} | {"duration": "s"}
+    for column, place in places.items():
+        bracket = _IN_BRACKETS.search(header[place]) if place < len(header) else None
+        written = bracket[1].lower() if bracket is not None else ""
+        if units.get(column) == "s" and written in _UNITS:
+            unit, right = _UNITS[written], of_time if of_time != AUTO else "s"
+            if unit == right or of_time not in (AUTO, "ms") or (of_time == "ms" and reading.kind != "following"):
+                continue
+            message = f"the header has {header[place]!r}, but times are read in {right}: "
+            message += f"declare time_unit: {unit} (--time-unit {unit.partition(',')[0]})" if unit else "convert them"
+            raise InvalidAnnotationError(message, path=name, line=line)
+        if units.get(column) == "Hz" and written in _OF_PITCHES and _OF_PITCHES[written] != of_pitch:
+            message = f"the header has {header[place]!r}, but pitches are read in {of_pitch}: "
+            message += "declare pitch_unit: MIDI (--pitch-unit MIDI)" if _OF_PITCHES[written] else "convert them"
+            raise InvalidAnnotationError(message, path=name, line=line)
 
 
 def is_header(fields: Sequence[str], kind: Kind | None = None, *, keyed: bool = False) -> bool:

@@ -316,3 +316,30 @@ def test_the_head_of_a_column_is_no_class(tmp_path: Path) -> None:
     (tmp_path / "classes.csv").write_text("genre\njazz\nrock\n")
     with pytest.raises(InvalidAnnotationError, match=r"classes\.csv:1: invalid header genre: expected class;"):
         read_classes(tmp_path / "classes.csv")
+
+
+@pytest.mark.parametrize(
+    ("task", "text", "remedy"),
+    [
+        ("onset", "time (ms)\n500\n", "times are read in s: declare time_unit: ms (--time-unit ms)"),
+        ("chord", "start [ms],end [ms],label\n0,500,C\n", "times are read in s: declare time_unit: ms"),
+        ("beat", "time (samples),beat\n500,1\n", "declare time_unit: samples@44100, with the rate,"),
+        ("onset", "time (min)\n0.5\n", "times are read in s: convert them"),
+        ("melody", "time (s),pitch (MIDI)\n0.5,60\n", "pitches are read in Hz: declare pitch_unit: MIDI"),
+        ("melody", "time (s),frequency (cents)\n0.5,6000\n", "pitches are read in Hz: convert them"),
+        ("score_following", "time (s),position (s)\n0.5,1\n", "times are read in ms: declare time_unit: s"),
+    ],
+)
+def test_units_in_a_header_are_those_that_are_read(tmp_path: Path, task: str, text: str, remedy: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    with pytest.raises(InvalidAnnotationError, match=rf"a\.csv:1: the header has .*{re.escape(remedy)}"):
+        read_annotation(path, task=task)
+
+
+def test_a_unit_that_is_declared_or_unknown_is_not_doubted(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("time (ms)\n500\n1000\n")
+    assert read_annotation(path, task="onset", time_unit="ms").columns["time"].tolist() == [0.5, 1.0]
+    path.write_text("Time (in the recording),Pitch [Hz]\n0.5,220\n")
+    assert read_annotation(path, task="melody").columns["frequency"].tolist() == [220.0]
