@@ -28,6 +28,7 @@ from .metrics.base import get_task
 from .metrics.measures import parse
 from .pipeline.load import load_pipeline, plan_pipeline
 from .pipeline.model import Estimates, Evaluation, Pipeline
+from .readers.content import is_hidden
 from .readers.label_maps import shipped_maps
 from .readers.options import DELIMITED, OPTIONS
 from .reports.signed_numbers import SignedNumber, read_signed
@@ -327,7 +328,7 @@ def _pattern_of(given: str, above: str) -> str:
     if not folder.is_dir():
         raise QueryError(f"{given}: no such folder; or write a pattern with placeholders such as {above}{{track}}.lab")
     above = above if any(one.is_dir() for one in folder.iterdir()) else ""
-    files = [one for one in folder.glob("*/*" if above else "*") if one.is_file() and not one.name.startswith(".")]
+    files = [one for one in folder.glob("*/*" if above else "*") if one.is_file() and not is_hidden(one.name)]
     suffixes = {one.suffix for one in files}
     if not files:
         raise QueryError(f"{given}: no files; write a pattern with placeholders such as {above}{{track}}.lab")

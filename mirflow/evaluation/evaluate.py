@@ -37,8 +37,8 @@ from ..progress import Progress, progress_of
 from ..readers import read
 from ..readers.audio_files import SUFFIXES as AUDIO
 from ..readers.audio_files import audio_folders
-from ..readers.content import absent, is_listed_file
-from ..readers.formats import SUFFIXES
+from ..readers.content import absent, files_below
+from ..readers.formats import SUFFIXES, is_annotation_file
 from ..readers.names import NAMED, ReferenceNames, RenamedSource, call_tracks, nearest_names
 from ..readers.objects import VOCABULARY, ObjectSource, in_vocabulary, is_read
 from ..readers.options import OPTIONS, SIDES, Reading, split_sides
@@ -705,13 +705,16 @@ _SHOWN = 5
 
 def annotation_files(folder: Path) -> list[Path]:
     """The annotation files in a folder and its subfolders, sorted, including broken links."""
-    found = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and is_listed_file(path))
+    files = files_below(folder)
+    found = [path for path in files if is_annotation_file(path.name)]
     if not found:
-        suffixes = {path.suffix.lower() for path in folder.rglob("*")}
+        suffixes = {path.suffix.lower() for path in files}
         hint = "; for its audio files, use --task separation" if suffixes & set(AUDIO) else ""
         hint += "; if its .json files are JAMS, rename them to .jams" if ".json" in suffixes else ""
         hint += "; unpack its .zip files" if ".zip" in suffixes else ""
-        raise AnnotationError(f"no annotation files ({', '.join(SUFFIXES)}) in the folder{hint}", path=folder)
+        raise AnnotationError(
+            f"no annotation files ({', '.join(SUFFIXES)}, or text with another suffix) in the folder{hint}", path=folder
+        )
     return found
 
 
@@ -732,9 +735,9 @@ def evaluate_paths(
     Parameters
     ----------
     reference, estimate : path
-        Two files or two folders; folders are searched recursively, and suffixes may differ. A path with ``{level}``
-        names the files of one hierarchy, and a pack holds its tracks. For audio, each folder is a track, and its files
-        are the sources.
+        Two files or two folders; folders are searched recursively, suffixes may differ, and hidden files are left out.
+        A path with ``{level}`` names the files of one hierarchy, and a pack holds its tracks. For audio, each folder is
+        a track, and its files are the sources.
     task : str
     metrics, convention, grid, classes
         As for :func:`mirflow.evaluate`.
@@ -873,6 +876,8 @@ def sources_by_track(folder: Path, reading: Reading, annotator: str | int | None
     for path in annotation_files(folder):
         track = path.relative_to(folder).with_suffix("").as_posix()
         if track in sources:
-            raise AnnotationError(f"two files of track {track!r}: {Path(sources[track].path).name}", path=path)
+            first = Path(sources[track].path)
+            remedy = f"remove one, or write a pipeline with the suffix in its path, as in {{track}}{first.suffix}"
+            raise AnnotationError(f"two files of track {track!r}: {first.name} and {path.name}; {remedy}", path=folder)
         sources[track] = FileSource(str(path), reading, annotator)
     return sources

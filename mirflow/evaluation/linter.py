@@ -19,17 +19,16 @@ from ..annotations.validation import inspect
 from ..engine.block import BlockWork, TrackWork, score_block
 from ..engine.pitch_units import PITCH_HINT, midi_numbers
 from ..engine.plausibility import SPACING, doubts_of, extents, far_apart
-from ..errors import AnnotationError, UnreadableError
+from ..errors import AnnotationError, UnreadableError, counted
 from ..metrics.base import Convention, get_task, tasks
 from ..metrics.measures import LABELS, Measure
 from ..pipeline.load import plan_pipeline
 from ..pipeline.plan import Reference
 from ..ragged import Ragged
 from ..readers import read_all, schema_problems
-from ..readers.audio_files import SUFFIXES as AUDIO
 from ..readers.audio_files import audio_folders
 from ..readers.content import absent, is_listed_file
-from ..readers.formats import TABLES
+from ..readers.formats import TABLES, TASK_OF_SUFFIX
 from ..readers.jams import describe_absent, open_jams
 from ..readers.namespaces import NAMESPACES
 from ..readers.options import MAX_BYTES, Reading, split_sides
@@ -42,8 +41,7 @@ from .evaluate import annotation_files, evaluate_paths, is_pack, pack_sources
 Severity = Literal["error", "warning", "note"]
 Role = Literal["reference", "estimate"]
 PERFECT_TOLERANCE = 1e-9
-_TASKS = {".lab": "chord", ".key": "key", ".mid": "transcription", ".midi": "transcription", ".match": "note_alignment"}
-_TASKS |= dict.fromkeys(AUDIO, "separation")
+_TASKS = {**TASK_OF_SUFFIX, ".lab": "chord"}
 
 _OF_REFERENCES = ("imperfect", *(rule.name for rule in RULES), SPELLING[0], VOCABULARY[0])
 """Rules that apply to references only."""
@@ -214,7 +212,16 @@ def _of_estimates(problems: Iterable[FileProblem]) -> Iterator[FileProblem]:
 
 def _check_each(given: Sequence[Path], settings: _Settings) -> Iterator[FileCheck]:
     task = settings.task
-    for path in _files(given, task, "levels" in settings.options):
+    files = list(_files(given, task, "levels" in settings.options))
+    twins = _unreadable_twins(files, settings)
+    for suffix, paths in twins.items():
+        reason = next(_check_file(paths[0], settings)).message
+        message = f"{counted(len(paths), 'file')} {suffix} beside others of the same tracks left out: {reason}"
+        yield FileCheck(str(paths[0].parent), (FileProblem("warning", "twin", message),), "folder")
+    left_out = {path for paths in twins.values() for path in paths}
+    for path in files:
+        if path in left_out:
+            continue
         if is_pack(path):
             yield from _check_pack(path, settings)
             continue
@@ -225,6 +232,23 @@ def _check_each(given: Sequence[Path], settings: _Settings) -> Iterator[FileChec
             yield from _check_table(path, task, settings)
         else:
             yield from _check_either(path, task, settings)
+
+
+def _unreadable_twins(files: Sequence[Path], settings: _Settings) -> dict[str, list[Path]]:
+    """Files by suffix of which those tried cannot be read, where files of the same tracks with another suffix can."""
+    by_track: dict[Path, list[Path]] = {}
+    for path in files:
+        by_track.setdefault(path.with_suffix(""), []).append(path)
+    twins: dict[str, list[Path]] = {}
+    for path in (path for own in by_track.values() if len(own) > 1 for path in own):
+        twins.setdefault(path.suffix.lower(), []).append(path)
+    unread = {
+        suffix
+        for suffix, paths in twins.items()
+        if len(paths) > 1
+        and all(any(one.rule in ("unreadable", "skipped") for one in _check_file(path, settings)) for path in paths[:3])
+    }
+    return {suffix: twins[suffix] for suffix in unread} if unread < twins.keys() else {}
 
 
 def _against(

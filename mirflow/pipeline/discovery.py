@@ -19,6 +19,7 @@ from typing import Any
 from ..annotations.schema import KINDS
 from ..annotations.source import Source
 from ..errors import AnnotationError, MirflowError, MirflowWarning, UnknownNameError, suggest
+from ..readers.content import is_hidden
 from ..readers.downloads import download, parse_url
 from ..readers.formats import WHOLE
 from ..readers.jams import annotators_of
@@ -782,7 +783,7 @@ def _empty_folders(found: Discovery, present: Sequence[str]) -> list[str]:
     references = {parent for path in found.reference_files for parent in Path(path).parents}
     names: dict[str, None] = {}
     for path in sorted(_places(found, "*")):
-        hidden = path.name.startswith(".") and not steps[last].startswith(".")
+        hidden = is_hidden(path.name) and not steps[last].startswith(".")
         if hidden or not path.is_dir() or path in references or (last == 0 and any(path.iterdir())):
             continue
         base = Path("/") if pattern.text.startswith("/") else Path(found.root)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from ..ragged import Float
-from .content import file_stat, is_listed_file, open_file, unreadable
+from .content import file_stat, files_below, is_hidden, is_listed_file, open_file, unreadable
 from .downloads import local_path
 
 # libsndfile's log entry for a header that promises more than the file holds: `data : 200000 (should be 119982)`.
@@ -186,7 +186,8 @@ SUFFIXES = (".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aiff", ".aif", "
 
 def audio_files(folder: Path) -> list[Path]:
     """The audio files in a folder, sorted, without those in subfolders."""
-    found = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and is_listed_file(path))
+    paths = (path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and not is_hidden(path.name))
+    found = sorted(filter(is_listed_file, paths))
     if not found:
         raise AnnotationError("no audio files in the folder", path=folder)
     return found
@@ -194,7 +195,7 @@ def audio_files(folder: Path) -> list[Path]:
 
 def audio_folders(folder: Path) -> list[Path]:
     """A folder and its subfolders that hold audio files, sorted."""
-    found = {path.parent for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and is_listed_file(path)}
+    found = {path.parent for path in files_below(folder) if path.suffix.lower() in SUFFIXES}
     if not found:
         raise AnnotationError(f"no audio files ({', '.join(SUFFIXES)}) in the folder", path=folder)
     return sorted(found)

@@ -173,6 +173,29 @@ def dangling(path: Path) -> str:
     return f"is a link to {str(path.readlink())!r}, which does not exist"
 
 
+_ADDED = frozenset(("__MACOSX", "Thumbs.db", "desktop.ini"))
+
+
+def is_hidden(path: str) -> bool:
+    """True for the names, or relative paths with ``/``, of files that are hidden or that file managers add.
+
+    Examples
+    --------
+    >>> [is_hidden(name) for name in ("a.lab", "._a.lab", ".DS_Store", "refs/__MACOSX/a.lab")]
+    [False, True, True, True]
+    """
+    return path[:1] == "." or path in _ADDED or ("/" in path and any(map(is_hidden, path.split("/"))))
+
+
+def files_below(folder: Path) -> list[Path]:
+    """The files in a folder and its subfolders without hidden ones, sorted, including broken links."""
+    found: list[Path] = []
+    for place, inner, names in os.walk(folder):
+        inner[:] = [name for name in inner if not is_hidden(name)]
+        found += [path for name in names if not is_hidden(name) and is_listed_file(path := Path(place, name))]
+    return sorted(found)
+
+
 def is_listed_file(path: Path) -> bool:
     """True if an entry of a folder is a file or a broken link, which must not be skipped silently."""
     return path.is_file() or bool(dangling(path))

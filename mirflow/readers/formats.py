@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
+from .audio_files import SUFFIXES as AUDIO
+
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
@@ -81,7 +83,52 @@ else:
     Format = Literal[tuple(FORMATS)]
 _MORE = tuple(suffix for one in FORMATS.values() for suffix in one.suffixes)
 SUFFIXES = (*(f".{name}" for name in FORMATS), *_MORE, ".key")
-"""Suffixes of annotation files; other files in a folder are ignored."""
+"""Suffixes of annotation files; files with others may be delimited text."""
+_DOCUMENTS = (
+    "7z bak bib bz2 c cfg cff conf cpp css db doc docx dvc eps gif gz h5 hdf5 htm html ini ipynb jpeg jpg js json "
+    "jsonl labels lock log ly m m4a mat md md5 mp4 mscx mscz odt orig pdf pickle pkl png pt pth py pyc r rar readings "
+    "rej rst sh sha1 sha256 sql sqlite svg swp tar tex tgz tif tiff tmp toml wma xls xlsx xz yaml yml zarr zip zst"
+)
+_UNREAD = frozenset(
+    (
+        *(f".{name}" for name in _DOCUMENTS.split()),
+        *AUDIO,
+        *(suffix for one in FORMATS.values() for suffix in one.unlisted),
+    )
+)
+"""Suffixes of files that are not annotations, though they may be beside them."""
+_NAMES = frozenset(("readme", "license", "licence", "changelog", "copying", "authors", "citation", "requirements"))
+TASK_OF_SUFFIX: Mapping[str, str] = MappingProxyType(
+    {
+        ".beats": "beat",
+        ".bpm": "tempo",
+        ".chords": "chord",
+        ".key": "key",
+        ".mirex": "tempo",
+        ".onsets": "onset",
+        ".mid": "transcription",
+        ".midi": "transcription",
+        ".match": "note_alignment",
+        **dict.fromkeys((".lrc", ".srt", ".textgrid"), "lyrics"),
+        **dict.fromkeys(AUDIO, "separation"),
+    }
+)
+"""Tasks of files whose suffix says what they are."""
+
+
+def is_annotation_file(name: str) -> bool:
+    """True if a file in a folder may be an annotation by its name: any suffix that is not known for something else.
+
+    Examples
+    --------
+    >>> [is_annotation_file(name) for name in ("a.lab", "b.BEATS", "README.txt", "LICENSE", "a.png", "a.lab~")]
+    [True, True, False, False, False, False]
+    """
+    stem, _, suffix = name.rpartition(".")
+    unread = f".{suffix.lower()}" in _UNREAD or suffix.endswith(("~", "#")) or stem.lower() in _NAMES
+    return bool(stem) and not unread
+
+
 TABLES: tuple[str, ...] = tuple(name for name, one in FORMATS.items() if one.table and not one.parser)
 """Formats whose files always hold many tracks: rankings and relevance judgements."""
 WHOLE: tuple[str, ...] = tuple(name for name, one in FORMATS.items() if one.whole)

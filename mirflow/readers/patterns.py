@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, overload
 
 from ..errors import AnnotationError
-from .content import modified_of
+from .content import is_hidden, modified_of
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _NAME = re.compile(r"(?P<name>[A-Za-z_]\w*)(?P<path>:path)?")
@@ -184,7 +184,7 @@ class Pattern:
 
     def _listed(self, base: str, name: str, step: str, after: str) -> list[os.DirEntry[str]]:
         """The entries of a folder that a step may match, sorted by their names and what follows them in a path."""
-        entries = [entry for entry in _entries(base, name) if not entry.name.startswith(".") or step.startswith(".")]
+        entries = [entry for entry in _entries(base, name) if not is_hidden(entry.name) or step.startswith(".")]
         entries.sort(key=lambda entry: entry.name + after)
         return entries
 
@@ -209,10 +209,10 @@ class Pattern:
             folder = folders.pop()
             for entry in _entries(base, _join(name, folder)):
                 inner = _join(folder, entry.name)
-                found = None if entry.name.startswith(".") else regex.fullmatch(inner)
+                found = None if is_hidden(entry.name) else regex.fullmatch(inner)
                 if found and is_folder(entry) == self.is_pack:
                     matching.append((inner, (self._values({**bound, **found.groupdict()}), _stat(entry))))
-                elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+                elif entry.is_dir(follow_symlinks=False) and not is_hidden(entry.name):
                     folders.append(inner)
         yield from (found for _, found in sorted(matching, key=lambda one: one[0]))
 

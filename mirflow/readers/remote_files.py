@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import AnnotationError
 from ..remote import NEEDED, client_of, reason_of, status_of
+from .content import is_hidden
 from .downloads import AT_ONCE, RemoteFile, forget_failures, new_stamp, parse_url, patiently, stamp_of
 from .patterns import Match, Pattern, fill
 
@@ -71,14 +72,14 @@ def _list(client: Any, url: RemoteFile, pattern: Pattern) -> Iterator[Match]:
 
     steps, matcher = url.key.split("/"), Pattern(url.key)
     fixed = next(place for place, step in enumerate(steps) if "{" in step)
-    hidden = [step.startswith(".") for step in steps]
+    hidden = [is_hidden(step) for step in steps]
     try:
         for batch in obstore.list(client, prefix="/".join(steps[:fixed]) or None):
             for meta in batch:
                 values = matcher.match(meta["path"])
                 own = meta["path"].split("/")
                 dots = hidden if len(own) == len(steps) else [False] * len(own)
-                shown = all(dot or not step.startswith(".") for step, dot in zip(own, dots, strict=True))
+                shown = all(dot or not is_hidden(step) for step, dot in zip(own, dots, strict=True))
                 if values is not None and shown:
                     yield _match(url, meta["path"], tuple(values[name] for name in matcher.names), meta)
     except Exception as error:

@@ -23,7 +23,7 @@ from ..annotations.annotation import Annotation
 from ..errors import AnnotationError, InvalidAnnotationError, MirflowError, UnreadableError, counted
 from ..ragged import Float
 from ..theory.harte import PITCH_CLASSES
-from .content import decode
+from .content import decode, is_hidden
 from .formats import FORMATS
 from .midi import Clock, decode_midi, pitched_notes
 from .options import Reading
@@ -247,7 +247,9 @@ def _main_score(archive: zipfile.ZipFile) -> str | None:
             found = _ROOT_FILE.search(file.read(_LONGEST_CONTAINER).decode("utf-8", "replace"))
         if found is not None and unescape(found[1]) in names:
             return unescape(found[1])
-    scores = [name for name in names if not name.startswith(("META-INF", "__MACOSX")) and name.lower().endswith("xml")]
+    scores = [
+        name for name in names if not (name.startswith("META-INF") or is_hidden(name)) and name.lower().endswith("xml")
+    ]
     return scores[0] if len(scores) == 1 else None
 
 

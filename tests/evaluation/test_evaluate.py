@@ -199,6 +199,19 @@ def test_paths_that_do_not_fit_are_errors(tmp_path: Path) -> None:
         mirflow.evaluate_paths(tmp_path / "ref", tmp_path / "est" / "ada", "chord")
 
 
+def test_files_of_folders_may_have_any_suffix_and_hidden_ones_are_left_out(tmp_path: Path) -> None:
+    for side, suffix in (("ref", "beats"), ("est", "bpm")):
+        folder = tmp_path / side / "a"
+        folder.mkdir(parents=True)
+        (folder / f"t1.{suffix}").write_text("6\n7\n8\n")
+        for name in ("._t1.lab", ".DS_Store", "__MACOSX/t2.lab", "README.txt", "LICENSE", "cover.png", f"t1.{suffix}~"):
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text("?")
+    ds = mirflow.evaluate_paths(tmp_path / "ref", tmp_path / "est", "beat", metrics="f_measure")
+    assert ds.track.values.tolist() == ["a/t1"]
+    assert ds.score.item() == 1
+
+
 class TestLazyCollections:
     """Collections whose files are read block by block while they are scored."""
 

@@ -159,6 +159,30 @@ def test_tables_in_a_folder_are_checked_as_tables(tmp_path: Path) -> None:
     assert noted(tmp_path, "classification") == [("S2.txt [b]", "error", "a class without a name")]
 
 
+@pytest.mark.parametrize(
+    ("suffix", "task"), [("beats", "beat"), ("bpm", "tempo"), ("onsets", "onset"), ("mirex", "tempo")]
+)
+def test_suffixes_say_what_files_of_folders_are(tmp_path: Path, suffix: str, task: str) -> None:
+    write(tmp_path, "60 120 0.5\n" if task == "tempo" else "".join(f"{time}\n" for time in range(6, 16)), f"a.{suffix}")
+    write(tmp_path, "?", f"._a.{suffix}")
+    assert [(Path(check.path).name, check.problems) for check in mirflow.check([tmp_path])] == [(f"a.{suffix}", ())]
+
+
+def test_files_of_other_formats_beside_those_that_are_read_are_one_warning(tmp_path: Path) -> None:
+    for track in "abc":
+        write(tmp_path, "0 1 C\n", f"{track}.lab")
+        write(tmp_path, "<sv/>", f"{track}.svl")
+    *files, twins = sorted(mirflow.check([tmp_path], "chord"), key=lambda check: check.what == "folder")
+    assert [(Path(check.path).name, check.worst) for check in files] == [
+        ("a.lab", None),
+        ("b.lab", None),
+        ("c.lab", None),
+    ]
+    (problem,) = twins.problems
+    assert (problem.severity, problem.rule) == ("warning", "twin")
+    assert problem.message.startswith("3 files .svl beside others of the same tracks left out: ")
+
+
 def test_files_of_one_track_in_a_folder_are_still_that(tmp_path: Path) -> None:
     write(tmp_path, "blues\n", "a.txt")
     assert [(one.what, one.problems) for one in mirflow.check([tmp_path], "classification")] == [("file", ())]

@@ -19,6 +19,7 @@ from tokenize import TokenError
 from typing import IO, Protocol
 
 from ....errors import AnnotationError
+from ....readers.content import is_hidden
 from ....store.cells import is_device
 
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2")
@@ -35,7 +36,6 @@ _HIDDEN = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u206
 """Characters that change the direction of text or are invisible."""
 _ODD = frozenset({"Cc", "Cs", "Cn", "Zl", "Zp"})
 """Unicode categories that names must not contain: control characters, surrogates, unassigned, line separators."""
-_JUNK = re.compile(r"(?:.*/)?(?:\.DS_Store|Thumbs\.db|desktop\.ini|\._[^/]*)|(?:.*/)?__MACOSX/.*")
 _MAGIC: tuple[tuple[int, bytes, str], ...] = (
     *((0, magic, "an archive") for magic in (b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")),
     *((0, magic, "an archive") for magic in (b"7z\xbc\xaf\x27\x1c", b"Rar!", b"\x28\xb5\x2f\xfd", b"LZIP")),
@@ -98,7 +98,7 @@ class Unpacked:
     refused: tuple[Refusal, ...]
     """Rejected files; if any name is rejected, nothing is written."""
     left_out: tuple[str, ...] = ()
-    """Files added by file managers, which are skipped silently."""
+    """Hidden files and those that file managers add."""
     digest: str = ""
     """SHA-256 of the sorted names and bytes."""
 
@@ -167,8 +167,8 @@ def _plain_file(name: str, path: Path) -> Member:
 
 
 def _write(members: list[Member], out: Path, limits: Bounds, fits: Callable[[str], str]) -> Unpacked:
-    junk = tuple(member.name for member in members if _JUNK.fullmatch(member.name))
-    members = _without_folder([one for one in members if not _JUNK.fullmatch(one.name)], fits)
+    left_out = tuple(member.name for member in members if _is_left_out(member.name))
+    members = _without_folder([one for one in members if not _is_left_out(one.name)], fits)
     if not members:
         raise ArchiveError("contains no files")
     if len(members) > limits.files:
@@ -178,7 +178,7 @@ def _write(members: list[Member], out: Path, limits: Bounds, fits: Callable[[str
     if sum(one.size for one in members) > most:
         raise ArchiveError(f"unpacks to more than {most / 10**6:g} MB")
     if refused:
-        return Unpacked((), tuple(refused), junk)
+        return Unpacked((), tuple(refused), left_out)
     digests: dict[str, str] = {}
     for one in members:  # in the order of the archive, to read it once
         target = out / one.name
@@ -188,7 +188,12 @@ def _write(members: list[Member], out: Path, limits: Bounds, fits: Callable[[str
         if what:
             refused.append(Refusal(one.name, what))
     total = hashlib.sha256("".join(f"{name}\0{digests[name]}\n" for name in sorted(digests)).encode())
-    return Unpacked(tuple(sorted(digests)), tuple(refused), junk, total.hexdigest())
+    return Unpacked(tuple(sorted(digests)), tuple(refused), left_out, total.hexdigest())
+
+
+def _is_left_out(name: str) -> bool:
+    """True for hidden files; names that lead out of the folder are refused instead."""
+    return any(is_hidden(part) for part in re.split(r"[/\\]", name) if part not in (".", ".."))
 
 
 def _without_folder(members: list[Member], fits: Callable[[str], str]) -> list[Member]:

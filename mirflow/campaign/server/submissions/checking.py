@@ -19,7 +19,7 @@ from ....errors import AnnotationError, MirflowError, PipelineError, Problem, cl
 from ....evaluation.linter import check_paths
 from ....pipeline.discovery import find_estimates
 from ....pipeline.model import Evaluation, Trouble, resolve
-from ....readers.formats import SUFFIXES
+from ....readers.formats import is_annotation_file
 from ....readers.label_maps import anchored
 from ....readers.options import OPTIONS
 from ....readers.patterns import Pattern, fill
@@ -164,8 +164,8 @@ def misfit(name: str, evaluations: Sequence[Evaluation]) -> str:
         literal = Path(one.estimates.path).suffix
         if one.estimates.reading(one.task).format is not None or ("{" not in literal and literal):
             return ""
-    if suffix not in (*SUFFIXES, *_MORE_SUFFIXES):
-        return f"has an unknown suffix: {suffix!r}" if suffix else "has no suffix"
+    if not is_annotation_file(Path(name).name) and suffix not in _MORE_SUFFIXES:
+        return f"has a suffix of other files: {suffix!r}" if suffix else "has no suffix"
     return ""
 
 
