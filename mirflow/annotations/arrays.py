@@ -423,10 +423,15 @@ def _nested(kind: Kind, given: Mapping[str, Any]) -> Laid:
 def _places(name: str, value: Any) -> Int:
     """Index of the outer item of each row: numbers in ascending order, text in order of appearance."""
     array = as_array(name, value)
-    if array.dtype.kind in "iuf":
-        return np.unique(numbers(name, array), return_inverse=True)[1].astype(np.int64)
-    known: dict[str, int] = {}
-    return np.array([known.setdefault(text, len(known)) for text in texts(name, value)], dtype=np.int64)
+    whole = array.dtype.kind in "iuf"
+    items: Sequence[object] = numbers(name, array).tolist() if whole else texts(name, value)
+    empty = next((row for row, item in enumerate(items) if item == "" or item != item), None)
+    if empty is not None:
+        raise InvalidAnnotationError(f"row {empty + 1} has no {name}")
+    if whole:
+        return np.unique(np.array(items), return_inverse=True)[1].astype(np.int64)
+    known: dict[object, int] = {}
+    return np.array([known.setdefault(item, len(known)) for item in items], dtype=np.int64)
 
 
 def _audio(given: Mapping[str, Any]) -> Annotation:

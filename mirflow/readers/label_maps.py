@@ -21,6 +21,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..annotations.account import Remark
 from ..annotations.annotation import Annotation, CodedLabels
 from ..errors import AnnotationError, InvalidAnnotationError, UnknownNameError
@@ -122,7 +124,7 @@ def _normal(vocabulary: _Vocabulary) -> tuple[str, ...]:
 
 
 def in_normal_form(annotation: Annotation) -> Annotation:
-    """Bring labels to the form in which they are compared, with a remark if some are written otherwise.
+    """Bring labels and names to the form in which they are compared, with a remark if labels are written otherwise.
 
     Lyrics stay as they are written: their conventions say how texts are compared.
 
@@ -134,7 +136,14 @@ def in_normal_form(annotation: Annotation) -> Annotation:
     (['verse 1', 'coda'], "the label 'verse  1' is read as 'verse 1'")
     """
     labels = annotation.labels
-    if labels is None or annotation.kind == "text":
+    if annotation.kind == "text":
+        return annotation
+    for column in annotation.schema.texts & annotation.columns.keys():
+        texts = annotation.columns[column].tolist()
+        if not are_normal(texts):
+            named = np.array(list(map(normal_form, texts)), dtype=np.str_)
+            annotation = replace(annotation, columns={**annotation.columns, column: named})
+    if labels is None:
         return annotation
     normal: Sequence[str]
     if isinstance(labels, CodedLabels):

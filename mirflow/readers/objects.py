@@ -39,6 +39,7 @@ from ..errors import (
 from ..ragged import Column, Int, group_by_key
 from ..theory.general_midi import BENT, PROGRAMS, SUSTAIN
 from ..theory.pitch import to_hertz
+from ..theory.text_form import normal_form
 from .formats import SUFFIXES
 from .jams import is_jams, open_objects
 from .label_maps import in_harte, in_normal_form
@@ -405,7 +406,8 @@ def _known_columns(kind: Kind, columns: Mapping[str, Column]) -> dict[str, Colum
             f"the table has a column {TRACK!r}: select one track, or pass many tracks to mirflow.score"
         )
     whole = {variable.name for variable in kind.variables}
-    missing = [name for name in kind.required if name not in known]
+    complete = kind.name == "note_alignment" and any(set(way) <= known.keys() for way in kind.needed)  # types follow
+    missing = [name for name in kind.required if name not in known and not complete]
     if missing and not any(name in known for name in kind.arguments if name not in whole):
         listed = f"; rename one of {', '.join(others)}" if others else ""
         raise InvalidAnnotationError(
@@ -500,7 +502,7 @@ def _is_given(value: Any) -> bool:
 
 
 def _names(columns: Mapping[str, Column], name: str) -> list[str]:
-    found = texts(name, columns[name])
+    found = list(map(normal_form, texts(name, columns[name])))
     if "" in found:
         raise InvalidAnnotationError(f"row {found.index('') + 1} of the table has no {name}")
     return found

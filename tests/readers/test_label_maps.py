@@ -270,3 +270,8 @@ def test_a_map_and_classes_know_labels_in_any_form(own: Path) -> None:
     assert mirflow.read_label_map(own).map(["caf\u00e9"]) == ["bar"]
     assert Classes.of(tree={"E\u0301lectro": ["a  b"]}).names == ("\u00c9lectro", "a b")
     assert Classes.of(["e\u0301"], credit={"e\u0301": {"x ": 0.5}}).credits == (("\u00e9", "x", 0.5),)
+
+
+def test_names_beside_labels_are_read_in_one_form() -> None:
+    aligned = [{"score_id": ["e\u0301"], "performance_id": [name]} for name in ("p\u00a01", "p 1")]
+    assert mirflow.evaluate(*aligned, task="note_alignment", metrics="f_measure")["score"].item() == 1

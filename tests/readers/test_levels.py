@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import mir_eval
+import numpy as np
 import pytest
 
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from mirflow.readers import Pattern, Reading, Source, read, schema_problems, to_jams
+from mirflow.readers.objects import to_annotation
 from mirflow.readers.sources import gather, source_at
 
 # jams itself calls jsonschema in a way that is deprecated.
@@ -172,3 +174,10 @@ def test_the_fixtures_of_mir_eval(shared_data: Path) -> None:
         [(start, end, label) for (start, end), label in zip(times.tolist(), labels, strict=True)]
         for times, labels in theirs
     ]
+
+
+@pytest.mark.parametrize("given", [["upper", "", "lower"], ["upper", None, "lower"], [0.0, np.nan, 1.0]])
+def test_a_row_without_a_level_is_refused(given: list[object]) -> None:
+    rows = {"level": given, "start": [0.0, 0.0, 1.0], "end": [2.0, 1.0, 2.0], "label": ["A", "a", "b"]}
+    with pytest.raises(InvalidAnnotationError, match="row 2 has no level"):
+        to_annotation(rows, "hierarchy")

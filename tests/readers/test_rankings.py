@@ -239,3 +239,20 @@ def test_a_collection_of_all_queries(tmp_path):
     whole = mirflow.load_collection(tmp_path / "x.run", "retrieval")
     assert whole.tracks == ("q1", "q2")
     np.testing.assert_array_equal(whole.rows.counts[0], [2, 2])
+
+
+@pytest.mark.parametrize(
+    ("format", "text", "expected"),
+    [
+        ("run", "cafe\u0301 Q0 d1 1 9.5 s\ncaf\u00e9 Q0 d2 2 8.5 s\n", ["d1", "d2"]),
+        ("qrels", "cafe\u0301 0 d1 1\ncaf\u00e9 0 d2 1\n", ["d1", "d2"]),
+        ("lists", "cafe\u0301\td1\td2\n", ["d1", "d2"]),
+        ("groups", "cafe\u0301\tw\u00a0one\nd1\tv\nd2\tw one\nd3\tv\n", ["d2", "caf\u00e9"]),
+        ("matrix", ",cafe\u0301,d1\ncaf\u00e9,0,1\nd1,1,0\n", ["d1"]),
+    ],
+)
+def test_names_of_queries_are_the_same_in_each_form_of_text(
+    tmp_path: Path, format: str, text: str, expected: list[str]
+) -> None:
+    opened = table(tmp_path, "x.csv" if format == "matrix" else "x.txt", text, format=format)
+    assert items(opened, "caf\u00e9") == expected

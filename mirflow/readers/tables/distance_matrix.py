@@ -17,6 +17,7 @@ from ...annotations.annotation import Annotation, CodedLabels
 from ...errors import InvalidAnnotationError, MirflowError, UnreadableError
 from ...kernels.ragged_ops import ascending
 from ...ragged import Float, Int
+from ...theory.text_form import normal_form
 from ..content import decode, digest_of, open_file, unreadable
 from ..layouts import is_number
 from ..options import Reading
@@ -99,7 +100,7 @@ class Head:
                 raise InvalidAnnotationError(message, path=self.name, line=self.line)
         self._demand_distinct(numbers)
         self.line += 1
-        return tuple(names[number] for number in numbers), names
+        return tuple(normal_form(names[number]) for number in numbers), names
 
     def _below(self) -> list[str] | None:
         line, stop = self.line, self.stop
@@ -117,7 +118,7 @@ class Head:
     def _named(self, fields: Sequence[str], below: Sequence[str] | None) -> tuple[str, ...]:
         """The names of the columns in the first line of a table, perhaps after a corner cell."""
         cornerless = below is not None and len(below) > len(fields)
-        names = list(fields if cornerless else fields[1:])
+        names = list(map(normal_form, fields if cornerless else fields[1:]))
         if not cornerless and all(map(is_number, fields)):
             message = "does not name its items: the first line must hold them, and each row must begin with its query"
             raise InvalidAnnotationError(message, path=self.name, line=self.line)
@@ -290,7 +291,7 @@ def open_matrix(path: str, reading: Reading, name: str) -> TrackTable:
         own = split_row(decode(text, name, reading.delimited.encoding), head.separator)[0]
         if rows is not None and own not in rows:
             raise InvalidAnnotationError(f"no file has the number {own!r} of this row", path=name, line=number)
-        query = own if rows is None else rows[own]
+        query = normal_form(own if rows is None else rows[own])
         if query in first:
             message = f"query {query!r} occurs twice, first on line {first[query]}"
             raise InvalidAnnotationError(message, path=name, line=number)

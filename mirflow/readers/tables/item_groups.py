@@ -11,6 +11,7 @@ import numpy as np
 from ...annotations.annotation import Annotation, CodedLabels
 from ...errors import InvalidAnnotationError
 from ...ragged import Int
+from ...theory.text_form import normal_form
 from ..content import decode, digest_of, read_bytes
 from ..delimited import find_place, find_separator, number_lines, split_line
 from ..options import Reading
@@ -96,7 +97,7 @@ def open_groups(path: str, reading: Reading, name: str) -> GroupTable:
         if header is None and not options.columns and reading.exclude_same is None and any(row[2:]):
             message = f"{len(row)} columns without names, instead of an item and its group: declare columns: "
             raise InvalidAnnotationError(f"{message}{{track: 0, label: 1}}: {' '.join(row)!r}", path=name, line=line)
-        item, group, same = ("" if place is None or place >= len(row) else row[place] for place in places)
+        item, group, same = ("" if place is None or place >= len(row) else normal_form(row[place]) for place in places)
         if not item:
             raise InvalidAnnotationError("the row has no item", path=name, line=line)
         chosen.append((line, item, group, same))

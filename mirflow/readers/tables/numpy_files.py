@@ -18,6 +18,7 @@ from numpy.lib import format as npy
 
 from ...annotations.schema import KINDS
 from ...errors import InvalidAnnotationError, UnreadableError
+from ...theory.text_form import normal_form
 from ..content import decode, open_file, read_bytes
 from ..delimited import number_lines, split_line
 from ..downloads import local_path
@@ -121,7 +122,7 @@ def _from_archive(path: str, reading: Reading, name: str, kinds: str) -> NamedAr
             if one.ndim == 1 and one.dtype.kind in "USiu":
                 if one.dtype.kind == "S":
                     one = np.char.decode(one, "utf-8")
-                names[key.lower()] = tuple(str(text).strip() for text in one.tolist())
+                names[key.lower()] = tuple(normal_form(str(text)) for text in one.tolist())
             elif one.ndim == 2 and one.dtype.kind in kinds:
                 tables[key] = one
     if len(tables) != 1:
@@ -156,7 +157,7 @@ def read_names(file: Path, name: str, reading: Reading) -> Names:
     listed = str(Path(name).with_name(file.name))
     text = decode(read_bytes(file, reading.max_bytes, listed), listed, reading.delimited.encoding)
     if file.suffix != ".tsv":
-        return tuple(filter(None, map(str.strip, text.split("\n"))))
+        return tuple(filter(None, map(normal_form, text.split("\n"))))
     lines = number_lines(text, "")
     header = split_line(lines[0][1], "\t") if lines else []
     place = find_columns(KINDS["labels"], header, keyed=True).get("track")
@@ -167,7 +168,7 @@ def read_names(file: Path, name: str, reading: Reading) -> Names:
     short = next((number for number, fields in rows if len(fields) <= place or not fields[place]), None)
     if short is not None:
         raise InvalidAnnotationError("the row has no track", path=listed, line=short)
-    return tuple(fields[place] for _, fields in rows)
+    return tuple(normal_form(fields[place]) for _, fields in rows)
 
 
 def demand_distinct(names: Sequence[str], what: str, listed: str) -> None:

@@ -21,6 +21,7 @@ from ...annotations.arrays import from_columns
 from ...annotations.schema import KINDS, Kind
 from ...errors import AnnotationError, InvalidAnnotationError, UnreadableError, counted
 from ...ragged import Column, Int, group_by_key, offsets_of
+from ...theory.text_form import normal_form
 from ..content import open_file
 from ..delimited import Layout, annotation_of, demand_columns_of_kind, finish, has_numbers, row_kind
 from ..downloads import local_path
@@ -367,7 +368,9 @@ def _rows_by_key(file: ParquetRows, keys: Mapping[str, Leaf]) -> dict[RowKey, In
         if leaf.depth:
             raise InvalidAnnotationError(f"the column {leaf.path!r} of the {column} holds lists")
     read = file.read([leaf.path for leaf in keys.values()], range(len(file.starts) - 1))
-    texts = {column: [_text(value) for value in read[leaf.path].to_pylist()] for column, leaf in keys.items()}
+    texts = {
+        column: [normal_form(_text(value)) for value in read[leaf.path].to_pylist()] for column, leaf in keys.items()
+    }
     if "" in texts["track"]:
         raise InvalidAnnotationError("the row has no track", line=texts["track"].index("") + 1)
     if any("/" in track or "\\" in track for track in texts["track"]):

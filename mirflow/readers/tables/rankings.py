@@ -12,6 +12,7 @@ import numpy as np
 from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS
 from ...errors import InvalidAnnotationError, UnreadableError
+from ...theory.text_form import normal_form
 from ..content import decode, open_file, unreadable
 from ..delimited import find_separator
 from ..layouts import is_known
@@ -60,7 +61,7 @@ def open_lists(path: str, reading: Reading, name: str) -> ListTable:
         ):
             message = f"lists have no header: remove it, or declare another format: {text.strip()!r}"
             raise InvalidAnnotationError(message, path=name, line=number)
-        return RowKey(query)
+        return RowKey(normal_form(query))
 
     found = index_rows(path, name, key_of)
     return ListTable(path, name, reading, found, delimiter)
@@ -193,7 +194,7 @@ def _open(path: str, reading: Reading, name: str, columns: tuple[str, ...]) -> T
         if not start or start[0].startswith(b"#"):
             return None
         if start[0] not in known:
-            known[start[0]] = RowKey(decode(start[0], name, encoding))
+            known[start[0]] = RowKey(normal_form(decode(start[0], name, encoding)))
         return known[start[0]]
 
     return TrecTable(path, name, reading, index_rows(path, name, key_of), columns)
