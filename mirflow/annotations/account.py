@@ -71,6 +71,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "percussion": Rule("note", "notes of percussion in a task of pitched notes"),
         "unended": Rule("repair", "notes without an end"),
         "chunks": Rule("note", "unknown chunks of a file"),
+        "namespaces": Rule("note", "annotations of JAMS files in unknown namespaces with names like those of the task"),
         "layers": Rule("note", "layers, tiers, parts or annotations of a file that were not chosen"),
     }
 )

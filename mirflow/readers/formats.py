@@ -47,7 +47,14 @@ class FileFormat:
 _LYRICS, _NOTATION = {"text": ".lyrics:parse_text"}, {"sheet_music": ".sheet_music:parse_notation"}
 FORMATS: Mapping[str, FileFormat] = MappingProxyType(
     {
-        "jams": FileFormat(),
+        "jams": FileFormat(
+            takes="one annotation: times, durations, values; the confidence of tempi and tags; title, artist, duration",
+            silent={
+                "layers": "annotations in namespaces of other tasks and by other annotators than the chosen one; "
+                "sandbox, curators and other metadata; confidences that the task does not use"
+            },
+            reports=("durations", "namespaces"),
+        ),
         **dict.fromkeys(("lab", "txt", "csv", "tsv"), FileFormat(by_kind=_LYRICS)),
         "svl": FileFormat(unlisted=(".sv",), parser=".sonic_visualiser:parse_svl"),
         "midi": FileFormat(

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import codecs
+import difflib
 import json
 import math
 import re
 import reprlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
+from ..annotations.account import Account
 from ..annotations.annotation import Annotation, Attribute
 from ..annotations.labelled import from_dataset
-from ..errors import AnnotationError, InvalidAnnotationError, Problem, UnreadableError, suggest
+from ..errors import AnnotationError, InvalidAnnotationError, Problem, UnreadableError, counted, suggest
 from ..ragged import Column, Float, Int, offsets_of, rows_of
 from ..theory.pitch import hz_to_midi, to_hertz
-from .content import digest_of, file_stat, read_bytes
+from .content import decode, digest_of, file_stat, read_bytes
+from .formats import FORMATS
 from .label_maps import in_harte
 from .lyrics import as_declared, columns_of, pieces_of
-from .namespaces import NAMESPACES, default_namespace, wanted_namespaces
+from .namespaces import NAMESPACES, OTHERS, default_namespace, wanted_namespaces
 from .options import HARTE, MAX_BYTES, PITCHED, Reading
 from .positions import select_beats
 
@@ -38,6 +43,9 @@ _SHOWN = 8
 # Ends closer than this to the next start differ from it only by the rounding of start + duration.
 _ROUNDING = 1e-9
 _MOST_DIGITS = 308  # of a double
+_REGISTERED = frozenset({*NAMESPACES, *OTHERS})
+_ALIKE = 0.8
+"""Least similarity of an unknown namespace to one that is read."""
 _BYTE = re.compile(r"\(byte (\d+)\)")
 _PLACE = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<where>.*)`)?$")
 
@@ -98,6 +106,8 @@ def describe_absent(choices: Sequence[AnnotationChoice], what: str) -> str:
     if known:
         names = dict.fromkeys(namespace.name for namespace in known)
         return f"{message}: declare namespace: {' or '.join(names)}"
+    others = dict.fromkeys(choice.namespace for choice in choices if choice.namespace in OTHERS)
+    message += "".join(f"; {name} holds {OTHERS[name]}, which no task reads" for name in others)
     return f"{message}; {what!r} is read from {', '.join(_read_for(what))}" if choices else message
 
 
@@ -132,7 +142,13 @@ class JamsFile:
         """One annotation, by its position in the file."""
         choice = self.choices[place]
         attrs = {**self.attrs, "namespace": choice.namespace, "annotator": choice.annotator}
-        annotation = self.observations[place]().annotation(reading.kind, choice.namespace, attrs)
+        account = Account(self.name, FORMATS["jams"].silent)
+        annotation = self.observations[place]().annotation(reading.kind, choice.namespace, attrs, account)
+        for namespace in sorted({other.namespace for other in self.choices} - _REGISTERED):
+            wanted = wanted_namespaces(reading.kind, reading.task, reading.namespace)
+            if difflib.get_close_matches(namespace, wanted, 1, _ALIKE):
+                account.add("namespaces", f"the annotation in the unknown namespace {namespace!r} is not read")
+        annotation = replace(annotation, account=account.remarks)
         if reading.kind == "events":
             annotation = select_beats(annotation, reading.selection, self.name)
         elif reading.kind == "text":
@@ -185,16 +201,19 @@ class Observations:
 
     time: Float
     duration: Float
+    """NaN if missing."""
     values: Sequence[Any]
     confidence: Sequence[Any] = ()
     name: str = "<jams>"
     where: str = "data"
     """Path of the annotation within the file, in messages."""
+    last: float = math.nan
+    """End of the annotation, otherwise of the track; NaN if unknown."""
 
-    def annotation(self, kind: str, namespace: str, attrs: Mapping[str, Attribute]) -> Annotation:
+    def annotation(self, kind: str, namespace: str, attrs: Mapping[str, Attribute], account: Account) -> Annotation:
         """Convert to an annotation of a kind that the namespace can be read as."""
         if kind == "hierarchy":
-            return self._hierarchy(attrs)
+            return self._hierarchy(attrs, account)
         if kind == "patterns":
             return self._patterns(attrs)
         if kind == "tempo":
@@ -207,24 +226,47 @@ class Observations:
         if kind == "key":
             return Annotation(kind, {}, labels, attrs=attrs)
         if kind == "text":
-            pieces = pieces_of(labels, self.time, self.time + self.duration)
+            only_starts = bool(np.isnan(self.duration).all())
+            lengths = self.duration if only_starts else self._lengths(np.zeros(len(self.time)), account)
+            pieces = pieces_of(labels, self.time, self.time + lengths)
             return Annotation(kind, columns_of(pieces), labels, attrs=attrs)
         columns: dict[str, Column] = {"time": self.time}
         if kind == "intervals":
-            columns = {"start": self.time, "end": _ends_of(self.time, self.duration)}
+            lengths = self._lengths(np.zeros(len(self.time)), account)
+            columns = {"start": self.time, "end": _ends_of(self.time, lengths)}
         elif namespace == "beat_position" and self.values:
             held = [value.get("measure") if isinstance(value, Mapping) else None for value in self.values]
             bars = np.array([_number_or_nan(value) for value in held], dtype=np.float64)
             columns |= {} if np.isnan(bars).any() else {"bar": bars}
         return Annotation(kind, columns, labels, attrs=attrs)
 
-    def _hierarchy(self, attrs: Mapping[str, Attribute]) -> Annotation:
+    def _lengths(self, level: Float, account: Account) -> Float:
+        """The durations; those that are missing last until the next observation of their level, or until the end."""
+        missing = np.flatnonzero(np.isnan(self.duration))
+        if not len(missing):
+            return self.duration
+        lengths = self.duration.copy()
+        for item in missing.tolist():
+            later = self.time[(level == level[item]) & (self.time > self.time[item])]
+            lengths[item] = (later.min() if len(later) else self.last) - self.time[item]
+            if not lengths[item] > 0:
+                self._refuse_duration(item, "and no later observation or end of the annotation says how long it lasts")
+        first = f"{self.where}[{missing[0]}].duration"
+        message = f"{counted(len(missing), 'observation')} without a duration (first {first}): until the next one"
+        account.add("durations", message, count=len(missing))
+        return lengths
+
+    def _refuse_duration(self, item: int, why: str) -> None:
+        message = f"{self.where}[{item}].duration: missing, null or not a number, {why}"
+        raise InvalidAnnotationError(message, path=self.name)
+
+    def _hierarchy(self, attrs: Mapping[str, Attribute], account: Account) -> Annotation:
         """Segments grouped by their level, the lowest number first."""
         level = self._numbers("level")
         texts = [value.get("label") for value in self.values]
         order = np.argsort(level, kind="stable")
         _, counts = np.unique(level, return_counts=True)
-        time, duration = self.time[order], self.duration[order]
+        time, duration = self.time[order], self._lengths(level, account)[order]
         parts = np.split(np.arange(len(order)), np.cumsum(counts)[:-1]) if len(order) else []
         end = np.concatenate([_ends_of(time[part], duration[part]) for part in parts] or [np.zeros(0)])
         labels = ["" if texts[item] is None else str(texts[item]) for item in order.tolist()]
@@ -257,6 +299,9 @@ class Observations:
         pitch = np.array(self._each(list(map(_signed_frequency, self.values)), "value"), dtype=np.float64)
         pitch = to_hertz(pitch, kind, unit) + 0.0  # no negative zeros
         if kind == "notes":
+            missing = np.flatnonzero(np.isnan(self.duration))
+            if len(missing):
+                self._refuse_duration(int(missing[0]), "so the note has no end")
             columns = {"start": self.time, "end": self.time + self.duration, "pitch": pitch}
             return Annotation(kind, columns, attrs=attrs)
         order = np.argsort(self.time, kind="stable")
@@ -352,6 +397,8 @@ class _Header(msgspec.Struct):
     namespace: str = ""
     data: msgspec.Raw = msgspec.Raw(b"[]")
     annotation_metadata: Any = None
+    time: Any = None
+    duration: Any = None
 
 
 class _File(msgspec.Struct):
@@ -409,11 +456,19 @@ _CONTOURS = msgspec.json.Decoder(list[_ContourObservation])
 _OBSERVATIONS = msgspec.json.Decoder(list[_Observation] | _Columns)
 
 
-def _decode_observations(header: _Header, name: str, where: str) -> Observations:
+def _decode_observations(header: _Header, name: str, where: str, length: Any) -> Observations:
     try:
-        return _typed_observations(header, name, where)
+        observations = _typed_observations(header, name, where)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:  # skipped values have not been validated yet
         raise UnreadableError(f"{where}: is not JSON: {error}", path=name) from None
+    return replace(observations, last=_last_of(header.time, header.duration, length))
+
+
+def _last_of(time: Any, duration: Any, length: Any) -> float:
+    """The end of an annotation by its time and duration; without them, that of the track."""
+    begin, own = _number_or_nan(time), _number_or_nan(duration)
+    last = (0.0 if math.isnan(begin) else begin) + own
+    return last if math.isfinite(last) else _number_or_nan(length)
 
 
 def _typed_observations(header: _Header, name: str, where: str) -> Observations:
@@ -448,14 +503,13 @@ def _odd_observations(header: _Header, name: str, where: str) -> Observations:
         times, durations = [row.time for row in rows], [row.duration for row in rows]
         values, confidence = [row.value for row in rows], [row.confidence for row in rows]
     durations, values = durations or [None] * len(times), values or [None] * len(times)
-    if not len(times) == len(durations) == len(values):
-        counted = f"{len(times)} times, {len(durations)} durations, {len(values)} values"
-        raise InvalidAnnotationError(f"{where}: columns of different lengths: {counted}", path=name)
+    if not len(times) == len(durations) == len(values) or len(confidence) not in (0, len(times)):
+        sizes = f"{len(times)} times, {len(durations)} durations, {len(values)} values, {len(confidence)} confidences"
+        raise InvalidAnnotationError(f"{where}: columns of different lengths: {sizes}", path=name)
     if None in times:
         message = f"{where}[{times.index(None)}].time: missing, null or not a number"
         raise InvalidAnnotationError(message, path=name)
-    lengths = [0.0 if duration is None else duration for duration in durations]
-    time, duration = (np.array(column, dtype=np.float64) for column in (times, lengths))
+    time, duration = (np.array(column, dtype=np.float64) for column in (times, durations))
     return Observations(time, duration, values, confidence, name, where)
 
 
@@ -483,12 +537,16 @@ def decode_jams(data: bytes, name: str) -> JamsFile:
     >>> decode_jams(b'{"annotations": [{"namespace": "chord", "data": []}]}', "a.jams").choices[0].namespace
     'chord'
     """
-    file = _decode_file(data, name)
+    plain = data
+    if data.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        plain = decode(data, name, "utf-8" if data.startswith(codecs.BOM_UTF8) else "utf-16").encode()
+    file = _decode_file(plain, name)
+    length = file.file_metadata.get("duration") if isinstance(file.file_metadata, Mapping) else None
     headers = file.annotations
     choices = name_annotators([one.namespace for one in headers], [one.annotation_metadata for one in headers])
     attrs = {"source": name, **_file_attrs(file.file_metadata)}
     observations = [
-        partial(_decode_observations, header, name, f"annotations[{index}].data")
+        partial(_decode_observations, header, name, f"annotations[{index}].data", length)
         for index, header in enumerate(headers)
     ]
     return JamsFile(name, digest_of(data), choices, observations, attrs)
@@ -571,14 +629,27 @@ def open_objects(thing: Any) -> JamsFile:
     choices = name_annotators([one.namespace for one in held], metadata)
     about = getattr(thing, "file_metadata", None)
     attrs = {} if about is None else _file_attrs(vars(about))
-    return JamsFile("<jams>", "", choices, [partial(_observations_in, one) for one in held], attrs)
+    observations = [
+        partial(_observations_in, one, f"annotations[{index}].data", getattr(about, "duration", None))
+        for index, one in enumerate(held)
+    ]
+    return JamsFile("<jams>", "", choices, observations, attrs)
 
 
-def _observations_in(annotation: Any) -> Observations:
+def _observations_in(annotation: Any, where: str, length: Any) -> Observations:
     rows = list(annotation.data)
+    for name in ("time", "duration"):
+        for item, row in enumerate(rows):
+            value = getattr(row, name)
+            missing = value is None or value != value
+            if not (isinstance(value, Real) or value is None) or (missing and name == "time"):
+                message = f"{where}[{item}].{name}: missing, null or not a number: {_shown(value)}"
+                raise InvalidAnnotationError(message, path="<jams>")
     time = np.array([row.time for row in rows], dtype=np.float64)
     duration = np.array([row.duration for row in rows], dtype=np.float64)
-    return Observations(time, duration, [row.value for row in rows], [row.confidence for row in rows])
+    values, confidence = [row.value for row in rows], [row.confidence for row in rows]
+    last = _last_of(annotation.time, annotation.duration, length)
+    return Observations(time, duration, values, confidence, where=where, last=last)
 
 
 def to_jams(

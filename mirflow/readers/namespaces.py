@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ..errors import UnknownNameError
+from ..errors import AnnotationError, UnknownNameError
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,19 @@ NAMESPACES = MappingProxyType(
     }
 )
 
+OTHERS = MappingProxyType(
+    {
+        "blob": "objects of any form",
+        "chord_roman": "chords as degrees of a key",
+        "lyrics_bow": "counts of words without their order",
+        "mood_thayer": "pairs of valence and arousal",
+        "pitch_class": "pitch classes as degrees of a tonic",
+        "scaper": "events of synthesized soundscapes",
+        "vector": "vectors of numbers",
+    }
+)
+"""The other namespaces of JAMS, which are not read, and what they hold."""
+
 
 def namespace_kind(name: str) -> str:
     """The kind of annotation that a namespace is read as.
@@ -74,6 +87,8 @@ def namespace_kind(name: str) -> str:
     >>> namespace_kind("beat_position")
     'events'
     """
+    if name in OTHERS:
+        raise AnnotationError(f"cannot read the namespace {name!r}: it holds {OTHERS[name]}, which no task reads")
     if name not in NAMESPACES:
         raise UnknownNameError("namespace", name, NAMESPACES)
     return NAMESPACES[name].kind
