@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import QueryError, UnknownNameError
+from ..metrics.aggregates import NEGLIGIBLE
 from ..ragged import Bool, Float, Int
 from ..store.cells import Status
 from .dims import reduce_along, say_over
@@ -85,7 +86,7 @@ def over_systems(
     totals.check()
     names, codes = group_systems(ds, MODEL) if dim == RUN else ([""], np.zeros(ds.sizes[SYSTEM], dtype=np.int64))
     sign = np.array([-1.0 if way == "lower" else 1.0 for way in names_of(ds, "orientation", places)])
-    known = np.where(cells["_included"], cells["score"], np.nan)
+    known = np.where(cells["_included"] & (cells["weight"] != NEGLIGIBLE), cells["score"], np.nan)
     labels, firsts, score, weight = [], [], [], []
     for group, name in enumerate(names):
         rows = np.flatnonzero(codes == group)

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from ..errors import QueryError, UnknownNameError
 from ..ragged import Bool, Float, Int
-from ..store.cells import SCORED, GroupContent, Status, with_measures
-from ..store.format import dense_cells, nested_attrs, strings, usable_text
+from ..store.cells import NUMERATOR, SCORED, GroupContent, Status, with_measures
+from ..store.format import dense_cells, extra_entries, nested_attrs, strings, usable_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,7 +127,7 @@ def computed(ds: Scores) -> Scores:
     """
     if isinstance(ds, GroupContent) or not any(ds.variables[name].chunks for name in _VARIABLES):
         return ds
-    names = [*_VARIABLES, *(["duration"] if "duration" in ds.data_vars else [])]
+    names = [*_VARIABLES, *(name for name in ("duration", NUMERATOR) if name in ds.data_vars)]
     return ds.assign(ds[names].compute().data_vars)
 
 
@@ -148,6 +148,23 @@ def numbers_of(ds: Scores, metrics: Sequence[int], systems: slice = slice(None))
     score, weight = (values.transpose(*_DIMS).values for values in chosen_values)
     filled = np.isnan(weight)
     return score, np.where(filled, 0.0, weight) if filled.any() else weight
+
+
+def numerators_of(ds: Scores, metrics: Sequence[int], systems: slice = slice(None)) -> Float | None:
+    """Numerators of scores whose weight is 0, over (systems, tracks, metrics) as in `numbers_of`; None without any."""
+    if isinstance(ds, GroupContent):
+        if NUMERATOR not in ds.cells.extras:
+            return None
+        part = ds if systems == slice(None) else ds.part(ds.systems[systems])
+        entries = extra_entries(part, NUMERATOR)
+        dense = np.zeros((len(part.systems) * len(part.tracks), len(ds.measures)))
+        dense[tuple(entries.index.T)] = entries.value
+        return dense.reshape(len(part.systems), len(part.tracks), -1)[..., list(metrics)]
+    if NUMERATOR not in ds.data_vars:
+        return None
+    chosen = ds.variables[NUMERATOR].isel(system=systems, metric=np.array(metrics, dtype=np.int64))
+    values: Float = np.nan_to_num(chosen.transpose(*_DIMS).values)
+    return values
 
 
 def states_of(ds: Scores) -> tuple[Status8, Float]:

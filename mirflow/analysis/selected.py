@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import QueryError, counted
-from ..metrics.aggregates import AGGREGATES
+from ..metrics.aggregates import AGGREGATES, NEGLIGIBLE
 from ..ragged import Bool, Float
 from ..store.cells import Status
 from .missing import are_apart, check_policies, find_gaps, has_score, included_scores, lacks_weights
 from .query_options import Query
-from .scores import Array, Scores, Status8, computed, coords_of, names_of, numbers_of, states_of
+from .scores import Array, Scores, Status8, computed, coords_of, names_of, numbers_of, numerators_of, states_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -139,6 +139,13 @@ class SelectedScores:
             return {name: np.concatenate([part[name] for part in parts]) for name in CELLS}
         # Contiguous, as sums depend on the memory layout in their last bits; xarray's own come from such arrays.
         score, weight = map(np.ascontiguousarray, numbers_of(self.scores, self.metrics, systems))
+        pooled = np.array(
+            [getattr(AGGREGATES[kind], "above", "") == "weight" for kind in self.aggregates], dtype=np.bool_
+        )
+        numerator = numerators_of(self.scores, self.metrics, systems) if pooled.any() else None
+        if numerator is not None:
+            surplus = (numerator > 0) & (weight == 0) & pooled
+            score, weight = np.where(surplus, numerator / NEGLIGIBLE, score), np.where(surplus, NEGLIGIBLE, weight)
         bare = self._bare[systems] if self.missing == "zero" else None
         return count_scores(score, weight, self.status[systems], self.missing, self.undefined, bare=bare, shared=shared)
 
@@ -161,6 +168,13 @@ class SelectedScores:
             own = {dim: ds[dim].values, **coords_of(ds, dim)}
             coords |= {name: (dim, one[self.metrics] if dim == "metric" else one) for name, one in own.items()}
         return plain_dataset({}, coords, {**ds.attrs, **attrs})
+
+
+def counted_scores(part: xr.Dataset) -> Float:
+    """Scores that count in selected scores, (systems, tracks, metrics); NaN elsewhere, and where nothing is measured
+    although errors are counted."""
+    counted = part["_included"].values & (part["weight"].values != NEGLIGIBLE)
+    return np.where(counted, part["score"].values, np.nan)
 
 
 def bare_cells(scores: Scores, status: Status8, duration: Float) -> Bool:

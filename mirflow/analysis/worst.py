@@ -14,6 +14,7 @@ from .aggregation import free_names, origin_of, select
 from .inference.sample import differences, settle
 from .query_options import Query
 from .scores import Array, coords_of, names_of
+from .selected import counted_scores
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -75,7 +76,8 @@ def extremes(
             raise QueryError(f"{order!r} lists single tracks and takes no {name!r}")
     part = _select_one(ds, replace(query, missing=query.missing or ("common" if overall else "skip")), count)
     orientation = names_of(part, "orientation")[0]
-    score, weight, included = (part[name].values[..., 0] for name in ("score", "weight", "_included"))
+    score, weight = counted_scores(part)[..., 0], part["weight"].values[..., 0]
+    included = ~np.isnan(score)
     ordered = score if (orientation == "lower") == best else -score
     chosen = _overall(ordered, included, count) if overall else _each(ordered, included, count)
     ties = _ties(ordered, included, chosen, overall)
@@ -140,7 +142,8 @@ def changes(
     policy = "skip" if query.missing in (None, "common") else query.missing
     part = _select_one(ds, replace(query, system=systems, missing=policy, sort=None), count)
     own, other = (np.array([systems.index(name) for name in side]) for side in (baselines, baselines.values()))
-    score, included = (part[name].values[..., 0] for name in ("score", "_included"))
+    score = counted_scores(part)[..., 0]
+    included = ~np.isnan(score)
     both = included[own] & included[other]
     gain = differences(score[own], score[other]) * (-1 if names_of(part, "orientation")[0] == "lower" else 1)
     better, worse = both & (settle(gain) > 0), both & (settle(gain) < 0)

@@ -26,7 +26,17 @@ from ..pipeline.plan import Combine, EvaluationPlan, Reference, Stale
 from ..plugins import import_module
 from ..ragged import Bool, Float, Int, offsets_of, ranges
 from ..readers.content import join_digests
-from ..store.cells import SCORED, WARNING, Cells, Status, concatenate_cells, mark_failed_metrics, split_message
+from ..store.cells import (
+    NUMERATOR,
+    SCORED,
+    WARNING,
+    Cells,
+    Status,
+    concatenate_cells,
+    mark_failed_metrics,
+    no_numerators,
+    split_message,
+)
 from .block_sides import BlockSide
 from .pair_scores import BROKEN, LOST, score_pairs
 from .plausibility import doubts_of, implausible, odd_sides, suspects
@@ -465,6 +475,11 @@ def _to_cells(
             undefined[pair, column[work.measures[place]]] = False
     extras = name_extras(scores.extras, work.measures)
     scores = replace(scores, weight=np.where(undefined, 0.0, scores.weight), extras=extras)
+    if any(measure.metric.surplus for measure in scalars):
+        numerator = scores.numerator if len(scores.numerator) else np.zeros((0, len(scalars)))
+        index = np.argwhere(numerator > 0).astype(np.int64)
+        surplus = replace(no_numerators(tuple(map(str, scalars))), index=index, value=numerator[numerator > 0])
+        scores = replace(scores, extras={**scores.extras, NUMERATOR: surplus})
     score, weight, extras = combine_references(work.combine, scalars, scores, pairs.cell, pairs.annotator, count)
     score[~scored] = np.nan
     failures = [(int(pairs.cell[pair]), place) for pair, place in scores.broken]
@@ -474,6 +489,9 @@ def _to_cells(
         )
     for name, sparse in extras.items():
         kept = scored[sparse.index[:, 0]]
+        if name == NUMERATOR:
+            # With several annotators, those whose references have something to measure decide.
+            kept &= weight[tuple(sparse.index.T)] == 0
         extras[name] = replace(sparse, index=sparse.index[kept], value=sparse.value[kept])
     repairs = np.zeros(count, dtype=np.int64)
     per_pair = cleaned[0].repairs[pairs.reference] + cleaned[1].repairs[pairs.estimate]

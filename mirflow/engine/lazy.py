@@ -17,7 +17,7 @@ from ..annotations.source import Source
 from ..metrics.base import Pairs, Sparse, get_task
 from ..pipeline.plan import EvaluationPlan, Stale
 from ..ragged import Bool, Column, Int, concatenate
-from ..store.cells import CellPlaces, Cells, GroupContent, concatenate_cells, relabel
+from ..store.cells import NUMERATOR, CellPlaces, Cells, GroupContent, concatenate_cells, no_numerators, relabel
 from ..store.format import FINGERPRINTS, dense_cells, usable_text
 from .block import BLOCK, EACH_SCORE, EACH_WEIGHT, BlockWork, Works, name_extras, score_block
 
@@ -77,9 +77,12 @@ def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:
         known = {name: scored[name].coords for name in unlabelled & scored.keys()}
         found = {name: replace(sparse, coords=known.get(name, sparse.coords)) for name, sparse in found.items()}
     extras = name_extras(found, plan.measures)
+    scalars = [measure for measure in plan.measures if not measure.metric.dims]
+    if any(measure.metric.surplus for measure in scalars):
+        extras[NUMERATOR] = no_numerators(tuple(map(str, scalars)))
     if plan.combine == "each":
         dims = ("annotator", "metric")
-        coords = (plan.annotators, tuple(str(measure) for measure in plan.measures if not measure.metric.dims))
+        coords = (plan.annotators, tuple(map(str, scalars)))
         index, value = np.zeros((0, 3), dtype=np.int64), np.zeros(0)
         extras[EACH_SCORE] = Sparse(dims, coords, index, value, {"long_name": "score by annotator"}, np.nan)
         extras[EACH_WEIGHT] = Sparse(dims, coords, index, value, {"long_name": "weight by annotator"})

@@ -55,7 +55,8 @@ def _one_by_one(convention: Convention, pairs: Pairs, measures: Sequence[Measure
                 raise
             refused[pair] = f"{BROKEN}{describe_failure(error, measures)}"
             continue
-        scored.score[pair], scored.weight[pair] = one.score[0], one.weight[0]
+        weight = one.weight[0] - (one.numerator[0] if len(one.numerator) else 0.0)
+        scored.score[pair], scored.weight[pair] = one.score[0], weight
         for found, of_pair in ((refused, one.refused), (partly, one.partly)):
             found.update((pair, message) for message in of_pair.values())
         repairs[pair] = one.repairs.sum()
@@ -114,7 +115,8 @@ class _Table:
     def put(self, measures: Sequence[Measure], part: Scores) -> None:
         """Enter the scores of some measures."""
         columns = [self.column[measure] for measure in measures if not measure.metric.dims]
-        self.score[:, columns], self.weight[:, columns] = part.score, part.weight
+        weight = part.weight - part.numerator if len(part.numerator) else part.weight
+        self.score[:, columns], self.weight[:, columns] = part.score, weight
         self.extras |= part.extras
 
     def fail(self, pair: int, measure: Measure, why: str) -> None:

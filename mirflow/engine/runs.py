@@ -37,6 +37,7 @@ from ..store.cells import (
     FAILED,
     FAILED_METRIC,
     FAILED_METRICS,
+    NUMERATOR,
     Cells,
     GroupContent,
     Status,
@@ -204,6 +205,8 @@ def of_measures(plan: EvaluationPlan, cells: Cells) -> Cells:
         each = {name: relabel(cells.extras[name], (plan.annotators, scalars)) for name in EACH if name in cells.extras}
         # A store may have had to rename the dims.
         extras |= {name: replace(sparse, dims=("annotator", "metric")) for name, sparse in each.items()}
+    if NUMERATOR in cells.extras:
+        extras |= {NUMERATOR: replace(relabel(cells.extras[NUMERATOR], (scalars,)), dims=("metric",))}
     if FAILED_METRICS in cells.extras:
         failed = relabel(cells.extras[FAILED_METRICS], (tuple(map(str, plan.measures)),))
         extras |= {FAILED_METRICS: replace(failed, dims=(FAILED_METRIC,))}

@@ -25,7 +25,7 @@ from ..metrics.base import Grid, MetricLike, Sparse
 from ..metrics.measures import Measure
 from ..ragged import Float, Int
 from ..readers.objects import TRACK, ObjectSource, is_object, name_keys, to_annotation
-from ..store.cells import FAILED_METRIC, FAILED_METRICS, Cells, Status, concatenate_cells, no_cells
+from ..store.cells import FAILED_METRIC, FAILED_METRICS, NUMERATOR, Cells, Status, concatenate_cells, no_cells
 from ..store.format import kept_settings, metric_coords
 from .evaluate import EvaluationRules, describe_doubts, describe_failures, describe_gaps, unmeasured
 from .sides import ESTIMATE, TracksLike, holds_tracks, sources_of, work_of
@@ -545,7 +545,7 @@ class Accumulator:
                 )
         scalars = tuple(str(measure) for measure in self._rules.measures if not measure.metric.dims)
         dims = {measure.variable: measure.metric.dims for measure in self._rules.measures if measure.metric.dims}
-        dims[FAILED_METRICS] = (FAILED_METRIC,)
+        dims |= {FAILED_METRICS: (FAILED_METRIC,), NUMERATOR: ("metric",)}
         try:
             return given.results(scalars, dims), given.named
         except (ValueError, OverflowError) as error:

@@ -59,6 +59,20 @@ def share(part: Any, whole: Any, otherwise: float | Float = 0.0) -> Scored:
     return divide(part, weight, otherwise), weight
 
 
+def open_share(part: Any, whole: Any, otherwise: float | Float = 0.0) -> Scored:
+    """Divide as `share` does; where the denominator is 0, the weight is minus the numerator, which is so kept.
+
+    Errors may be counted where nothing is there to count them against: words that were estimated where none is sung.
+
+    Examples
+    --------
+    >>> [column.tolist() for column in open_share(np.array([1, 3, 0]), np.array([4, 0, 0]))]
+    [[0.25, 0.0, 0.0], [4.0, -3.0, 0.0]]
+    """
+    score, weight = share(part, whole, otherwise)
+    return score, np.where(weight > 0, weight, 0.0 - np.asarray(part))
+
+
 def rate(what: str, hits: Int, references: Int, estimates: Int, *, otherwise: float = 0.0, beta: float = 1.0) -> Scored:
     """Precision, recall or F-measure from numbers of matched events and of the events of either side, with its weight.
 

@@ -97,7 +97,12 @@ class RatioOfSums(ScoreAggregate):
         -------
         (above, below) : float64 (systems, tracks, metrics)
         """
-        return _factor(self.above, weight, duration), _factor(self.below, weight, duration)
+        import numpy as np
+
+        below = _factor(self.below, weight, duration)
+        if self.below == "weight" and (weight == NEGLIGIBLE).any():
+            below = np.where(weight == NEGLIGIBLE, 0.0, weight)
+        return _factor(self.above, weight, duration), below
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +168,10 @@ class RankingMeasure(Aggregate):
 def _demand_known(aggregate: str, name: str, value: str, known: tuple[str, ...]) -> None:
     if value not in known:
         raise MetricError(f"aggregate {aggregate!r}: unknown {name} {value!r}; known: {', '.join(known)}")
+
+
+NEGLIGIBLE = 2.0**-900
+"""Weight of scores that have a numerator over a denominator of 0: the product is the numerator, to the bit."""
 
 
 def _factor(name: str, weight: Float, duration: Float) -> Float:

@@ -48,7 +48,8 @@ class Scores:
 
     score: Float
     weight: Float
-    """float64 (pairs, measures): one column for each requested scalar measure, in order; weights are never NaN."""
+    """float64 (pairs, measures): one column for each requested scalar measure, in order; weights are never NaN. A
+    kernel gives minus the numerator where the denominator is 0 (:func:`mirflow.kernels.ratios.open_share`)."""
     extras: Mapping[str, Sparse] = field(default_factory=dict)
     """Results with extra dims, keyed by variable name."""
     refused: Mapping[int, str] = field(default_factory=dict)
@@ -59,6 +60,14 @@ class Scores:
     """Reasons why some measures of a pair have no score (NaN), keyed by pair."""
     broken: Mapping[tuple[int, int], str] = field(default_factory=dict)
     """Errors in the computation of single scores, keyed by the indices of pair and measure."""
+    numerator: Float = field(default_factory=lambda: np.zeros((0, 0)))
+    """Numerators of scores whose weight is 0, float64 (pairs, measures): errors without anything that they could be
+    counted against. Empty if there are none."""
+
+    def __post_init__(self) -> None:
+        if (self.weight < 0).any():
+            object.__setattr__(self, "numerator", np.maximum(-self.weight, 0.0))
+            object.__setattr__(self, "weight", np.maximum(self.weight, 0.0))
 
 
 _UNION = "union"

@@ -120,6 +120,8 @@ class Metric:
     """The aggregate that the field reports: a name of :data:`mirflow.metrics.aggregates.AGGREGATES`."""
     recall: bool = False
     """Whether it is a chord symbol recall, for which ``wcsr`` and related aggregates are defined."""
+    surplus: bool = False
+    """Whether it counts errors where its weight is 0, such as words where none is sung: pooled values include them."""
     perfect: float | None = 1.0
     """Score of a reference against itself; None if it is not fixed."""
     perfect_exceptions: str = ""

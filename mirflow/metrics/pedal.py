@@ -152,6 +152,8 @@ def _of_pedals(metric: Metric) -> Metric:
     return replace(
         metric,
         **about,
+        pooling="micro",  # pairs whose reference does not use the pedal are left out
+        surplus=False,
         weight=metric.weight.replace("notes", "stretches").replace("pitches", "pedals"),
         weight_unit=metric.weight_unit.replace("notes", "stretches"),
         parameters=(_PEDAL, *(parameter for parameter in metric.parameters if parameter.name not in _LEFT)),

@@ -330,7 +330,7 @@ def _misaligned(judged: JudgedNotes, measure: Measure) -> Scored:
     return judged.rate(judged.reported & ~judged.aligned)
 
 
-@_declared("Piece completion", _NOTES, aliases=("piece_completion",))
+@_declared("Piece completion", _NOTES, aliases=("piece_completion",), pooling="micro")
 def _completion(judged: JudgedNotes, measure: Measure) -> Scored:
     """Share of the notes up to the last one that is correctly aligned, after which the follower is lost."""
     pair, position = judged.notes.pair, judged.notes.position

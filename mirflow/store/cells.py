@@ -82,6 +82,9 @@ CELL_ATTRS: Mapping[str, Mapping[str, Any]] = {
 FAILED_METRICS, FAILED_METRIC = "failed_metrics", "failed_metric"
 """Result with an extra dim of cells of which some metrics failed: 1 for each of these metrics, by its identity."""
 
+NUMERATOR = "numerator"
+"""Result along the metrics: numerators of the scores whose weight is 0, where a metric has any."""
+
 WARNING = "warning: "
 """Prefix of a doubt in the message of a cell whose annotations should be checked."""
 
@@ -368,6 +371,12 @@ def mark_failed_metrics(failures: Iterable[tuple[int, int]], metrics: tuple[str,
     about = {"long_name": "1 where the metric failed and others have a score of the cell"}
     marked = Sparse((FAILED_METRIC,), (metrics,), index, np.ones(len(index)), about)
     return {FAILED_METRICS: marked} if len(index) else {}
+
+
+def no_numerators(metrics: tuple[str, ...]) -> Sparse:
+    """Return the result that keeps the numerators of scores whose weight is 0, without any."""
+    about = {"long_name": "numerator of the score where its weight, the denominator, is 0"}
+    return Sparse(("metric",), (metrics,), np.zeros((0, 2), dtype=np.int64), np.zeros(0), about)
 
 
 def relabel(sparse: Sparse, coords: tuple[tuple[str, ...], ...]) -> Sparse:

@@ -7,8 +7,9 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mirflow
@@ -46,7 +47,11 @@ def compare_with_alt_eval(name: str, expected: dict[str, Any], reference: str, e
     found = lyrics.evaluate(reference, estimate, "alt_eval", language=expected["language"])
     numbers = expected["metrics"]
     if "exception" in numbers:  # alt-eval divides by the number of words
-        assert all(math.isnan(value) for value in found.values()), name
+        assert all(math.isnan(found[f"{rate}_rate"]) for rate in ("word_error", "case_error", "insertion")), name
+        assert found["match_error_rate"] == pytest.approx(1 if expected["words_est"] else math.nan, nan_ok=True), name
+        raw = lyrics.evaluate(reference, estimate, "jiwer")
+        assert raw["word_error_rate"] == expected["jiwer_wer(raw text, jiwer default transform)"], name
+        assert raw["character_error_rate"] == expected["jiwer_cer(raw text, jiwer default transform)"], name
         return
     for key, metric in KEYS.items():
         assert found[metric] == pytest.approx(float(numbers[key]), abs=1e-12, nan_ok=True), (name, key)
@@ -89,7 +94,11 @@ def test_rates_are_edits_over_what_the_reference_has(reference: str, estimate: s
     found = lyrics.evaluate(reference, estimate)
     words, given_ = reference.lower().split(), estimate.lower().split()
     if not words:
-        assert all(math.isnan(value) for value in found.values())
+        assert all(math.isnan(found[f"{rate}_rate"]) for rate in ("word_error", "character_error", "insertion"))
+        assert found["match_error_rate"] == pytest.approx(1 if given_ else math.nan, nan_ok=True)
+        raw = lyrics.evaluate(reference, estimate, "jiwer")
+        if not reference.strip(" ") and not estimate.strip(" "):
+            assert (raw["word_error_rate"], raw["match_error_rate"], raw["word_information_lost"]) == (0, 0, 0)
         return
     errors = distance(words, given_)
     assert found["word_error_rate"] == pytest.approx(errors / len(words), abs=1e-12)
@@ -107,6 +116,19 @@ def test_rates_are_edits_over_what_the_reference_has(reference: str, estimate: s
     assert found["character_error_rate"] == pytest.approx(edits / len(characters), abs=1e-12)
     wrong_case = found["case_sensitive_word_error_rate"] - found["word_error_rate"]
     assert wrong_case == pytest.approx(found["case_error_rate"], abs=1e-12)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(songs, songs), min_size=1, max_size=6))
+def test_pooled_rates_add_up_the_edits_of_all_songs(pairs: list[tuple[str, str]]) -> None:
+    """As jiwer does for a list of texts: songs without words count by what was inserted there."""
+    counts = [(len(one.lower().split()), distance(one.lower().split(), two.lower().split())) for one, two in pairs]
+    words, errors = np.array(counts).sum(axis=0).tolist()
+    tracks = {f"t{number}": pair for number, pair in enumerate(pairs)}
+    sides = [{name: pair[side].split("\n") for name, pair in tracks.items()} for side in (0, 1)]
+    scores = mirflow.score(*sides, "lyrics", metrics=["word_error_rate"])
+    value = scores.mirflow.query("word_error_rate", "pooled")["value"].item()
+    assert value == pytest.approx(errors / words if words else math.nan, abs=1e-12, nan_ok=True)
 
 
 def test_breaks_are_aligned_with_the_words_around_them() -> None:

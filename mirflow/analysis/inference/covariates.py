@@ -13,6 +13,7 @@ from ...ragged import Float, Int
 from ..policies import AUTO
 from ..query_options import Query
 from ..scores import coords_of
+from ..selected import counted_scores
 from ..selection import DURATION
 from .metric_agreement import rank_correlations
 from .resampling import Resampling, Seed, accelerations, bounds, draw
@@ -78,7 +79,8 @@ def correlations(
     how = Resampling.of(level, method, replicates, rng)
     how.check_normal(["correlation"], [covariate])
     part = select_numbers(ds, query)
-    score = np.where(part["_included"].values & np.isfinite(part["score"].values), part["score"].values, np.nan)
+    score = counted_scores(part)
+    score[~np.isfinite(score)] = np.nan
     values = covariate_values(part, covariate, score)
     codes = codes_of(part, TRACK, cluster)
     shape = score.shape[0], score.shape[2]

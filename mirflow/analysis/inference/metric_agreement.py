@@ -14,6 +14,7 @@ from ...ragged import Float, Int
 from ..aggregation import aggregate_scores
 from ..query_options import Query
 from ..scores import ANNOTATOR, Array, names_of
+from ..selected import counted_scores
 from .resampling import Resampling, Seed, bounds, chunks, draw, statistics_of
 from .sample import TRACK, dataset_of, differences, sample_of, select_numbers, settle, signs_of
 
@@ -99,7 +100,7 @@ def agreement(
     signs, names = signs_of(names_of(result, "metric"), names_of(result, "orientation")), names_of(result, between)
     value = result["value"].values
     if between == "system":
-        value = np.where(part["_included"].values, part["score"].values, np.nan)[..., 0].T
+        value = counted_scores(part)[..., 0].T
     elif between == ANNOTATOR:
         value = value[:, 0]
     arrays: dict[str, Array] = dict(zip(("tau", "p", "n"), rank_correlations(settle(value * signs)), strict=True))

@@ -179,8 +179,10 @@ class Alignment:
 class TextPairs(Shared):
     """Edits between the texts of pairs; alignments are computed once for all metrics."""
 
-    def __init__(self, pairs: Pairs, spell: Spell, fold: Callable[[str], str]) -> None:
+    def __init__(self, pairs: Pairs, spell: Spell, fold: Callable[[str], str], *, silence: bool = False) -> None:
         super().__init__()
+        self.silence = silence
+        """Whether texts without words are scored."""
         self.cased = fold is not str
         self.references, self.estimates = texts_of(pairs.references, pairs.estimates, spell, fold)
         self.rows = list(zip(pairs.reference_row.tolist(), pairs.estimate_row.tolist(), strict=True))

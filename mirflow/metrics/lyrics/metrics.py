@@ -14,7 +14,7 @@ import numpy as np
 
 from ...annotations.annotation import Annotation, encode, to_ragged
 from ...errors import AnnotationError, refuse_unknown
-from ...kernels.ratios import Scored, f_measure, share
+from ...kernels.ratios import Scored, f_measure, open_share, share
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of
 from ..base import Convention, Doubt, Grid, Pairs, Scores, Sparse, Task, read_scores, refuse_grid, refuse_unjudged
 from ..cleaning import Cleaned, drop_items, usable_pair
@@ -50,23 +50,28 @@ _rate = partial(
     itemwise=True,
     literature="@morris2004",
 )
-
+_open = partial(_rate, surplus=True, version=2)
 
 _share = partial(share, otherwise=np.nan)
 
 
-@_rate("Word error rate", aliases=("wer",))
+def _error_rate(texts: TextPairs, errors: Int, whole: Int) -> Scored:
+    """Errors over the size of the reference; of an empty one, undefined or, in `silence` conventions, the errors."""
+    return open_share(errors, whole, errors.astype(np.float64) if texts.silence else np.nan)
+
+
+@_open("Word error rate", aliases=("wer",))
 def _word_error_rate(texts: TextPairs, measure: Measure) -> Scored:
     """Substitutions, deletions and insertions of words over the number of words of the reference."""
     edits = texts.words()
-    return _share(edits[:, SUBSTITUTION] + edits[:, DELETION] + edits[:, INSERTION], _references(edits))
+    return _error_rate(texts, edits[:, SUBSTITUTION] + edits[:, DELETION] + edits[:, INSERTION], _references(edits))
 
 
 def _references(edits: Int) -> Int:
     return np.asarray(edits[:, HIT] + edits[:, SUBSTITUTION] + edits[:, DELETION])
 
 
-@_rate(
+@_open(
     "Character error rate",
     weight=Weight("number of characters of the reference", "characters"),
     aliases=("cer",),
@@ -75,7 +80,7 @@ def _references(edits: Int) -> Int:
 def _character_error_rate(texts: TextPairs, measure: Measure) -> Scored:
     """Substitutions, deletions and insertions of characters over the number of characters of the reference."""
     edits = texts.characters()
-    return _share(edits[:, 0], edits[:, 1])
+    return _error_rate(texts, edits[:, 0], edits[:, 1])
 
 
 @_rate(
@@ -83,14 +88,13 @@ def _character_error_rate(texts: TextPairs, measure: Measure) -> Scored:
     weight=Weight("number of aligned words, including those of one side only", "words"),
     aliases=("mer",),
     range=(0.0, 1.0),
+    version=2,
 )
 def _match_error_rate(texts: TextPairs, measure: Measure) -> Scored:
     """Share of the aligned words that are errors."""
     edits = texts.words()
     every = edits[:, : len(EDITS)].sum(axis=1)
-    score, _ = _share(every - edits[:, HIT], every)
-    known = _references(edits) > 0
-    return np.where(known, score, np.nan), np.where(known, every, 0).astype(np.float64)
+    return share(every - edits[:, HIT], every, 0.0 if texts.silence else np.nan)
 
 
 @_rate("Word information lost", aliases=("wil",), range=(0.0, 1.0), pooling="micro")
@@ -98,8 +102,9 @@ def _word_information_lost(texts: TextPairs, measure: Measure) -> Scored:
     """1 - product of the shares of hits among the words of the reference and of the estimate."""
     edits = texts.words()
     words, given = _references(edits), edits[:, HIT] + edits[:, SUBSTITUTION] + edits[:, INSERTION]
-    recalled, weight = _share(edits[:, HIT], words)
-    return 1 - recalled * (edits[:, HIT] / np.maximum(given, 1)), weight
+    recalled, weight = share(edits[:, HIT], words, (given == 0).astype(np.float64) if texts.silence else np.nan)
+    # Without words on either side, all information is preserved.
+    return 1 - recalled * np.where((words == 0) & (given == 0), 1.0, edits[:, HIT] / np.maximum(given, 1)), weight
 
 
 @family(
@@ -122,6 +127,8 @@ def _word_information_lost(texts: TextPairs, measure: Measure) -> Scored:
             "title": "Insertion rate",
             "summary": "inserted words over the number of words of the reference",
             "range": (0.0, float("inf")),
+            "surplus": True,
+            "version": 2,
         },
     },
     orientation="lower",
@@ -133,7 +140,7 @@ def _word_information_lost(texts: TextPairs, measure: Measure) -> Scored:
 def edit_rates(edit: int, texts: TextPairs, measure: Measure) -> Scored:
     """Share of the reference's words with one kind of edit."""
     edits = texts.words()
-    return _share(edits[:, edit], _references(edits))
+    return open_share(edits[:, edit], _references(edits), np.nan)
 
 
 _of_case = partial(_rate, literature="@cifka2024")
@@ -146,13 +153,13 @@ def _case_error_rate(texts: TextPairs, measure: Measure) -> Scored:
     return _share(edits[:, len(EDITS)], _references(edits))
 
 
-@_of_case("Case-sensitive word error rate", aliases=("wer_case",))
+@_of_case("Case-sensitive word error rate", aliases=("wer_case",), surplus=True, version=2)
 def _case_sensitive_word_error_rate(texts: TextPairs, measure: Measure) -> Scored:
     """Word error rate plus case error rate."""
     edits = texts.words()
     wrong = edits[:, SUBSTITUTION] + edits[:, DELETION] + edits[:, INSERTION]
     words = _references(edits)
-    errors, weight = _share(wrong, words)
+    errors, weight = open_share(wrong, words, np.nan)
     return errors + _share(edits[:, len(EDITS)], words)[0], weight
 
 
@@ -195,12 +202,12 @@ _WEIGHTS = {"precision": "number of {} of the estimate", "recall": "number of {}
     perfect_exceptions="NaN if a side has none",
     itemwise=True,
     literature="@cifka2024",
+    version=2,
 )
 def marks(key: tuple[int, str], texts: TextPairs, measure: Measure) -> Scored:
     """Precision, recall and F-measure of the tokens of one tag, from the alignment of all tokens."""
     tag, ratio = key
-    # A reference without words is not scored.
-    edits = np.where((_references(texts.words()) > 0)[:, np.newaxis], texts.marks()[:, tag], 0)
+    edits = texts.marks()[:, tag]
     hits, substituted = edits[:, HIT], edits[:, SUBSTITUTION]
     precision, given = _share(hits, hits + substituted + edits[:, INSERTION])
     recall, had = _share(hits, hits + substituted + edits[:, DELETION])
@@ -217,10 +224,11 @@ def marks(key: tuple[int, str], texts: TextPairs, measure: Measure) -> Scored:
     dims=("mark", "count"),
     default=False,
     literature="@cifka2024",
+    version=2,
 )
 def by_mark(texts: TextPairs, measure: Measure) -> Sparse:
     """Numbers of matched, reference and estimated marks of each kind, including line and section breaks."""
-    edits = np.where((_references(texts.words()) > 0)[:, np.newaxis, np.newaxis], texts.marks(), 0)
+    edits = texts.marks()
     hits, paired = edits[..., HIT], edits[..., HIT] + edits[..., SUBSTITUTION]
     counts = np.stack([hits, paired + edits[..., DELETION], paired + edits[..., INSERTION]], axis=2)
     kinds = [tag for tag in _MARKS if counts[:, tag].any()]
@@ -297,12 +305,16 @@ class Rules:
     """Tokens -> words without parts that are not compared."""
     fold: Callable[[str], str] = str.lower
     """Word -> word as compared, without case if case is ignored."""
+    silence: bool = False
+    """Whether a text without words is scored: by the number of errors, and as all or nothing."""
 
     def score(self, pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
         """Score pairs of tokenised texts; rates are undefined if the reference has no words."""
         refuse_grid(grid, "lyrics")
-        texts = TextPairs(pairs, self.spell, self.fold)
+        texts = TextPairs(pairs, self.spell, self.fold, silence=self.silence)
         scores = read_scores(measures, texts, len(pairs))
+        if self.silence:
+            return scores
         wordless = [_without_words(side) for side, _ in pairs.sides]
         lacking = wordless[0][pairs.reference_row] & (pairs.counts[0] > 0)
         message = "reference: has no words, so there is nothing to score"
@@ -446,7 +458,7 @@ CONVENTIONS = (
     _convention(
         "jiwer",
         "jiwer's defaults: words separated by spaces only; case, punctuation and line ends count",
-        Rules(jiwer_tokens, list, str),
+        Rules(jiwer_tokens, list, str, silence=True),
         "@jiwer",
         case=False,
     ),

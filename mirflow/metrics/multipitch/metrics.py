@@ -13,7 +13,7 @@ from ...annotations.annotation import Annotation
 from ...errors import AnnotationError, MetricError
 from ...kernels.intervals import batches
 from ...kernels.ragged_ops import sum_by
-from ...kernels.ratios import Scored, share
+from ...kernels.ratios import Scored, open_share, share
 from ...ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
 from ..base import Convention, Grid, Pairs, Scores, Task
 from ..cleaning import Cleaned, drop_items, empty_rows, inspected, set_aside, usable_pair
@@ -120,6 +120,7 @@ _metric = partial(
     literature="@bay2009",
 )
 _error = partial(_metric, weight=_REFERENCES, orientation="lower", perfect=0.0, literature=_POLINER)
+_surplus = partial(_error, range=(0.0, float("inf")), surplus=True, version=2)
 
 
 @_metric("Precision", _ESTIMATES, key="Precision")
@@ -164,16 +165,16 @@ def miss_error(counts: Counts, measure: Measure) -> Scored:
     return share(counts.reference - counts.fewer, counts.reference)
 
 
-@_error("False Alarm Error", key="False Alarm Error", aliases=("e_fa",), range=(0.0, float("inf")))
+@_surplus("False Alarm Error", key="False Alarm Error", aliases=("e_fa",))
 def false_alarm_error(counts: Counts, measure: Measure) -> Scored:
     """Surplus pitches of frames with too many, over the number of pitches of the reference."""
-    return share(counts.estimate - counts.fewer, counts.reference)
+    return open_share(counts.estimate - counts.fewer, counts.reference)
 
 
-@_error("Total Error", key="Total Error", aliases=("e_tot",), range=(0.0, float("inf")))
+@_surplus("Total Error", key="Total Error", aliases=("e_tot",))
 def total_error(counts: Counts, measure: Measure) -> Scored:
     """Substitutions, misses and false alarms, over the number of pitches of the reference."""
-    return share(counts.more - counts.hits, counts.reference)
+    return open_share(counts.more - counts.hits, counts.reference)
 
 
 CHROMA = "chroma"

@@ -351,7 +351,8 @@ def _read(name: str, block: NoteBatch, measure: Measure) -> tuple[Float, Float]:
     slack = FRAMES[way].slack * (0.5 if plain == "f_measure" else 1.0)
     score = divide(part, np.where(whole > 0, whole + slack, 0.0))
     unit = hop or FRAMES[way].hop
-    return score, whole * unit if unit else whole
+    weight = np.where(whole > 0, whole, 0.0 - part)  # errors without a reference are kept
+    return score, weight * unit if unit else weight
 
 
 def _declared(metric: Metric) -> dict[str, Any]:
@@ -362,6 +363,8 @@ def _declared(metric: Metric) -> dict[str, Any]:
         "orientation": metric.orientation,
         "range": metric.range,
         "perfect": metric.perfect,
+        "surplus": metric.surplus,
+        "version": metric.version,
     }
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ...analysis.aggregation import aggregate_scores, select
 from ...analysis.inference.noninferiority import baselines_of
 from ...analysis.scores import names_of
+from ...analysis.selected import counted_scores
 from ...errors import FigureError
 from ...ragged import Float
 from ..drawing import BLUE, ORANGE, RED, SKY
@@ -88,7 +89,7 @@ def histogram(
         query = replace(query, system=list(dict.fromkeys([*pairs, *pairs.values()])))
     part = select(ds, query)
     result, systems = aggregate_scores(part, None, group), names_of(part, "system")
-    score = np.where(part["_included"].values, part["score"].values, np.nan)[..., 0]
+    score = counted_scores(part)[..., 0]
     order = [row for row in rank_systems(result) if not pairs or systems[row] in pairs]
     cut = [f"the best {_PANELS} of {len(order)} systems"] if len(order) > _PANELS else []
     frame = frame_of(options, "page")

@@ -12,6 +12,7 @@ from ...analysis.inference.sample import settle
 from ...analysis.policies import say_intervals
 from ...analysis.query_options import Names, as_names
 from ...analysis.scores import names_of
+from ...analysis.selected import counted_scores
 from ...analysis.selection import DURATION
 from ...errors import FigureError, counted
 from ...ragged import Bool, Float
@@ -124,7 +125,7 @@ def _two_metrics(scores: Stored, metrics: list[str], aggregate: str | None, tie:
     query = query_of(options, chosen, aggregate)
     part = select(ds, query)
     result = aggregate_scores(part, query.by, group)
-    shown = np.where(part["_included"].values, part["score"].values, np.nan)
+    shown = counted_scores(part)
     finite = np.asarray(np.isfinite(shown).all(axis=2))
     most = len(CYCLE) if options.get("system") is None else MOST_LOOKS
     best = rank_systems(result)[:most]
@@ -191,7 +192,7 @@ def covariate(
     part = select(ds, query)
     result = aggregate_scores(part, None, group)
     # The result and its parts have the systems in one order.
-    score = np.where(part["_included"].values, part["score"].values, np.nan)
+    score = counted_scores(part)
     values, score = covariate_values(part, against, score)[..., 0], score[..., 0]
     finite = np.asarray(np.isfinite(score) & np.isfinite(values))
     most = len(CYCLE) if options.get("system") is None else MOST_LOOKS

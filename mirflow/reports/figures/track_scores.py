@@ -13,7 +13,7 @@ from ...analysis.policies import MISSING, say_undefined
 from ...analysis.queries import choose_one
 from ...analysis.query_options import Names, Query, SelectionOptions
 from ...analysis.scores import names_of, show_span
-from ...analysis.selected import VALUELESS
+from ...analysis.selected import VALUELESS, counted_scores
 from ...analysis.selection import find_single, find_tables, headline_metric, split_names
 from ...analysis.signatures import Signature, sign
 from ...errors import FigureError, QueryError, counted
@@ -123,7 +123,7 @@ def scores_of(
     group, ds = board_of(scores, metric, options)
     query = query_of(options, one_metric(ds, metric), aggregate)
     part = select(ds, query)
-    shown = np.where(part["_included"].values, part["score"].values, np.nan)
+    shown = counted_scores(part)
     if not shown.size:
         raise FigureError("no systems or no tracks to show")
     result = aggregate_scores(part, query.by, group)
