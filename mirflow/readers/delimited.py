@@ -472,8 +472,12 @@ def find_layout(
     if separator is None:
         separator = "whitespace"
         if not is_number(head[0]):
-            separator = sniff(first.replace(",", ".") if options.decimal == "," else first)
+            separator = sniff(first.replace(",", ".") if options.decimal == "," else first, kind)
             head = split_line(first, separator)
+    elif separator == "\t" and separator not in first and options.delimiter is None and not kind.numbers:
+        found = sniff(first, kind)  # names with numbers in a .tsv would be whole labels
+        if found in (",", ";"):
+            separator, head = found, split_line(first, found)
     declared, selection = dict(options.columns), reading.selection
     has_header = options.header
     if has_header is None:
@@ -600,18 +604,27 @@ def find_separator(text: str, format: str, options: DelimitedOptions) -> str | N
     return "whitespace" if options.decimal == "," else ","
 
 
-def sniff(line: str) -> str:
+def sniff(line: str, kind: Kind | None = None) -> str:
     """Find the separator of a line: whitespace, unless only another separator yields valid fields.
+
+    Rows of some kinds begin with names: there it separates names of columns, or a name from a number.
 
     Examples
     --------
     >>> sniff("0.0 1.5 C:maj"), sniff("0.0,1.5,C:maj(9,11)"), sniff("0,0;1,5;C:maj"), sniff("0,0 1,5 C:maj")
     ('whitespace', ',', ';', 'whitespace')
+    >>> sniff("guitar;0,9", KINDS["labels"]), sniff("tag,score", KINDS["labels"]), sniff("guitar 0.9", KINDS["labels"])
+    (';', ',', 'whitespace')
     """
     for separator in ("whitespace", ";", ","):
         fields = split_line(line, separator)
         decimal = len(fields) > 1 and _DECIMAL.fullmatch(fields[0])
         if is_number(fields[0]) or decimal or (separator != "whitespace" and is_header(fields)):
+            return separator
+    for separator in ("\t", ";", ",") if kind is not None and not kind.numbers else ():
+        fields = split_line(line, separator)
+        numbers = any(is_number(field.replace(",", ".")) for field in fields[1:])
+        if numbers or (len(fields) > 1 and is_header(fields, kind)):
             return separator
     return "whitespace"
 

@@ -81,3 +81,12 @@ def test_a_file_for_each_track_holds_a_label_on_each_row(tmp_path: Path) -> None
         read(path, task="tagging")
     path.write_text("")
     assert read(path, task="tagging").labels == []
+
+
+@pytest.mark.parametrize("suffix", ["lab", "txt", "tsv", "csv"])
+@pytest.mark.parametrize("text", ["guitar;0,9\nvery slow;0,5\n", "tag;score\nguitar;0,9\nvery slow;0,5\n"])
+def test_a_tag_and_its_number_are_separated_in_any_file(tmp_path: Path, suffix: str, text: str) -> None:
+    for written in (text, text.replace(",", ".").replace(";", ","), text.replace(",", ".").replace(";", "\t")):
+        (tmp_path / f"a.{suffix}").write_text(written)
+        tags = read(tmp_path / f"a.{suffix}", task="tagging")
+        assert (tags.labels, tags.columns["value"].tolist()) == (["guitar", "very slow"], [0.9, 0.5])
