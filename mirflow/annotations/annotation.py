@@ -309,7 +309,8 @@ def stack_levels(levels: Sequence[Annotation], files: Sequence[str] = ()) -> Ann
     lines = [line for level in levels for line in level.lines or range(1, len(level) + 1)]
     if not counts.any():
         counts = counts[:0]
-    return Annotation("hierarchy", columns, labels, (counts,), lines, levels[0].attrs, tuple(files))
+    account = tuple(remark for level in levels for remark in level.account)
+    return Annotation("hierarchy", columns, labels, (counts,), lines, levels[0].attrs, tuple(files), account)
 
 
 def split_levels(hierarchy: Annotation) -> list[Annotation]:

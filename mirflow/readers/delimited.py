@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..annotations.account import Account, Remark
 from ..annotations.annotation import Annotation, Attribute, stack_levels
 from ..annotations.labelled import from_dataset
 from ..annotations.schema import KINDS, Kind
 from ..errors import AnnotationError, InvalidAnnotationError, suggest
 from ..ragged import Column, Float
+from ..theory.keys import key_in_row
 from ..theory.pitch import HIGHEST_MIDI, hz_to_midi, midi_to_hz, to_hertz
 from .content import decode
 from .label_maps import in_harte
@@ -36,6 +38,7 @@ from .layouts import (
     demand_units,
     guess_task,
     has_only_names,
+    heading,
     is_header,
     is_number,
     look,
@@ -45,6 +48,7 @@ from .layouts import (
 from .options import HARTE, KEYS, DelimitedOptions, Reading
 from .positions import select_beats
 from .ranks import order_names
+from .unread_columns import MODES, report_fields, report_header, unread_places
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -77,6 +81,10 @@ class Layout:
     header: Sequence[str] | None
     held: int = 0
     """Number of fields of the first row."""
+    unread: Sequence[int] = ()
+    """Columns of the header that are neither read nor left out by declaration."""
+    mode: int = -1
+    """The column with the mode of a key, beside its tonic; -1: the label holds both."""
 
     @property
     def usual(self) -> bool:
@@ -89,14 +97,25 @@ class Layout:
         return max(self.places.values()) + 1
 
     def split(self, line: str) -> list[str]:
-        """The fields of a line, stripped."""
-        return split_line(line, self.separator, self.splits)
+        """The fields of a line, stripped, without empty ones after the last."""
+        fields = split_line(line, self.separator, self.splits)
+        if fields and self.separator != "whitespace":
+            fields[-1] = fields[-1].rstrip(f"{self.separator} ")
+            while len(fields) > 1 and not fields[-1]:
+                fields.pop()
+        return fields
 
     def annotation(self, rows: Sequence[Row], attrs: Mapping[str, Attribute]) -> Annotation:
         """The annotation in rows of a file or of one track in it."""
         options = self.reading.delimited
         columns: dict[str, Column] = {}
         _demand_one_sign(rows, self)
+        if self.usual and self.reading.task == "local_key":
+            joined = [(line, fields, "\t".join(fields[2:])) for line, fields in rows]
+            rows = [
+                (line, fields if key_in_row(key) == key else [*fields[:2], key_in_row(key)])
+                for line, fields, key in joined
+            ]
         for column, place in self.places.items():
             if column == "label" or column in KEYS:
                 continue
@@ -111,8 +130,23 @@ class Layout:
         unlabelled = place < 0 or all(place >= len(fields) for _, fields in rows)
         if unlabelled and "label" not in self.kind.required:
             labels = None
+        elif labels is not None and self.mode >= 0:
+            labels = [
+                f"{label} {_text(fields, self.mode)}".rstrip() for label, (_, fields) in zip(labels, rows, strict=True)
+            ]
         lines = [line for line, _ in rows]
-        return _as_annotation(self, columns, labels, lines, attrs)
+        return replace(_as_annotation(self, columns, labels, lines, attrs), account=self._account(rows))
+
+    def _account(self, rows: Sequence[Row]) -> tuple[Remark, ...]:
+        """Remarks about what the rows hold beside the columns that are read."""
+        account, kind, width = Account(self.name), self.kind, self.width
+        if self.unread and self.header is not None:
+            report_header(kind, self.header, self.places, self.unread, rows, account)
+        if not self.reading.delimited.columns and (kind.numbers or self.header is not None):
+            usual = len(kind.row(self.reading.task)) + (kind.followed_by == "velocity")  # and an instrument
+            width = max(width, usual if self.header is None else len(self.header))
+            report_fields(kind, self.places, width, rows, account, self.header)
+        return account.remarks
 
     def _number(self, fields: Sequence[str], column: str, line: int) -> float:
         place = self.places[column]
@@ -179,7 +213,7 @@ def parse_delimited(data: bytes, reading: Reading, format: str, name: str | Path
 
 
 def finish(annotation: Annotation, reading: Reading, name: str | Path) -> Annotation:
-    """Select beats, translate chords, sort a list, or make a hierarchy of one level."""
+    """Select beats, translate chords and keys, sort a list, or make a hierarchy of one level."""
     kind = KINDS[reading.kind]
     if kind.pitched and reading.delimited.pitch_unit == "MIDI":
         demand_midi(annotation, name)
@@ -189,7 +223,22 @@ def finish(annotation: Annotation, reading: Reading, name: str | Path) -> Annota
         return select_beats(annotation, reading.selection, name)
     if kind.listed:
         return order_names(annotation, name)
+    if reading.task == "local_key" and annotation.labels is not None and any(map(is_odd_key, set(annotation.labels))):
+        silence = [label.lower() == "silence" for label in annotation.labels]  # the row of Isophonics without a key
+        keys = ["N" if silent else key_in_row(label) for label, silent in zip(annotation.labels, silence, strict=True)]
+        return replace(annotation, labels=keys)
     return annotation if reading.notation == HARTE else in_harte(annotation, name)
+
+
+def is_odd_key(label: str) -> bool:
+    """True if the label of a local key is written in another form than that of keys.
+
+    Examples
+    --------
+    >>> is_odd_key("Key Bb"), is_odd_key("Bb major")
+    (True, False)
+    """
+    return label.lower() == "silence" or key_in_row(label) != label
 
 
 def demand_midi(annotation: Annotation, name: str | Path) -> None:
@@ -260,6 +309,8 @@ def _all_at_once(
     if not kind.numbers or start == len(lines):
         return None
     if kind.followed_by == "position" and layout.separator == ",":  # perhaps a decimal comma
+        return None
+    if layout.unread or layout.mode >= 0:
         return None
     rows = lines[start:] if start else lines
     place = places.get("label", sys.maxsize)
@@ -348,13 +399,18 @@ def _are_odd(labels: str, layout: Layout) -> bool:
     """True if a label, one per line, is quoted, padded, or followed by another column."""
     if "\t" in labels or " \n" in labels or "\n " in labels or labels[:1] == " " or labels[-1:] == " ":
         return True
-    if layout.separator != "whitespace" and '"' in labels:
+    if '"' in labels:
+        return True
+    if layout.separator != "whitespace" and f"{layout.separator}\n" in f"{labels}\n":
         return True
     return layout.header is not None and not labels.isascii()  # Unicode has more blanks
 
 
 def _are_of_task(labels: Sequence[str], more: Sequence[Sequence[str]], layout: Layout) -> bool:
     """True if the labels clearly belong to the task, and further columns are bar numbers."""
+    row = layout.kind.row(layout.reading.task)
+    if layout.width + len(more) > max(len(row), layout.width) and any(map(any, more)):
+        return False
     whole = layout.kind.followed_by != "position" or all(one.isdecimal() for column in more for one in set(column))
     return whole and are_plain(set(labels), layout.kind, layout.reading.task)
 
@@ -511,7 +567,14 @@ def find_layout(
         # A label in the last column takes the rest of the line; otherwise, the columns after it are split off.
         splits = last if places.get("label") == last else last + 1
     held = len(head) if splits < 0 else min(len(head), splits + 1)
-    return Layout(kind, reading, name, separator, places, splits, head if has_header else None, held)
+    layout = Layout(kind, reading, name, separator, places, splits, head if has_header else None, held)
+    if has_header and not declared:
+        layout.unread = unread_places(kind, head, places, reading.task)
+        modes = [place for place in layout.unread if heading(head[place]) in MODES]
+        if reading.task == "local_key" and modes:
+            layout.mode = modes[0]
+            layout.unread = [place for place in layout.unread if place != layout.mode]
+    return layout
 
 
 def _usual_places(kind: Kind, first: Sequence[str], name: str, line: int, *, keyed: bool) -> dict[str, int]:
@@ -568,10 +631,14 @@ def split_line(line: str, separator: str, splits: int = -1) -> list[str]:
     --------
     >>> split_line("0.0 1.5 verse 1", "whitespace", 2), split_line('a, "b, c"', ",")
     (['0.0', '1.5', 'verse 1'], ['a', 'b, c'])
+    >>> split_line('0.0 "verse 1"\\tA', "whitespace", 1)
+    ['0.0', 'verse 1', 'A']
     """
     if separator == "whitespace":
-        # Labels may contain blanks but not tabs: a tab begins another column.
-        return [field.partition("\t")[0].strip() for field in line.split(None, splits)]
+        fields = line.split(None, splits)
+        if splits >= 0 and fields:  # labels may contain blanks but not tabs: a tab begins another column
+            fields[-1:] = fields[-1].rstrip().split("\t")
+        return [_unquoted(field.strip()) for field in fields] if '"' in line else [field.strip() for field in fields]
     if '"' in line:
         try:
             fields = next(csv.reader([line], delimiter=separator, skipinitialspace=True))
@@ -579,6 +646,13 @@ def split_line(line: str, separator: str, splits: int = -1) -> list[str]:
             raise InvalidAnnotationError(f"a row cannot be split: {error}: {line[:_SHOWN]!r}...") from None
         return [field.strip() for field in fields]
     return [field.strip() for field in line.split(separator, splits)]
+
+
+def _unquoted(field: str) -> str:
+    if len(field) < 2 or not field[0] == field[-1] == '"':
+        return field
+    text = field[1:-1].replace('""', "")
+    return field if '"' in text else field[1:-1].replace('""', '"').strip()
 
 
 def find_separator(text: str, format: str, options: DelimitedOptions) -> str | None:

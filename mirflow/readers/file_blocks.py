@@ -20,7 +20,7 @@ from ..errors import AnnotationError, InvalidAnnotationError
 from ..ragged import Column, Float, Int, Ragged, offsets_of
 from ..theory.text_form import are_normal
 from .content import digest_of, read_bytes
-from .delimited import Layout, annotation_of, doubts_of_table, find_layout, finish, row_kind
+from .delimited import Layout, annotation_of, doubts_of_table, find_layout, finish, is_odd_key, row_kind
 from .downloads import download
 from .formats import FORMATS, LAYOUTS
 from .layouts import are_numbers_of, are_plain
@@ -205,6 +205,8 @@ def _table(words: Words, files: Int, layout: Layout, width: int) -> _RegularFile
     kind, task = layout.kind, layout.reading.task
     are_labels = labels is not None and kind.followed_by == "label" and are_plain(labels.vocabulary, kind, task)
     are_labels = are_labels and labels is not None and are_normal(labels.vocabulary)
+    if are_labels and task == "local_key" and labels is not None:
+        are_labels = not any(map(is_odd_key, labels.vocabulary))
     return _RegularFiles(layout, files, counts, numbers, labels, are_labels)
 
 

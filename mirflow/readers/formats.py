@@ -55,7 +55,18 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
             },
             reports=("durations", "namespaces"),
         ),
-        **dict.fromkeys(("lab", "txt", "csv", "tsv"), FileFormat(by_kind=_LYRICS)),
+        **dict.fromkeys(
+            ("lab", "txt", "csv", "tsv"),
+            FileFormat(
+                by_kind=_LYRICS,
+                takes="the columns of the task, or those that are declared",
+                silent={
+                    "usual_columns": "row numbers, confidences, comments and colours, and what describes the track in "
+                    "a table of tracks, as they do not affect scores; all other columns if `columns` is declared"
+                },
+                reports=("content_columns", "columns", "text_form", "odd_columns", "unmapped"),
+            ),
+        ),
         "svl": FileFormat(unlisted=(".sv",), parser=".sonic_visualiser:parse_svl"),
         "midi": FileFormat(
             suffixes=(".mid",),

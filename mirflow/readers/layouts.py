@@ -55,11 +55,16 @@ _DECISIONS = ("present", "relevant", "rel")
 _LARGER_IS_FARTHER = ("distance", "distances", "dist", "cost", "dissimilarity", "divergence", "d")
 # Row numbers, as in tables of pandas, and other names of the subject of rows.
 _BESIDE = frozenset({"", "index", "row", *TRACK_NAMES, *KEYS})
-_PLAIN_NAME = re.compile(r"[A-Za-z_][\w.-]*")
+_PLAIN_NAME = re.compile(r"[A-Za-z_][\w.-]*|\d+")
 _BY_NAME_ALONE = ("bar", "detected", "program", "drum")
 """Columns that only their own names in a header may denote."""
 _NEVER_READ = ("confidence", "conf", "comment", "comments", "remark", "remarks", "color", "colour")
 """Columns that are read only if declared, and do not affect scores."""
+ABOUT_TRACKS = (
+    *("path", "file", "filename", "url", "_id", "title", "artist", "album", "split", "fold", "comment"),
+    *("duration", "length", "index", "row", "year"),
+)
+"""Endings of the names of columns that describe the track of a row."""
 
 
 def is_number(text: str) -> bool:
@@ -239,7 +244,7 @@ def _unnamed(kind: Kind, header: Sequence[str], needed: Sequence[str], places: M
     elif kind.listed and kind.recognised and len(others) > 1 and "track" in places:
         message += "; convert a table with one column per tag to one row per clip and tag"
     given = dict(zip(missing, others if len(others) == len(missing) else ["NAME"] * len(missing), strict=True))
-    declare = _declared({column: {**named, **given}[column] for column in needed})
+    declare = declare_columns({column: {**named, **given}[column] for column in needed})
     return f"{message}; declare {declare}, or header: false if the row is not a header"
 
 
@@ -251,15 +256,16 @@ def _unknown(kind: Kind, header: Sequence[str], places: Mapping[str, int], task:
     lacking = [column for column in kind.columns if column not in (*read, *_BY_NAME_ALONE)]
     named = {column: header[where] for column, where in places.items()}
     for index, one in enumerate(map(heading, header)):
-        if index in places.values() or one in own or one in _NEVER_READ or _is_beside(one):
+        if index in places.values() or one in own or is_beside(one):
             continue
         if one in _KNOWN:
             hint = look(_guess(header), kind)
             message = f"the header has a column {header[index]!r}, which {task or kind.name} does not have{hint}"
-            return f"{message}; or declare {_declared(named)}"
+            return f"{message}; or declare {declare_columns(named)}"
         if lacking:
             message = f"unknown column {header[index]!r} in the header, which may be the {' or '.join(lacking)}"
-            return f"{message}: declare {_declared({**named, lacking[0]: header[index]})}, else {_declared(named)}"
+            declared = declare_columns({**named, lacking[0]: header[index]})
+            return f"{message}: declare {declared}, else {declare_columns(named)}"
     return ""
 
 
@@ -301,7 +307,8 @@ if they are the numbers of the tags, declare columns: {label: tag, value: loudne
     if not kind.values:
         return
     headings = [heading(field) for field in header]
-    left = [place for place in range(len(header)) if place not in places.values() and not _is_beside(headings[place])]
+    beside = [is_beside(name) and name not in _NEVER_READ for name in headings]
+    left = [place for place in range(len(header)) if place not in places.values() and not beside[place]]
     if "value" in places and "broad" not in kind.ordered_by:
         left = [place for place in left if headings[place] in _DECISIONS]
     elif any(column in places for column in kind.ordered_by):
@@ -316,9 +323,9 @@ if they are the numbers of the tags, declare columns: {label: tag, value: loudne
 def _remedy(unread: str, named: Mapping[str, str], kind: Kind) -> str:
     """Remedy for a column that may have to be read."""
     without = {column: name for column, name in named.items() if column != "value"}
-    own, bare = _declared({**without, "value": unread}), _declared(without)
+    own, bare = declare_columns({**without, "value": unread}), declare_columns(without)
     if "value" in named:
-        return f"{kind.values} may be these or those of {named['value']!r}: declare {own} or {_declared(named)}"
+        return f"{kind.values} may be these or those of {named['value']!r}: declare {own} or {declare_columns(named)}"
     if heading(unread) in _LARGER_IS_FARTHER:
         turned = "-x, or a column of ranks," if "rank" in kind.ordered_by else "1 - x"
         reversed_ = f"smaller numbers are better there, unlike in {kind.values}: write {turned} under another name"
@@ -326,8 +333,16 @@ def _remedy(unread: str, named: Mapping[str, str], kind: Kind) -> str:
     return f"if they are {kind.values}, declare {own}, else {bare}"
 
 
-def _is_beside(name: str) -> bool:
-    return name in _BESIDE or name.endswith("_id") or name.startswith("unnamed")
+def is_beside(name: str, *, tracks: bool = False) -> bool:
+    """True if a column of this name is left out by declaration; of tables of `tracks`, also what describes a track.
+
+    Examples
+    --------
+    >>> is_beside("confidence"), is_beside("title"), is_beside("title", tracks=True)
+    (True, False, True)
+    """
+    usual = name in _BESIDE or name in _NEVER_READ or name.endswith("_id") or name.startswith("unnamed")
+    return usual or (tracks and name.endswith(ABOUT_TRACKS))
 
 
 def _places_of_numbers(places: Sequence[int], rows: Iterable[Sequence[str]]) -> list[int]:
@@ -345,7 +360,14 @@ def _places_of_numbers(places: Sequence[int], rows: Iterable[Sequence[str]]) -> 
     return [place for place in left if place in filled]
 
 
-def _declared(columns: Mapping[str, str]) -> str:
+def declare_columns(columns: Mapping[str, str]) -> str:
+    """The option that declares columns.
+
+    Examples
+    --------
+    >>> declare_columns({"start": "0", "label": "Local key"})
+    "columns: {start: 0, label: 'Local key'}"
+    """
     named = (f"{column}: {name if _PLAIN_NAME.fullmatch(name) else repr(name)}" for column, name in columns.items())
     return f"columns: {{{', '.join(named)}}}"
 
@@ -416,7 +438,7 @@ def demand_width(rows: Rows, kind: Kind, task: str | None, width: int, name: str
     for line, fields in rows:
         if _is_odd(kind, task, fields, width):
             guess = guess_task([fields for _, fields in rows[:SAMPLE]])
-            raise refusal(kind, task, fields, guess, line, name)
+            raise refusal(kind, task, fields, guess, line, name, remedy_for_regions(rows, kind))
 
 
 def demand_tags(rows: Rows, places: Mapping[str, int], task: str | None, name: str | Path) -> None:
@@ -446,12 +468,49 @@ needs a header (clip,guitar,slow); if tags are numbers, declare columns: {track:
         raise InvalidAnnotationError(message, path=name, line=line)
 
 
+def remedy_for_regions(rows: Rows, kind: Kind) -> str:
+    """The remedy for rows of a start, a value, a duration and a label, as Sonic Visualiser exports regions.
+
+    Empty unless each region would then end before the next one starts.
+
+    Examples
+    --------
+    >>> rows = [(1, ["0.2", "5", "57.0", "Theme"]), (2, ["57.2", "6", "30.0", "Coda"])]
+    >>> remedy_for_regions(rows, kind_of("segment"))
+    'for regions of Sonic Visualiser, declare columns: {start: 0, duration: 2, label: 3} (--columns \
+start=0,duration=2,label=3)'
+    """
+    if not kind.adjacent or any(len(_leading(fields[:4])) != 3 or len(fields) < 4 for _, fields in rows):
+        return ""
+    table = np.array([_leading(fields[:3]) for _, fields in rows])
+    start, duration = table[:, 0], table[:, 2]
+    if (duration < 0).any() or (start[:-1] + duration[:-1] > start[1:] + _ROUNDING).any():
+        return ""
+    return (
+        "for regions of Sonic Visualiser, declare columns: {start: 0, duration: 2, label: 3} (--columns "
+        "start=0,duration=2,label=3)"
+    )
+
+
+_ROUNDING = 0.05
+"""Seconds by which regions may overlap, as their times are rounded."""
+
+
 def refusal(
-    kind: Kind, task: str | None, fields: Sequence[str], guess: str, line: int, name: str | Path
+    kind: Kind,
+    task: str | None,
+    fields: Sequence[str],
+    guess: str,
+    line: int,
+    name: str | Path,
+    remedy: str = "",
 ) -> InvalidAnnotationError:
-    """The error for a row that does not belong to the task, with the task that the file looks like."""
+    """The error for a row that does not belong to the task, with the task that the file looks like, or a `remedy`."""
     called = task or (kind.tasks[0] if len(kind.tasks) == 1 else kind.name)
-    message = f"not a row of {called} ({', '.join(kind.row(task))}): {' '.join(fields)!r}{look(guess, kind)}"
+    message = f"not a row of {called} ({', '.join(kind.row(task))}): {' '.join(fields)!r}"
+    if remedy:
+        return InvalidAnnotationError(f"{message}; {remedy}", path=name, line=line)
+    message += look(guess, kind)
     leading = _leading(fields)
     if kind.name == "events" and len(leading) > 1 and leading[0] == leading[1]:
         message += "; for point labels of Audacity, declare columns: {time: 0, label: 2}"
@@ -514,7 +573,9 @@ def _is_odd(kind: Kind, task: str | None, fields: Sequence[str], width: int) -> 
         counted = len(numbers) == 1 or all(number.is_integer() for number in numbers)
         return len(rest) > len(numbers) or len(numbers) >= len(kind.row(task)) or not counted
     # Segments may be numbered, chords are not.
-    return task == "chord" or len(numbers) > 1 or not numbers[0].is_integer()
+    if task == "chord" or len(numbers) > 1 or not numbers[0].is_integer():
+        return True
+    return len(rest) > 1 and "." in rest[0]  # a duration and a label
 
 
 def are_plain(labels: Collection[str], kind: Kind, task: str | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -66,7 +67,7 @@ def reorder(annotation: Annotation, columns: Mapping[str, Column], order: Int) -
     labels = None if labels is None else [labels[item] for item in items]
     lines = [annotation.line(item) or 0 for item in items]
     moved = {column: values[order] for column, values in columns.items()}
-    return Annotation(annotation.kind, moved, labels, lines=lines, attrs=annotation.attrs)
+    return replace(annotation, columns=moved, labels=labels, lines=lines)
 
 
 def _check_distinct(annotation: Annotation, rank: Float, order: Int, name: str | Path | None) -> None:

@@ -19,7 +19,7 @@ from ..ragged import Bool, Float, Int, ranges
 Eights = npt.NDArray[np.uint64]
 """Integers of eight characters."""
 
-_TAB, _LINE_END, _BLANK, _LAST_PRINTED = 9, 10, 32, 126
+_TAB, _LINE_END, _BLANK, _QUOTE, _LAST_PRINTED = 9, 10, 32, 34, 126
 _LONGEST = 64
 """Most characters of labels that are compared as numbers, eight at a time."""
 _FACTORS = np.array(
@@ -76,8 +76,8 @@ class Words:
     line: Int
     """The first line of each text, and the number of lines: int64 (texts + 1,)."""
     usual: Bool
-    """Whether a text is ASCII without control characters and begins with a digit, and no line of it begins or ends
-    with blanks."""
+    """Whether a text is ASCII without control characters and quotes and begins with a digit, and no line of it begins
+    or ends with blanks."""
 
     @classmethod
     def of(cls, texts: Sequence[bytes]) -> Words:
@@ -100,7 +100,7 @@ class Words:
         line = np.append(0, np.searchsorted(line_end, ends))
         usual = np.logical_and.reduceat(~(blank[line_start] | blank[line_end - 1]), line[:-1])
         usual &= codes[line_start[line[:-1]]] - np.uint8(ord("0")) <= 9
-        odd = np.flatnonzero(((codes < _BLANK) & ~blank) | (codes > _LAST_PRINTED))
+        odd = np.flatnonzero(((codes < _BLANK) & ~blank) | (codes > _LAST_PRINTED) | (codes == _QUOTE))
         usual[np.searchsorted(ends, odd, side="right")] = False
         counts = np.diff(np.append(first, len(start)))
         return cls(joined, codes, eights, start, end, line_end, first, counts, line, usual)

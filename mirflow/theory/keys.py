@@ -21,6 +21,8 @@ _MAJOR, _MINOR, _OTHER = range(3)
 _SPELLINGS = MappingProxyType({"maj": _MAJOR, "ionian": _MAJOR, "min": _MINOR, "aeolian": _MINOR})
 _CODES = MappingProxyType({mode: code for code, mode in enumerate(MODES)} | _SPELLINGS)
 _LABEL = re.compile(rf"(?P<letter>[a-g])(?P<accidentals>#*|b*)(?:(?:\s*:\s*|\s+)(?P<mode>{'|'.join(_CODES)}))?")
+_BETWEEN = re.compile(r"[\s,;]+")
+_NUMBER = re.compile(r"\d*\.?\d+")
 _TONIC = re.compile(r"[a-g](?:#*|b*)")
 
 RELATIONS: Final = (
@@ -70,6 +72,29 @@ def parse_key(label: str) -> Key | None:
         return None
     tonic = pitch_class_to_semitone(form["letter"].upper() + form["accidentals"])
     return Key(tonic, _CODES[form["mode"] or "major"])
+
+
+@lru_cache(maxsize=4096)
+def key_in_row(text: str) -> str:
+    """The label of a key in a row of another form; any other text is unchanged.
+
+    Forms are tonic and mode in two columns, a key with its confidence, and the rows of Isophonics, which begin with the
+    word Key.
+
+    Examples
+    --------
+    >>> key_in_row("A\\tminor"), key_in_row("c minor\\t2\\t"), key_in_row("Key\\tBb"), key_in_row("H moll")
+    ('A minor', 'c minor', 'Bb', 'H moll')
+    """
+    if parse_key(text) is not None:
+        return " ".join(text.split())
+    words = _BETWEEN.split(text.strip(" \t,;"))
+    if len(words) > 1 and words[0].lower() == "key":
+        words = words[1:]
+    if len(words) > 1 and _NUMBER.fullmatch(words[-1]):
+        words = words[:-1]
+    key = " ".join(words)
+    return key if parse_key(key) is not None else text
 
 
 def lower_case_key(label: str) -> str:

@@ -53,7 +53,10 @@ TWO = [(0.0, 1.5, "C:maj"), (1.5, 2.0, "N")]
         "0.0,1.5,C:maj\n1.5,2.0,N\n",
         "0.0;1.5;C:maj\n1.5;2.0;N\n",
         "start end chord\n0.0 1.5 C:maj\n1.5 2.0 N\n",
-        "0.0 1.5 C:maj\tsure\n1.5 2.0 N\tguessed\n",
+        "0.0 1.5 C:maj\t\n1.5 2.0 N\t\t\n",
+        "0.0,1.5,C:maj,\n1.5,2.0,N,,\n",
+        '0.0 1.5 "C:maj"\n1.5 2.0 "N"\n',
+        '0.0\t1.5\t"C:maj"\n1.5\t2.0\t"N"\n',
     ],
 )
 def test_all_these_are_the_same_two_rows(text: str) -> None:
@@ -78,7 +81,8 @@ def test_the_last_column_takes_the_rest_so_that_labels_keep_blanks_and_commas() 
     assert rows(intervals("0 1 guitar solo (2nd)\n"))[0][2] == "guitar solo (2nd)"
     assert rows(intervals("0,1,C:maj(9,11)\n", "csv"))[0][2] == "C:maj(9,11)"
     assert rows(intervals('0,1,"C:maj(9,11)"\n', "csv"))[0][2] == "C:maj(9,11)"
-    assert rows(intervals("0\t1\tguitar solo\tA\n", "tsv"))[0][2] == "guitar solo"
+    assert rows(intervals('0 1 the "A" part\n0 1 "A" and "B"\n'))[0][2] == 'the "A" part'
+    assert rows(intervals('0 1 "A" and "B"\n'))[0][2] == '"A" and "B"'
 
 
 def test_intervals_need_no_labels() -> None:

@@ -128,7 +128,7 @@ def test_names_of_sections_and_chords_are_no_labels_of_beats(tmp_path: Path, tas
         ("onset", "0.5 36\n1.0 38\n1.5 42\n2.0 36\n"),
         ("onset", "0.5\tBD\n1.0\tSD\n"),
         ("alignment", "0.5 verse\n1.0 by\n1.5 verse\n2.0 we\n2.5 go\n3.0 on\n"),
-        ("chord", "0.0 1.5 C:maj sure\n1.5 2.0 N\tguessed\n"),
+        ("chord", "0.0 1.5 C:maj sure\n1.5 2.0 N\n"),
         ("chord", "0,1,C:maj(9,11)\n1,2,N\n"),
         ("segment", "0 10 1\n10 20 2\n20 30 1\n"),
         ("segment", "0 10 A\n10 20 B\n"),

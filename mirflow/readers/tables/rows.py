@@ -23,6 +23,7 @@ from ..delimited import (
     split_line,
 )
 from ..layouts import (
+    ABOUT_TRACKS,
     SAMPLE,
     demand_columns,
     demand_read,
@@ -37,11 +38,6 @@ from ..options import COLUMNS, KEYS, Reading
 from .distance_matrix import name_items
 from .table import RowKey, TrackTable, demand_one_key
 
-_ABOUT_TRACKS = (
-    *("path", "file", "filename", "url", "_id", "title", "artist", "album", "split", "fold", "comment"),
-    *("duration", "length", "index", "row", "year"),
-)
-"""Endings of the names of columns that are not tags."""
 _QUOTED = re.compile(r'"[^"]*"')
 
 
@@ -157,7 +153,7 @@ def _rows_of_tags(lines: Sequence[tuple[int, str]], separator: str, name: str) -
             raise InvalidAnnotationError(message, path=name, line=number)
     # Tables of pandas begin with an unnamed column of numbers.
     others = [place for place in range(len(tags)) if place != track and (place or tags[0])]
-    others = [place for place in others if not heading(tags[place]).endswith(_ABOUT_TRACKS)]
+    others = [place for place in others if not heading(tags[place]).endswith(ABOUT_TRACKS)]
     places = [other for other in others if any(is_number(fields[other]) for _, fields in rows)]
     if len(places) < 2:
         return []
@@ -191,7 +187,7 @@ def _rows_of_tag_lists(lines: Sequence[tuple[int, str]], separator: str, name: s
     last = len(header) - 1
     if separator != "\t" or heading(header[-1]) != "tags" or "track" not in places or "value" in places:
         return []
-    about = [heading(field).endswith(_ABOUT_TRACKS) for field in header]
+    about = [heading(field).endswith(ABOUT_TRACKS) for field in header]
     if not any(about[place] for place in range(last) if place != places["track"]) and not any(
         len(fields) > len(header) and any(fields[len(header) :]) for _, fields in rows
     ):

@@ -1,0 +1,96 @@
+"""What rows of delimited text hold beside the columns that are read: an error if it may be content, otherwise told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..annotations.account import Account
+from ..annotations.schema import HEADINGS, Kind
+from .layouts import Rows, declare_columns, heading, is_beside, is_number, remedy_for_regions
+
+CONTENT = frozenset(
+    (
+        *("mode", "scale", "tonality", "modality", "quality", "type", "shorthand", "extension", "bass", "inversion"),
+        *("degree", "degrees"),
+    )
+)
+"""Names in headers of text without which a label may mean something else, as the tonic of a key without its mode."""
+MODES = ("mode", "scale")
+"""Names of the column with the mode of a key."""
+_TONIC = frozenset(f"{letter}{sign}" for letter in "ABCDEFGabcdefg" for sign in ("", "#", "b", "##", "bb"))
+_USUAL = frozenset(("velocity", "midi_velocity", "bar", "program"))
+_SHOWN = 3
+
+
+def unread_places(kind: Kind, header: Sequence[str], places: Mapping[str, int], task: str | None) -> tuple[int, ...]:
+    """The columns of a header that are neither read nor left out by declaration.
+
+    Declared are row numbers, tracks, systems and annotators, confidences, comments, colours, columns of the task that
+    another one determines, such as a duration beside an end, and, of tables of tracks, what describes the track.
+
+    Examples
+    --------
+    >>> from mirflow.annotations.schema import KINDS
+    >>> unread_places(KINDS["intervals"], ["start", "end", "duration", "label", "confidence", "bass"],
+    ...               {"start": 0, "end": 1, "label": 3}, "chord")
+    (5,)
+    """
+    usual = {**HEADINGS, **kind.headings}
+    silent = {name for column in (*kind.columns, *kind.row(task)) for name in usual.get(column, ())} | _USUAL
+    return tuple(
+        place
+        for place, name in enumerate(map(heading, header))
+        if place not in places.values() and not is_beside(name, tracks="track" in places) and name not in silent
+    )
+
+
+def report_header(
+    kind: Kind, header: Sequence[str], places: Mapping[str, int], unread: Sequence[int], rows: Rows, account: Account
+) -> None:
+    """Report the columns of a header that are not read, in rows that hold something there.
+
+    Text without which labels may mean something else is an error if all labels are mere tonics.
+    """
+    filled = [place for place in unread if any(place < len(fields) and fields[place] for _, fields in rows)]
+    if not filled:
+        return
+    named = {column: header[place] for column, place in places.items()}
+    label = places.get("label", -1)
+    content = [place for place in filled if heading(header[place]) in CONTENT]
+    if content and label >= 0 and all(label >= len(fields) or fields[label] in _TONIC for _, fields in rows):
+        line, fields = rows[0]
+        message = (
+            f"the column {header[content[0]]!r} is not read, and {fields[label]!r} may mean something else without "
+            f"it: write both into the column {named['label']!r}; or declare {declare_columns(named)} to leave it out"
+        )
+        account.add("content_columns", message, line=line)
+    shown = ", ".join(repr(header[place]) for place in filled[:_SHOWN])
+    more = f" and {len(filled) - _SHOWN} more" if len(filled) > _SHOWN else ""
+    what = f"the columns {shown}{more} are" if len(filled) > 1 else f"the column {shown} is"
+    account.add("columns", f"{what} not read; to read one, name it in columns", count=len(filled))
+
+
+def report_fields(
+    kind: Kind, places: Mapping[str, int], width: int, rows: Rows, account: Account, header: Sequence[str] | None = None
+) -> None:
+    """Report fields after the first `width` of rows: an error if they are text beside a label."""
+    longer = [(line, fields) for line, fields in rows if any(fields[width:])]
+    if not longer:
+        return
+    text = next((row for row in longer if any(field and not is_number(field) for field in row[1][width:])), None)
+    if text is not None and "label" in places:
+        line, fields = text
+        field = next(field for field in fields[width:] if field and not is_number(field))
+        chosen = {column: header[place] if header else str(place) for column, place in places.items()}
+        message = (
+            f"a field after the label is not read: {field!r}; {remedy_for_regions(rows, kind) or _leave_out(chosen)}"
+        )
+        account.add("content_columns", message, line=line)
+    line, fields = longer[0]
+    shown = " ".join(field for field in fields[width:] if field)
+    account.add("columns", f"fields after column {width} are not read: {shown!r}", line=line, count=len(longer))
+
+
+def _leave_out(columns: Mapping[str, str]) -> str:
+    chosen = ",".join(f"{column}={where}" for column, where in columns.items())
+    return f"to leave it out, declare {declare_columns(columns)} (--columns {chosen})"
