@@ -99,6 +99,11 @@ def main(package: str, folder: str, uid: int) -> None:
         "a disk": lambda: os.open("/dev/vda", os.O_RDONLY) if Path("/dev/vda").exists() else _none(),
         "the kernel's log": lambda: os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK),
         "accounts of the host": Path("/etc/passwd").read_text,
+        "what is below /usr": lambda: [*map(os.listdir, ("/usr", "/usr/src", "/usr/local"))],
+        "watch": lambda: call("inotify_init1", 0),
+        "a file in memory": lambda: os.memfd_create("a"),
+        "a file without a name": lambda: os.open(inside, os.O_TMPFILE | os.O_RDWR),
+        "reserve space": lambda: os.posix_fallocate(os.open(inside / "space", os.O_CREAT | os.O_RDWR), 0, 10**6),
     }  # fmt: skip
     reading, writing = os.pipe()
     if os.fork() == 0:

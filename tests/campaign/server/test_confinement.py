@@ -11,6 +11,8 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
+import venv
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from mirflow.campaign.server.submissions.confinement import (
     LACKS,
     Confinement,
     Confines,
+    JobDiskError,
     JobError,
     JobTimeoutError,
     StoppedError,
@@ -34,7 +37,7 @@ from mirflow.errors import MirflowError
 from mirflow.store.read import read_scores
 
 from ...waiting import until
-from .campaigns import CAMPAIGN, estimates, open_campaign, state, submit, worker_of
+from .campaigns import CAMPAIGN, estimates, open_campaign, state, submit, worker_of, write_campaign
 
 PACKAGE = str(Path(mirflow.__file__).parents[1])
 ATTACKS = str(Path(__file__).with_name("attacks.py"))
@@ -77,7 +80,7 @@ def test_code_inside_of_a_check_reaches_nothing(tmp_path: Path, user: Callable[[
     assert found.pop("victim") == [1000, oct(0o666 & ~_umask()), True]
     assert found.pop("other lives")
     assert {name: how for name, how in found.items() if how.startswith("REACHED")} == {}
-    assert len(found) > 30
+    assert len(found) > 35
 
 
 def _umask() -> int:
@@ -394,7 +397,7 @@ class Lacking(Confinement):
     """A host without Landlock and filters."""
 
     def run(self, *_: Any, **__: Any) -> dict[str, Any]:
-        return {"held": ["network", "files", "time", "memory"]}
+        return {"held": ["network", "files", "time", "memory"], "opened": [["the database", "campaign.db", ""]]}
 
 
 def test_a_host_that_confines_less_is_told_what_it_lacks() -> None:
@@ -421,6 +424,94 @@ def test_a_worker_warns_of_what_is_missing_or_refuses_to_start(
         MirflowError, match=r"limits\.confinement is required, but this host does not support it: no Landlock"
     ):
         demand_confinement(required, Lacking())
+
+
+LAYOUTS = """\
+import json, sys
+from mirflow.campaign.server.service import open_service
+from mirflow.campaign.server.submissions.confinement import Confinement
+from mirflow.campaign.server.submissions.worker import demand_confinement
+from mirflow.errors import MirflowError
+said = []
+with Confinement(modules=()) as confinement:
+    for path in sys.argv[1:]:
+        try:
+            said.append(demand_confinement(open_service([path]), confinement)[1])
+        except MirflowError as error:
+            said.append(str(error))
+print(json.dumps(said))
+"""
+PLACES = {
+    "environment": "",
+    "environment/campaigns/2027": "",
+    "environment/lib/campaign": "",
+    "environment/{library}/campaign": "the campaign file",
+    "editable": "the campaign file",
+    "editable/campaigns/2027": "the campaign file",
+    "linked": "the references of split test",
+    "elsewhere": "",
+}
+"""Folders of campaigns, one of them that of Python's environment, and what a check could open of each."""
+
+
+@pytest.mark.skipif(landlock_version() < 6, reason="this kernel lacks Landlock 6")
+def test_a_campaign_that_demands_confinement_is_refused_where_a_check_could_open_it(tmp_path: Path) -> None:
+    environment = tmp_path / "environment"
+    venv.create(environment, with_pip=False)
+    (library,) = environment.glob("lib/*/site-packages")
+    packages = [path for path in sys.path if path.endswith("-packages")] + [PACKAGE, str(tmp_path / "editable")]
+    (library / "packages.pth").write_text("\n".join(packages))
+    folders = {tmp_path / name.format(library=library.relative_to(environment)): name for name in PLACES}
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_campaign(folder, f"{CAMPAIGN}limits: {{confinement: required}}\n")
+    reference = tmp_path / "linked" / "test" / "reference" / "test5.lab"
+    reference.rename(tmp_path / "editable" / "test5.lab")
+    reference.symlink_to(tmp_path / "editable" / "test5.lab")
+    found = subprocess.run(
+        [environment / "bin" / "python", "-c", LAYOUTS, *(folder / "campaign.yaml" for folder in folders)],
+        env={"PATH": os.defpath}, capture_output=True, text=True, timeout=240, check=False,
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr
+    for (folder, name), said in zip(folders.items(), json.loads(found.stdout), strict=True):
+        if PLACES[name]:
+            assert f"does not support it: {PLACES[name]} can be read ({folder}" in said, name
+            assert "move the campaign and its data out of that folder" in said
+        else:
+            assert said == [], name
+
+
+WRITING = """\
+import os
+from mirflow.campaign.server.submissions import checking
+
+
+def write(task, send):
+    how = task["how"]
+    for number in range(1000):
+        path = os.path.join(task["out"], f"{number}")
+        with open(path, "wb") as file:
+            file.write(bytes(10**6) if how != "many" else b"")
+            if how == "unlinked":
+                os.unlink(path)
+                os.fsync(file.fileno())
+    return {}
+
+
+checking.check_job = write
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel is none of Linux")
+@pytest.mark.parametrize(("how", "most"), [("large", 20 * 10**6), ("many", 10**6), ("unlinked", 20 * 10**6)])
+def test_what_a_job_writes_is_bounded_in_its_sum(tmp_path: Path, how: str, most: int) -> None:
+    plugin, why = tmp_path / "plugin.py", f"wrote more than {most // 10**6} MB"
+    plugin.write_text(WRITING)
+    # What is written to shared memory, where the folders of tests may be, is not counted as written to a disk.
+    with tempfile.TemporaryDirectory() as out, Confinement(modules=(), plugins=[str(plugin)]) as jobs:
+        confines = Confines(60, file_size=2 * 10**6, written=most, writable=(out,))
+        with pytest.raises(JobDiskError, match=why):
+            jobs.run("check", {"how": how, "out": out}, confines)
 
 
 WITHOUT_LANDLOCK = """\

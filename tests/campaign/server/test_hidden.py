@@ -102,6 +102,26 @@ def test_names_of_hidden_tracks_are_told_only_where_a_table_lists_them(
     assert "test3" not in messages
 
 
+def test_jobs_that_open_files_are_not_told_the_names_of_hidden_tracks(
+    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = open_campaign(tmp_path, CAMPAIGN.replace("    tracks: tracks.csv\n", ""))
+    id = submit(service, "oak", estimates(), splits=["dev", "test"])
+    run, told = confinement.run, {}
+
+    def noting(job: str, task: Any, *arguments: Any, **more: Any) -> Any:
+        told[job] = told.get(job, "") + json.dumps(task)
+        return run(job, task, *arguments, **more)
+
+    monkeypatch.setattr(confinement, "run", noting)
+    work(service, confinement)
+    assert state(service, id).state == "scored"
+    assert {job: name in text for job, text in told.items() for name in ["test3"]} == {
+        "tracks": False, "check": False, "names": True, "read": False, "score": False, "release": False,
+        "publish": False,
+    }  # fmt: skip
+
+
 def test_comparisons_on_a_hidden_split_are_outcomes(tmp_path: Path, confinement: Confinement) -> None:
     service = open_campaign(tmp_path)
     for name, wrong in (("a", 6), ("b", 0)):

@@ -255,7 +255,6 @@ def check(confinement: Confinement, tmp_path: Path) -> Callable[..., CheckAnswer
             "limits": Limits().model_dump(),
             "evaluations": [EVALUATION],
             "root": str(tmp_path),
-            "expected": [],
         }
         confines = Confines(seconds, memory, 10**9, writable=(str(out),), readable=(str(sent),))
         return CheckAnswer.of(confinement.run("check", task, confines))

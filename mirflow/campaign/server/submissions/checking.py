@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -30,12 +30,15 @@ from .confinement import JobError, SendMessage
 
 MAX_FINDINGS = 2000
 """Most findings that are stored for a submission."""
+_SEVERITIES = ("error", "warning", "note")
 _LONGEST = 1000
 _NAMED = 10
 _MORE_SUFFIXES = (".npy", ".sv")
 
 Places = Sequence[Mapping[str, str]]
 """Values of the placeholders of references, such as ``{"track": "000017"}``."""
+Row = tuple[str, int | None, Literal["error", "warning", "note"], str, str]
+"""Path, line, severity, rule and message of a finding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ class FoundProblem:
 
     path: str
     line: int | None
-    severity: str
+    severity: Literal["error", "warning", "note"]
     rule: str
     message: str
 
@@ -70,10 +73,12 @@ class CheckAnswer:
 
     files: int
     digest: str
-    findings: list[tuple[str, int | None, str, str, str]]
+    findings: list[Row]
     errors: int
     warnings: int
     notes: int
+    names: list[str]
+    """Names of the files, which :func:`names_job` compares with those of the tracks."""
 
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> CheckAnswer:
@@ -86,6 +91,11 @@ class CheckAnswer:
             raise JobError("returned an inconsistent answer")
         return found
 
+    def with_findings(self, other: CheckAnswer) -> CheckAnswer:
+        """Add the findings of another answer."""
+        counts = {name: getattr(self, name) + getattr(other, name) for name in ("errors", "warnings", "notes")}
+        return replace(self, findings=_most_severe([*self.findings, *other.findings]), **counts)
+
 
 def check_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """Unpack and check a submission.
@@ -94,17 +104,16 @@ def check_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     ----------
     task : mapping
         ``sent`` (names and paths), ``out`` (an empty folder), ``limits``, ``evaluations`` (as in the file), ``root``
-        (folder of label maps) and ``expected`` (the fields of :class:`Expected`).
+        (folder of label maps).
     send : callable
         Receives the progress.
 
     Returns
     -------
     dict
-        ``files``, ``digest``, ``findings`` (rows), ``left_out`` and ``evaluations`` (those with files).
+        The fields of :class:`CheckAnswer`, ``left_out`` and ``evaluations`` (those with files).
     """
     evaluations = [Evaluation.model_validate(one) for one in task["evaluations"]]
-    expected = [Expected(**one) for one in task["expected"]]
     out = Path(task["out"])
     try:
         sent = [(name, Path(path)) for name, path in task["sent"]]
@@ -119,8 +128,7 @@ def check_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     if refused:
         return _answer(refused)
     send({"progress": 0, "total": len(unpacked.files)})
-    rows = list(_track_problems(unpacked.files, evaluations, expected))
-    rows += _lint(unpacked.files, out, evaluations, str(task["root"]), send)
+    rows = list(_lint(unpacked.files, out, evaluations, str(task["root"]), send))
     present = [
         evaluation.name
         for evaluation in evaluations
@@ -128,20 +136,44 @@ def check_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     ]
     answer = _answer(rows)
     answer |= {"files": len(unpacked.files), "digest": unpacked.digest, "evaluations": present}
+    answer["names"] = list(unpacked.files)
     return answer | {"left_out": [clean_text(name) for name in unpacked.left_out[:100]]}
 
 
 def _answer(rows: Sequence[FoundProblem]) -> dict[str, Any]:
-    order = {"error": 0, "warning": 1, "note": 2}
-    rows = sorted(dict.fromkeys(rows), key=lambda one: (one.path, one.line or 0, order[one.severity]))
-    kept = sorted(rows, key=lambda one: order[one.severity])[:MAX_FINDINGS]
-    kept.sort(key=lambda one: (one.path, one.line or 0, order[one.severity]))
-    counts = {f"{name}s": sum(row.severity == name for row in rows) for name in order}
-    listed = [
-        [clean_text(one.path)[:_LONGEST], one.line, one.severity, one.rule[:100], clean_text(one.message)[:_LONGEST]]
-        for one in kept
+    rows = list(dict.fromkeys(rows))
+    counts = {f"{name}s": sum(row.severity == name for row in rows) for name in _SEVERITIES}
+    listed = _most_severe([(one.path, one.line, one.severity, one.rule, one.message) for one in rows])
+    findings = [
+        [clean_text(path)[:_LONGEST], line, severity, rule[:100], clean_text(message)[:_LONGEST]]
+        for path, line, severity, rule, message in listed
     ]
-    return {"files": 0, "digest": "", "findings": listed, **counts, "left_out": [], "evaluations": []}
+    return {"files": 0, "digest": "", "findings": findings, **counts, "left_out": [], "evaluations": [], "names": []}
+
+
+def _most_severe(rows: list[Row]) -> list[Row]:
+    """The rows of a table of findings that are kept, in their order."""
+    rows = sorted(rows, key=lambda row: (row[0], row[1] or 0, _SEVERITIES.index(row[2])))
+    kept = sorted(rows, key=lambda row: _SEVERITIES.index(row[2]))[:MAX_FINDINGS]
+    return sorted(kept, key=lambda row: (row[0], row[1] or 0, _SEVERITIES.index(row[2])))
+
+
+def names_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
+    """Compare the names of submitted files with those of the tracks, which no job that opens the files may know.
+
+    Parameters
+    ----------
+    task : mapping
+        ``names`` of the files, ``evaluations`` (as in the file) and ``expected`` (the fields of :class:`Expected`).
+
+    Returns
+    -------
+    dict
+        As of :func:`check_job`, with findings about names alone.
+    """
+    evaluations = [Evaluation.model_validate(one) for one in task["evaluations"]]
+    expected = [Expected(**one) for one in task["expected"]]
+    return _answer(list(_track_problems(task["names"], evaluations, expected)))
 
 
 def misfit(name: str, evaluations: Sequence[Evaluation]) -> str:

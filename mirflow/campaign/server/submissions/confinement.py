@@ -36,12 +36,13 @@ from ....errors import (
 )
 from ....metrics.base import get_task
 from ....plugins import import_module as import_plugin
-from .sandbox import Allowed, restrict
+from .sandbox import Allowed, libraries, restrict
 
 JOBS: Mapping[str, str] = {
     "hold": ".confinement:hold_job",
     "tracks": ".scoring:tracks_job",
     "check": ".checking:check_job",
+    "names": ".checking:names_job",
     "read": ".checking:read_job",
     "score": ".scoring:score_job",
     "release": ".scoring:release_job",
@@ -61,6 +62,10 @@ MAX_MESSAGES = 64 * 2**20
 _HEAD = struct.Struct("!Q")
 _PR_SET_PDEATHSIG = 1
 _CLONE_NEWUSER, _CLONE_NEWNET, _CLONE_NEWIPC = 0x10000000, 0x40000000, 0x08000000
+_LOOK = 0.25
+"""Seconds between two looks at what a job has written."""
+_ENTRY = 4096
+"""Bytes that a file or folder counts at least."""
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
 """errno values of disk errors."""
 _HELD: list[str] = []
@@ -90,6 +95,8 @@ class Confines:
     """Bytes of address space beyond those used by Python and its libraries."""
     file_size: int | None = None
     """Largest file that it may write, in bytes."""
+    written: int | None = None
+    """Bytes that it may write in all; it is killed a fraction of a second after it has written more."""
     files: int = 256
     """Most open files."""
     network: bool = False
@@ -109,12 +116,20 @@ class JobError(MirflowError):
     """A job ended without a result."""
 
 
-class JobTimeoutError(JobError):
+class JobLimitError(JobError):
+    """A job exceeded a limit."""
+
+
+class JobTimeoutError(JobLimitError):
     """A job exceeded its time limit."""
 
 
-class JobMemoryError(JobError):
+class JobMemoryError(JobLimitError):
     """A job exceeded its memory limit."""
+
+
+class JobDiskError(JobLimitError):
+    """A job wrote more than it may."""
 
 
 class JobRefusedError(JobError):
@@ -214,7 +229,7 @@ class Confinement:
             finally:
                 os.close(writing)
             try:
-                return _follow(reading, pid, confines.seconds, progress, beat)
+                return _follow(reading, pid, confines, progress, beat)
             finally:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
@@ -250,17 +265,22 @@ class Confinement:
 def _follow(
     reading: int,
     pid: int,
-    seconds: float,
+    confines: Confines,
     progress: Callable[[Mapping[str, Any]], None] | None,
     beat: Callable[[], bool] | None,
 ) -> dict[str, Any]:
     """Read the messages of a job until it closes its pipe; the last one is the result."""
-    deadline, total, rest, last = time.monotonic() + seconds, 0, b"", None
+    deadline, looked, total, rest, last = time.monotonic() + confines.seconds, 0.0, 0, b"", None
+    most = confines.written
     with selectors.DefaultSelector() as selector:
         selector.register(reading, selectors.EVENT_READ)
         while True:
-            if time.monotonic() > deadline:
-                raise JobTimeoutError(f"took longer than {seconds:g} seconds")
+            now = time.monotonic()
+            if now > deadline:
+                raise JobTimeoutError(f"took longer than {confines.seconds:g} seconds")
+            if most is not None and now > looked + _LOOK:
+                looked = now
+                _demand_space(pid, confines.writable, most)
             if beat is not None and not beat():
                 raise StoppedError("was stopped")
             if not selector.select(0.2):
@@ -278,6 +298,8 @@ def _follow(
                     last = message
                 elif progress is not None:
                     progress(message)
+    if most is not None:
+        _demand_space(pid, confines.writable, most)
     if last is None:
         raise JobError("ended without a result: it was killed, or used up its processor time")
     if last.get("error") == "memory":
@@ -286,6 +308,40 @@ def _follow(
         kind = SystemTroubleError if last.get("system") else JobRefusedError if last.get("refused") else JobError
         raise kind(str(last["error"])[:2000])
     return last
+
+
+def _demand_space(pid: int, folders: Iterable[str], most: int) -> None:
+    if _dirtied(pid) > most or any(_holds_more(folder, most) for folder in folders):
+        raise JobDiskError(f"wrote more than {most / 10**6:.10g} MB")
+
+
+def _dirtied(pid: int) -> int:
+    """Bytes that a process has written to disks, also of files without a name; 0 if the system does not report it."""
+    try:
+        fields = dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())
+        return int(fields["write_bytes"])
+    except (OSError, ValueError, KeyError):
+        return 0
+
+
+def _holds_more(folder: str, most: int) -> bool:
+    """True if the files and folders within a folder take more space; stops there."""
+    size, left = 0, [folder]
+    while left:
+        try:
+            with os.scandir(left.pop()) as entries:
+                for entry in entries:
+                    with contextlib.suppress(FileNotFoundError):
+                        size += max(_ENTRY, 512 * entry.stat(follow_symlinks=False).st_blocks)
+                        if size > most:
+                            return True
+                        if entry.is_dir(follow_symlinks=False):
+                            left.append(entry.path)
+        except FileNotFoundError:
+            continue  # it was removed
+        except OSError:  # too deep to be looked at
+            return True
+    return False
 
 
 def _parse(line: bytes) -> dict[str, Any]:
@@ -476,8 +532,28 @@ def _without_network() -> bool:
 
 
 def hold_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
-    """Try to escape the confinement (except into the folder ``inside``), and report the result."""
-    found: dict[str, Any] = {"held": _HELD, "environment": len(os.environ)}
+    """Try to escape the confinement (except into the folder ``inside``), and report the result.
+
+    Parameters
+    ----------
+    task : mapping
+        ``inside``, ``port`` of a server of this host, and ``secrets``: pairs of words and a path.
+
+    Returns
+    -------
+    dict
+        ``held``: the restrictions in force; ``opened``: words, path and the readable folder or file around it, of each
+        secret that could be opened; and what else was reached.
+    """
+    found: dict[str, Any] = {"held": _HELD, "environment": len(os.environ), "opened": []}
+    for words, path in task.get("secrets", ()):
+        try:
+            os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+        except OSError:
+            continue
+        real = Path(path).resolve()
+        around = (one for one in libraries() if real.is_relative_to(Path(one).resolve()))
+        found["opened"].append([words, path, next(around, "")])
     for name, path in (("inside", Path(task["inside"], "written")), ("outside", Path(task["inside"]).with_name("out"))):
         try:
             path.write_bytes(b"")

@@ -11,17 +11,19 @@ import logging
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import delete, select
 
+from ....pipeline.discovery import language_column
 from ....pipeline.document import variables_of
-from ....pipeline.model import SCHEDULERS
+from ....pipeline.model import SCHEDULERS, Evaluation
+from ....readers.patterns import Pattern
 from ....store.generations import remove, sync_folder
-from ...file import campaign_digest, plugin_addresses, split_root
+from ...file import Campaign, Limits, campaign_digest, plugin_addresses, split_root
 from .asked_files import keep_places, may_tell
 from .checking import CheckAnswer, reading_options
 from .claims import Claims
@@ -29,9 +31,8 @@ from .confinement import (
     Confinement,
     Confines,
     JobError,
-    JobMemoryError,
+    JobLimitError,
     JobRefusedError,
-    JobTimeoutError,
     StoppedError,
     SystemTroubleError,
 )
@@ -39,6 +40,9 @@ from .notifications import announce
 from .submission_tables import Scored, Submission, SubmissionFinding
 from .uploads import NAMES, RECEIVED
 
+_UNPACKED = 10
+"""Size of an unpacked upload, as a multiple of its size."""
+_BLOCK = 2**13
 _SCORING = 10
 """Time limit for scoring a split, as a multiple of that for a check."""
 _READ = 100
@@ -98,7 +102,11 @@ class Jobs:
         """Limits for scoring: the job reads references and readings, and may use the cluster of the campaign."""
         limits, scheduler = self.campaign.limits, self.campaign.execution.scheduler
         # Links out of a folder are refused, so the folders of references are resolved first.
-        beside = [*self._beside(split), *self._read_beside(split), *self.references()["folders"].get(split, ())]
+        beside = [
+            *self._beside(split),
+            *read_beside(self.path, self.campaign, split),
+            *self.references()["folders"].get(split, ()),
+        ]
         state = self.service.submissions_folder.parent.resolve()
         readable = [inner for path in dict.fromkeys(beside) for inner in _apart(Path(path), state)]
         return Confines(
@@ -115,20 +123,13 @@ class Jobs:
 
     def _beside(self, split: str) -> Iterator[str]:
         """Paths that a campaign may read: the folders of its file and of the split, and others that it names."""
-        folder, root = self.path.parent, split_root(self.path, self.campaign, split)
-        yield from (str(folder), str(root))
+        folder = self.path.parent
+        yield from (str(folder), str(split_root(self.path, self.campaign, split)))
         evaluations = self.campaign.evaluations
         metrics = [metric.partition(".py:")[0] for evaluation in evaluations for metric in evaluation.metrics or ()]
         for code in (*plugin_addresses(self.path, self.campaign), *metrics):
             yield str(Path(folder, code).parent)
-        for evaluation in evaluations:
-            tables, reference = evaluation.tracks, evaluation.reference
-            named = () if tables is None else (tables.path, *tables.files.values())
-            for path in filter(None, (reference.path, reference.index, *named)):
-                yield str(root / (path.partition("{")[0].rpartition("/")[0] if "{" in path else path))
-            if reference.mirdata is not None:
-                home = reference.data_home
-                yield str(Path.home() / "mir_datasets" if home is None else root / Path(home).expanduser())
+        yield from (str(path) for _, path in references_of(self.path, self.campaign, split))
 
     def _environment(self) -> dict[str, str]:
         """Environment of jobs: required variables and those named by the campaign file; never the database password."""
@@ -148,27 +149,30 @@ class Jobs:
         names = json.loads((upload / NAMES).read_text())
         sent = [[name, str(upload / RECEIVED / f"{number:06d}")] for number, name in enumerate(names)]
         limits = self.campaign.limits
-        task = {
+        task: dict[str, Any] = {
             "sent": sent,
             "out": str(files),
             "limits": limits.model_dump(),
             "evaluations": self.campaign.evaluation_values,
             "root": str(split_root(self.path, self.campaign, row.split_names[0])),
-            "expected": self._expected(row),
         }
-        confines = Confines(
-            limits.seconds,
-            memory=limits.memory,
-            file_size=10 * limits.size,
-            writable=(str(files),),
-            readable=(str(upload), *self._read_beside(row.split_names[0])),
-        )
+        confines = check_confines(limits, upload, files, read_beside(self.path, self.campaign, row.split_names[0]))
         try:
             message = self.confinement.run(
                 "check", task, confines, self.claims.progress(row), lambda: self.claims.beat(row)
             )
             answer = CheckAnswer.of(message)
-        except (JobTimeoutError, JobMemoryError) as error:
+            if answer.files:
+                task = {
+                    "names": answer.names,
+                    "evaluations": self.campaign.evaluation_values,
+                    "expected": self._expected(row),
+                }
+                with tempfile.TemporaryDirectory(prefix="mirflow-") as nothing:
+                    confines = Confines(limits.seconds, limits.memory, file_size=0, writable=(nothing,))
+                    message = self.confinement.run("names", task, confines, beat=lambda: self.claims.beat(row))
+                answer = answer.with_findings(CheckAnswer.of(message))
+        except JobLimitError as error:
             answer = _nothing(f"the check {error}")
         except JobRefusedError as error:
             answer = _nothing(str(error).replace(f"{files}/", ""))
@@ -188,16 +192,6 @@ class Jobs:
             for split, evaluations in self.tracks().items()
             for name, places in evaluations.items()
         ]
-
-    def _read_beside(self, split: str) -> Iterator[str]:
-        """Files of classes and label maps that are needed to read submissions."""
-        root = split_root(self.path, self.campaign, split)
-        for evaluation in self.campaign.evaluations:
-            labels = reading_options(evaluation, str(root)).get("labels")
-            if labels is not None:
-                yield str(labels)
-            if evaluation.classes is not None and evaluation.classes.path is not None:
-                yield str(root / evaluation.classes.path)
 
     def _note_check(self, row: Submission, answer: CheckAnswer, upload: Path) -> None:
         refused = answer.errors > 0
@@ -233,15 +227,20 @@ class Jobs:
         """Read the files for a split in the confined process, unless an up-to-date reading exists."""
         folder = self.service.readings_folder / row.name
         files, root = self.service.systems_folder / row.name, split_root(self.path, self.campaign, split)
+        known = {evaluation.name: evaluation for evaluation in self.campaign.evaluations}
         task = {
             "evaluations": self.campaign.evaluation_values,
             "root": str(root),
             # Relative, so that the signature by name and time survives moving the whole folder.
             "files": os.path.relpath(files, root).replace(os.sep, "/"),
             "split": split,
-            "places": self.tracks().get(split, {}),
+            "places": {
+                name: places
+                for name, places in self.tracks().get(split, {}).items()
+                if self._needs_places(split, known[name])
+            },
         }
-        beside = [*self._read_beside(split)]
+        beside = [*read_beside(self.path, self.campaign, split)]
         digests = [campaign_digest(path) for path in (*beside, *plugin_addresses(self.path, self.campaign))]
         made_of = hashlib.sha256(json.dumps([version("mirflow"), task, digests]).encode()).hexdigest()
         mark = folder / f"{split}.made_of"
@@ -255,11 +254,21 @@ class Jobs:
             limits.seconds,
             memory=limits.memory,
             file_size=_READ * limits.size,
+            written=_READ * limits.size * len(known),
             writable=(str(out),),
             readable=(str(files), *beside),
         )
         self.confinement.run("read", {**task, "out": str(out)}, confines, beat=lambda: self.claims.beat(row))
         self._put_readings(folder, split, made_of)
+
+    def _needs_places(self, split: str, evaluation: Evaluation) -> bool:
+        """Whether names of tracks are needed to read estimates, or may be known anyway.
+
+        Files with many tracks are searched for them, and languages are looked up by them.
+        """
+        if may_tell(self.campaign, split, evaluation) or "track" not in Pattern(evaluation.estimates.path).names:
+            return True
+        return bool(language_column(evaluation.estimates.reading(evaluation.task)))
 
     def _put_readings(self, folder: Path, split: str, made_of: str) -> None:
         """Move the readings of a split into place; a mark shows that they are complete."""
@@ -360,12 +369,51 @@ class Jobs:
                 confines = self._scoring(row, name, temporary)
                 result = self.confinement.run("score", task, confines, progress, lambda: self.claims.beat(row))
             _LOG.info("submission %s: %s: tracks scored: %s", row.id, name, result["tracks"])
-        except (JobTimeoutError, JobMemoryError, JobRefusedError) as refusal:
+        except (JobLimitError, JobRefusedError) as refusal:
             error = str(refusal)
         self.scratch(row).mkdir(parents=True, exist_ok=True)
         outcome = {"digest": self.file["digest"], "error": error}
         (self.scratch(row) / f"{name}.json").write_text(json.dumps(outcome))
         return error
+
+
+def check_confines(limits: Limits, upload: Path, files: Path, beside: Iterable[str]) -> Confines:
+    """Return the limits of a check, which unpacks an `upload` into the folder `files` within it."""
+    return Confines(
+        limits.seconds,
+        memory=limits.memory,
+        file_size=_UNPACKED * limits.size,
+        # Each file and each folder takes a whole number of blocks.
+        written=_UNPACKED * limits.size + _BLOCK * limits.files * (1 + limits.depth),
+        writable=(str(files),),
+        readable=(str(upload), *beside),
+    )
+
+
+def read_beside(path: Path, campaign: Campaign, split: str) -> Iterator[str]:
+    """Yield the files of classes and label maps that are needed to read submissions."""
+    root = split_root(path, campaign, split)
+    for evaluation in campaign.evaluations:
+        labels = reading_options(evaluation, str(root)).get("labels")
+        if labels is not None:
+            yield str(labels)
+        if evaluation.classes is not None and evaluation.classes.path is not None:
+            yield str(root / evaluation.classes.path)
+
+
+def references_of(path: Path, campaign: Campaign, split: str) -> Iterator[tuple[str, Path]]:
+    """Yield the folders and files of a split's references and tables, each with words for it."""
+    root = split_root(path, campaign, split)
+    for evaluation in campaign.evaluations:
+        tables, reference = evaluation.tracks, evaluation.reference
+        named = () if tables is None else (tables.path, *tables.files.values())
+        for text in filter(None, (reference.path, reference.index, *named)):
+            words = f"{'the table of tracks' if text in named else 'the references'} of split {split}"
+            yield words, root / (text.partition("{")[0].rpartition("/")[0] if "{" in text else text)
+        if reference.mirdata is not None:
+            home = reference.data_home
+            folder = Path.home() / "mir_datasets" if home is None else root / Path(home).expanduser()
+            yield f"the references of split {split}", folder
 
 
 def _apart(path: Path, state: Path) -> Iterator[str]:
@@ -380,7 +428,7 @@ def _apart(path: Path, state: Path) -> Iterator[str]:
 
 
 def _nothing(message: str) -> CheckAnswer:
-    return CheckAnswer(0, "", [("", None, "error", "archive", message[:1000])], 1, 0, 0)
+    return CheckAnswer(0, "", [("", None, "error", "archive", message[:1000])], 1, 0, 0, [])
 
 
 def _refusal(errors: int) -> str:

@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from ....store.generations import remove, target_of
 from .claims import Claims, LostClaimError
-from .confinement import JobMemoryError, JobRefusedError, JobTimeoutError, StoppedError, SystemTroubleError
+from .confinement import JobLimitError, JobRefusedError, StoppedError, SystemTroubleError
 from .jobs import Jobs
 from .notifications import announce
 from .releases import judge, keep_true_scores, lacks_true_scores, release, rivals
@@ -87,7 +87,7 @@ class Publication:
         }
         try:
             result = self.jobs.confinement.run("release", task, self.jobs.trusted(), beat=lambda: self.claims.beat(row))
-        except (JobTimeoutError, JobMemoryError, JobRefusedError) as error:
+        except (JobLimitError, JobRefusedError) as error:
             self.claims.fail(row, name, str(error))
             return False
         except SystemTroubleError:
@@ -206,7 +206,7 @@ class Publication:
                 )
             except StoppedError:
                 return False
-            except (JobTimeoutError, JobMemoryError, JobRefusedError) as error:
+            except (JobLimitError, JobRefusedError) as error:
                 raise SystemTroubleError(str(error)) from None
             with self.database.write() as session:
                 session.merge(PublicCopy(split=name, digest=digest, date=self.service.clock()))

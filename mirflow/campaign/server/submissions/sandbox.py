@@ -13,6 +13,7 @@ import platform
 import socket
 import struct
 import sys
+import sysconfig
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -28,8 +29,13 @@ _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL
 _READ = _READ_FILE | _READ_DIR
 _WRITE = _READ | _WRITE_FILE | _REMOVE | _MAKE_DIR | _MAKE_FILE | _REFER | _TRUNCATE
 _TCP, _SCOPES = 0b11, 0b11
-_SYSTEM = ("/usr", "/lib", "/lib64", "/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/dev/urandom")
+_SYSTEM = ("/usr/share/zoneinfo", "/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/dev/urandom")
 """Files that Python and its libraries read; in /proc only those of the process itself."""
+_SHARED = ("/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64")
+"""Folders of shared libraries."""
+_INSTALLED = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+"""Folders of Python's modules and of packages."""
+_PACKAGE = Path(__file__).resolve().parents[3]
 _NETWORK = ("/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/ssl", "/etc/gai.conf", "/etc/host.conf")
 """Files needed for network access."""
 
@@ -100,16 +106,27 @@ def _restrict_by_landlock(libc: ctypes.CDLL, allowed: Allowed, version: int) -> 
         os.close(ruleset)
 
 
+def libraries() -> Iterator[str]:
+    """Yield the folders and files that Python loads packages and libraries from, in every sandbox.
+
+    They are as narrow as an installation allows: an environment may lie in the folder of a campaign.
+    """
+    yield from _INSTALLED
+    yield from (str(Path(sys.base_prefix, name)) for name in ("lib", "lib64"))
+    yield from _SHARED
+    # A checkout may contain a campaign next to the package, and its path may involve links.
+    beside = _PACKAGE.parent if _PACKAGE.parent.name not in ("site-packages", "dist-packages") else None
+    yield from (path for path in sys.path if path and Path(path).resolve() != beside)
+    yield str(_PACKAGE)
+    yield from (sys.executable, str(Path(sys.prefix, "pyvenv.cfg")))
+
+
 def _paths(allowed: Allowed) -> Iterator[tuple[str, int]]:
     """Yield paths with the access rights for everything below them."""
-    package = Path(__file__).resolve().parents[3]
-    # A checkout may contain a campaign next to the package, and its path may involve links.
-    others = (path for path in sys.path if path and Path(path).resolve() != package.parent)
-    libraries = [sys.prefix, sys.base_prefix, *others]
     run = _EXECUTE if allowed.processes else 0
-    for path in (*libraries, "/usr", "/lib", "/lib64", sys.executable):
+    for path in libraries():
         yield path, _READ | run
-    for path in (*_SYSTEM, *(_NETWORK if allowed.network else ()), str(package), *allowed.readable):
+    for path in (*_SYSTEM, *(_NETWORK if allowed.network else ()), *allowed.readable):
         yield path, _READ
     yield "/dev/null", _READ | _WRITE_FILE
     more = _MAKE_SOCKET if allowed.processes else 0
@@ -120,7 +137,7 @@ def _paths(allowed: Allowed) -> Iterator[tuple[str, int]]:
         yield "/dev/shm", _WRITE
         # A new process lists the folder of a checkout to find the package. Landlock's rules cover whole trees, so all
         # names below it can be listed, but contents cannot be read.
-        yield str(package.parent), _READ_DIR
+        yield str(_PACKAGE.parent), _READ_DIR
 
 
 # The filter: classic BPF on the number of the call and its arguments.
@@ -141,6 +158,9 @@ _CALLS = {
     "fsetxattr": (190, 7), "setxattrat": (463, 463), "removexattr": (197, 14), "lremovexattr": (198, 15),
     "fremovexattr": (199, 16), "removexattrat": (466, 466), "file_setattr": (469, 469), "truncate": (76, 45),
     "mknod": (133, -1), "mknodat": (259, 33), "name_to_handle_at": (303, 264), "open_by_handle_at": (304, 265),
+    # Space that no folder shows, and names of files that change elsewhere.
+    "fallocate": (285, 47), "memfd_create": (319, 279), "memfd_secret": (447, 447), "inotify_init": (253, -1),
+    "inotify_init1": (294, 26), "inotify_add_watch": (254, 27),
     # Other processes.
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
     "pidfd_open": (434, 434), "pidfd_getfd": (438, 438), "pidfd_send_signal": (424, 424),
@@ -179,6 +199,9 @@ _KILLS = {"kill": (62, 129), "tgkill": (234, 131)}
 _CLONE, _CLONE3, _SOCKET, _CONNECT, _LIMITS, _IOCTL_CALL = (
     (56, 220), (435, 435), (41, 198), (42, 203), (302, 261), (16, 29),
 )  # fmt: skip
+_OPEN, _OPENAT, _OPENAT2 = (2, -1), (257, 56), (437, 437)
+_NAMELESS = 0o20_000_000
+"""The flag of `open` for a file without a name (O_TMPFILE)."""
 _FAMILIES = (socket.AF_INET, socket.AF_INET6, 16)
 """Socket families needed for network access; 16: netlink, for information about interfaces."""
 
@@ -217,7 +240,10 @@ def _program(allowed: Allowed) -> Iterator[tuple[int, int, int, int]]:
     for name, call in _CALLS.items():
         if not (allowed.processes and name in _OF_SOCKETS):
             yield from when(call, refuse)
-    yield from when(_CLONE3, unknown)  # its flags are in memory; the C library falls back to clone
+    for call in (_CLONE3, _OPENAT2):  # their flags are in memory; the C library falls back to the older calls
+        yield from when(call, unknown)
+    for call, index in ((_OPEN, 1), (_OPENAT, 2)):
+        yield from when(call, argument(index), (_SOME_BITS, 0, 1, _NAMELESS), refuse, allow)
     yield from when(_IOCTL_CALL, argument(1), (_EQUAL, 0, 1, _PUSH_INPUT), refuse, allow)
     own = os.getpid()
     if allowed.processes:

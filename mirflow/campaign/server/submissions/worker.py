@@ -14,8 +14,11 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -23,12 +26,12 @@ from sqlalchemy import delete, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from ....errors import MirflowError
-from ...file import demand_unedited
+from ...file import demand_unedited, split_root
 from ..service import Service
 from .claims import LEASE, Claims
-from .confinement import Confinement, Confines, lacks
+from .confinement import Confinement, lacks
 from .heartbeats import reporting
-from .jobs import Jobs
+from .jobs import Jobs, check_confines, read_beside, references_of
 from .publication import Publication
 from .submission_tables import RulesVersion, Submission, Trouble
 from .uploads import sweep
@@ -37,6 +40,8 @@ POLL = 0.5
 """Seconds between two looks for work."""
 PATIENCE = 60.0
 """Longest pause in seconds between two attempts during system trouble."""
+_TRIED = 50
+"""Files of a folder that a process that reads submissions tries to open, to show that it cannot."""
 _LOG = logging.getLogger("mirflow.worker")
 
 
@@ -68,9 +73,9 @@ class Worker:
         """Work until stopped."""
         self.prepare()
         try:
-            held = demand_confinement(self.service, self.jobs.confinement)
+            held, missing = demand_confinement(self.service, self.jobs.confinement)
             _LOG.info("worker %s started; checks are confined in %s", self.claims.name, ", ".join(held))
-            for why in lacks(held):
+            for why in missing:
                 _LOG.warning("checks are not fully confined: %s", why)
 
             with reporting(self.service, self.claims.name):
@@ -157,20 +162,60 @@ class Worker:
                 session.execute(delete(Trouble))
 
 
-def demand_confinement(service: Service, confinement: Confinement) -> list[str]:
-    """Check the confinement of the processes that read submissions."""
-    assert service.campaign is not None
-    limits, folder = service.campaign.limits, str(service.submissions_folder)
-    confines = Confines(limits.seconds, limits.memory, 10 * limits.size, writable=(folder,), readable=(folder,))
-    held: list[str] = confinement.run("hold", {"inside": folder}, confines)["held"]
-    missing = lacks(held)
-    if missing and limits.confinement == "required":
-        raise MirflowError(
-            f"{service.path}: limits.confinement is required, but this host does not support it: "
-            f"{'; '.join(missing)}. Use Linux 6.12 or newer with Landlock (docs/submissions.md), or write "
-            "confinement: wanted"
+def demand_confinement(service: Service, confinement: Confinement) -> tuple[list[str], list[str]]:
+    """Check the confinement of the processes that read submissions, from the inside.
+
+    Returns
+    -------
+    held, missing : list of str
+        The restrictions in force, and what is missing.
+    """
+    campaign, path = service.campaign, service.path
+    assert campaign is not None
+    assert path is not None
+    service.submissions_folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=service.submissions_folder, ignore_cleanup_errors=True) as upload:
+        files = Path(upload, "files")
+        files.mkdir()
+        task = {"inside": str(files), "secrets": [[words, str(secret)] for words, secret in _secrets(service)]}
+        beside = (file for split in campaign.splits for file in read_beside(path.absolute(), campaign, split))
+        confines = check_confines(campaign.limits, Path(upload), files, dict.fromkeys(beside))
+        answer = confinement.run("hold", task, confines)
+    held, missing = list(answer["held"]), lacks(answer["held"])
+    if "folders" in held and answer["opened"]:
+        held.remove("folders")
+        words, secret, around = answer["opened"][0]
+        others = f" and {len(answer['opened']) - 1} more" if len(answer["opened"]) > 1 else ""
+        missing.append(
+            f"{words} can be read ({secret}{others}), since Python loads packages from {around}: move the campaign "
+            "and its data out of that folder"
         )
-    return held
+    if missing and campaign.limits.confinement == "required":
+        raise MirflowError(
+            f"{path}: limits.confinement is required, but this host does not support it: {'; '.join(missing)}. Use "
+            "Linux 6.12 or newer with Landlock (docs/submissions.md), or write confinement: wanted"
+        )
+    return held, missing
+
+
+def _secrets(service: Service) -> Iterator[tuple[str, Path]]:
+    """Yield what no process that reads submissions may open, each with words for it."""
+    campaign, path, folder = service.campaign, service.path, service.state_folder
+    assert campaign is not None
+    assert path is not None
+    yield "the campaign file", path.absolute()
+    for split in campaign.splits:
+        yield f"the folder of split {split}", split_root(path.absolute(), campaign, split)
+        for words, place in references_of(path.absolute(), campaign, split):
+            yield words, place
+            # Files may be links to elsewhere.
+            inner = (Path(parent, name) for parent, _, names in os.walk(place) for name in names)
+            yield from ((words, file) for file in islice(inner, _TRIED))
+    database = service.database.engine.url if service.database is not None and service.database.is_sqlite else None
+    if database is not None and database.database:
+        yield "the database", Path(database.database)
+    yield "the state of the campaign", folder
+    yield from (("the state of the campaign", inner) for inner in sorted(folder.iterdir()))
 
 
 def work(service: Service, *, attached: bool = False) -> None:
