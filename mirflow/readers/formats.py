@@ -45,6 +45,7 @@ class FileFormat:
 
 
 _LYRICS, _NOTATION = {"text": ".lyrics:parse_text"}, {"sheet_music": ".sheet_music:parse_notation"}
+_OF_SCORES = "what the task does not need of a score; grace notes, repeats, dynamics, lyrics, layout"
 FORMATS: Mapping[str, FileFormat] = MappingProxyType(
     {
         "jams": FileFormat(
@@ -81,17 +82,85 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
             reports=("unended", "bends", "percussion", "channels", "chunks"),
         ),
         # The McGill Billboard project names its files so.
-        "billboard": FileFormat(ending="salami_chords.txt", parser=".billboard:parse_billboard"),
-        "musicxml": FileFormat(suffixes=(".xml", ".mxl"), parser=".harmonies:parse_score", by_kind=_NOTATION),
-        "kern": FileFormat(suffixes=(".krn",), parser=".harmonies:parse_score", by_kind=_NOTATION),
-        **dict.fromkeys(("lrc", "srt", "textgrid"), FileFormat(parser=".lyrics:parse_timed", by_kind=_LYRICS)),
-        "match": FileFormat(parser=".match_files:parse_match", notes=True),
-        "run": FileFormat(table=".tables.rankings:open_run"),
-        "qrels": FileFormat(table=".tables.rankings:open_qrels"),
-        "lists": FileFormat(table=".tables.rankings:open_lists"),
-        "groups": FileFormat(table=".tables.item_groups:open_groups"),
+        "billboard": FileFormat(
+            ending="salami_chords.txt",
+            parser=".billboard:parse_billboard",
+            takes="phrases with their chords, metres, letters or functions",
+            silent={"layers": "title, artist, tonic and leading instruments"},
+        ),
+        "musicxml": FileFormat(
+            suffixes=(".xml", ".mxl"),
+            parser=".harmonies:parse_score",
+            by_kind=_NOTATION,
+            takes="chord symbols, key signatures, or notes in their voices and meters; tempo marks",
+            silent={"layers": _OF_SCORES},
+        ),
+        "kern": FileFormat(
+            suffixes=(".krn",),
+            parser=".harmonies:parse_score",
+            by_kind=_NOTATION,
+            takes="harmonies, keys, or notes in their voices and meters; tempi",
+            silent={"layers": _OF_SCORES},
+        ),
+        "lrc": FileFormat(
+            parser=".lyrics:parse_timed",
+            by_kind=_LYRICS,
+            takes="lines, or words, with their times; the offset",
+            silent={"layers": "tags, such as title and artist"},
+            reports=("rows",),
+        ),
+        "srt": FileFormat(
+            parser=".lyrics:parse_timed",
+            by_kind=_LYRICS,
+            takes="lines with their times",
+            silent={"layers": "numbers, positions and markup of subtitles"},
+        ),
+        "textgrid": FileFormat(
+            parser=".lyrics:parse_timed",
+            by_kind=_LYRICS,
+            takes="the intervals with text of one tier",
+            silent={
+                "layers": "other tiers than the one that is declared, called words or lyrics, or alone",
+                "rows": "words outside of quotes, which are comments to Praat",
+            },
+        ),
+        "match": FileFormat(
+            parser=".match_files:parse_match",
+            notes=True,
+            takes="the alignment, or the notes or pedals of the performance",
+            silent={
+                "events": "events of pedals that change nothing",
+                "layers": "lines about meters, sections and beats; attributes of notes of the score",
+            },
+            reports=("repeated_rows",),
+        ),
+        "run": FileFormat(
+            table=".tables.rankings:open_run",
+            takes="items with their scores, which give the order",
+            silent={"columns": "the second column, the rank and the name of the run, as in trec_eval"},
+        ),
+        "qrels": FileFormat(
+            table=".tables.rankings:open_qrels",
+            takes="items with their grades",
+            silent={"columns": "the second column, as in trec_eval"},
+        ),
+        "lists": FileFormat(table=".tables.rankings:open_lists", takes="a query and its items in each line"),
+        "groups": FileFormat(
+            table=".tables.item_groups:open_groups",
+            takes="items with their group, and the column of `exclude_same`",
+            silent={
+                "rows": "items without a group, to which no item is relevant",
+                "columns": "columns of a header that do not hold the item or its group",
+            },
+        ),
         "parquet": FileFormat(parser=".tables.parquet:parse_parquet", table=".tables.parquet:open_parquet"),
-        "matrix": FileFormat(unlisted=(".npy", ".npz"), table=".tables.distance_matrix:open_matrix", whole=True),
+        "matrix": FileFormat(
+            unlisted=(".npy", ".npz"),
+            table=".tables.distance_matrix:open_matrix",
+            whole=True,
+            takes="distances, or similarities in an .npz, which give the order of the items of each row",
+            silent={"rows": "the title of MIREX's layout"},
+        ),
     }
 )
 """Formats by name."""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
+from ..annotations.account import Account
 from ..annotations.annotation import Annotation, Attribute
-from ..errors import InvalidAnnotationError, UnreadableError
+from ..errors import InvalidAnnotationError, UnreadableError, counted
 from ..ragged import Column, Float
 from ..theory.general_midi import PEDALS
 from ..theory.harte import PITCH_CLASSES
 from ..theory.pitch import HIGHEST_MIDI, to_hertz
 from .content import decode
+from .formats import FORMATS
 from .options import Reading
 from .sustain import extend_ends, stretches, told_pedal
 
@@ -173,13 +175,22 @@ def parse_match(data: bytes, reading: Reading, format: str = "match", name: str 
     if reading.kind not in _KINDS:
         held = "alignments of notes, notes of the performance and its pedals"
         raise InvalidAnnotationError(f"match files hold {held}, not {reading.task or reading.kind}", path=name)
-    performance = _Performance(name)
+    performance, first = _Performance(name), dict[str, int]()
+    repeated: list[int] = []
     for number, line in enumerate(decode(data, name, reading.delimited.encoding).split("\n"), 1):
-        if line.strip():
-            performance.read(line.strip(), number)
-    if reading.kind == "note_alignment":
-        return _alignment(performance)
-    return _pedals(performance) if reading.kind == "pedals" else _notes(performance, reading)
+        text = line.strip()
+        if text:
+            performance.read(text, number)
+        if "note(" in text and first.setdefault(text, number) != number:
+            repeated.append(number)
+    if reading.kind == "pedals":
+        return _pedals(performance)
+    found = _alignment(performance) if reading.kind == "note_alignment" else _notes(performance, reading)
+    account = Account(str(name), FORMATS["match"].silent)
+    if repeated:
+        message = f"repeats {counted(len(repeated), 'line')} of notes, each of which is read once"
+        account.add("repeated_rows", message, line=repeated[0], count=len(repeated))
+    return replace(found, account=account.remarks)
 
 
 def _alignment(performance: _Performance) -> Annotation:

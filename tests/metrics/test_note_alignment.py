@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 import mirflow
 from mirflow.errors import InvalidAnnotationError, MirflowWarning
 from mirflow.metrics import note_alignment
+from mirflow.readers import Reading
+from mirflow.readers.match_files import parse_match
 from tests.commands import invoke, rows
 
 TYPES = ("match", "insertion", "deletion")
@@ -273,3 +275,10 @@ def test_commands_score_and_check_match_files(tmp_path: Path) -> None:
     assert [row["score"] for row in scores] == [1.0] * 5
     checked = invoke("check", tmp_path / "b.match", "--task", "note_alignment", code=3).output
     assert "b.match:7: error: not a line of a match file" in checked
+
+
+def test_a_note_on_two_lines_is_one_note_and_is_told() -> None:
+    line = "insertion-note(n19,[G,n],4,1440,1920,1920,64)."
+    notes = parse_match(f"{SPELLED}{line}\n{line}\n".encode(), Reading.of("transcription"), "match", "a.match")
+    (remark,) = notes.account
+    assert (remark.rule, remark.message) == ("repeated_rows", "repeats 1 line of notes, each of which is read once")

@@ -163,9 +163,10 @@ class TestTrec:
         assert [numbered[found.line(item)][2] for item in range(2)] == ["b", "a"]
 
     def test_lines_of_six_fields_on_the_whole_are_not_lines_of_six(self, tmp_path):
+        """trec_eval and pytrec_eval refuse a line of seven, too."""
         opened = table(tmp_path, "x.run", "q1 Q0 a 1 0.5\nq1 Q0 b 2 0.9 s extra\n")
-        found, _ = opened.read(RowKey("q1"))
-        assert (list(found.labels), found.columns["value"].tolist()) == (["b", "a"], [0.9, 0.5])
+        with pytest.raises(InvalidAnnotationError, match=r"x\.run:2: has 7 columns, not 6: 'q1 Q0 b 2 0\.9 s extra'"):
+            opened.read(RowKey("q1"))
 
     @pytest.mark.parametrize(
         ("name", "text", "message"),
@@ -256,3 +257,8 @@ def test_names_of_queries_are_the_same_in_each_form_of_text(
 ) -> None:
     opened = table(tmp_path, "x.csv" if format == "matrix" else "x.txt", text, format=format)
     assert items(opened, "caf\u00e9") == expected
+
+
+def test_items_of_lists_may_be_in_quotes(tmp_path: Path) -> None:
+    opened = table(tmp_path, "x.lists", '"q1"\t"d1"\t"one, song"\nq2,"a, b",c\n', format="lists")
+    assert (items(opened, "q1"), items(opened, "q2")) == (["d1", "one, song"], ["a, b", "c"])

@@ -14,7 +14,7 @@ from ...annotations.schema import KINDS
 from ...errors import InvalidAnnotationError, UnreadableError
 from ...theory.text_form import normal_form
 from ..content import decode, open_file, unreadable
-from ..delimited import find_separator
+from ..delimited import find_separator, split_line
 from ..layouts import is_known
 from ..options import DelimitedOptions, Reading
 from ..ranks import demand_numbers, order_by_score
@@ -102,7 +102,8 @@ def split_list(line: str, delimiter: str | None) -> list[str]:
         fields = [query, *_split(items, _separator(items))]
     else:
         fields = _split(line, _separator(line))
-    return [fields[0].removesuffix(":").rstrip(), *fields[1:]]
+    query, *items = fields
+    return [query.strip('"').removesuffix(":").rstrip(), *items]
 
 
 def _separator(text: str) -> str:
@@ -110,7 +111,7 @@ def _separator(text: str) -> str:
 
 
 def _split(text: str, delimiter: str) -> list[str]:
-    fields = text.split() if delimiter == "whitespace" else [field.strip() for field in text.split(delimiter)]
+    fields = split_line(text, delimiter)
     return fields[: len(fields) - (len(fields) > 1 and not fields[-1])]
 
 
@@ -159,9 +160,9 @@ class TrecTable(SpanTable):
             needed = ", ".join(name for name in self.columns if name != "_")
             message = f"has {len(fields)} columns, needs {needed}: {' '.join(fields)!r}"
             raise InvalidAnnotationError(message, path=self.name, line=line)
-        if len(fields) > len(self.columns) and "grade" in self.columns:
+        if len(fields) > len(self.columns):
             message = f"has {len(fields)} columns, not {len(self.columns)}: {' '.join(fields)!r}"
-            message += "; if it is a run, declare format: run"
+            message += "; if it is a run, declare format: run" if "grade" in self.columns else ""
             raise InvalidAnnotationError(message, path=self.name, line=line)
         return fields[place]
 
