@@ -139,13 +139,9 @@ class SelectedScores:
             return {name: np.concatenate([part[name] for part in parts]) for name in CELLS}
         # Contiguous, as sums depend on the memory layout in their last bits; xarray's own come from such arrays.
         score, weight = map(np.ascontiguousarray, numbers_of(self.scores, self.metrics, systems))
-        pooled = np.array(
-            [getattr(AGGREGATES[kind], "above", "") == "weight" for kind in self.aggregates], dtype=np.bool_
-        )
-        numerator = numerators_of(self.scores, self.metrics, systems) if pooled.any() else None
+        numerator = numerators_of(self.scores, self.metrics, systems)
         if numerator is not None:
-            surplus = (numerator > 0) & (weight == 0) & pooled
-            score, weight = np.where(surplus, numerator / NEGLIGIBLE, score), np.where(surplus, NEGLIGIBLE, weight)
+            score, weight = with_surplus(score, weight, numerator, self.aggregates)
         bare = self._bare[systems] if self.missing == "zero" else None
         return count_scores(score, weight, self.status[systems], self.missing, self.undefined, bare=bare, shared=shared)
 
@@ -168,6 +164,16 @@ class SelectedScores:
             own = {dim: ds[dim].values, **coords_of(ds, dim)}
             coords |= {name: (dim, one[self.metrics] if dim == "metric" else one) for name, one in own.items()}
         return plain_dataset({}, coords, {**ds.attrs, **attrs})
+
+
+def with_surplus(score: Float, weight: Float, numerator: Float, kinds: Sequence[str]) -> tuple[Float, Float]:
+    """Scores and weights whose products include numerators over a weight of 0, for aggregates of such products.
+
+    All arrays are (systems, tracks, metrics); `kinds` are the aggregates of the metrics.
+    """
+    pooled = np.array([getattr(AGGREGATES.get(kind), "above", "") == "weight" for kind in kinds], dtype=np.bool_)
+    surplus = (numerator > 0) & (weight == 0) & pooled
+    return np.where(surplus, numerator / NEGLIGIBLE, score), np.where(surplus, NEGLIGIBLE, weight)
 
 
 def counted_scores(part: xr.Dataset) -> Float:

@@ -616,11 +616,15 @@ class Accumulator:
 def _standard(cells: Cells, measures: Sequence[Measure]) -> Float:
     """The standard aggregate of each metric; equal to a query of the dataset, but without building it."""
     from ..analysis.aggregation import aggregate_cells
-    from ..analysis.selected import count_scores
+    from ..analysis.selected import count_scores, with_surplus
 
-    arrays = cells.score[np.newaxis], cells.weight[np.newaxis], cells.status[np.newaxis]
+    score, weight = cells.score[np.newaxis], cells.weight[np.newaxis]
     kinds = metric_coords(measures)["standard_aggregate"]
-    counted_cells = count_scores(*arrays, "skip", "keep")
+    if NUMERATOR in cells.extras:
+        numerator = np.zeros_like(score)
+        numerator[0][tuple(cells.extras[NUMERATOR].index.T)] = cells.extras[NUMERATOR].value
+        score, weight = with_surplus(score, weight, numerator, list(map(str, kinds)))
+    counted_cells = count_scores(score, weight, cells.status[np.newaxis], "skip", "keep")
     codes = np.zeros(len(cells), dtype=np.int64)
     found: Float = aggregate_cells(counted_cells, cells.duration, kinds, codes)["value"][0, :, 0]
     return found
