@@ -497,8 +497,8 @@ POLICIES = ("missing", "undefined", "left_out", VALUELESS)
 
 def origin_of(ds: Scores, group: str = "", systems: Sequence[str] | None = None) -> dict[str, str]:
     """Collect the attributes that describe the origin of results about some systems, and the warnings of their runs."""
-    kept = (*_ORIGIN, STORES, REFERENCES_DIFFER, *CHOSEN)
-    origin = {name: str(ds.attrs[name]) for name in kept if name in ds.attrs}
+    origin = {name: str(ds.attrs.get(name, "")) for name in _ORIGIN}  # imported scores may have no task
+    origin |= {name: str(ds.attrs[name]) for name in (STORES, REFERENCES_DIFFER, *CHOSEN) if name in ds.attrs}
     if WARNINGS in ds.attrs:
         cautions = "\n".join(list_cautions(ds.attrs, names_of(ds, "system") if systems is None else systems))
         origin |= {WARNINGS: cautions} if cautions else {}

@@ -55,8 +55,23 @@ _SUFFIXES = {
 }
 
 
+_NO_NOTES = "mirflow.no_notes"
+"""Key of the context's `meta`: whether tables go without notes."""
+
+
+def _keep_notes_out(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    ctx.meta[_NO_NOTES] = value
+
+
 def output_options(command: Command) -> Command:
-    """``--format`` and ``--output``."""
+    """``--format``, ``--output`` and ``--no-notes``, which `emit` looks at."""
+    command = click.option(
+        "--no-notes",
+        is_flag=True,
+        expose_value=False,
+        callback=_keep_notes_out,
+        help="Omit the notes below tables. CSV, JSON and Parquet have none.",
+    )(command)
     command = click.option("--output", "-o", type=LocalPath(dir_okay=False), help="Write to a file.")(command)
     return click.option(
         "--format", "style", type=click.Choice(FORMATS), help="Default: by the suffix of the output file, else table."
@@ -152,6 +167,10 @@ def emit(
     from ..reports.tables import Tabulation
 
     made = shown if isinstance(shown, Tabulation) else Tabulation((), lambda width: shown, lambda: shown)
+    if click.get_current_context().meta.get(_NO_NOTES):
+        if not for_people(style):
+            raise click.UsageError(f"--no-notes is about tables: {style} has no notes")
+        made = made.without_notes()
     if style == "parquet":
         assert output is not None
         made.to_parquet(output)

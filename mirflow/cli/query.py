@@ -92,7 +92,6 @@ def _optional_level(name: str) -> Callable[[Decorated], Decorated]:
 @click.option("--stacked", is_flag=True, help="In LaTeX: intervals below their values.")
 @click.option("--caption", help="In LaTeX: the caption, as LaTeX. Default: the contents of the table.")
 @click.option("--tex-label", help="In LaTeX: the label of the table.")
-@click.option("--no-notes", is_flag=True, help="In LaTeX: omit the notes below the table.")
 @option("names")
 @option("percent")
 @option("label")
@@ -130,7 +129,7 @@ def _latex(options: dict[str, Any], style: str) -> dict[str, Any]:
     """Remove the options of LaTeX tables from all options, and return them."""
     from ..reports.tables import NAMES
 
-    given = {name: options.pop(name) for name in ("stacked", "caption", "tex_label", "no_notes", "names")}
+    given = {name: options.pop(name) for name in ("stacked", "caption", "tex_label", "names")}
     for name, value in given.items():
         if value not in (None, False) and style != "latex":
             raise click.UsageError(f"--{name.replace('_', '-')} needs --format latex")
@@ -142,7 +141,6 @@ def _latex(options: dict[str, Any], style: str) -> dict[str, Any]:
         "stacked": given["stacked"],
         "caption": given["caption"],
         "label": given["tex_label"],
-        "notes": not given["no_notes"],
         "names": given["names"] or NAMES[0],
     }
 

@@ -353,8 +353,8 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _frame(attrs: Mapping[str, Any]) -> tuple[str, str, str]:
-    """The task, which tracks, and whose rules, as captions name them."""
-    task, convention = attrs.get("task", ""), attrs.get("convention", "")
+    """The task, or without one the evaluation, which tracks, and whose rules, as captions name them."""
+    task, convention = attrs.get("task", "") or attrs.get("group", ""), attrs.get("convention", "")
     title = get_task(task).title if has_task(task) else task
     where = f", where {attrs['where']}" if "where" in attrs else ""
     return title, where, f" The rules are those of {convention}." if convention else ""

@@ -78,7 +78,8 @@ def comparison_tables(ds: xr.Dataset, *, percent: bool = False, all_pairs: bool 
     for metric, (unit, way) in enumerate(zip(ds["unit"].values, ds["orientation"].values, strict=True)):
         order = np.argsort((1.0 if way == "lower" else -1.0) * ds["value"].values[:, metric], kind="stable").tolist()
         in_percent = percent and not unit
-        tables.append(_ranking(ds, metric, order, in_percent))
+        quoted = quotable(ds, metric, order, in_percent)
+        tables.append(_ranking(ds, metric, order, in_percent, (quoted,) if quoted else ()))
         tables.append(_pairs(ds, metric, order, in_percent, all_pairs))
     return tables
 
@@ -144,13 +145,63 @@ def comparison_title(ds: xr.Dataset, metric: int) -> str:
     return f"{title_of(ds.attrs)}; {what}"
 
 
-def _ranking(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -> Table:
+def quotable(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool = False) -> str:
+    """The best system and the best one of those that are worse, as a paper would quote it; empty without values.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        A comparison of every two systems.
+    metric : int
+        The place of the metric.
+    order : sequence of int
+        The systems from the best to the worst.
+    percent : bool
+        Ratios as percentages.
+
+    Examples
+    --------
+    >>> import mirflow
+    >>> references = {str(track): [1.0, 2.0, 3.0, 4.0 + track] for track in range(12)}
+    >>> worse = {track: times[: 1 + int(track) % 3] for track, times in references.items()}
+    >>> scores = mirflow.score(references, {"all": references, "some": worse}, "onset")
+    >>> quotable(scores.mirflow.compare("recall"), 0, [0, 1])  # doctest: +ELLIPSIS
+    'all is better than some by 0.5000 [..., ...], p = 0.0005'
+    """
+    first, *others = order
+    names, significant = ds["system"].values.tolist(), ds["significant"].values[first, :, metric]
+    gaps, lows, highs, _, ps = (ds[name].values[first, :, metric] for name in _PAIR)
+    others = [place for place in others if np.isfinite(gaps[place]) and not np.isnan(ps[place])]
+    if not others:
+        return ""
+    worse, alike = ([place for place in others if bool(significant[place]) == told] for told in (True, False))
+    second = (worse or others)[0]
+    gap, ends = float(gaps[second]), [float(lows[second]), float(highs[second])]
+    way, unit = str(ds["orientation"].values[metric]), str(ds["unit"].values[metric])
+    if way == "lower":
+        gap, ends = 0.0 - gap, [0.0 - end for end in reversed(ends)]
+    p = show_p(float(ps[second]), _is_floor(ds, metric, float(ps[second])))
+    size = f"{show_value(gap, percent)}{' percentage points' if percent else unit and f' {unit}'} "
+    size += f"{show_interval(ends, percent, gap)}, {'corrected ' if len(order) > 2 else ''}p "
+    size += p if p.startswith(BOUND) else f"= {p}"
+    if not worse:
+        return f"{names[first]} and {names[second]} are not told apart: {names[first]} leads by {size}"
+    shown = [names[place] for place in alike[:_NAMED]]
+    shown += [f"{len(alike) - _NAMED} more"] if len(alike) > _NAMED else []
+    apart = (
+        f"; it is not told apart from {' and '.join(filter(None, (', '.join(shown[:-1]), shown[-1])))}" if shown else ""
+    )
+    return f"{names[first]} is {'larger' if way == 'none' else 'better'} than {names[second]} by {size}{apart}"
+
+
+def _ranking(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool, above: Sequence[str]) -> Table:
     names, letters, value = (ds[one].values for one in ("system", "letters", "value"))
     rows = tuple(
         (str(names[at]), show_value(float(value[at, metric]), percent), str(letters[at, metric]) or "-") for at in order
     )
     kind, name = (str(ds[one].values[metric]) for one in ("aggregate", "metric"))
     notes = (
+        *above,
         f"{kind}: {DECLARED[kind].words}",
         *(("ratios in percent",) if percent else ()),
         f"group: {letters_note(ds, metric)}",

@@ -172,6 +172,8 @@ def budgets(
             continue
         try:
             task, convention, combine = (str(ds.attrs.get(one, "")) for one in ("task", "convention", "combine"))
+            if not task:
+                raise MetricError(f"{name}: scores that were imported without a task have no kinds of errors")
             measures = _measures_of(task, convention, combine, metric or headline_metric(ds))
         except (MetricError, UnknownNameError) as error:
             refused.append(error)

@@ -102,11 +102,15 @@ class Table:
     headings."""
     signing: Signing | None = None
     """How its cells are signed, for files."""
+    bare: bool = False
+    """Whether the table goes without notes, also about its signatures; text without columns keeps them."""
 
     def __post_init__(self) -> None:
         for row in self.rows:
             if len(row) != len(self.columns):
                 raise ValueError(f"a row of {len(row)} entries under {len(self.columns)} columns: {row}")
+        if self.bare and self.columns:
+            object.__setattr__(self, "notes", ())
 
 
 def table_of(
@@ -414,7 +418,7 @@ def _signed(table: Table) -> tuple[list[str], list[str], tuple[str, ...]]:
     if table.signing is None:
         return [], [], table.notes
     signatures = [f"{SIGNED}{one}" for one in table.signing.signatures()]
-    return table.signing.heads(), table.signing.comments(), (*table.notes, *signatures)
+    return table.signing.heads(), table.signing.comments(), () if table.bare else (*table.notes, *signatures)
 
 
 NAMES = ("titles", "identifiers")
@@ -433,7 +437,6 @@ def to_latex(
     stacked: bool = False,
     caption: str | None = None,
     label: str | None = None,
-    notes: bool = True,
     names: str = "titles",
 ) -> str:
     """A table as a LaTeX float that needs ``booktabs`` and nothing else.
@@ -450,8 +453,6 @@ def to_latex(
         LaTeX code instead of the table's caption; empty: no caption.
     label : str or None
         To refer to the table by.
-    notes : bool
-        Whether the notes are wanted.
     names : {"titles", "identifiers"}
         Metrics as the literature calls them, ``F-measure (onset, pitch)``, or by their identifiers.
 
@@ -489,7 +490,7 @@ def to_latex(
         *body,
         r"\bottomrule",
         r"\end{tabular}",
-        *_latex_notes(below if notes else ()),
+        *_latex_notes(below),
         r"\end{table}",
     ]
     return "".join(f"{line}\n" for line in lines)
@@ -709,6 +710,12 @@ class Tabulation(Generic[Item]):
     def _repr_html_(self) -> str:
         return self.to_html()
 
+    def without_notes(self) -> Tabulation[Item]:
+        """The same with tables for people that have no notes."""
+        return Tabulation(
+            self.items, lambda width: [replace(one, bare=True) for one in self._readable(width)], self._rows
+        )
+
     def tables(self, width: int | None = None) -> list[Table]:
         """Tables for people; None: as wide as the terminal."""
         return list(self._readable(terminal_width() if width is None else width))
@@ -739,14 +746,13 @@ class Tabulation(Generic[Item]):
         stacked: bool = False,
         caption: str | None = None,
         label: str | None = None,
-        notes: bool = True,
         names: str = "titles",
     ) -> str:
         """LaTeX for a paper; see :func:`mirflow.reports.tables.to_latex`. Labels after the first have a number."""
         made = []
         for index, table in enumerate(self.tables()):
             own = f"{label}-{index + 1}" if label and index else label
-            made.append(to_latex(table, stacked=stacked, caption=caption, label=own, notes=notes, names=names))
+            made.append(to_latex(table, stacked=stacked, caption=caption, label=own, names=names))
         return "\n".join(made)
 
     def to_csv(self) -> str:

@@ -40,6 +40,70 @@ def stored(tmp_path):
     return lambda ds: write_store(tmp_path / "s.zarr", {"chord": ds})
 
 
+def notes_of(*words):
+    """The lines below the first table."""
+    lines = printed(*words).split("\n\n")[0].splitlines()
+    return lines[next(place for place, line in enumerate(lines) if line.startswith("─")) + 1 :]
+
+
+class TestQuotable:
+    """The first note names the best system, a worse one, the difference and its p-value."""
+
+    @pytest.fixture
+    def scores(self):
+        rng = np.random.default_rng(4)
+        base = rng.random((1, 20, 1))
+        gap = np.array([0.01, -0.001, -0.3])[:, np.newaxis, np.newaxis] + rng.normal(0, 0.04, (3, 20, 1))
+        return base + gap
+
+    def sentence(self, stored, scores, *words, **group):
+        names = {"systems": ["ann", "bob", "cat"][: len(scores)], "standard": ["mean"]}
+        ds = make_group(scores, **names, **group)
+        return notes_of("compare", stored(ds), "-m", "majmin", *words)[len(scores)], ds.mirflow.compare("majmin")
+
+    @pytest.mark.parametrize("percent", [False, True])
+    def test_of_the_best_and_a_worse_one(self, stored, scores, percent):
+        found, ds = self.sentence(stored, scores, *(["--percent"] if percent else []))
+        gap, low, high, p = (ds[name].values[0, 2, 0] for name in ("difference", "low", "high", "p_corrected"))
+        factor, digits, unit = (100, 2, " percentage points") if percent else (1, 4, "")
+        size, *ends = (f"{factor * one:.{digits}f}" for one in (gap, low, high))
+        quoted = f"ann is better than cat by {size}{unit} [{', '.join(ends)}], corrected p = {p:.4f}"
+        floor = quoted.replace(f"= {p:.4f}", f"<= {p:.4f}")
+        assert found in (f"{quoted}; it is not told apart from bob", f"{floor}; it is not told apart from bob")
+
+    def test_of_two_systems_p_needs_no_correction(self, stored, scores):
+        found, ds = self.sentence(stored, scores[:2])
+        p = ds["p"].values[0, 1, 0]
+        assert found.startswith("ann and bob are not told apart: ann leads by 0.0")
+        assert found.endswith(f", p = {p:.4f}")
+
+    def test_of_errors_the_smaller_ones_are_better(self, stored, scores):
+        found, ds = self.sentence(stored, scores[::2], orientation=["lower"], unit=["s"])
+        gap, low, high = (-ds[name].values[1, 0, 0] for name in ("difference", "low", "high"))
+        assert found.startswith(f"bob is better than ann by {gap:.4f} s [{high:.4f}, {low:.4f}], p")
+
+    def test_of_values_without_an_orientation(self, stored, scores):
+        assert self.sentence(stored, scores[::2], orientation=["none"])[0].startswith("ann is larger than bob by ")
+
+    def test_nothing_is_quoted_of_systems_without_common_tracks(self, stored, scores):
+        status = np.full((2, 20), "ok", dtype=object)
+        status[0, :10] = status[1, 10:] = "failed"
+        assert self.sentence(stored, scores[:2], status=status.astype(str))[0].startswith("mean: ")
+
+
+@pytest.mark.parametrize("command", [("query",), ("compare",), ("compare", "--friedman"), ("plan",), ("show",)])
+def test_tables_without_notes(store, command):
+    options = MAJMIN if command[0] != "show" else MAJMIN[:2]
+    words = (command[0], store, *options, *command[1:], "--no-notes")
+    with_notes = printed(*words[:-1]).splitlines()
+    assert all(line in with_notes for line in printed(*words).splitlines())
+    assert not any(
+        line.startswith(("mean:", "wcsr:", "n:", "group:", "Friedman:")) for line in printed(*words).splitlines()
+    )
+    assert "<!-- mirflow 1:" in printed("query", store, *MAJMIN, "--no-notes", "--format", "markdown")
+    assert "--no-notes is about tables: csv has no notes" in refused(*words, "--format", "csv")
+
+
 class TestIntervals:
     def test_cells_hold_value_and_interval(self, store, groups):
         output = printed("query", store, *MAJMIN, "--ci", "--percent")
@@ -123,7 +187,9 @@ class TestCompare:
 
     def test_the_better_system_of_a_pair_is_named_first(self, store):
         for metric in ("majmin", "root"):
-            output = printed("compare", store, "-g", "chord", "-m", metric, "--replicates", 100, "--all-pairs")
+            output = printed(
+                "compare", store, "-g", "chord", "-m", metric, "--replicates", 100, "--all-pairs", "--no-notes"
+            )
             lines = [line.split() for line in output.replace(", ", ",").splitlines()]
             pairs = [words for words in lines if len(words) > 6 and words[0] in ("S0", "S1", "S2")]
             assert len(pairs) == 3
@@ -132,13 +198,15 @@ class TestCompare:
 
     @pytest.mark.parametrize("how", [(), ("--friedman",)])
     def test_people_see_the_pairs_of_the_leader_unless_they_ask_for_all(self, store, how):
-        every = printed("compare", store, *MAJMIN, *how, "--all-pairs").splitlines()
-        some = printed("compare", store, *MAJMIN, *how).splitlines()
+        every = printed("compare", store, *MAJMIN, *how, "--all-pairs", "--no-notes").splitlines()
+        some = printed("compare", store, *MAJMIN, *how, "--no-notes").splitlines()
         ranking = [line.split()[0] for line in some if line[:2] in ("S0", "S1", "S2")][:3]
         pairs = [[line.split()[:2] for line in lines if line[:2] in ranking][3:] for lines in (some, every)]
         assert pairs[0] == [[ranking[0], other] for other in ranking[1:]]
         assert pairs[1] == [*pairs[0], ranking[1:]]
-        assert f"pairs with {ranking[0]}, which leads; --all-pairs (all_pairs=True) lists all 3" in some
+        assert f"pairs with {ranking[0]}, which leads; --all-pairs (all_pairs=True) lists all 3" in printed(
+            "compare", store, *MAJMIN, *how
+        )
         assert len(rows("compare", store, *MAJMIN, *how)) == 3
 
     def test_no_line_is_longer_than_a_terminal_of_80_columns(self, stored, monkeypatch):

@@ -419,9 +419,7 @@ class TestLatex:
         assert "\\caption{All \\emph{systems}.}\n\\label{tab:all}\n" in output
         assert "minipage" not in output
 
-    @pytest.mark.parametrize(
-        "option", [["--caption", "x"], ["--tex-label", "x"], ["--no-notes"], ["--names", "titles"]]
-    )
+    @pytest.mark.parametrize("option", [["--caption", "x"], ["--tex-label", "x"], ["--names", "titles"]])
     def test_only_there(self, store, option):
         assert f"{option[0]} needs --format latex" in invoke("query", store, *option, code=2).output
 

@@ -53,6 +53,30 @@ def test_what_was_imported_can_be_asked(mapping: Path, tmp_path: Path) -> None:
     assert seconds["unit"].item() == "s"
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        *("query", "query -m f --ci", "query -m f --ranks", "query -m f --oracle", "query -m f --against others"),
+        *("query --agreement metric", "query --agreement system -m f", "query --primary", "query -m f --worst 2"),
+        *("query -m f --significance", "show", "show --problems", "compare -m f", "compare -m f --friedman"),
+        *("compare -m f --baseline A", "compare -m f --baseline A --worst 2", "plan -m f"),
+    ],
+)
+def test_scores_without_a_task_can_be_asked(tmp_path: Path, question: str) -> None:
+    lines = [
+        f"{system},t{track},{(track * at) % 7 / 7},{track}" for track in range(12) for at, system in enumerate("AB", 2)
+    ]
+    (tmp_path / "scores.csv").write_text("\n".join(["system,track,f,s", *lines]))
+    table = "{path: scores.csv, system: system, track: track, metrics: {f: {column: f, orientation: higher}, "
+    table += "s: {column: s, orientation: lower}}}"
+    (tmp_path / "m.yaml").write_text(f"name: x\ngroups:\n- name: any\n  tables:\n  - {table}\n")
+    mirflow.import_scores(tmp_path / "m.yaml", tmp_path / "x.zarr")
+    command, *words = question.split()
+    for style in ("table", "markdown", "latex", "csv", "json"):
+        shown = invoke(command, tmp_path / "x.zarr", *words, "--format", style, code=0).stdout
+        assert style != "latex" or r"\caption{: " not in shown
+
+
 def test_scores_without_weights_cannot_be_pooled(mapping: Path, tmp_path: Path) -> None:
     mirflow.import_scores(mapping, tmp_path / "x.zarr")
     found = invoke("query", tmp_path / "x.zarr", "-m", "runtime", "-a", "pooled")
