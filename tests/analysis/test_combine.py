@@ -48,6 +48,13 @@ class TestSystemsOfSeveralStores:
             np.testing.assert_array_equal(ds[name].values.astype(str), whole[name].values.astype(str))
         assert ds.attrs["stores"] == "one, two"
 
+    def test_keep_the_attributes_that_all_have_alike(self, tmp_path, whole):
+        parts = {name: whole.isel(system=[0]) for name in ("one", "two")}
+        parts["two"] = whole.isel(system=[1]).assign_attrs(curator="bob")
+        ds = quiet_open(write_stores(tmp_path, {**parts, "one": parts["one"].assign_attrs(curator="ada")}))["chord"]
+        assert ds.attrs["convention"] == "mir_eval"
+        assert "curator" not in ds.attrs
+
     def test_answer_as_if_they_were_in_one(self, stores, whole, tmp_path):
         joined = quiet_open(stores).mirflow.query(by="genre", where="year > 1970", sort="majmin")
         path = write_store(tmp_path / "whole.zarr", {"chord": whole})

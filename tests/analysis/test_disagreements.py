@@ -31,8 +31,34 @@ class TestLabels:
         (found,) = find_disagreements("chord", [track])
         assert (found.start, found.end, found.consensus, found.systems) == (0.0, 5.0, "C:7", 2)
 
+    def test_a_run_ends_where_the_reference_or_the_systems_change(self) -> None:
+        reference = chords((0, 2, "C"), (2, 4, "D"), (4, 8, "E"))
+        system = chords((0, 1, "G"), (1, 3, "G"), (3, 5, "A"), (5, 6, "A"), (6, 7, "E"), (7, 8, "A"))
+        found = find_disagreements("chord", [TrackAnnotations("a", reference, {"x": system, "y": system})])
+        runs = [(one.start, one.end, one.reference, one.consensus) for one in found]
+        assert sorted(runs) == [
+            (0.0, 2.0, "C", "G"),
+            (2.0, 3.0, "D", "G"),
+            (3.0, 4.0, "D", "A"),
+            (4.0, 6.0, "E", "A"),
+            (7.0, 8.0, "E", "A"),
+        ]
+
 
 class TestEvents:
+    def test_within_the_window_they_are_the_same(self) -> None:
+        for time, extra in ((0.07, 0), (0.0700001, 1)):
+            track = TrackAnnotations("a", beats(0.0, time), {"x": beats(0.0), "y": beats(0.0)})
+            assert sum(len(one.extra) for one in find_disagreements("beat", [track])) == extra
+
+    @pytest.mark.parametrize(
+        ("count", "listed"), [(4, "1.00, 2.00, 3.00, 4.00"), (6, "1.00, 2.00, 3.00, 4.00 and 2 more")]
+    )
+    def test_four_times_are_named(self, count: int, listed: str) -> None:
+        systems = {name: beats(*np.arange(1.0, count + 1)) for name in "xy"}
+        (found,) = find_disagreements("beat", [TrackAnnotations("a", beats(), systems)])
+        assert found.consensus == listed
+
     @pytest.mark.parametrize("order", [("dense", "sparse"), ("sparse", "dense")])
     def test_two_events_of_one_system_beside_one_of_another_are_one_disagreement(self, order: tuple[str, ...]) -> None:
         systems = {"dense": beats(1.0, 1.06, 5.0), "sparse": beats(1.03, 5.0)}

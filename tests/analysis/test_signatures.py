@@ -10,7 +10,8 @@ import xarray as xr
 
 from mirflow.analysis.queries import evaluate_query
 from mirflow.analysis.query_options import Query
-from mirflow.analysis.signatures import digest_references, sign
+from mirflow.analysis.signatures import Signature, digest_references, sign
+from mirflow.errors import SignatureError
 
 from ..groups import make_group
 
@@ -52,3 +53,21 @@ class TestCounts:
         (signed,) = sign(ds, query, result)
         assert signed["n"] == "0-2"
         assert signed.span == (0, 2)
+
+    def test_groups_without_tracks_are_not(self) -> None:
+        meta = {"genre": ["rock", "rock", "jazz"], "year": [1970, 1980, 1980]}
+        query = Query(by=["genre", "year"], missing="skip")  # no jazz of 1970
+        ds = make_group(np.full((1, 3, 1), 0.5), standard=["mean"], track_meta=meta)
+        (result,) = evaluate_query(ds, query)
+        assert sign(ds, query, result)[0]["n"] == "1"
+
+
+class TestTexts:
+    def test_the_evaluation_is_named_as_its_task_unless_it_has_a_name(self) -> None:
+        fields = {"agg": "mean", "miss": "skip", "n": "4", "mirflow": "0.1.0"}
+        assert Signature("chord", ("majmin",), fields).group == "chord"
+        assert Signature("chord", ("majmin",), {**fields, "group": "strict"}).group == "strict"
+
+    def test_a_very_long_one_is_refused_unread(self) -> None:
+        with pytest.raises(SignatureError, match="not a signature: longer than 20000 characters"):
+            Signature.parse("chord/majmin;" + "x" * 20_000)

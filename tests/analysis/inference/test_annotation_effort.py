@@ -53,6 +53,16 @@ def test_components_of_a_full_table_are_those_of_the_analysis_of_variance() -> N
     assert components(plan(annotated(table[..., np.newaxis]))) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
+def test_what_one_system_lacks_counts_for_none() -> None:
+    ds = annotated(differences(20, 3, np.random.default_rng(5)))
+    one, both = ds.copy(deep=True), ds.copy(deep=True)
+    one["score_by_annotator"][0, :4, 1] = np.nan
+    both["score_by_annotator"][:, :4, 1] = np.nan
+    for part in (one, both):
+        part["weight_by_annotator"] = part["weight_by_annotator"].where(part["score_by_annotator"].notnull(), 0.0)
+    assert components(plan(one)) == components(plan(both))
+
+
 def test_empty_cells_do_not_bias_the_components() -> None:
     rng = np.random.default_rng(2)
     found = []

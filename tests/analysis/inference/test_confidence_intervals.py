@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from mirflow.analysis.inference import resampling
-from mirflow.analysis.inference.resampling import Resampling, bounds
+from mirflow.analysis.inference.resampling import OrderedScores, Resampling, bounds
 from mirflow.errors import QueryError, UnknownNameError
+from mirflow.metrics.aggregates import STATISTICS
 
 from .worlds import KINDS, group_of, random_scores, random_world, value_of
 
@@ -26,6 +27,14 @@ def replicates_of(ds, kind, cluster=None, replicates=300):
     counts = np.concatenate(list(Resampling.of(0.95, "bca", replicates, 7).counts(int(cluster.max()) + 1)))
     drawn = (np.repeat(np.arange(len(score)), count[cluster].astype(int)) for count in counts)
     return np.array([value_of(kind, score[one], weight[one], ds["duration"].values[one]) for one in drawn])
+
+
+class TestLeavingOut:
+    def test_a_cluster_leaves_the_statistic_of_the_others(self):
+        ordered, order = np.array([[1.0, 2.0, 3.0, 4.0]]), np.array([[0, 0, 1, 2]])
+        left = OrderedScores(STATISTICS["median"], ordered, order, 3).left_out()
+        # Medians of 3 and 4; of 1, 2 and 4; of 1, 2 and 3.
+        assert left[:, 0].tolist() == [3.5, 2.0, 2.0]
 
 
 class TestReplicates:

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from mirflow.analysis.inference.repeated_runs import RunMeans
+
 from ...commands import printed, refused, rows
 from ...groups import make_group, write_store
 
@@ -91,6 +93,15 @@ class TestQueries:
 
 
 class TestIntervals:
+    def test_bounds_are_quantiles_widened_by_the_degrees_of_freedom(self):
+        # 40 units that do not matter, and two models of five runs: 4 + 4 degrees of freedom for equal variances.
+        drawn = np.linspace(-1.0, 1.0, 1001)
+        means = RunMeans(np.zeros(2), np.stack([drawn, np.zeros(1001)]), np.zeros((40, 2)), np.ones(2), np.full(2, 5))
+        assert means.spread(0, 1) == (2.0, 8.0)
+        low, high = means.bounds(0.9, 0, 1)
+        # The quantiles of 5 and 95 % are -0.9 and 0.9; those of Student's t and of the normal distribution from tables.
+        assert (low, high) == pytest.approx((-0.9 * 1.859548 / 1.644854, 0.9 * 1.859548 / 1.644854), rel=1e-6)
+
     def test_they_are_wider_than_those_of_fixed_runs(self, store):
         of_models = {row["system"]: row for row in rows("query", store, "--across", "run=mean", "--ci")}
         of_runs = rows("query", store, "--ci")
