@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mirflow
-from mirflow.errors import AnnotationError, MetricError, UnknownNameError
+from mirflow.errors import AnnotationError, MetricError, MirflowWarning, UnknownNameError
 from mirflow.metrics import lyrics
 
 KEYS = {
@@ -249,3 +249,13 @@ def test_marks_that_one_side_has_count_for_all_songs_as_one() -> None:
     assert mirflow.query(scores, "punctuation_f_measure")["value"].item() == 1
     with pytest.raises(UnknownNameError, match="unknown metric 'by_mark'"):
         mirflow.score(references, estimates, "lyrics", convention="jiwer", metrics=["by_mark"])
+
+
+@pytest.mark.parametrize("other", ["oh cafe\u0301 noir", "oh caf\u00e9  noir", "oh caf\u00e9\u00a0noir"])
+def test_jiwer_counts_other_forms_of_equal_text_with_a_warning(other: str) -> None:
+    sides = {"label": ["oh caf\u00e9 noir"]}, {"label": [other]}
+    with pytest.warns(MirflowWarning, match="differ in Unicode form or blanks, which jiwer counts"):
+        scores = mirflow.evaluate(*sides, task="lyrics", convention="jiwer", metrics="character_error_rate")
+    assert scores.score.item() > 0
+    for convention in ("plain", "alt_eval"):
+        assert mirflow.evaluate(*sides, task="lyrics", convention=convention, metrics="wer").score.item() == 0

@@ -16,6 +16,7 @@ from ...annotations.annotation import Annotation, encode, to_ragged
 from ...errors import AnnotationError, refuse_unknown
 from ...kernels.ratios import Scored, f_measure, open_share, share
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of
+from ...theory.text_form import are_normal, normal_form
 from ..base import Convention, Doubt, Grid, Pairs, Scores, Sparse, Task, read_scores, refuse_grid, refuse_unjudged
 from ..cleaning import Cleaned, drop_items, usable_pair
 from ..edits import RIGHT, Edits, ErrorBudget, ErrorKind
@@ -422,7 +423,14 @@ def _without_words(side: Ragged) -> Bool:
 
 
 def _convention(
-    name: str, summary: str, rules: Rules, literature: str, *, case: bool = True, kinds: Sequence[int] = ()
+    name: str,
+    summary: str,
+    rules: Rules,
+    literature: str,
+    *,
+    case: bool = True,
+    kinds: Sequence[int] = (),
+    doubts: tuple[Doubt, ...] = (),
 ) -> Convention:
     """Make a convention with metrics of words, case and some kinds of marks."""
     left_out = {TAGS[tag] for tag in _MARKS if tag not in kinds} | (set() if case else {"case"})
@@ -435,9 +443,30 @@ def _convention(
         partial(clean, tokenise=rules.tokenise),
         rules.score,
         explain=rules.explain,
+        doubts=doubts,
         literature=literature,
         errors=ErrorBudget(_ERRORS, rules.find_errors),
     )
+
+
+def doubt_form(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
+    """Report a line or word that is in the reference in another Unicode form, or with other blanks.
+
+    Examples
+    --------
+    >>> doubt_form((), Annotation("text", {}, ["oh caf\\u00e9"]), Annotation("text", {}, ["oh cafe\\u0301"]))
+    "'oh cafe\\\\u0301' and 'oh caf\\\\xe9' of the reference differ in Unicode form or blanks, which jiwer counts"
+    """
+    sides = [list(side.labels or ()) for side in (reference, estimate)]
+    if all(map(are_normal, sides)):
+        return ""
+    known, others = ({part: None for line in lines for part in (line, *line.split())} for lines in sides)
+    forms = {normal_form(part): part for part in known}
+    odd = next((part for part in others if part not in known and normal_form(part) in forms), None)
+    if odd is None:
+        return ""
+    own = forms[normal_form(odd)]
+    return f"{odd!a} and {own!a} of the reference differ in Unicode form or blanks, which jiwer counts"
 
 
 CONVENTIONS = (
@@ -461,6 +490,13 @@ CONVENTIONS = (
         Rules(jiwer_tokens, list, str, silence=True),
         "@jiwer",
         case=False,
+        doubts=(
+            Doubt(
+                "text_form",
+                "lyrics that are those of the reference in another Unicode form, or with other blanks",
+                of_pair=doubt_form,
+            ),
+        ),
     ),
 )
 
