@@ -205,11 +205,11 @@ def _level_changes(gaps: Float) -> Iterator[tuple[int, float]]:
 
 
 def positions(annotation: Annotation) -> Int | None:
-    """Positions of beats in their bars, or None if the labels are others, or only downbeats."""
+    """Positions of beats in their bars, or None if the labels are others, or only downbeats; their first ten digits."""
     labels = annotation.labels
     if labels is None or not len(labels) or not all(label.isdecimal() for label in set(labels)) or set(labels) == {"1"}:
         return None
-    return np.array(list(map(int, labels)), dtype=np.int64)
+    return np.array([int(label[:10]) for label in labels], dtype=np.int64)
 
 
 def _positions(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect]:
@@ -218,8 +218,9 @@ def _positions(annotation: Annotation, beside: Annotation | None) -> Iterator[Su
     if position is None:
         return
     before, now = position[:-1], position[1:]
+    shown = [label if len(label) < 11 else f"{label[:10]}..." for label in annotation.labels or ()]
     for item in np.flatnonzero(((now != 1) & (now != before + 1)) | (before == now)).tolist():
-        message = f"position {now[item]} in the bar follows position {before[item]}"
+        message = f"position {shown[item + 1]} in the bar follows position {shown[item]}"
         message += ": two downbeats in a row" if before[item] == now[item] == 1 else ""
         yield Suspect(item + 1, message, 0.9)
 

@@ -593,7 +593,7 @@ def are_plain(labels: Collection[str], kind: Kind, task: str | None) -> bool:
         return not _guess_from_labels(1, labels, 2) and (not _on_beats(kind, task) or len(labels) <= _KINDS_OF_BEATS)
     if not _on_beats(kind, task) or len(labels) > _MOST_BEATS:
         return False
-    return all(label.isdecimal() and int(label) <= _MOST_BEATS for label in labels)
+    return all(label.isdecimal() and float(label) <= _MOST_BEATS for label in labels)
 
 
 def guess_task(rows: Sequence[Sequence[str]]) -> str:

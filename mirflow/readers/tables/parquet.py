@@ -6,7 +6,8 @@ Only the columns of the task are read, and one row group at a time.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import chain
@@ -19,7 +20,7 @@ import numpy as np
 from ...annotations.annotation import Annotation
 from ...annotations.arrays import from_columns
 from ...annotations.schema import KINDS, Kind
-from ...errors import AnnotationError, InvalidAnnotationError, UnreadableError, counted
+from ...errors import AnnotationError, InvalidAnnotationError, MirflowError, UnreadableError, counted
 from ...ragged import Column, Int, group_by_key, offsets_of
 from ...theory.text_form import normal_form
 from ..content import open_file
@@ -80,14 +81,16 @@ class ParquetTable(TrackTable):
     def data(self, key: RowKey) -> bytes:
         """The values of a key in the columns that are read."""
         self.demand(key)
-        found = {name: values.to_pylist() for name, values in self._values(key).items()}
+        with reading_arrow(self.name):
+            found = {name: values.to_pylist() for name, values in self._values(key).items()}
         return msgspec.json.encode(found, enc_hook=str)
 
     def annotation(self, key: RowKey, data: bytes) -> Annotation:
         """The annotation in the rows of a key; its lines are numbers of rows, counted from 1."""
         first = int(self.of_key[key][0]) + 1 if len(self.of_key[key]) else None
         try:
-            return self._annotation(key)
+            with reading_arrow(self.name):
+                return self._annotation(key)
         except AnnotationError as error:
             line = first if error.line is None else error.line
             raise type(error)(error.message, path=self.name, line=line) from None
@@ -177,6 +180,18 @@ class ShardedTable(ParquetTable):
         return table
 
 
+@contextmanager
+def reading_arrow(name: str, what: str = "cannot be read") -> Iterator[None]:
+    """Convert errors of pyarrow, and those in values that it gives, to errors of a file."""
+    arrow = import_arrow("Parquet")
+    try:
+        yield
+    except (MirflowError, MemoryError):
+        raise
+    except (OSError, ValueError, LookupError, TypeError, ArithmeticError, arrow.ArrowException) as error:
+        raise UnreadableError(f"{what}: {error}", path=name) from None
+
+
 class ParquetRows:
     """The columns that are read of an open file, of which a few row groups are in memory."""
 
@@ -184,18 +199,20 @@ class ParquetRows:
         arrow = import_arrow("Parquet")
         self.name = name
         self.max_bytes = max_bytes
-        try:
+        with reading_arrow(name, "is not a Parquet file"):
             schema = arrow.parquet.read_metadata(source).schema
             self._names = [schema.column(place).path for place in range(len(schema.names))]
             # Texts are read as dictionaries, as a small file may repeat a long one very often.
             self._file = arrow.parquet.ParquetFile(source, read_dictionary=self._names)
             self.schema = self._file.schema_arrow
             self.leaves = leaves_of(self.schema)
-        except (OSError, ValueError, arrow.ArrowException) as error:  # ValueError: names that are not UTF-8
-            raise UnreadableError(f"is not a Parquet file: {error}", path=name) from None
+            metadata = self._file.metadata
+            counts = [metadata.row_group(place).num_rows for place in range(metadata.num_row_groups)]
+        if min(counts, default=0) < 0 or sum(counts) != metadata.num_rows:
+            message = f"is damaged: it declares {metadata.num_rows} rows, and row groups of {counts[:8]} rows"
+            raise UnreadableError(message, path=name)
         alike = len(self._names) == len(self.leaves)
         self._stored = {leaf.path: path for leaf, path in zip(self.leaves, self._names, strict=False) if alike}
-        counts = [self._file.metadata.row_group(place).num_rows for place in range(self._file.num_row_groups)]
         self.starts: Int = offsets_of(np.array(counts, dtype=np.int64))
         """First row of each row group, and the number of rows."""
         self.paths: Sequence[str] = ()
@@ -213,23 +230,29 @@ class ParquetRows:
         arrow = import_arrow("Parquet")
         bare = [path if path in self._stored else path.rpartition(".")[0] for path in paths]
         columns = [self._stored.get(path, path.partition(".")[0]) for path in bare]
-        # The sizes of columns that the file declares are not asked for: pyarrow ends the process if they are damaged.
-        parts, size = [self._arrays(self.schema.empty_table(), paths)], 0  # of the types, if there are no rows
-        batches = self._file.iter_batches(_ROWS, list(groups), columns, use_threads=False) if len(groups) else ()
-        try:
+        rows, size = 0, 0
+        with reading_arrow(self.name):
+            # The sizes of columns that the file declares are not asked for: pyarrow ends the process if they are
+            # damaged.
+            parts = [self._arrays(self.schema.empty_table(), paths)]  # of the types, if there are no rows
+            batches = self._file.iter_batches(_ROWS, list(groups), columns, use_threads=False) if len(groups) else ()
             for batch in batches:
                 batch.validate(full=True)  # offsets, and the encoding of texts
+                rows += batch.num_rows
                 part = self._arrays(arrow.Table.from_batches([batch]), paths)
                 size += sum(array.nbytes + bytes_of_texts(array) for array in part.values())
                 if size > self.max_bytes:
                     break
                 parts.append(part)
-        except (OSError, arrow.ArrowException) as error:
-            raise UnreadableError(f"cannot be read: {error}", path=self.name) from None
         if size > self.max_bytes:
             over = f"over {self.max_bytes / 2**20:.3g} MB of a row group"
             raise UnreadableError(f"too large: {over} (max_bytes raises the limit)", path=self.name)
-        return {path: arrow.concat_arrays([without_dictionaries(part[path]) for part in parts]) for path in paths}
+        declared = sum(int(self.starts[group + 1] - self.starts[group]) for group in groups)
+        if paths and rows != declared:
+            message = f"is damaged: {counted(rows, 'row')} where it declares {declared}"
+            raise UnreadableError(message, path=self.name)
+        with reading_arrow(self.name):
+            return {path: arrow.concat_arrays([without_dictionaries(part[path]) for part in parts]) for path in paths}
 
     def _arrays(self, table: Any, paths: Sequence[str]) -> dict[str, Any]:
         return {path: name_classes(follow(table, path), self._classes.get(path)) for path in paths}
@@ -238,11 +261,12 @@ class ParquetRows:
         """The values at a path in some rows, in ascending order."""
         arrow = import_arrow("Parquet")
         owner = np.searchsorted(self.starts, rows, side="right") - 1
-        parts = [
-            self._group(group)[path].take(arrow.array(rows[owner == group] - self.starts[group]))
-            for group in dict.fromkeys(owner.tolist())
-        ]
-        return arrow.concat_arrays(parts) if parts else arrow.array([], arrow.float64())
+        with reading_arrow(self.name):
+            parts = [
+                self._group(group)[path].take(arrow.array(rows[owner == group] - self.starts[group]))
+                for group in dict.fromkeys(owner.tolist())
+            ]
+            return arrow.concat_arrays(parts) if parts else arrow.array([], arrow.float64())
 
     def _group(self, index: int) -> dict[str, Any]:
         if index not in self._groups:
