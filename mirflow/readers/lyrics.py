@@ -29,9 +29,9 @@ _STAMP = re.compile(r"\[(\d{1,6}):(\d{1,6}(?:[.:,]\d{1,9})?)\]\s*")
 _WORD_STAMP = re.compile(r"[<\[](\d{1,6}):(\d{1,6}(?:[.:,]\d{1,9})?)[>\]]")
 _HEAD = re.compile(r"^\[([A-Za-z#][\w# -]*):(.*)\]$")
 _ARROW = re.compile(r"\s*(\d\d?:\d\d?:\d\d?[.,]\d{1,3})\s*-->\s*(\d\d?:\d\d?:\d\d?[.,]\d{1,3})(\s.*)?")
-_COUNTER = re.compile(r"\s*\d*\s*")
+_COUNTER = re.compile(r"\s*(?:\d+\s*)?")
 _BEFORE_ZERO = re.compile(r"\s*(?:(?:xmin|xmax|number|time)\s*=\s*)?-(?=[\d.]*[1-9])[\d.]+\s*")
-_SIZE = re.compile(r"^\s*(?:intervals|points):\s*size\s*=\s*(\d+)", re.MULTILINE)
+_SIZE = re.compile(r"^[^\S\n]*(?:intervals|points):\s*size\s*=\s*(\d{1,12})", re.MULTILINE)
 _NUMBER = re.compile(r"[-+]?\d+\.\d+")
 _FEW = 3
 

@@ -22,15 +22,16 @@ from .options import Reading
 from .sustain import extend_ends, stretches, told_pedal
 
 _KINDS = ("notes", "note_alignment", "pedals")
+# Nothing may be matched by two parts in turn: long lines would take quadratic time.
 _ALIGNED = re.compile(
     r"(?:snote\((?P<score>[^,()]+),.*\[(?P<attributes>[^\[\]]*)\]\)"
-    r"|(?P<ornament>trill|ornament)\((?P<anchor>[^,()]+).*\)"
+    r"|(?P<ornament>trill|ornament)\((?P<anchor>[^,()]+)(?:[,(].*)?\)"
     r"|(?P<alone>insertion|hammer_bounce|trailing_played_note)"
-    r"|virtualSnote\(.*\))"
-    r"-(?:note\((?P<note>[^()]*)\)|(?P<lacking>deletion|trailing_score_note|no_played_note)|virtualPnote\(.*\))\.?"
+    r"|virtualSnote\([^()]*\))"
+    r"-(?:note\((?P<note>[^()]*)\)|(?P<lacking>deletion|trailing_score_note|no_played_note)|virtualPnote\([^()]*\))\.?"
 )
 _CONTROL = re.compile(r"(sustain|soft)\(([^,()]+),([^,()]+)\)\.?")
-_INFO = re.compile(r"info\((\w+), *(.+)\)\.?")
+_INFO = re.compile(r"info\((\w+),(.+)\)\.?")
 _BESIDE = re.compile(r"(?:scoreprop|section|omittedSection|stime|ptime|meta)\(.*\)\.?")
 """Lines about meters, sections and beats, which are not read."""
 _SPELLED = re.compile(r"\[ *([A-Ga-g]) *, *(n|[#b]{1,3}|x|##x) *\], *(-?\d{1,2}) *")

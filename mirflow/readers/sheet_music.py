@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 QUARTER = 0.5
 """Seconds per quarter note; scores are read without their tempo."""
 _CONTAINER, _LONGEST_CONTAINER = "META-INF/container.xml", 2**16
-_ROOT_FILE = re.compile(r"""<rootfile\s[^>]*?full-path\s*=\s*["']([^"']+)["']""")
+_ROOT_FILE = re.compile(r"""<rootfile\s[^<>]*?full-path\s*=\s*["']([^"']+)["']""")
 _DECLARED = re.compile(
     rb"""<\?xml[^>]*?\sencoding\s*=\s*["']((?:iso-8859|windows|cp|us-ascii|koi8|shift|euc|gb|big5)[\w.-]*)["']""",
     re.IGNORECASE,

@@ -284,6 +284,13 @@ class TestBeats:
     def test_of_an_estimate_nothing_is(self, path: Path) -> None:
         assert problems(path, task="beat", role="estimate") == []
 
+    @pytest.mark.parametrize("digits", [20, 5000])
+    def test_a_position_of_many_digits_is_one_that_does_not_count_up(self, tmp_path: Path, digits: int) -> None:
+        rows = [(7 + 0.5 * i, position) for i, position in enumerate(["1", "2", "9" * digits, "1", "2"])]
+        path = write(tmp_path, "".join(f"{time} {position}\n" for time, position in rows), "a.txt")
+        (check,) = mirflow.check([path], "beat")
+        assert "position 9999999999... in the bar follows position 2" in [one.message for one in check.problems]
+
     def test_bars_may_change_and_begin_with_an_upbeat(self, tmp_path: Path) -> None:
         rows = [(7 + 0.5 * i, position) for i, position in enumerate([3, 4, 1, 2, 3, 4, 1, 2, 3, 1, 2])]
         path = write(tmp_path, "".join(f"{time} {position}\n" for time, position in rows), "a.txt")

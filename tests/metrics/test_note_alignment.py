@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mirflow
-from mirflow.errors import InvalidAnnotationError, MirflowWarning
+from mirflow.errors import InvalidAnnotationError, MirflowError, MirflowWarning
 from mirflow.metrics import note_alignment
 from mirflow.readers import Reading
 from mirflow.readers.match_files import parse_match
@@ -138,6 +138,25 @@ def test_match_files_are_read_as_partitura_reads_them(tmp_path: Path, text: str)
     found = {tuple(map(float, note)) for note in read}
     assert played <= found
     assert len(found) == len(played) + ornaments
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "virtualSnote(a,b)-note(12,[C,n],4,1600,1610,1610,12).",
+        "snote(n9,[C,n],4,1:1,0,1/4,0.0,1.0,[staff1])-virtualPnote(a).",
+        "virtualSnote(a)-virtualPnote(b)",
+    ],
+)
+def test_lines_with_virtual_notes_are_left_out(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "a.match"
+    path.write_text(SPELLED)
+    expected = entries_of(path)
+    path.write_text(f"{SPELLED}{line}\n")
+    assert entries_of(path) == expected
+    path.write_text(f"{SPELLED}\n{line})-virtualPnote(\n")
+    with pytest.raises(MirflowError, match=r"a\.match:14: not a line of a match file"):
+        entries_of(path)
 
 
 def test_the_sustain_pedal_of_a_match_file_extends_notes_and_is_read(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,14 @@ import pyarrow as arrow
 import pyarrow.parquet as parquet
 import pytest
 import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
 
 import mirflow
 from mirflow.errors import InvalidAnnotationError, MirflowError, UnreadableError
+from mirflow.readers import Reading
+from mirflow.readers.tables.parquet import open_parquet, parse_parquet
+from mirflow.readers.tables.table import RowKey
 
 Rows = list[dict[str, Any]]
 LABELS = ("C:maj", "G:7", "A:min", "N")
@@ -305,3 +311,51 @@ def test_shards_of_other_formats_hold_whole_tracks(tmp_path: Path) -> None:
         (tmp_path / f"{shard}.csv").write_text("track,time\n" + "".join(f"{track},{shard + 1}\n" for track in tracks))
     with pytest.raises(MirflowError, match=r"all rows of track 'x' must be in the same file, not in several: .*1\.csv"):
         mirflow.load_collection(tmp_path / "{shard}.csv", task="beat", columns={"track": "track", "time": "time"})
+
+
+def _damaged(changes: list[tuple[int, int]]) -> bytes:
+    held = BytesIO()
+    parquet.write_table(arrow.table({"start": [0.0, 1.0, 2.0], "end": [1.0, 2.0, 3.0], "label": [*LABELS[:3]]}), held)
+    data = bytearray(held.getvalue())
+    footer = int.from_bytes(data[-8:-4], "little")
+    for place, change in changes:
+        at = len(data) - 8 - footer + place % footer
+        data[at] = (data[at] + change) % 256
+    return bytes(data)
+
+
+def _rows_or_error(data: bytes) -> int | str:
+    try:
+        return len(parse_parquet(data, Reading.of("chord"), "parquet", "a.parquet"))
+    except (UnreadableError, InvalidAnnotationError) as error:
+        return str(error)
+
+
+def test_a_file_whose_counts_of_rows_contradict_each_other_is_refused() -> None:
+    whole = _damaged([])
+    footer = int.from_bytes(whole[-8:-4], "little")
+    counts = [place for place in range(footer) if whole[len(whole) - 8 - footer + place] == 6]  # three, zigzag
+    found = {_rows_or_error(_damaged([(place, change)])) for place in counts for change in (-4, -2, -1, 1, 2, 4)}
+    assert {rows for rows in found if isinstance(rows, int)} == {3}
+    assert "a.parquet: is damaged: it declares 3 rows, and row groups of [2] rows" in found
+    assert "a.parquet: is damaged: it declares 3 rows, and row groups of [-4] rows" in found
+    assert "a.parquet: is damaged: it declares 4 rows, and row groups of [3] rows" in found
+
+
+@given(st.lists(st.tuples(st.integers(0, 2000), st.integers(1, 255)), min_size=1, max_size=2))
+def test_a_damaged_footer_never_loses_rows_or_ends_in_another_error(changes: list[tuple[int, int]]) -> None:
+    found = _rows_or_error(_damaged(changes))
+    assert found == 3 or "a.parquet" in str(found)
+
+
+def test_errors_of_the_library_while_rows_are_taken_are_those_of_the_file(tmp_path: Path) -> None:
+    path = _write(
+        tmp_path / "a.parquet",
+        [row for track in ("a", "b") for row in FORMS["a row for each item"](track, REFERENCES["t0"])],
+    )
+    for method in ("annotation", "data"):
+        table = open_parquet(str(path), Reading.of("chord"), "a.parquet")
+        table.of_key[RowKey("a")][-1] = 99
+        arguments = (RowKey("a"), b"") if method == "annotation" else (RowKey("a"),)
+        with pytest.raises(UnreadableError, match=r"a\.parquet.*cannot be read: "):
+            getattr(table, method)(*arguments)
