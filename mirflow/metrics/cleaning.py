@@ -260,6 +260,22 @@ def label_problems(rows: Ragged, classes: Classes | None, what: str) -> list[Pro
     return problems
 
 
+def without_zero_tempi(cleaned: Cleaned) -> Cleaned:
+    """Empty the rows whose tempi are all 0: files of several formats write so that a track has no tempo.
+
+    Examples
+    --------
+    >>> rows = Ragged({"tempo": np.array([0.0, 0.0, 60.0, 0.0])}, (np.array([1, 2, 1]),))
+    >>> without_zero_tempi(set_aside(rows, [])).rows.counts[0].tolist()
+    [0, 2, 0]
+    """
+    rows = cleaned.rows
+    some = np.zeros(len(rows), dtype=np.bool_)
+    some[rows_of(rows.counts[0])[rows.columns["tempo"] != 0]] = True
+    silent = ~some & (rows.counts[0] > 0)
+    return replace(cleaned, rows=empty_rows(rows, silent)) if silent.any() else cleaned
+
+
 def tempo_problems(rows: Ragged) -> list[Problem]:
     """Find tempi that are negative or not finite, and saliences that are negative or infinite."""
     tempo = rows.columns["tempo"]

@@ -44,7 +44,7 @@ from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
 from . import tempo_madmom as madmom
 from .arguments import first_share
 from .base import Convention, Doubt, Grid, Pairs, Scores, Task, read_pair, read_scores, refuse_grid, refuse_unjudged
-from .cleaning import Cleaned, set_aside, tempo_problems, usable_pair
+from .cleaning import Cleaned, set_aside, tempo_problems, usable_pair, without_zero_tempi
 from .measures import Measure, Parameter, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
 from .tempo_errors import TEMPI
@@ -334,20 +334,11 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     """Score pairs of tempo annotations.
 
     Weights are 1 per track; 0 without a reference, and for `both_correct` if the reference has fewer than two tempi
-    above 0. Without an estimate, errors are NaN and other scores 0. As in mir_eval, a reference whose tempi are all 0
-    is refused.
+    above 0. Without an estimate, errors are NaN and other scores 0.
     """
     refuse_grid(grid, "tempi")
     tempi = TempoPairs(*(lay_out(rows).take(row) for rows, row in pairs.sides))
-    own = tempi.reference
-    silent = (own.given > 0) & ~tempi.tracks
-    scores = read_scores(measures, tempi, len(pairs))
-    scores.score[silent] = np.nan
-    refused = {
-        pair: f"reference tempi={own.tempo[pair, : own.given[pair]]} must have one value greater than zero"
-        for pair in np.flatnonzero(silent).tolist()
-    }
-    return replace(scores, refused=refused)
+    return read_scores(measures, tempi, len(pairs))
 
 
 def _main(values: Array) -> Tempi:
@@ -478,7 +469,7 @@ def evaluate(
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Find rows that are not valid tempo annotations; nothing is repaired.
+    """Find rows that are not valid tempo annotations, and empty those of zeros, which mean that there is no tempo.
 
     Flaws are a third tempo, tempi that are negative or not finite, and saliences that are negative or infinite; NaN
     means that a salience is missing.
@@ -493,7 +484,7 @@ def clean(rows: Ragged) -> Cleaned:
     owner = rows_of(rows.counts[0])
     position = np.arange(len(owner)) - rows.offsets[:-1][owner]
     third = (position > 1, lambda item: f"a track has one or two tempi, but this is the third: {tempo[item]}")
-    return set_aside(rows, [*tempo_problems(rows), third])
+    return without_zero_tempi(set_aside(rows, [*tempo_problems(rows), third]))
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:

@@ -16,14 +16,14 @@ from ..kernels.ragged_ops import sum_by
 from ..kernels.ratios import Scored, divide
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
 from .base import Convention, Grid, Pairs, Scores, Shared, read_pair, read_scores, refuse_grid, refuse_unjudged
-from .cleaning import Cleaned, set_aside, tempo_problems, usable_pair
+from .cleaning import Cleaned, set_aside, tempo_problems, usable_pair, without_zero_tempi
 from .measures import Measure, Metric, Parameter, Value, Weight, metric, metrics_in
 from .pair import EVERY, PairFunctions, documented
 from .util import Array
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Find rows that are not valid tempo annotations; any number of tempi is allowed.
+    """Find rows that are not valid tempo annotations, and empty those of zeros; any number of tempi is allowed.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def clean(rows: Ragged) -> Cleaned:
     >>> cleaned.rows.counts[0].tolist(), cleaned.flaws[1].message
     ([3, 0], 'tempo is negative: -1.0 beats per minute')
     """
-    return set_aside(rows, tempo_problems(rows))
+    return without_zero_tempi(set_aside(rows, tempo_problems(rows)))
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class ManyTempi(Shared):
         super().__init__()
         self._pairs = pairs
         references, estimates = pairs.counts
-        self._weight = (references > 0).astype(np.float64)
+        self._weight = np.ones(len(references))
         self._tempi = references + estimates
         self._any_empty = np.count_nonzero(self._tempi) < len(self._tempi)
 
@@ -185,7 +185,7 @@ class ManyTempi(Shared):
         return self.once(("numbers", measure.values), count)
 
     def weigh(self, score: Column) -> Scored:
-        """Scores of pairs, 1 if both sides are empty, with weight 1 for each pair with a reference."""
+        """Scores of pairs, 1 if both sides are empty, with weight 1 each: madmom's mean is over all files."""
         return (np.where(self._tempi == 0, 1.0, score) if self._any_empty else score.astype(np.float64)), self._weight
 
 
@@ -199,9 +199,10 @@ _TRIPLE = Parameter("triple", True, help="whether three times and a third of the
 def _declared(title: str, *more: Parameter, **fields: Any) -> Callable[[Callable[..., Any]], Metric]:
     return metric(
         title,
-        Weight("number of tracks with a tempo", "tracks"),
+        Weight("number of tracks", "tracks"),
         parameters=(_TOL, *more, _SORT, _MOST),
         pooling="micro",
+        version=2,
         **{"perfect_exceptions": "0 if a tempo is 0", **fields},
     )
 

@@ -28,6 +28,10 @@ MAX_BYTES = 256 * 2**20
 MAX_AUDIO_BYTES = 2**36
 """Default limit of audio files, which are read block by block."""
 COLUMNS = {kind.name: kind.columns for kind in KINDS.values() if kind.columns}
+SINGLE_ROWS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"key": ("key", "mode", "label"), "tempo": ("tempo", "second", "strength")}
+)
+"""Columns of kinds with one row per track; see :mod:`mirflow.readers.single_rows`."""
 KEYS = ("track", "system", "annotator")
 """Key columns of a file of many tracks; see :mod:`mirflow.readers.tables.table`."""
 LABELLED = ("events", "intervals", "hierarchy", "notes", "labels")
@@ -253,7 +257,8 @@ class DelimitedOptions(_Signed):
         if not (0 < self.divisor < math.inf and 0 <= self.hop <= LATEST):
             raise AnnotationError(f"{unit}: the number after @ is out of range")
         keyed = [one for one, _ in self.columns if one in KEYS]
-        known = {*chain.from_iterable((*COLUMNS.values(), *(kind.given_as for kind in KINDS.values()))), *KEYS}
+        named = (*COLUMNS.values(), *SINGLE_ROWS.values(), *(kind.given_as for kind in KINDS.values()))
+        known = {*chain.from_iterable(named), *KEYS}
         for name, _ in self.columns:
             if name not in known:
                 raise UnknownNameError("column", name, known)
@@ -455,7 +460,7 @@ class Reading(_Signed):
             raise AnnotationError(f"format {self.format!r} holds rankings, which {task} does not use")
         if self.format is not None and self.kind == "audio":
             raise AnnotationError(f"audio files declare their format: omit the format {self.format!r}")
-        if self.delimited.columns and self.kind not in COLUMNS and self.format != "parquet":
+        if self.delimited.columns and self.kind not in (*COLUMNS, *SINGLE_ROWS) and self.format != "parquet":
             raise AnnotationError(f"files of kind {self.kind!r} have a fixed layout: omit columns")
         if self.delimited.pitch_unit != "Hz" and self.kind not in PITCHED:
             raise AnnotationError(f"pitch_unit applies to {', '.join(PITCHED)}; {self.kind} have no pitch")

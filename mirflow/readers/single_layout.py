@@ -8,32 +8,69 @@ from pathlib import Path
 
 import numpy as np
 
-from ..annotations.annotation import Annotation
+from ..annotations.annotation import Annotation, Attribute
 from ..annotations.schema import KINDS
 from ..errors import InvalidAnnotationError
 from ..ragged import Int
 from ..theory.pitch import to_hertz
 from .content import decode
 from .delimited import demand_midi, find_separator, first_row, number_lines, sniff
-from .layouts import SAMPLE, are_numbers_of, demand_frames, guess_task, is_header, is_number, look, refusal
+from .layouts import (
+    SAMPLE,
+    TRACK_NAMES,
+    are_numbers_of,
+    declare_columns,
+    demand_frames,
+    guess_task,
+    heading,
+    is_header,
+    is_number,
+    look,
+    refusal,
+)
 from .options import Reading
+from .single_rows import NOTHING, find_single_row, key_of, tempo_of
 
 
 def parse_key(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
     """Parse a key such as ``C minor``; runs of blanks become one.
 
+    Tonic and mode may be two columns, and a confidence may follow, as may rows of Isophonics, if all have the same key.
+
     Examples
     --------
     >>> parse_key(b"Gb\\tmajor\\n", Reading.of("key")).labels
     ['Gb major']
+    >>> parse_key(b"key,scale\\nA,minor\\n", Reading.of("key"), "csv").labels
+    ['A minor']
     """
-    rows = _one_row(data, reading, name, "a key")
-    labels = [" ".join(text.split()) for _, text in rows]
-    guess = guess_task([label.split() for label in labels])
+    attrs: dict[str, Attribute] = {"source": str(name)}
+    rows = _rows_of_track(data, reading, format, name, "a key")
+    if isinstance(rows, Annotation):
+        return rows
+    if not rows:
+        return Annotation(reading.kind, {}, [], lines=[], attrs=attrs)
+    line, text = rows[0]
+    spans = [_SPAN_OF_KEY.fullmatch(text) for _, text in rows]
+    if all(spans):
+        keys = dict.fromkeys(span["key"].strip() for span in spans if span and span["key"])
+        if len(keys) > 1:
+            message = f"holds {len(keys)} keys ({', '.join(keys)}), but a track has one: use task local_key"
+            raise InvalidAnnotationError(message, path=name, line=line)
+        return key_of(next(iter(keys), ""), line, attrs)
+    _demand_one_row(rows, reading, name, "a key")
+    found = key_of(text, line, attrs)
+    guess = guess_task([label.split() for label in found.labels or ()])
     if guess == "tempo":
         hint = look(guess, KINDS[reading.kind])
-        raise InvalidAnnotationError(f"not a key: {labels[0]!r}{hint}", path=name, line=rows[0][0])
-    return Annotation(reading.kind, {}, labels, lines=[line for line, _ in rows], attrs={"source": str(name)})
+        raise InvalidAnnotationError(f"not a key: {text!r}{hint}", path=name, line=line)
+    return found
+
+
+_SPAN_OF_KEY = re.compile(r"[\d.]+\s+[\d.]+\s+(?:[Kk]ey\s+(?P<key>\S.*)|[Ss]ilence)")
+"""A row of Isophonics: start, end, the word Key, and the key; or silence."""
+_ROW_OF_TEMPO = re.compile(r"tempo\s+\S+\s+(?P<tempo>\S+)", re.IGNORECASE)
+"""A row of GiantSteps: the word tempo, a time, and the tempo from there on."""
 
 
 def parse_tempo(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
@@ -49,39 +86,60 @@ def parse_tempo(data: bytes, reading: Reading, format: str = "txt", name: str | 
     ([60.0, 120.0], [0.25, 0.75])
     """
     options, attrs = reading.delimited, {"source": str(name)}
-    rows = _one_row(data, reading, name, "the tempi of a track")
+    rows = _rows_of_track(data, reading, format, name, "the tempi of a track")
+    if isinstance(rows, Annotation):
+        return rows
     if not rows:
         return Annotation(reading.kind, {"tempo": np.zeros(0)}, attrs=attrs, lines=())
+    _demand_one_row(rows, reading, name, "the tempi of a track")
     line, text = rows[0]
     separator = options.separator or (";" if ";" in text else None)
     if options.has_decimal_commas(separator or ""):
         text = text.replace(",", ".")
-    fields = text.replace("," if separator in (None, "whitespace") else separator, " ").split()
-    try:
-        numbers = [float(field) for field in fields]
-    except ValueError:
-        raise InvalidAnnotationError(
-            f"expected one or two tempi and a strength, not {text!r}", path=name, line=line
-        ) from None
-    if len(numbers) > 3:
-        raise InvalidAnnotationError(f"expected one or two tempi and a strength, not {text!r}", path=name, line=line)
-    columns = {"tempo": np.array(numbers[:2], dtype=np.float64)}
-    for strength in numbers[2:]:
-        if not 0 <= strength <= 1:
-            message = f"the strength of the first tempo is not between 0 and 1: {fields[2]}"
-            raise InvalidAnnotationError(message, path=name, line=line)
-        columns["salience"] = np.array([strength, 1 - strength])
-    return Annotation(reading.kind, columns, lines=[line] * len(columns["tempo"]), attrs=attrs)
+    words = _ROW_OF_TEMPO.fullmatch(text)
+    fields = (
+        [words["tempo"]]
+        if words
+        else text.replace("," if separator in (None, "whitespace") else separator, " ").split()
+    )
+    if len(fields) > 3 or not all(is_number(field) or field.lower() in NOTHING for field in fields):
+        message = f"expected one or two tempi and a strength, not {text!r}"
+        raise InvalidAnnotationError(message, path=name, line=line)
+    return tempo_of(fields, line, reading, str(name), attrs)
 
 
-def _one_row(data: bytes, reading: Reading, name: str | Path, what: str) -> list[tuple[int, str]]:
-    lines = number_lines(decode(data, name, reading.delimited.encoding), reading.delimited.comment)
-    rows = [(number, text.strip()) for number, text in lines]
+def _rows_of_track(
+    data: bytes, reading: Reading, format: str, name: str | Path, what: str
+) -> list[tuple[int, str]] | Annotation:
+    """The rows of a file; or its annotation, if columns are declared or named by a header."""
+    text = decode(data, name, reading.delimited.encoding)
+    rows = [(number, row.strip()) for number, row in number_lines(text, reading.delimited.comment)]
+    if not rows:
+        return []
+    line, first = rows[0]
+    separator = find_separator(text, format, reading.delimited)
+    if separator is None:
+        separator = next((one for one in "\t,;" if one in first), "whitespace")
+    layout = find_single_row(first, line, reading, separator, str(name))
+    if layout is None:
+        return rows
+    rows = rows[layout.header is not None :]
+    track = next((field for field in layout.header or () if heading(field) in TRACK_NAMES), None)
+    if len(rows) > 1 and track is not None and layout.header is not None:
+        named = {column: layout.header[place] for column, place in layout.places.items()}
+        message = f"holds keys or tempi of many tracks: declare {declare_columns({'track': track, **named})}"
+        raise InvalidAnnotationError(message, path=name, line=line)
+    _demand_one_row(rows, reading, name, what)
+    if not rows:
+        return []
+    return layout.annotation([(number, layout.split(row)) for number, row in rows], {"source": str(name)})
+
+
+def _demand_one_row(rows: list[tuple[int, str]], reading: Reading, name: str | Path, what: str) -> None:
     if len(rows) > 1:
         hint = look(guess_task([text.replace(",", " ").split() for _, text in rows]), KINDS[reading.kind])
         message = f"expected {what} in a single row, but found another row: {rows[1][1]!r}{hint}"
         raise InvalidAnnotationError(message, path=name, line=rows[1][0])
-    return rows
 
 
 def parse_multipitch(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:

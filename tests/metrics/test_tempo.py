@@ -178,15 +178,14 @@ def test_an_estimate_of_0_is_no_tempo() -> None:
     assert math.isnan(scores(annotation(60), annotation(0), "aoe1")[0])
 
 
-def test_a_reference_of_zeros_is_refused_and_spoils_nothing_else() -> None:
+def test_a_reference_of_zeros_is_empty_and_spoils_nothing_else() -> None:
     good = annotation(60, 120), annotation(60, 120)
     found = score_pairs(CONVENTION, [good, (annotation(0, 0), annotation(60, 120)), good], ALL)
-    assert found.refused == {1: "reference tempi=[0. 0.] must have one value greater than zero"}
-    assert np.isnan(found.score[1]).all()
+    alone, empty = (score_pairs(CONVENTION, [pair], ALL) for pair in (good, (annotation(), annotation(60, 120))))
+    assert not found.refused
     assert not found.weight[1].any()
-    assert (
-        found.score[0].tobytes() == found.score[2].tobytes() == score_pairs(CONVENTION, [good], ALL).score[0].tobytes()
-    )
+    assert found.score[1].tobytes() == empty.score[0].tobytes()
+    assert found.score[0].tobytes() == found.score[2].tobytes() == alone.score[0].tobytes()
 
 
 @pytest.mark.parametrize("name", ["p_score@1.5", "one_correct@2", "accuracy1@-0.1", "accuracy2@nan"])

@@ -34,7 +34,8 @@ from ..layouts import (
     is_header,
     is_number,
 )
-from ..options import COLUMNS, KEYS, Reading
+from ..options import COLUMNS, KEYS, SINGLE_ROWS, Reading
+from ..single_rows import find_single_row
 from .distance_matrix import name_items
 from .table import RowKey, TrackTable, demand_one_key
 
@@ -82,8 +83,9 @@ def open_rows(path: str, reading: Reading, name: str) -> RowTable:
 
     Without declared columns and without a header, the track comes first.
     """
-    if reading.kind not in COLUMNS:
-        raise AnnotationError(f"files of many tracks can hold {', '.join(COLUMNS)}, but not {reading.kind}", path=name)
+    known = (*COLUMNS, *SINGLE_ROWS)
+    if reading.kind not in known:
+        raise AnnotationError(f"files of many tracks can hold {', '.join(known)}, but not {reading.kind}", path=name)
     options = reading.delimited
     data = read_bytes(path, reading.max_bytes, name)
     demand_no_json(data, name)
@@ -101,7 +103,10 @@ def open_rows(path: str, reading: Reading, name: str) -> RowTable:
             layout = Layout(KINDS[reading.kind], reading, name, "\t", places, width - 1, [], width)
             rows = _without_folders(group_rows(tagged, layout, name))
             return RowTable(name, layout, first, rows, len(data) + 200 * len(tagged))
-    layout = find_layout(first, number, reading, separator, name, keyed=True)
+    single = None
+    if reading.kind in SINGLE_ROWS:
+        single = find_single_row(first, number, reading, separator, name, keyed=True)
+    layout = single or find_layout(first, number, reading, separator, name, keyed=True)
     has_header = layout.header is not None
     if has_header and has_numbers(reading):
         demand_numbers_read(lines, layout)
