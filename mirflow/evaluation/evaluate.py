@@ -39,7 +39,15 @@ from ..readers.audio_files import SUFFIXES as AUDIO
 from ..readers.audio_files import audio_folders
 from ..readers.content import absent, files_below
 from ..readers.formats import SUFFIXES, is_annotation_file
-from ..readers.names import NAMED, ReferenceNames, RenamedSource, call_tracks, nearest_names
+from ..readers.names import (
+    NAMED,
+    ReferenceNames,
+    RenamedSource,
+    call_tracks,
+    describe_clash,
+    describe_unpaired,
+    nearest_names,
+)
 from ..readers.objects import VOCABULARY, ObjectSource, in_vocabulary, is_read
 from ..readers.options import OPTIONS, SIDES, Reading, split_sides
 from ..readers.sources import FileSource, FilesSource, has_parts, select_from, source_at
@@ -60,6 +68,7 @@ from ..store.format import kept_settings, metric_coords
 from ..store.packs import PackSource, open_pack
 from ..store.read import dataset_of
 from ..store.write import software_versions
+from ..theory.text_form import normal_form
 from .sides import (
     ESTIMATE,
     EstimatesLike,
@@ -538,11 +547,13 @@ def _with_reading(source: Source, options: Mapping[str, Any]) -> Source:
 
 
 def _apart(references: Mapping[str, Source], systems: Mapping[str, Mapping[str, Source]]) -> list[Caution]:
-    """Warn about systems without tracks of the references."""
+    """Warn about systems without tracks of the references, or with tracks that are nearly called as theirs."""
     cautions = []
-    for system, estimates in systems.items():
-        if references and estimates and references.keys().isdisjoint(estimates):
-            cautions.append(Caution(f"system {system!r}: {nearest_names(references, estimates)}", system))
+    for system, estimates in systems.items() if references else ():
+        apart = bool(estimates) and references.keys().isdisjoint(estimates)
+        text = str(nearest_names(references, estimates)) if apart else describe_unpaired(references, estimates)
+        if text:
+            cautions.append(Caution(f"system {system!r}: {text}", system))
             warn_caller(cautions[-1].text)
     return cautions
 
@@ -849,6 +860,8 @@ def _demand_shared(reference: Path, estimate: Path, references: Iterable[str], e
         raise AnnotationError(
             f"{found}; give the files the same names, or write a pipeline with {{track}} in its paths", path=estimate
         )
+    if unpaired := describe_unpaired(references, estimates):
+        warn_caller(unpaired)
 
 
 def is_pack(path: Path) -> bool:
@@ -874,10 +887,9 @@ def sources_by_track(folder: Path, reading: Reading, annotator: str | int | None
         return {one.relative_to(folder).as_posix(): source_at(one, reading) for one in audio_folders(folder)}
     sources: dict[str, FileSource] = {}
     for path in annotation_files(folder):
-        track = path.relative_to(folder).with_suffix("").as_posix()
+        track = normal_form(path.relative_to(folder).with_suffix("").as_posix())
         if track in sources:
-            first = Path(sources[track].path)
-            remedy = f"remove one, or write a pipeline with the suffix in its path, as in {{track}}{first.suffix}"
-            raise AnnotationError(f"two files of track {track!r}: {first.name} and {path.name}; {remedy}", path=folder)
+            both = describe_clash(Path(sources[track].path).name, path.name, "remove or rename one")
+            raise AnnotationError(f"two files of track {track!r}: {both}", path=folder)
         sources[track] = FileSource(str(path), reading, annotator)
     return sources

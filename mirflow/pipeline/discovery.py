@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 import glob
-import itertools
 import os
 import re
 import warnings
@@ -13,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from ..annotations.schema import KINDS
@@ -21,13 +18,22 @@ from ..annotations.source import Source
 from ..errors import AnnotationError, MirflowError, MirflowWarning, UnknownNameError, suggest
 from ..readers.content import is_hidden
 from ..readers.downloads import download, parse_url
-from ..readers.formats import WHOLE
+from ..readers.formats import WHOLE, is_read
 from ..readers.jams import annotators_of
-from ..readers.names import NAMED, Apart, ReferenceNames, call_alike, call_tracks, nearest_names
+from ..readers.names import (
+    NAMED,
+    Apart,
+    ReferenceNames,
+    call_alike,
+    call_tracks,
+    describe_clash,
+    describe_unpaired,
+    nearest_names,
+)
 from ..readers.options import Reading
-from ..readers.patterns import Match, MatchedFiles, Pattern, fill, is_folder
+from ..readers.patterns import Match, MatchedFiles, Pattern, fill, values_at
 from ..readers.readings import open_readings
-from ..readers.remote_files import Candidates, find_remote
+from ..readers.remote_files import Candidates
 from ..readers.sources import FileSource, FoundFiles, gather, has_parts, matched_file, select_from
 from ..readers.tables.table import (
     SHARD,
@@ -39,41 +45,19 @@ from ..readers.tables.table import (
     spread_table,
 )
 from ..store.cells import Caution, Entry
+from ..theory.text_form import are_normal, normal_form
 from .estimates import EstimateTable
 from .model import Estimates, Evaluation, Resolved, Trouble
 from .plan import Reference
-
-_MEANT = MappingProxyType({"reference": ("track", "annotator"), "estimates": ("track", "system", "annotator")})
-"""Placeholders with a meaning on each side, whatever the kind of annotation."""
-_ALIKE = 0.86
-"""Minimum similarity of a typo: `sytem`, `systems` and `trak` are typos, `system_run` and `subsystem` are names."""
-
-
-def find_slip(pattern: Pattern, side: str, kind: str) -> str:
-    """Message about a free placeholder with nearly the name of one that the pattern lacks; empty if there is none.
-
-    Examples
-    --------
-    >>> find_slip(Pattern("lists/{sytem}.txt"), "estimates", "ranking")
-    "unknown placeholder {sytem} in 'lists/{sytem}.txt': did you mean {system}? If not, rename it"
-    >>> find_slip(Pattern("fold{fold}/{track}.lab"), "reference", "labels")
-    ''
-    """
-    meant = (*_MEANT[side], *filter(None, [KINDS[kind].part]))
-    lacking = [name for name in meant if name not in pattern.names]
-    for name in pattern.names:
-        near = difflib.get_close_matches(name.lower(), lacking, n=1, cutoff=_ALIKE) if name not in meant else []
-        if near:
-            return f"unknown placeholder {{{name}}} in {pattern.text!r}: did you mean {{{near[0]}}}? If not, rename it"
-    return ""
-
+from .side_files import find_matches, find_slip
 
 SYSTEM = "system"
+FORMAT = "format"
+"""The placeholder of the suffix."""
 RUN, MODEL = "run", "model"
 """The placeholder of several runs of a system (seeds), and the coordinate with the system's name without its run."""
 LONE_SYSTEM, LONE_TRACK = "estimate", "track"
 _PLACEHOLDER = re.compile(r"(\{[^{}]*\})")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _SHOWN = 8
 
 OpenPack = Callable[[str, str], Mapping[str, Source]]
@@ -97,98 +81,6 @@ def is_lone(evaluation: Evaluation, tabular: Iterable[bool]) -> bool:
         return False
     patterns = Pattern(evaluation.reference.path), Pattern(evaluation.estimates.path)
     return not any(pattern.is_pack or "track" in pattern.names for pattern in patterns)
-
-
-def find_matches(
-    side: Estimates,
-    key: str,
-    root: str,
-    trackless: bool,
-    troubles: list[Trouble],
-    confined: bool = False,
-    candidates: Candidates | None = None,
-) -> Sequence[Match]:
-    """Find the files of one side's pattern, or add the reason to `troubles` if there are none.
-
-    A pattern without ``{track}`` is one that finds nothing, unless it may be `trackless`. What leads out of the root is
-    refused where files are `confined` to it. Files of servers, which cannot be listed, are looked for by the names of
-    the `candidates`; without any, URLs are not looked at.
-    """
-    pattern = Pattern(side.path)
-    if confined and leads_out(side.path, root):
-        troubles.append(((key, "path"), f"{OUTSIDE}: {side.path!r}"))
-        return []
-    if not (trackless or pattern.is_pack or pattern.is_readings or "track" in pattern.names):
-        troubles.append(((key, "path"), f"has no {{track}}: {side.path!r}"))
-        return []
-    if parse_url(side.path) is not None:
-        return [] if candidates is None else _find_remote(pattern, key, candidates, troubles)
-    try:
-        matches = pattern.find(root)
-    except AnnotationError as error:
-        troubles.append(((key, "path"), str(error)))
-        return []
-    if not matches:
-        troubles.append(((key, "path"), f"matches nothing: {side.path!r}; {pattern.hint(root)}"))
-    linked = next((link for link in _links_out(matches, root)), None) if confined else None
-    if linked is not None:
-        troubles.append(((key, "path"), f"{OUTSIDE}: {linked!r} is a link"))
-        return []
-    # What could not be decoded is in a name as surrogates.
-    odd = {value for column in matches.columns for value in {*column} if _SURROGATE.search(value)}
-    if odd:
-        name = next(match.name for match in matches if not odd.isdisjoint(match.values))
-        troubles.append(((key, "path"), f"finds a file name that is not UTF-8: {name!r}; rename the file"))
-        return []
-    return matches
-
-
-def _find_remote(pattern: Pattern, key: str, candidates: Candidates, troubles: list[Trouble]) -> list[Match]:
-    try:
-        matches = find_remote(pattern, candidates)
-    except AnnotationError as error:
-        troubles.append(((key, "path"), str(error)))
-        return []
-    if not matches:
-        names = [(name, own[0]) for name, own in candidates.values.items() if own and name in pattern.names]
-        tried = " and ".join(f"{name} {first!r}" for name, first in names)
-        on_server = pattern.text.lower().startswith("http") and tried
-        hint = f"among others for {tried}" if on_server else "check the address and the names before the placeholders"
-        troubles.append(((key, "path"), f"matches nothing: {pattern.text!r}; {hint}"))
-    return matches
-
-
-OUTSIDE = "leads out of the root, where files are not read for a store from elsewhere"
-
-
-def leads_out(path: str, root: str) -> bool:
-    """True if a path is a URL or leads out of a folder: as written, or through a link in the part without placeholders.
-
-    Examples
-    --------
-    >>> leads_out("refs/{track}.lab", "/data"), leads_out("../{track}.lab", "/data"), leads_out("/etc/{track}", "/")
-    (False, True, True)
-    """
-    steps = path.replace("\\", "/").split("/")
-    if parse_url(path) is not None or ".." in steps or Path(path).is_absolute() or path.startswith("~"):
-        return True
-    fixed = itertools.takewhile(lambda step: not _PLACEHOLDER.search(step), steps)
-    return not _is_inside(Path(root, *fixed), root)
-
-
-def _links_out(matches: Sequence[Match], root: str) -> Iterator[str]:
-    """Links that lead out of a folder, among files that were found and those beside them, which may hold names."""
-    for folder in dict.fromkeys(Path(match.path).parent for match in matches):
-        if not _is_inside(folder, root):
-            yield str(folder)
-        with os.scandir(folder) as entries:
-            links = [entry for entry in entries if entry.is_symlink() and not is_folder(entry)]
-        yield from (entry.path for entry in links if not _is_inside(entry.path, root))
-    yield from (match.path for match in matches if is_folder(Path(match.path)) and not _is_inside(match.path, root))
-
-
-def _is_inside(path: str | Path, root: str) -> bool:
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 
 @dataclass
@@ -264,6 +156,10 @@ def discover(
     """
     found = Discovery(evaluation, resolved, root, open_pack, troubles, confined, scored, listed)
     by_system = evaluation.estimates.annotator == "{system}"
+    if _names_systems(found, "reference") and not (by_system or _names_systems(found, "estimates")):
+        message = f"names systems, and the estimates do not: {evaluation.estimates.path!r}; are both sides swapped?"
+        found.trouble(("reference", "path"), message)
+        return found
     each, left_out = evaluation.reference.annotator in ("all", "{annotator}"), frozenset[str]()
     if evaluation.reference.mirdata is None:
         references = _find_side(found, "reference", each)
@@ -271,6 +167,7 @@ def discover(
         references, left_out = _tracks_of_mirdata(found, each)
     known = list(dict.fromkeys(values["track"] for values in values_of(references) if "track" in values))
     estimates = _find_side(found, "estimates", by_system, known)
+    references, estimates = _without_format(references), _without_format(estimates)
     if left_out:
         estimates = [estimate for estimate in estimates if estimate[1].get("track") not in left_out]
     if evaluation.reference.tracks is not None:
@@ -297,6 +194,13 @@ def discover(
     if evaluation.reference.combine is None and any(len(reference) > 1 for reference in found.references.values()):
         found.trouble(("reference", "combine"), "tracks have several references: choose from mean, max, each")
     return found
+
+
+def _names_systems(found: Discovery, key: str) -> bool:
+    """True if the path of a side, or a column of its files, says which system an annotation is of."""
+    side: Estimates = getattr(found.evaluation, key)
+    reading: Reading = getattr(found.resolved, key)
+    return SYSTEM in Pattern(side.path).names or SYSTEM in reading.keys
 
 
 def _chosen_references(found: Discovery, references: Sequence[Found], tracks: Collection[str]) -> list[Found]:
@@ -405,6 +309,22 @@ def _free_names(found: Sequence[Found]) -> list[str]:
     return [name for name in (found[0][1] if found else ()) if name not in ("track", "system", "annotator")]
 
 
+def _in_normal_form(found: Sequence[Found]) -> Sequence[Found]:
+    """What was found, with names in the form in which they are compared."""
+    if isinstance(found, FoundFiles) or are_normal([*{text for _, values in found for text in values.values()}]):
+        return found
+    return [(source, {name: normal_form(text) for name, text in values.items()}) for source, values in found]
+
+
+def _without_format(found: Sequence[Found]) -> Sequence[Found]:
+    """What was found without the suffixes of files, which tell neither tracks nor systems apart."""
+    if isinstance(found, FoundFiles):
+        return found.without(FORMAT)
+    if all(FORMAT not in values for _, values in found):
+        return found
+    return [(source, {name: text for name, text in values.items() if name != FORMAT}) for source, values in found]
+
+
 def _follows(found: Sequence[Found], name: str, key: str) -> bool:
     """True if a placeholder's value is always the same for the same track (or system)."""
     seen: dict[str, str] = {}
@@ -427,12 +347,12 @@ def _find_side(
     everything = find_matches(side, key, found.root, lone or tabular, found.troubles, found.confined, known)
     matches = _choose_files(found, key, pattern, everything)
     if pattern.is_readings:
-        return _kept(found, pattern, matches, key, reading)
+        return _in_normal_form(_kept(found, pattern, matches, key, reading))
     if pattern.is_pack:
         packed = _packed(found, pattern, matches, key, reading) if matches else []
-        return [(select_from(source, reading), values) for source, values in packed]
+        return _in_normal_form([(select_from(source, reading), values) for source, values in packed])
     if tabular:
-        return _rows_of_tables(found, matches, key, reading, tracks)
+        return _in_normal_form(_rows_of_tables(found, matches, key, reading, tracks))
     sources: Sequence[Found] = []
     if each_annotator and reading.kind != "audio" and not has_parts(side.path, reading):
         sources = _annotated(matches, pattern.names, reading)
@@ -441,7 +361,8 @@ def _find_side(
             sources = gather(matches, pattern.text, pattern.names, reading, side.annotator)
         except AnnotationError as error:
             found.trouble((key, f"{KINDS[reading.kind].part}s"), str(error))
-    return [(source, {**values, "track": LONE_TRACK}) for source, values in sources] if lone else sources
+    sources = [(source, {**values, "track": LONE_TRACK}) for source, values in sources] if lone else sources
+    return _in_normal_form(sources)
 
 
 def _candidates(found: Discovery, key: str, reading: Reading, tracks: Sequence[str] | None) -> Candidates:
@@ -501,6 +422,12 @@ def _choose_files(found: Discovery, key: str, pattern: Pattern, matches: Sequenc
     Files of the reference are not estimates, unless the evaluation names the same files on both sides and distinguishes
     annotators, in the path or in the file.
     """
+    if FORMAT in pattern.names and getattr(found.resolved, key).format is None:
+        place = pattern.names.index(FORMAT)
+        suffixes = values_at(matches, place)
+        unread = {suffix for suffix in {*suffixes} if not is_read(f"a.{suffix}")}
+        if unread:
+            matches = _take(matches, [number for number, suffix in enumerate(suffixes) if suffix not in unread])
     if key == "reference":
         found.reference_files = {_plain(match.path): match.name for match in matches}
         return matches
@@ -516,9 +443,8 @@ def _choose_files(found: Discovery, key: str, pattern: Pattern, matches: Sequenc
                 found.reference_systems.setdefault(match.values[place], match.name)
                 taken.add(number)
         left = [number for number in left if number not in taken] if taken else left
-    systems = (
-        matches.columns[place] if isinstance(matches, MatchedFiles) else [match.values[place] for match in matches]
-    )
+    systems = values_at(matches, place)
+    systems = systems if are_normal([*{*systems}]) else [*map(normal_form, systems)]
     found.known = {systems[number] for number in left} if len(left) < len(matches) else {*systems}
     listed = found.evaluation.systems
     # A listed name with a slash has values of other placeholders in it, which are named where systems are.
@@ -526,7 +452,11 @@ def _choose_files(found: Discovery, key: str, pattern: Pattern, matches: Sequenc
         left = [number for number in left if systems[number] in listed]
     if len(left) == len(matches):
         return matches
-    return matches.take(left) if isinstance(matches, MatchedFiles) else [matches[number] for number in left]
+    return _take(matches, left)
+
+
+def _take(matches: Sequence[Match], places: Sequence[int]) -> Sequence[Match]:
+    return matches.take(places) if isinstance(matches, MatchedFiles) else [matches[place] for place in places]
 
 
 def _plain(path: str) -> str:
@@ -665,9 +595,8 @@ def _place_references(found: Discovery, references: Sequence[Found]) -> None:
     for source, values in references:
         track, annotator = values["track"], values.get("annotator", "")
         if (track, annotator) in seen:
-            both = f"{seen[track, annotator]} and {source.label}"
-            message = f"finds two references for track {track!r}: {both}; use {{annotator}}"
-            found.trouble(("reference", "path"), message)
+            both = describe_clash(seen[track, annotator], source.label, "use {annotator}")
+            found.trouble(("reference", "path"), f"finds two references for track {track!r}: {both}")
             return
         seen[track, annotator] = source.label
         found.references.setdefault(track, []).append(Reference(source, annotator))
@@ -682,15 +611,27 @@ def _place_estimates(found: Discovery, estimates: Sequence[Found], shared: Seque
         n for n in names if n != RUN and not _follows(estimates, n, "system") and _follows(estimates, n, "track")
     ]
     of_system = [name for name in names if name != RUN and _follows(estimates, name, "system")]
-    table = EstimateTable(estimates)
-    # Where one system has several estimates of a track, what tells them apart makes systems of them: KO1/run2.
-    several = False
-    for place, values in enumerate(values_of(estimates)):
-        several |= not table.add(values.get("system", LONE_SYSTEM), values["track"], place)
     # Runs are always part of the name, so that it stays when a second one is added.
-    added = [n for n in names if n == RUN or (several and n not in of_system and n not in of_track)]
-    if several or added:
-        table = _apart(found, estimates, added)
+    added = [name for name in names if name == RUN]
+    table, several = _tabulate_estimates(estimates, added)
+    others = [name for name in names if name != RUN and name not in of_system and name not in of_track]
+    listed = found.evaluation.systems or ()
+    often = all(2 * len(tracks) >= len(table.tracks_of(system)) for system, tracks in several.items())
+    if several and others and (often or any("/" in name for name in listed)):
+        # Where a system has several estimates of most tracks, what tells them apart makes systems of them: KO1/take2.
+        added = [name for name in names if name == RUN or name in others]
+        table, several = _tabulate_estimates(estimates, added)
+        others = []
+    for system, tracks in several.items():
+        track, place = next(iter(tracks.items()))
+        first = table.get(system, track)
+        remedy = "write what tells them apart into the path"
+        if others:
+            name = "/".join([system, *(dict(estimates[place][1])[other] for other in others)])
+            remedy = f"remove one, or, if they are of two systems, list all systems as {name!r}"
+        both = describe_clash(first.label if first else "", estimates[place][0].label, remedy)
+        found.trouble(("estimates", "path"), f"finds two estimates of {track!r} by {system!r}: {both}")
+        break
     found.estimates = table
     of_system += added
     of_track += shared
@@ -708,17 +649,20 @@ def _place_estimates(found: Discovery, estimates: Sequence[Found], shared: Seque
             )
 
 
-def _apart(found: Discovery, estimates: Sequence[Found], added: Sequence[str]) -> EstimateTable:
-    """The estimates of systems whose names have the values of other placeholders added."""
+def _tabulate_estimates(
+    estimates: Sequence[Found], added: Sequence[str]
+) -> tuple[EstimateTable, dict[str, dict[str, int]]]:
+    """The estimates of systems whose names have the values of other placeholders added, and the places of those that
+    are not the first of their system and track."""
     table = EstimateTable(estimates)
+    several: dict[str, dict[str, int]] = {}
     for place, values in enumerate(values_of(estimates)):
-        system = "/".join([values.get("system", LONE_SYSTEM), *(values[name] for name in added)])
+        system = values.get("system", LONE_SYSTEM)
+        if added:
+            system = "/".join([system, *(values[name] for name in added)])
         if not table.add(system, values["track"], place):
-            first = table.get(system, values["track"])
-            both = f"{first.label if first else ''} and {estimates[place][0].label}"
-            found.trouble(("estimates", "path"), f"finds two estimates of {values['track']!r} by {system!r}: {both}")
-            break
-    return table
+            several.setdefault(system, {}).setdefault(values["track"], place)
+    return table, several
 
 
 def _choose_systems(found: Discovery) -> list[str]:
@@ -820,8 +764,16 @@ def _demand_common_tracks(found: Discovery) -> None:
     apart = {
         name: tracks for name in own if found.references.keys().isdisjoint(tracks := found.estimates.tracks_of(name))
     }
-    if not found.references or not apart:
+    if not found.references:
         return
+    unpaired: dict[str, list[str]] = {}
+    for system in own if len(unpaired) < _SHOWN else ():
+        if system not in apart:
+            message = describe_unpaired(found.references, found.estimates.tracks_of(system))
+            unpaired.setdefault(message, []).append(system)
+    for message, systems in unpaired.items():
+        if message:
+            found.warn(f"{', '.join(map(repr, systems[:_SHOWN]))}: {message}", systems[0] if len(systems) == 1 else "")
     for system, tracks in apart.items():
         nearest = nearest_names(found.references, tracks)
         message = f"{nearest}; {_remedy(found.evaluation, nearest)}"

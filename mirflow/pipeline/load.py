@@ -25,24 +25,23 @@ from ..readers.label_maps import shipped_maps
 from ..readers.options import MAX_BYTES, OPTIONS, DelimitedOptions, Reading
 from ..readers.patterns import Pattern
 from ..store.cells import CELL_ATTRS, DEVICES, MAX_NAME, Entry
+from ..theory.text_form import normal_form
 from .discovery import (
     MODEL,
-    OUTSIDE,
     Discovery,
     OpenPack,
     absolute,
     discover,
-    find_matches,
     in_language,
     is_lone,
     is_table,
     language_column,
-    leads_out,
 )
 from .document import Document, Place, dump_document, form_problems, read_document, schema_of, validate
 from .model import Estimates, Evaluation, Execution, Pipeline, Resolved, Tracks, Trouble, resolve
 from .patching import apply_patches
 from .plan import EvaluationFiles, EvaluationPlan, Metadata, cell_stamps, fingerprint
+from .side_files import OUTSIDE, find_matches, leads_out
 
 Made = TypeVar("Made")
 MAX_VALUE = 4096
@@ -113,7 +112,7 @@ def _read_table(path: str | Path, key: str) -> tuple[list[str], int, dict[str, l
     named = header.index(key)
     table: dict[str, list[str]] = {}
     for row in rows[1:]:
-        name = row[named].strip() if named < len(row) else ""
+        name = normal_form(row[named]) if named < len(row) else ""
         if name in table:
             raise MetadataError(f"{str(path)!r} has the track {name!r} twice")
         table[name] = row
@@ -132,6 +131,7 @@ def tracks_on_servers(evaluation: Evaluation, root: str) -> list[str]:
 def read_tracks(path: str | Path, tracks: Sequence[str], key: str = "track") -> Metadata:
     """Read the columns of a csv file about the given tracks, which are named in its column `key`."""
     header, named, table, separator = _read_table(path, key)
+    tracks = [*map(normal_form, tracks)]
     if tracks and not any(track in table for track in tracks):
         example = next(iter(table), "")
         raise MetadataError(f"{str(path)!r} has none of the tracks: it has {example!r}, the files {tracks[0]!r}")
@@ -161,9 +161,10 @@ def read_values(pattern: str, root: str | Path, tracks: Sequence[str]) -> tuple[
     try:
         for match in Pattern(pattern).find(root):
             data = read_bytes(match.path, MAX_VALUE, match.name)
-            texts[match.values[0]] = " ".join(decode(data, match.name).split())
+            texts[normal_form(match.values[0])] = " ".join(decode(data, match.name).split())
     except AnnotationError as error:
         raise MetadataError(str(error)) from None
+    tracks = [*map(normal_form, tracks)]
     if tracks and not any(track in texts for track in tracks):
         raise MetadataError(f"no track has a file {pattern!r}; {Pattern(pattern).hint(root)}")
     return typed([texts.get(track, "") for track in tracks])

@@ -216,6 +216,11 @@ def is_annotation_file(name: str) -> bool:
     return bool(stem) and not unread
 
 
+def is_read(name: str) -> bool:
+    """True if a pattern with ``{format}`` takes a file: text, audio and all formats, even if folders leave them out."""
+    return name.rpartition(".")[2].lower() in _BY_SUFFIX or name.lower().endswith(AUDIO) or is_annotation_file(name)
+
+
 TABLES: tuple[str, ...] = tuple(name for name, one in FORMATS.items() if one.table and not one.parser)
 """Formats whose files always hold many tracks: rankings and relevance judgements."""
 WHOLE: tuple[str, ...] = tuple(name for name, one in FORMATS.items() if one.whole)

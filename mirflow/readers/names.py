@@ -6,9 +6,12 @@ over whole collections: a single list without relevant items is merely a bad one
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher, get_close_matches
+from functools import partial
 from itertools import chain
 from types import MappingProxyType
 
@@ -17,8 +20,9 @@ import numpy as np
 from ..annotations.annotation import Annotation, CodedLabels
 from ..annotations.schema import KINDS
 from ..annotations.source import Source
-from ..errors import AnnotationError
+from ..errors import AnnotationError, counted
 from ..ragged import Float
+from ..theory.text_form import normal_form
 from .content import digest_of
 from .tables.distance_matrix import name_items, strip_name
 
@@ -26,6 +30,8 @@ NAMED = tuple(kind.name for kind in KINDS.values() if kind.listed)
 """Kinds whose items are matched by name."""
 _FILES = tuple(name for name in NAMED if "rank" in KINDS[name].columns)
 """Kinds whose names may be those of files."""
+_ALIKE, _SHOWN = 0.75, 5
+"""Minimum similarity of names that may be meant for the same track, and number of names that are tried."""
 _LOOKED_AT, _COMPARED = 20, 500
 """Maximum number of names to look for, and of names that each is compared with if none contains it."""
 _WORDS = MappingProxyType({"ranking": ("item", "listed"), "labels": ("label", "given")})
@@ -238,7 +244,47 @@ class Apart:
     """Text before and after the name, if most names would match without it."""
 
     def __str__(self) -> str:
-        return f"no track in common: the closest names are {self.reference!r} in the reference and {self.estimate!r}"
+        names = f"no track in common: the closest names are {self.reference!r} in the reference and {self.estimate!r}"
+        reason = difference_of(self.reference, self.estimate)
+        return f"{names}, which differ in {reason}" if reason else names
+
+
+def difference_of(name: str, other: str) -> str:
+    """In what two names differ that a reader may take for the same; empty for equal names and for others.
+
+    Examples
+    --------
+    >>> difference_of("caf\u00e9", "cafe\u0301"), difference_of("Song1", "song1"), difference_of("t1", "t01")
+    ('their Unicode form', 'case', 'leading zeros')
+    >>> difference_of("a-b c", "a_b_c"), difference_of("Dvo\u0159\u00e1k", "Dvorak"), difference_of("a", "b")
+    ('blanks or punctuation', 'accents', '')
+    """
+    if name == other:
+        return ""
+    reason = "their Unicode form" if unicodedata.normalize("NFC", name) == unicodedata.normalize("NFC", other) else ""
+    for what, change in _DIFFERENCES:
+        if not reason and change(name) == change(other):
+            reason = what
+    return reason if reason or _loosened(name) != _loosened(other) else "case, accents or punctuation"
+
+
+def _loosened(name: str) -> str:
+    """A name without case, accents, blanks, punctuation and leading zeros."""
+    name = unicodedata.normalize("NFKD", name.casefold())
+    return _ZEROS.sub("", "".join(one for one in name if one.isalnum() or one == "/"))
+
+
+_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
+_DIFFERENCES: tuple[tuple[str, Callable[[str], str]], ...] = (
+    ("blanks", normal_form),
+    ("case", lambda name: normal_form(name).casefold()),
+    ("leading zeros", partial(_ZEROS.sub, "")),
+    ("blanks or punctuation", partial(re.compile(r"[^\w/]|_").sub, "")),
+    (
+        "accents",
+        lambda name: "".join(one for one in unicodedata.normalize("NFKD", name) if not unicodedata.combining(one)),
+    ),
+)
 
 
 def nearest_names(references: Iterable[str], estimates: Iterable[str]) -> Apart:
@@ -264,6 +310,51 @@ def nearest_names(references: Iterable[str], estimates: Iterable[str]) -> Apart:
         if likeness > most:
             best, most = (Apart(name, near, one, other) if sure else Apart(name, near)), likeness
     return best
+
+
+def describe_clash(first: str, second: str, remedy: str) -> str:
+    """Name two files that are both taken for the same annotation, and say what to do.
+
+    Examples
+    --------
+    >>> describe_clash("est/a.lab", "est/a.txt", "")
+    'est/a.lab and est/a.txt; remove one, or write the suffix into the path of a pipeline, as in {track}.lab'
+    """
+    if reason := difference_of(first, second):
+        return f"{first} and {second}, which differ in {reason}; remove or rename one"
+    stem, _, suffix = first.rpartition(".")
+    if second.startswith(f"{stem}."):
+        remedy = f"remove one, or write the suffix into the path of a pipeline, as in {{track}}.{suffix}"
+    return f"{first} and {second}; {remedy}"
+
+
+def describe_unpaired(references: Iterable[str], estimates: Iterable[str]) -> str:
+    """Name two tracks without a partner on the other side that may be the same, and the reason; empty without any.
+
+    Examples
+    --------
+    >>> describe_unpaired(["Song1", "b", "c"], ["song1", "b"])
+    "'song1' has no reference, and 'Song1' has no estimate: the names differ in case; call the tracks alike"
+    >>> describe_unpaired(["t1", "t2"], ["t1", "t3"])
+    ''
+    """
+    known, others = set(references), set(estimates)
+    lone, extra = sorted(known - others), sorted(others - known)
+    if not lone or not extra:
+        return ""
+    alike = {_loosened(name): name for name in reversed(lone)}
+    pairs = [(name, alike[_loosened(name)]) for name in extra if _loosened(name) in alike]
+    if not pairs:  # Only a few are compared letter by letter. Tracks are often called by numbers, which are no slips.
+        near = [(name, _nearest(name, lone)) for name in extra[:_SHOWN]]
+        near = [pair for pair in near if len({tuple(re.findall(r"\d+", _loosened(name))) for name in pair}) == 1]
+        likeness, *pairs = max(((SequenceMatcher(None, *pair).ratio(), pair) for pair in near), default=(0.0,))
+        if likeness < _ALIKE:
+            return ""
+    reason = difference_of(*pairs[0])
+    why = f"the names differ in {reason}" if reason else "is it the same track?"
+    more = f" (and {counted(len(pairs) - 1, 'other track')} likewise)" if len(pairs) > 1 else ""
+    name, nearest = pairs[0]
+    return f"{name!r} has no reference, and {nearest!r} has no estimate: {why}{more}; call the tracks alike"
 
 
 def _nearest(name: str, others: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -517,7 +518,12 @@ def name_keys(keys: Sequence[Any], what: str) -> list[str]:
     ['3', '4']
     """
     if set(map(type, keys)) == {str}:
-        return list(keys)
+        names = list(map(normal_form, keys))
+        twice = next((name for name, count in Counter(names).items() if count > 1), None)
+        if twice is not None:
+            both = " and ".join(repr(key) for key, name in zip(keys, names, strict=True) if name == twice)
+            raise AnnotationError(f"two names of one {what}: {both} differ only in blanks or their Unicode form")
+        return names
     whole = [isinstance(key, Integral) and not isinstance(key, bool) for key in keys]
     if all(whole):
         return [str(int(key)) for key in keys]

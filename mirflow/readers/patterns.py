@@ -237,6 +237,11 @@ class Pattern:
         return f"the nearest folder that exists is {str(folder)!r}; {held}"
 
 
+def values_at(matches: Sequence[Match], place: int) -> Sequence[str]:
+    """The value of one placeholder of each file."""
+    return matches.columns[place] if isinstance(matches, MatchedFiles) else [match.values[place] for match in matches]
+
+
 def group_by(matches: Sequence[Match], names: Sequence[str], key: str) -> list[tuple[dict[str, str], dict[str, Match]]]:
     """Group matches that differ only in the value of the placeholder `key`.
 

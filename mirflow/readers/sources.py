@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from pathlib import Path
 from typing import overload
 
@@ -14,11 +16,12 @@ from ..annotations.rolls import HOP, frames_of
 from ..annotations.schema import KINDS
 from ..annotations.source import Source
 from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
+from ..theory.text_form import are_normal, normal_form
 from .audio_files import FileSignal, audio_files, digest_file
 from .content import demand_no_json, digest_of, file_stat, mix_stats, read_bytes
 from .formats import FORMATS, LAYOUTS, load_reader
 from .options import Reading
-from .patterns import Match, MatchedFiles, Pattern, fill, group_by
+from .patterns import Match, Pattern, fill, group_by, values_at
 from .positions import select_beats
 
 PathLike = str | os.PathLike[str]
@@ -208,13 +211,22 @@ class FoundFiles(Sequence[tuple[FileSource, Mapping[str, str]]]):
     def __init__(
         self, matches: Sequence[Match], names: Sequence[str], reading: Reading, annotator: str | int | None
     ) -> None:
-        self._matches, self._names, self._reading, self._annotator = matches, names, reading, annotator
+        self._matches, self._reading, self._annotator = matches, reading, annotator
+        self._columns: dict[str, Sequence[str]] = {}
+        for place, name in enumerate(names):
+            column = values_at(matches, place)
+            self._columns[name] = column if are_normal([*{*column}]) else [*map(normal_form, column)]
 
     def values(self) -> Iterator[Mapping[str, str]]:
-        """The values of the placeholders for each file."""
-        matches, rows = self._matches, (match.values for match in self._matches)
-        for values in zip(*matches.columns, strict=True) if isinstance(matches, MatchedFiles) and self._names else rows:
-            yield dict(zip(self._names, values, strict=True))
+        """The values of the placeholders for each file, in the form in which names are compared."""
+        rows = zip(*self._columns.values(), strict=True) if self._columns else repeat((), len(self))
+        yield from (dict(zip(self._columns, row, strict=True)) for row in rows)
+
+    def without(self, name: str) -> FoundFiles:
+        """The same files without the values of a placeholder."""
+        found = copy(self)
+        found._columns = {key: column for key, column in self._columns.items() if key != name}
+        return found
 
     def __len__(self) -> int:
         return len(self._matches)
@@ -225,10 +237,12 @@ class FoundFiles(Sequence[tuple[FileSource, Mapping[str, str]]]):
     def __getitem__(self, place: slice) -> FoundFiles: ...
     def __getitem__(self, place: int | slice) -> FoundFiles | tuple[FileSource, Mapping[str, str]]:
         if isinstance(place, slice):
-            return FoundFiles(self._matches[place], self._names, self._reading, self._annotator)
-        match = self._matches[place]
-        source = matched_file(match, self._reading, self._annotator)
-        return source, dict(zip(self._names, match.values, strict=True))
+            found = copy(self)
+            found._matches = self._matches[place]
+            found._columns = {name: column[place] for name, column in self._columns.items()}
+            return found
+        source = matched_file(self._matches[place], self._reading, self._annotator)
+        return source, {name: column[place] for name, column in self._columns.items()}
 
 
 def gather(

@@ -8,7 +8,7 @@ import pytest
 
 from mirflow.errors import PipelineError
 from mirflow.pipeline import plan_pipeline
-from mirflow.pipeline.discovery import find_slip
+from mirflow.pipeline.side_files import find_slip
 from mirflow.readers.patterns import Pattern
 
 

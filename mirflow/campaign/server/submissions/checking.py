@@ -24,6 +24,7 @@ from ....readers.label_maps import anchored
 from ....readers.options import OPTIONS
 from ....readers.patterns import Pattern, fill
 from ....readers.readings import write_readings
+from ....theory.text_form import normal_form
 from ...file import Limits, reading_name, with_estimates
 from .archives import ARCHIVES, ArchiveError, unpack
 from .confinement import JobError, SendMessage
@@ -209,7 +210,12 @@ def _track_problems(
     judged: set[str] = set()
     for evaluation in evaluations:
         pattern = Pattern(evaluation.estimates.path)
-        found = {name: values for name in files if (values := pattern.match(name)) is not None}
+        matched = {name: pattern.match(name) for name in files}
+        found = {
+            name: {key: normal_form(text) for key, text in values.items() if key != "format"}
+            for name, values in matched.items()
+            if values is not None
+        }
         own = [one for one in expected if one.evaluation == evaluation.name]
         if "track" not in pattern.names:
             judged -= set(found)
@@ -222,7 +228,7 @@ def _track_problems(
         yield from _twice(pattern, found, kind_of(evaluation.task).part)
         judged |= set(found)
         for one in own:
-            shared = [name for name in pattern.names if one.places and name in one.places[0]]
+            shared = [name for name in pattern.names if name != "format" and one.places and name in one.places[0]]
             known = {tuple(place.get(name, "") for name in shared) for place in one.places}
             given = {name: tuple(values.get(key, "") for key in shared) for name, values in found.items()}
             known_files |= {name for name, key in given.items() if key in known}
@@ -256,7 +262,7 @@ def _twice(pattern: Pattern, found: Mapping[str, Mapping[str, str]], part: str |
     seen: dict[tuple[str, ...], str] = {}
     for name, values in found.items():
         key = values["track"], values.get(part or "", ""), values.get("level", "")
-        folder = tuple(value for one, value in values.items() if one not in ("track", "format", part or "", "level"))
+        folder = tuple(value for one, value in values.items() if one not in ("track", part or "", "level"))
         if (*key, *folder) in seen:
             message = f"belongs to the same track as {seen[*key, *folder]!r}: send one file per track"
             yield FoundProblem(name, None, "error", "twice", message)
@@ -267,7 +273,7 @@ def _track_of(name: str, evaluations: Sequence[Evaluation]) -> str:
     for evaluation in evaluations:
         values = Pattern(evaluation.estimates.path).match(name)
         if values is not None and "track" in values:
-            return values["track"]
+            return normal_form(values["track"])
     return name
 
 
