@@ -70,7 +70,7 @@ def open_share(part: Any, whole: Any, otherwise: float | Float = 0.0) -> Scored:
     [[0.25, 0.0, 0.0], [4.0, -3.0, 0.0]]
     """
     score, weight = share(part, whole, otherwise)
-    return score, np.where(weight > 0, weight, 0.0 - np.asarray(part))
+    return score, np.where(weight > 0, weight, 0.0 - np.maximum(part, 0))
 
 
 def rate(what: str, hits: Int, references: Int, estimates: Int, *, otherwise: float = 0.0, beta: float = 1.0) -> Scored:

@@ -351,7 +351,7 @@ def _read(name: str, block: NoteBatch, measure: Measure) -> tuple[Float, Float]:
     slack = FRAMES[way].slack * (0.5 if plain == "f_measure" else 1.0)
     score = divide(part, np.where(whole > 0, whole + slack, 0.0))
     unit = hop or FRAMES[way].hop
-    weight = np.where(whole > 0, whole, 0.0 - part)  # errors without a reference are kept
+    weight = np.where(whole > 0, whole, 0.0 - np.maximum(part, 0.0))  # errors without a reference are kept
     return score, weight * unit if unit else weight
 
 
