@@ -9,6 +9,7 @@ A comment such as ``<!-- generated: metrics onset -->`` in a page is replaced by
 ``functions MODULE``      the functions of a module, from their docstrings
 ``tasks``                 the tasks, with the numbers of their metrics, and links to their pages
 ``conventions``           the conventions of all tasks with their rules; ``conventions TASK``: of one
+``constants TASK``        the constant estimates that win metrics of a task
 ``doubts``                the signs of mistakes that runs warn of
 ``rules``                 the rules by which references are searched for mistakes
 ``errors``                the kinds of errors of the tasks
@@ -42,6 +43,7 @@ from .keys import benchmark_text, campaign_text, mapping_text, pipeline_text
 from .looks import tidy
 from .pictures import buttons_text, figures_text, show_made
 from .records import (
+    constants_text,
     conventions_text,
     doubts_text,
     errors_text,
@@ -73,6 +75,7 @@ _MAKERS: dict[str, Callable[..., str]] = {
     "functions": functions_text,
     "tasks": tasks_text,
     "conventions": conventions_text,
+    "constants": constants_text,
     "doubts": doubts_text,
     "rules": rules_text,
     "errors": errors_text,

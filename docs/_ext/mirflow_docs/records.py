@@ -13,6 +13,7 @@ from mirflow.engine.plausibility import every_doubt
 from mirflow.evaluation.consistency import RULES, SPELLING, VOCABULARY
 from mirflow.metrics.aggregates import TABLE_AGGREGATES
 from mirflow.metrics.base import Convention, get_task, tasks
+from mirflow.metrics.constants import CONSTANTS, WINS, constants_that_win
 from mirflow.metrics.edits import ErrorKind
 from mirflow.metrics.literature import spell_out
 from mirflow.metrics.measures import KEY, Metric, Parameter, describe
@@ -108,6 +109,12 @@ def keys_text() -> str:
 def doubts_text() -> str:
     """A list of the signs of mistakes that runs warn of."""
     return "\n".join(f"- {doubt.sign}" for doubt in every_doubt()) + "\n"
+
+
+def constants_text(task: str) -> str:
+    """A table of the constant estimates that win metrics of a task."""
+    rows = [(plain(CONSTANTS[name]), ", ".join(map(code, metrics))) for name, metrics in WINS[task].items()]
+    return table(("estimate", "within a tenth of a perfect score by"), rows)
 
 
 def rules_text() -> str:
@@ -210,6 +217,7 @@ def _facts(metric: Metric, rules: Convention) -> Iterator[tuple[str, str]]:
     yield "pooling", "" if metric.dims else _POOLING[metric.pooling]
     yield "extra dims", ", ".join(map(code, metric.dims))
     yield "a perfect estimate", _perfect(metric)
+    yield "perfect for", "; ".join(plain(words) for words in constants_that_win(rules.task, metric.name))
     yield "in mir_eval", plain(metric.key)
     yield "also called", ", ".join(plain(alias) for alias in metric.aliases)
     yield "computed", "" if metric.default or rules.default_measures else "when it is named"

@@ -17,6 +17,7 @@ from ...analysis.policies import MISSING, UNDEFINED
 from ...analysis.queries import headline_metrics
 from ...analysis.scores import arrays_of, coords_of, names_of
 from ...errors import QueryError, UnknownNameError
+from ...metrics.constants import constants_that_win
 from ...metrics.measures import SIGN_OF
 from ...ragged import Float
 from ...reports.captions import task_title
@@ -396,7 +397,13 @@ def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) ->
         facts=facts,
         like_best=[row.system.name for row in rows[1:] if row.system.like_best],
         has_tracks=ds is not None,
-        warnings=list_cautions(ds.attrs) if ds is not None and contents.references else [],
+        warnings=[
+            *(
+                f"systems are ranked by {ranked.headline}, by which {words} is within a tenth of perfect"
+                for words in constants_that_win(ranked.task, ranked.headline.partition("@")[0])
+            ),
+            *(list_cautions(ds.attrs) if ds is not None and contents.references else []),
+        ],
         own=frozenset(own),
     )
 

@@ -47,6 +47,7 @@ from ...theory.harte import (
     scale_degree_to_semitone,
 )
 from ..base import Task
+from ..constants import doubts_about_constants
 from .chord_errors import ERRORS
 from .madmom import CONVENTION as MADMOM
 from .metrics import DECIBEL, MIR_EVAL
@@ -59,6 +60,7 @@ TASK = Task(
     ("majmin", "root"),
     {DECIBEL.name: ("csr",)},
     errors=ERRORS,
+    doubts=doubts_about_constants("chord"),
 )
 
 if TYPE_CHECKING:

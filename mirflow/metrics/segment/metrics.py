@@ -18,6 +18,7 @@ from ...kernels.ratios import Scored, divide
 from ...ragged import Column, Float, Ragged
 from ..base import Convention, Grid, Pairs, Scores, Sparse, Task, read_scores, refuse_grid, refuse_unjudged
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
+from ..constants import doubts_about_constants
 from ..events import matched
 from ..measures import FUNCTIONS, Measure, Metric, Parameter, Weight, family, metric, metrics_in, select
 from . import functions, kernel, mirex, statistics
@@ -616,4 +617,5 @@ TASK = Task(
     ("f_measure", "pairwise_f_measure"),
     {MIREX2025.name: ("label_accuracy", "f_measure"), FRAMELESS.name: ("pairwise_f_measure", "v_measure")},
     errors=SEGMENTS,
+    doubts=doubts_about_constants("segment"),
 )

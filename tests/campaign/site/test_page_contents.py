@@ -196,3 +196,10 @@ def test_names_that_are_not_there_are_refused_with_suggestions(found):
         page_contents.track(found, "chord", "t99")
     with pytest.raises(QueryError, match="s: no evaluation has systems and a metric"):
         page_contents.store("s", {})
+
+
+def test_a_ranking_that_a_constant_estimate_wins_says_so():
+    ranked_by_mirex = make_group([[[0.8]], [[0.9]]], metrics=["mirex"])
+    (said,) = page_contents.evaluation(page_contents.store("s", {"chord": ranked_by_mirex}), "chord").warnings
+    assert said == "systems are ranked by mirex, by which X from beginning to end is within a tenth of perfect"
+    assert not page_contents.evaluation(page_contents.store("s", {"chord": make_group([[[0.8]]])}), "chord").warnings

@@ -1,0 +1,159 @@
+"""Estimates that say nothing about the music and yet score well by some metrics.
+
+A precision is 1 for an estimate that risks a single item, a recall for one that claims everything, and an error of one
+kind is 0 for one that makes only the others. Such metrics are read together with their counterpart. A metric that a
+constant estimate wins alone cannot rank systems by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+
+import numpy as np
+
+from ..annotations.annotation import Annotation
+from ..annotations.collection import AnnotationRows
+from ..ragged import Bool, offsets_of, row_of_items
+from .base import Doubt
+from .measures import Measure
+
+CONSTANTS: Mapping[str, str] = MappingProxyType(
+    {
+        "empty": "an empty or silent estimate",
+        "one label": "a single label from beginning to end",
+        "X": "X from beginning to end",
+        "everything": "an estimate of everything: events, pitches or classes everywhere, segments of 1 s",
+    }
+)
+"""Constant estimates by name."""
+_RATES = ("substitution_error", "false_alarm_error")
+_FULL_FRAMES: tuple[str, ...] = ("recall", "substitution_error", "miss_error")
+_FULL_FRAMES += tuple(f"chroma_{name}" for name in _FULL_FRAMES)
+_EMPTY_FRAMES = (*_RATES, *(f"chroma_{name}" for name in _RATES))
+
+WINS: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "chord": {
+            "X": ("mirex",),
+            "one label": ("overseg", "oversegmentation", "deleted", "inserted", "all_wrong"),
+            "empty": ("overseg", "oversegmentation", "inserted", "all_wrong"),
+        },
+        "segment": {
+            "empty": ("precision", "deviation_est_to_ref", "pairwise_recall"),
+            "one label": ("precision", "deviation_est_to_ref", "pairwise_recall"),
+            "everything": ("recall", "pairwise_precision", "nce_under", "v_recall"),
+        },
+        "beat": {"everything": ("recall",)},
+        "downbeat": {"everything": ("recall",)},
+        "onset": {"everything": ("recall",)},
+        "hierarchy": {"empty": ("l_precision",), "one label": ("l_precision",)},
+        "multipitch": {"empty": _EMPTY_FRAMES, "everything": _FULL_FRAMES},
+        "melody": {"empty": ("voicing_false_alarm",), "everything": ("voicing_recall",)},
+        "transcription": {
+            "empty": tuple(f"frame_{name}" for name in _EMPTY_FRAMES),
+            "everything": tuple(f"frame_{name}" for name in _FULL_FRAMES),
+        },
+        "pedal": {"everything": ("frame_recall",)},
+        "drums": {"empty": ("mean_precision",), "everything": ("recall", "mean_recall")},
+        "tagging": {"empty": ("negative_accuracy",), "everything": ("recall",)},
+        "score_following": {"empty": ("misaligned",)},
+        "lyrics": {"empty": ("substitution_rate", "insertion_rate", "case_error_rate")},
+    }
+)
+"""Metrics by task and constant estimate whose scores of it are within a tenth of those of a perfect estimate."""
+
+
+def constants_that_win(task: str, metric: str) -> list[str]:
+    """Describe the constant estimates that score within a tenth of a perfect estimate by a metric.
+
+    Examples
+    --------
+    >>> constants_that_win("chord", "mirex"), constants_that_win("chord", "majmin")
+    (['X from beginning to end'], [])
+    """
+    return [CONSTANTS[name] for name, metrics in WINS.get(task, {}).items() if metric in metrics]
+
+
+def won_by(task: str, constant: str, metrics: Iterable[str]) -> list[str]:
+    """The metrics, among some, by which a constant estimate wins.
+
+    Examples
+    --------
+    >>> won_by("chord", "X", ["majmin", "mirex"])
+    ['mirex']
+    """
+    return [name for name in dict.fromkeys(metrics) if name in WINS.get(task, {}).get(constant, ())]
+
+
+SHARE = 0.1
+"""Share of the time that an estimate of chords may leave open as `X` without a warning."""
+DISTINCT = 3
+"""Number of different labels that a reference has if an estimate with a single one is reported."""
+
+
+def doubts_about_constants(task: str) -> tuple[Doubt, ...]:
+    """The doubts about labelled intervals that are the same throughout, for a task with metrics that they win."""
+    single = Doubt(
+        "constant",
+        f"the estimate has one label throughout, where its reference has {DISTINCT} or more, and a metric is then "
+        "perfect: precisions of boundaries, undersegmentation",
+        of_pair=partial(_single_label, task),
+        suspects=_having_a_single_label,
+    )
+    if "X" not in WINS.get(task, {}):
+        return (single,)
+    unknown = Doubt(
+        "unknown_chords",
+        f"the estimate is `X` for more than {SHARE:.0%} of its time, which `mirex` counts as right, as mir_eval does",
+        of_pair=_unknown_chords,
+        suspects=_having_unknown_chords,
+    )
+    return unknown, single
+
+
+def _single_label(task: str, measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:
+    labels = set(estimate.labels or ())
+    won = won_by(task, "one label", (measure.metric.name for measure in measures))
+    if len(labels) != 1 or not won or len(set(reference.labels or ())) < DISTINCT:
+        return None
+    return f"the estimate has the label {labels.pop()!r} throughout, which is perfect by {', '.join(won)} alone"
+
+
+def _having_a_single_label(measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
+    rows = annotations.ragged
+    codes, counts = rows.columns["label"], rows.counts[0]
+    found: Bool = np.zeros(len(counts), dtype=np.bool_)
+    filled = np.flatnonzero(counts)
+    begins = offsets_of(counts)[:-1][filled]
+    if len(begins):
+        found[filled] = np.minimum.reduceat(codes, begins) == np.maximum.reduceat(codes, begins)
+    return found
+
+
+def _unknown_chords(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:
+    """Warning about an estimate that names no chord, if a metric counts that as right.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> chords = Annotation("intervals", {"start": np.array([0.0, 3.0]), "end": np.array([3.0, 4.0])}, ["X", "C:maj"])
+    >>> _unknown_chords(get_task("chord").convention().select(["mirex"]), chords, chords)
+    'the estimate is X for 75 % of its time, which mirex counts as right'
+    """
+    won = won_by("chord", "X", (measure.metric.name for measure in measures))
+    seconds = estimate.columns["end"] - estimate.columns["start"]
+    unknown = np.array([label in ("X", "U") for label in estimate.labels or ()], dtype=np.bool_)
+    share = seconds[unknown].sum() / max(float(seconds.sum()), np.finfo(float).tiny)
+    if not won or share <= SHARE:
+        return None
+    return f"the estimate is X for {100 * share:.0f} % of its time, which {', '.join(won)} counts as right"
+
+
+def _having_unknown_chords(measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
+    rows = annotations.ragged
+    codes = [code for code, label in enumerate(rows.labels) if label in ("X", "U")]
+    found: Bool = np.zeros(len(annotations), dtype=np.bool_)
+    found[row_of_items(rows)[np.isin(rows.columns["label"], codes)]] = True
+    return found
