@@ -143,8 +143,14 @@ class Layout:
         if self.unread and self.header is not None:
             report_header(kind, self.header, self.places, self.unread, rows, account)
         if not self.reading.delimited.columns and (kind.numbers or self.header is not None):
-            usual = len(kind.row(self.reading.task)) + (kind.followed_by == "velocity")  # and an instrument
-            width = max(width, usual if self.header is None else len(self.header))
+            usual = len(kind.row(self.reading.task)) if self.header is None else len(self.header)
+            if kind.followed_by == "velocity" and self.header is None:
+                # An instrument may follow the velocity, but is none in its place.
+                loud = all(
+                    is_number((fields[usual - 1] or "0").split()[0]) for _, fields in rows if len(fields) >= usual
+                )
+                usual += 1 if loud else -1
+            width = max(width, usual)
             report_fields(kind, self.places, width, rows, account, self.header)
         return account.remarks
 
@@ -378,6 +384,9 @@ def _columns_of_numbers(rows: Sequence[str], layout: Layout) -> tuple[dict[str, 
     separator = None if layout.separator == "whitespace" else layout.separator
     if "label" in layout.places and not layout.usual:  # a later row may have a label
         raise ValueError
+    width = 0 if layout.header is None else len(layout.header)
+    if width and any((row.count(separator) + 1 if separator else len(row.split())) != width for row in rows):
+        raise ValueError
     places = [layout.places[name] for name in names]
     table = np.loadtxt(
         StringIO("\n".join(rows)),
@@ -562,7 +571,9 @@ def find_layout(
     ):  # blanks separate a position in the bar from the next column
         splits = -1
     elif has_header:
-        splits = max(len(head) - 1, last)
+        final = next(column for column, place in places.items() if place == last)
+        numbered = last == len(head) - 1 and final != "label" and not _is_text(kind, final)
+        splits = -1 if numbered else max(len(head) - 1, last)  # nothing belongs to a number
     else:
         # A label in the last column takes the rest of the line; otherwise, the columns after it are split off.
         splits = last if places.get("label") == last else last + 1
@@ -693,8 +704,11 @@ def sniff(line: str, kind: Kind | None = None) -> str:
     for separator in ("whitespace", ";", ","):
         fields = split_line(line, separator)
         decimal = len(fields) > 1 and _DECIMAL.fullmatch(fields[0])
-        if is_number(fields[0]) or decimal or (separator != "whitespace" and is_header(fields)):
+        if is_number(fields[0]) or decimal or (len(fields) > 1 and separator != "whitespace" and is_header(fields)):
             return separator
+    named = [field.strip() for field in line.split("\t")]
+    if is_header(named, kind) and any(" " in field for field in named):  # units in brackets
+        return "\t"
     for separator in ("\t", ";", ",") if kind is not None and not kind.numbers else ():
         fields = split_line(line, separator)
         numbers = any(is_number(field.replace(",", ".")) for field in fields[1:])

@@ -68,7 +68,12 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
                 reports=("content_columns", "columns", "text_form", "odd_columns", "unmapped"),
             ),
         ),
-        "svl": FileFormat(unlisted=(".sv",), parser=".sonic_visualiser:parse_svl"),
+        "svl": FileFormat(
+            unlisted=(".sv",),
+            parser=".sonic_visualiser:parse_svl",
+            takes="the only layer of notes, of values over time, or of instants, as the task needs",
+            silent={"layers": "layers of other kinds, recordings and the display of a session"},
+        ),
         "midi": FileFormat(
             suffixes=(".mid",),
             parser=".midi:parse_midi",

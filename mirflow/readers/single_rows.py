@@ -63,7 +63,7 @@ def key_of(text: str, line: int, attrs: Mapping[str, Attribute], account: Accoun
     >>> key_of("c minor\\t2", 1, {}).labels, key_of("nan", 1, {}).labels
     (['c minor'], [])
     """
-    key = key_in_row(text)
+    key = key_in_row(text.replace('"', ""))  # no key has quotes
     labels = [] if key.strip().lower() in NOTHING else [" ".join(key.split())]
     remarks = () if account is None else account.remarks
     return Annotation("key", {}, labels, lines=[line] * len(labels), attrs=attrs, account=remarks)

@@ -191,7 +191,7 @@ def test_wrong_options_are_errors(
 TIMES = st.floats(0, 1e4, allow_nan=False).map(lambda time: round(time, 6))
 LABELS = st.text(
     st.characters(blacklist_categories=("Cs", "Cc", "Zl", "Zp", "Zs"), blacklist_characters='"'), min_size=1
-).filter(lambda label: not is_number(label))
+).filter(lambda label: not is_number(label) and not label.endswith(","))  # separators at the end are no field
 ROWS = st.lists(st.tuples(TIMES, TIMES, LABELS), min_size=1, max_size=8)
 
 
@@ -370,3 +370,24 @@ class TestForeignFiles:
             path.write_bytes(data)
             with pytest.raises(UnreadableError, match=remedy):
                 read(path, task="beat")
+
+
+@pytest.mark.parametrize(
+    ("task", "text"),
+    [
+        ("onset", "time\n0.5\n1.0\tfine\n"),
+        ("melody", "time,frequency\n0.5,220,fine\n1.0,221\n"),
+        ("melody", "time frequency\n0.5 220\n1.0 221 fine\n"),
+        ("transcription", "0.5,1.0,220,fine\n1.0,1.5,230,fine\n"),
+    ],
+)
+def test_fields_beside_numbers_are_told(tmp_path: Path, task: str, text: str) -> None:
+    (tmp_path / "a.txt").write_text(text)
+    found = read(tmp_path / "a.txt", task=task)
+    assert [remark.rule for remark in found.account] == ["columns"]
+    assert "fine" in found.account[0].message
+
+
+def test_velocities_and_instruments_of_rows_are_not_told(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("0.5 1.0 220 80 piano\n1.0 1.5 230 90 piano\n")
+    assert read(tmp_path / "a.txt", task="transcription").account == ()
