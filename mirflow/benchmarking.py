@@ -265,7 +265,7 @@ def _misnamed(
 
 def _without_score(scores: xr.Dataset, store: str | Path) -> Iterator[str]:
     """Sentences about the tracks without a score."""
-    lost = [one for one in find_problems(scores) if one.scored == "no"]
+    lost = [one for one in find_problems(scores) if one.scored == "no" and one.kind == "reason"]
     absent = sorted(one.track for one in lost if one.status == Status.missing_estimate)
     if absent:
         more = f" and {len(absent) - _SHOWN} more" if len(absent) > _SHOWN else ""

@@ -78,6 +78,20 @@ def shorten_quotes(message: str) -> str:
     return re.sub(_QUOTED, cut, message)
 
 
+_NUMBER = re.compile(r"-?(?<![\w.])\d[\w.+-]*")
+
+
+def without_values(message: str) -> str:
+    """A message without quoted values and numbers, which is the same for all problems of one cause.
+
+    Examples
+    --------
+    >>> without_values("not a chord: 'H:maj' on line 3"), without_values("is at 3.5 s, before that at 4.25 s")
+    ("not a chord: '' on line ", 'is at  s, before that at  s')
+    """
+    return _NUMBER.sub("", re.sub(_QUOTED, r"\1\1", message))
+
+
 class MirflowError(Exception):
     """Base of all errors that mirflow raises on purpose."""
 

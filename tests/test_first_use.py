@@ -52,9 +52,13 @@ class TestOneMetricWithoutAScore:
         group = mirflow.open_store(pipeline.parent / "s.zarr")["transcription"].sel(system="ada")
         assert group.score.sel(metric="f_measure").values.tolist() == [1.0, 1.0]
         assert np.isnan(group.score.sel(metric="velocity_f_measure", track="soft"))
-        assert group.message.sel(track="soft").item().startswith("ref/soft.csv: a note has no velocity")
+        assert (
+            group.message.sel(track="soft")
+            .item()
+            .startswith("reason (reference): ref/soft.csv: a note has no velocity")
+        )
         listed = invoke("show", pipeline.parent / "s.zarr", "--problems", "--format", "csv")
-        assert 'transcription,ada,soft,ok,partly,"ref/soft.csv: a note' in listed.stdout
+        assert 'transcription,ada,soft,ok,partly,reason,reference,"ref/soft.csv: a note' in listed.stdout
 
     def test_queries_count_it_as_missing(self, pipeline: Path) -> None:
         invoke("run", pipeline)

@@ -11,9 +11,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import UnknownNameError
+from ..errors import UnknownNameError, without_values
 from ..ragged import Bool, Float
-from ..store.cells import EMPTY, FAILED, QUOTES_NOTHING, SCORED, Status, split_message
+from ..store.cells import (
+    EMPTY,
+    FAILED,
+    QUOTES_NOTHING,
+    SCORED,
+    CellRemark,
+    RemarkKind,
+    RemarkSide,
+    Status,
+    read_message,
+    write_message,
+)
 from ..store.format import WARNINGS
 from .policies import MISSING, UNDEFINED
 from .scores import Scores, cell_texts, computed, names_of, states_of
@@ -122,17 +133,17 @@ def check_policies(missing: str, undefined: str) -> None:
 
 # A word with a slash or a suffix, perhaps with a line's number; what is quoted is a value, and values count.
 _FILE = re.compile(r"""(?<!\S)(?!['"(])(?:\S*[/\\]\S*|\S*\.[A-Za-z]\w{1,4})(?::\d+)?(?=[\s:;,)\]]|$)""")
-_LINE = re.compile(r"\bline \d+")
-_NUMBER = re.compile(r"-?\b\d[\w.+-]*")
 
 
 @dataclass(frozen=True)
 class CellProblem:
-    """Reason why a cell has no score, or not by all metrics; or the empty file or warning of a cell that has one."""
+    """A remark on a cell: why it lacks scores, or what is empty, doubtful, repaired, or not read."""
 
     system: str
     track: str
     status: Status
+    kind: RemarkKind
+    side: RemarkSide
     message: str
 
     @property
@@ -140,41 +151,46 @@ class CellProblem:
         """True if the cell has a score: ``no``, ``partly`` (not by all metrics), or ``yes`` (and counts)."""
         if not self.status.scored:
             return "no"
-        return "partly" if self.status == Status.ok and split_message(self.message)[0] else "yes"
+        return "partly" if self.status == Status.ok and self.kind == "reason" else "yes"
 
     @property
-    def warned(self) -> bool:
-        """True if the cell has scores, but its two sides hardly belong together."""
-        return self.status == Status.ok and bool(split_message(self.message)[1])
-
-    @property
-    def kind(self) -> str:
-        """The reason without the names of systems, tracks and files, which are equal for the same kind of problem."""
+    def cause(self) -> str:
+        """The message without the names of systems, tracks and files, and without values: equal for one cause."""
         named = self.message
         for name in {self.system, self.track}:
             bare = re.escape(name)
             # Not wherever it stands: a track may be called as a word of the message is.
             named = re.sub(rf"(?<=[/\\\[]){bare}(?!\w)|(?<!\w){bare}(?=\.\w)|{re.escape(repr(name))}", "", named)
-        named = _LINE.sub("line", _FILE.sub("", named))
-        if self.warned:  # of times, which are different in every cell
-            named = _NUMBER.sub("", named)
-        return f"{self.status.name}: {named}"
+        return f"{self.status.name}: {self.kind}: {without_values(_FILE.sub('', named))}"
 
 
 def find_problems(ds: Scores) -> list[CellProblem]:
-    """List the cells that lack scores, are empty or have a warning, system by system."""
+    """List the remarks on all cells, system by system."""
     status, messages = states_of(computed(ds))[0], cell_texts(ds, "message")
-    partly = (status == Status.ok) & (messages != "")
-    listed = np.argwhere(np.isin(status, [int(one) for one in FAILED | EMPTY]) | partly)
+    lacking = np.isin(status, [int(one) for one in FAILED | EMPTY])
+    listed = np.argwhere(lacking | (messages != ""))
     systems, tracks = names_of(ds, "system"), names_of(ds, "track")
     problems = []
     for system, track in listed.tolist():
         names, state = (systems[system], tracks[track]), Status(int(status[system, track]))
-        problems.append(CellProblem(*names, state, str(messages[system, track]) or _said(*names, state)))
+        remarks = list(read_message(str(messages[system, track])))
+        if lacking[system, track] and not any(one.kind == "reason" for one in remarks):
+            remarks.insert(0, CellRemark("reason", "pair", ""))
+        problems += [CellProblem(*names, state, one.kind, one.side, one.text) for one in remarks]
     return problems
 
 
 WITHHELD = "not shown here, as it may quote a reference"
+
+
+def list_shown(status: Status, remarks: Iterable[CellRemark]) -> list[CellRemark]:
+    """The reasons and warnings among remarks on a cell, in words that quote no annotation; notes are left out."""
+    found = dict.fromkeys(
+        one if one.kind == "reason" and status in QUOTES_NOTHING else CellRemark(one.kind, "pair", WITHHELD)
+        for one in remarks
+        if one.kind in ("reason", "warning")
+    )
+    return list(found)
 
 
 def warn_withheld(system: str) -> str:
@@ -186,10 +202,13 @@ def without_quotes(ds: xr.Dataset) -> xr.Dataset:
     """Scores of an evaluation with messages and warnings that quote no annotation."""
     found = ds.copy()
     if "message" in ds.data_vars:
-        messages = cell_texts(ds, "message")
-        quoting = ~np.isin(states_of(computed(ds))[0], [int(one) for one in QUOTES_NOTHING]) & (messages != "")
+        messages, status = cell_texts(ds, "message"), states_of(computed(ds))[0]
         # One array of texts, however long the messages were.
-        texts = np.where(quoting, WITHHELD, messages).astype(object)
+        texts = messages.astype(object)
+        for system, track in np.argwhere(messages != "").tolist():
+            remarks = read_message(str(messages[system, track]))
+            shown = list_shown(Status(int(status[system, track])), remarks)
+            texts[system, track] = write_message(shown)
         found["message"] = (("system", "track"), texts, ds["message"].attrs)
     kept = dict.fromkeys(one["system"] for one in ds.attrs.get(WARNINGS, ()))
     if kept:
@@ -197,34 +216,30 @@ def without_quotes(ds: xr.Dataset) -> xr.Dataset:
     return found
 
 
-def _said(system: str, track: str, status: Status) -> str:
-    """Message about an empty file, for stores of early versions without one."""
-    told = {
-        Status.empty_estimate: f"system {system!r} has an empty estimate of track {track!r}",
-        Status.empty_reference: f"track {track!r} has an empty reference",
-    }
-    return told.get(status, "")
-
-
 def count_scored(problems: Iterable[CellProblem]) -> str:
-    """Numbers of cells with the score of an empty estimate or reference, or with a warning, in words; empty if none.
+    """Numbers of cells of an evaluation with the score of an empty side, or with a warning, in words; empty if none.
 
     Examples
     --------
-    >>> count_scored([CellProblem("A", "x", Status.empty_estimate, ""), CellProblem("A", "y", Status.failed, "")])
+    >>> count_scored([CellProblem("A", "x", Status.empty_estimate, "reason", "estimate", "a.txt: is empty")])
     '1 of an empty estimate'
     """
     problems = list(problems)
-    number = Counter(one.status for one in problems)
-    warned = sum(problem.warned for problem in problems)
+    number = Counter({(one.system, one.track): one.status for one in problems}.values())
+    warned = count_cells(one for one in problems if one.kind == "warning" and one.scored == "yes")
     sides = ((Status.empty_estimate, "an empty estimate"), (Status.empty_reference, "an empty reference"))
     told = [f"{number[status]} of {side}" for status, side in sides if number[status]]
     return ", ".join([*told, *([f"{warned} with a warning"] if warned else [])])
 
 
 def group_problems(problems: Sequence[CellProblem]) -> list[list[CellProblem]]:
-    """Problems of the same kind together, the most frequent kind first."""
-    kinds: dict[str, list[CellProblem]] = {}
+    """Problems of the same cause together, the most frequent cause first."""
+    causes: dict[str, list[CellProblem]] = {}
     for problem in problems:
-        kinds.setdefault(problem.kind, []).append(problem)
-    return sorted(kinds.values(), key=len, reverse=True)
+        causes.setdefault(problem.cause, []).append(problem)
+    return sorted(causes.values(), key=len, reverse=True)
+
+
+def count_cells(problems: Iterable[CellProblem]) -> int:
+    """Number of the cells of an evaluation that problems are about."""
+    return len({(one.system, one.track) for one in problems})

@@ -7,14 +7,17 @@ a warning, a repair or a note.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from ..errors import InvalidAnnotationError
+from ..errors import AnnotationError, InvalidAnnotationError
 
 Severity = Literal["error", "warning", "repair", "note"]
+Told = Literal["warning", "repair", "note"]
+"""Severities of remarks, as rules that are errors are raised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +40,11 @@ class Remark:
     """Number of rows, events, columns or the like that it is about."""
 
     @property
-    def severity(self) -> Severity:
+    def severity(self) -> Told:
         """What it means for the annotation."""
-        return RULES[self.rule].severity
+        severity = RULES[self.rule].severity
+        assert severity != "error"
+        return severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +79,68 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "chunks": Rule("note", "unknown chunks of a file"),
         "namespaces": Rule("note", "annotations of JAMS files in unknown namespaces with names like those of the task"),
         "layers": Rule("note", "layers, tiers, parts or annotations of a file that were not chosen"),
+        "pedal": Rule("note", "a sustain pedal that is ignored, so that notes end with their keys"),
     }
 )
 """All reasons by name."""
+
+ACCOUNT = "account"
+"""Name of the text of an account among the attributes of datasets, and of the variable with those of many tracks."""
+_LINE = re.compile(r"(\w+)(?: line ([0-9]+))?(?: x([0-9]+))?: (.*)", re.DOTALL)
+
+
+def one_line(text: str) -> str:
+    """Escape the line ends of a text, and the backslashes that escape; `whole_text` is the inverse.
+
+    Examples
+    --------
+    >>> print(one_line("first\\nsecond"))
+    first\\nsecond
+    >>> whole_text(one_line("first\\nsecond")) == "first\\nsecond"
+    True
+    """
+    return text.replace("\\", r"\\").replace("\n", r"\n")
+
+
+def whole_text(line: str) -> str:
+    """Replace the escapes of `one_line`."""
+    return re.sub(r"\\(.)", lambda found: "\n" if found[1] == "n" else found[1], line)
+
+
+def write_account(remarks: Iterable[Remark]) -> str:
+    """The text of an account, a line for each remark; empty without any.
+
+    Examples
+    --------
+    >>> print(write_account([Remark("columns", "not read: key"), Remark("events", "2 bends are not read", 7, 2)]))
+    columns: not read: key
+    events line 7 x2: 2 bends are not read
+    """
+    return "\n".join(
+        remark.rule
+        + ("" if remark.line is None else f" line {remark.line}")
+        + ("" if remark.count == 1 else f" x{remark.count}")
+        + f": {one_line(remark.message)}"
+        for remark in remarks
+    )
+
+
+def read_account(text: str) -> tuple[Remark, ...]:
+    """The remarks in a text of `write_account`.
+
+    Raises
+    ------
+    AnnotationError
+        If a line is not of that form, or names an unknown rule.
+    """
+    remarks = []
+    for number, line in enumerate(text.split("\n") if text else (), 1):
+        found = _LINE.fullmatch(line)
+        if found is None or found[1] not in RULES or RULES[found[1]].severity == "error":
+            raise AnnotationError(f"invalid {ACCOUNT}: line {number} is not RULE: MESSAGE: {line!r}")
+        of_line, count = (None if one is None else int(one) for one in found.group(2, 3))
+        remarks.append(Remark(found[1], whole_text(found[4]), of_line, 1 if count is None else count))
+    return tuple(remarks)
 
 
 @dataclass(slots=True)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
 
 import numpy as np
 
-from ..errors import InvalidAnnotationError
+from ..errors import InvalidAnnotationError, place_of
 from ..ragged import Column, Int, Ragged, offsets_of
-from .account import Remark
+from .account import ACCOUNT, Remark, read_account
 from .schema import KINDS, Kind
 
 if TYPE_CHECKING:
@@ -273,7 +273,10 @@ def _codes(annotations: Sequence[Annotation], vocabulary: dict[str, int]) -> Int
 
 
 def from_ragged(kind: str, rows: Ragged, row: int, attrs: Mapping[str, Attribute] | None = None) -> Annotation:
-    """Convert a row of a ragged array to an annotation, dropping optional variables without values."""
+    """Convert a row of a ragged array to an annotation, dropping optional variables without values.
+
+    An account among the attributes is that of the annotation.
+    """
     single = rows.take([row])
     optional = {variable.name for variable in KINDS[kind].variables if variable.optional}
     codes = single.columns.get("label")
@@ -286,7 +289,9 @@ def from_ragged(kind: str, rows: Ragged, row: int, attrs: Mapping[str, Attribute
         if name != "label" and not (name in optional and len(column) and _is_missing(column))
     }
     lines = () if kind == "audio" else None
-    return Annotation(kind, columns, labels, single.counts[1:], lines, dict(attrs or {}))
+    known = dict(attrs or {})
+    account = read_account(str(known.pop(ACCOUNT, "")))
+    return Annotation(kind, columns, labels, single.counts[1:], lines, known, account=account)
 
 
 def stack_levels(levels: Sequence[Annotation], files: Sequence[str] = ()) -> Annotation:
@@ -310,11 +315,19 @@ def stack_levels(levels: Sequence[Annotation], files: Sequence[str] = ()) -> Ann
     if not counts.any():
         counts = counts[:0]
     account = tuple(remark for level in levels for remark in level.account)
+    if files:
+        account = tuple(
+            replace(remark, message=f"{place_of(file, remark.line)}: {remark.message}", line=None)
+            for level, file in zip(levels, files, strict=True)
+            for remark in level.account
+        )
     return Annotation("hierarchy", columns, labels, (counts,), lines, levels[0].attrs, tuple(files), account)
 
 
 def split_levels(hierarchy: Annotation) -> list[Annotation]:
     """Split a hierarchy into the segmentations of its levels, from the coarsest to the finest.
+
+    The first one has the account of the hierarchy.
 
     Examples
     --------
@@ -323,11 +336,12 @@ def split_levels(hierarchy: Annotation) -> list[Annotation]:
     >>> whole.labels, parts.labels
     (['A'], ['a', 'b'])
     """
-    levels = []
+    levels: list[Annotation] = []
     for first, end in pairwise(offsets_of(hierarchy.inner_counts[0]).tolist()):
         columns = {name: column[first:end] for name, column in hierarchy.columns.items()}
         labels = None if hierarchy.labels is None else hierarchy.labels[first:end]
-        levels.append(Annotation(hierarchy.schema.level, columns, labels))
+        account = () if levels else hierarchy.account
+        levels.append(Annotation(hierarchy.schema.level, columns, labels, account=account))
     return levels
 
 

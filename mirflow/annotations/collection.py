@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import AnnotationError, UnknownNameError, counted
 from ..notebook import html_table
 from ..ragged import Bool, Column, Float, Int, Ragged, concatenate, row_of_items, with_used_labels
+from .account import ACCOUNT, Remark, write_account
 from .annotation import (
     DTYPES,
     Annotation,
@@ -221,7 +222,10 @@ class Collection(TrackMapping):
 
 
 def collect(annotations: Mapping[str, Annotation]) -> Collection:
-    """Make a collection of annotations by track name; ``title``, ``artist`` and ``duration`` become metadata."""
+    """Make a collection of annotations by track name.
+
+    ``title``, ``artist`` and ``duration`` become metadata, as do accounts with remarks, as text: ``account``.
+    """
     if not annotations:
         raise AnnotationError("a collection needs at least one annotation")
     values = list(annotations.values())
@@ -232,6 +236,8 @@ def collect(annotations: Mapping[str, Annotation]) -> Collection:
     for name, missing in (("title", ""), ("artist", ""), ("duration", np.nan)):
         if any(name in annotation.attrs for annotation in values):
             metadata[name] = np.array([annotation.attrs.get(name, missing) for annotation in values])
+    if any(annotation.account for annotation in values):
+        metadata[ACCOUNT] = texts_at([write_account(annotation.account) for annotation in values])
     return Collection(values[0].kind, tuple(annotations), to_ragged(values), metadata)
 
 
@@ -280,7 +286,7 @@ def with_columns(kind: Kind, rows: Ragged, names: Iterable[str]) -> Ragged:
 class AnnotationRows(Sequence[Annotation]):
     """Annotations of one kind, most of which are rows of common columns and become an `Annotation` on access.
 
-    Rows of `parts` come first. They have one dim, no attributes and no lines, and those of one part all have its
+    Rows of `parts` come first. They have one dim, no attributes, account and lines, and those of one part all have its
     columns.
 
     Examples
@@ -326,11 +332,16 @@ class AnnotationRows(Sequence[Annotation]):
     def _offsets(self) -> list[list[int]]:
         return [part.offsets.tolist() for part in self.parts]
 
-    def having(self, attribute: str) -> Bool:
-        """Mask of the annotations with an attribute."""
-        held = np.zeros(len(self), dtype=np.bool_)
-        held[self.common :] = [attribute in annotation.attrs for annotation in self.others]
-        return held
+    @cached_property
+    def accounts(self) -> dict[int, tuple[Remark, ...]]:
+        """The account of each row that has remarks."""
+        return {row: one.account for row, one in enumerate(self.others, self.common) if one.account}
+
+    def remarked(self, rule: str) -> Bool:
+        """Mask of the annotations with a remark of a rule."""
+        found = np.zeros(len(self), dtype=np.bool_)
+        found[[row for row, account in self.accounts.items() if any(one.rule == rule for one in account)]] = True
+        return found
 
     def holding(self, items: Bool) -> Bool:
         """Mask of the annotations that hold any of some innermost items of `ragged`."""
@@ -370,8 +381,8 @@ class RowSource(MemorySource):
         return self.collection.annotation(self.track), ""
 
 
-_PLAIN_ATTRS = frozenset({"title", "artist", "duration", "source"})
-"""Attributes of annotations on which no score and no message depends."""
+_PLAIN_ATTRS = frozenset({"title", "artist", "duration", "source", ACCOUNT})
+"""Attributes of annotations on which no score and no message depends, apart from accounts with remarks."""
 
 
 def read_rows(sources: Sequence[Source]) -> list[tuple[Int, Ragged]]:
@@ -381,7 +392,7 @@ def read_rows(sources: Sequence[Source]) -> list[tuple[Int, Ragged]]:
     -------
     list of (int64 (rows,), Ragged)
         Places of sources, and their annotations as rows of common columns. Collections whose annotations differ in
-        their columns, or have attributes that matter, are left out.
+        their columns, or have attributes that matter, are left out, and so are annotations with remarks.
     """
     places: dict[int, list[int]] = {}
     for place, source in enumerate(sources):
@@ -392,8 +403,12 @@ def read_rows(sources: Sequence[Source]) -> list[tuple[Int, Ragged]]:
         chosen = [source for place in own if isinstance(source := sources[place], RowSource)]
         collection = chosen[0].collection
         if _are_plain(collection):
-            rows = [collection._row_of(source.track) for source in chosen]
-            found.append((np.array(own, dtype=np.int64), with_used_labels(collection.rows.take(rows))))
+            rows = np.array([collection._row_of(source.track) for source in chosen], dtype=np.int64)
+            places_of_rows = np.array(own, dtype=np.int64)
+            if ACCOUNT in collection.metadata:
+                silent = collection.metadata[ACCOUNT][rows] == ""
+                rows, places_of_rows = rows[silent], places_of_rows[silent]
+            found.append((places_of_rows, with_used_labels(collection.rows.take(rows))))
     return found
 
 

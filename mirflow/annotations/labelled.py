@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import AnnotationError
 from ..ragged import Column, Float, Int
+from .account import ACCOUNT, read_account, write_account
 from .annotation import DTYPES, Annotation, Attribute, texts_at
 from .audio import Signal, signal_column, unlike
 from .schema import KINDS
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 def to_dataset(annotation: Annotation) -> xr.Dataset:
     """Convert an annotation to a labelled dataset with units; counts of nested kinds are variables ``<dim>_size``.
 
-    Audio becomes ``amplitude(source, channel, sample)``, which is read lazily.
+    The account of its reader, if it has remarks, is the attribute ``account``, with a line for each remark. Audio
+    becomes ``amplitude(source, channel, sample)``, which is read lazily.
     """
     if annotation.kind == "audio":
         return _audio_dataset(annotation)
@@ -37,7 +39,8 @@ def to_dataset(annotation: Annotation) -> xr.Dataset:
         if values is not None:
             dim = kind.dims[(variable.depth or len(kind.dims)) - 1]
             variables[variable.name] = (dim, values, _attrs(variable.long_name, variable.units))
-    return xr.Dataset(variables, attrs={"kind": kind.name, **annotation.attrs})
+    told = {ACCOUNT: write_account(annotation.account)} if annotation.account else {}
+    return xr.Dataset(variables, attrs={"kind": kind.name, **annotation.attrs, **told})
 
 
 def _attrs(long_name: str, units: str | None) -> dict[str, str]:
@@ -68,8 +71,9 @@ def from_dataset(dataset: xr.Dataset) -> Annotation:
     for dim, counts in zip(kind.dims[1:], inner, strict=True):
         if int(counts.sum()) != dataset.sizes[dim]:
             raise AnnotationError(f"{dim}_size counts {int(counts.sum())} {dim}s, but there are {dataset.sizes[dim]}")
-    attrs = {str(key): value for key, value in dataset.attrs.items() if key != "kind"}
-    return Annotation(name, columns, labels, inner, attrs=attrs)
+    attrs = {str(key): value for key, value in dataset.attrs.items() if key not in ("kind", ACCOUNT)}
+    account = read_account(str(dataset.attrs.get(ACCOUNT, "")))
+    return Annotation(name, columns, labels, inner, attrs=attrs, account=account)
 
 
 def _counts(name: str, values: Any) -> Int:

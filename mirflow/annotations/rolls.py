@@ -181,4 +181,4 @@ def frames_of(notes: Annotation, hop: float = HOP) -> Annotation:
     counts = np.bincount(distinct[:, 0].astype(np.int64), minlength=size)
     columns = {"time": np.arange(size) * hop, "frequency": np.ascontiguousarray(distinct[:, 1])}
     attrs = {name: value for name, value in notes.attrs.items() if name in ("source", "pedal")}
-    return Annotation("multipitch", columns, None, (counts.astype(np.int64),), (), attrs)
+    return Annotation("multipitch", columns, None, (counts.astype(np.int64),), (), attrs, account=notes.account)

@@ -29,13 +29,14 @@ from ..readers.content import join_digests
 from ..store.cells import (
     NUMERATOR,
     SCORED,
-    WARNING,
+    CellRemark,
     Cells,
+    RemarkSide,
     Status,
     concatenate_cells,
     mark_failed_metrics,
     no_numerators,
-    split_message,
+    write_message,
 )
 from .block_sides import BlockSide
 from .pair_scores import BROKEN, LOST, score_pairs
@@ -187,7 +188,7 @@ PairTest = Callable[[Sequence[Measure], Annotation, Annotation], str | None]
 
 @dataclass
 class BlockPairs:
-    """The pairs of a block that are scored, with their cells, and status and message of each cell."""
+    """The pairs of a block that are scored, with their cells, and status and remarks of each cell."""
 
     cell: Int
     reference: Int
@@ -199,7 +200,14 @@ class BlockPairs:
     """Numbers of the sources; -1 for cells without a usable estimate."""
     annotator: tuple[str, ...]
     status: npt.NDArray[np.int8]
-    message: list[str]
+    remarks: dict[int, list[CellRemark]]
+    """Of the cells that have any."""
+
+    def add(self, cell: int, remark: CellRemark) -> None:
+        """Add a remark about a cell, unless it has the same one."""
+        known = self.remarks.setdefault(cell, [])
+        if remark not in known:
+            known.append(remark)
 
 
 def pair_up(work: BlockWork, references: BlockSide, estimates: BlockSide) -> BlockPairs:
@@ -216,7 +224,7 @@ def pair_up(work: BlockWork, references: BlockSide, estimates: BlockSide) -> Blo
             for reference, estimate in zip(left.tolist(), right.tolist(), strict=True)
         ]
         cell, given, left, right = (values[np.array(other, dtype=np.bool_)] for values in (cell, given, left, right))
-    status, message = np.full(count, Status.ok, dtype=np.int8), [""] * count
+    status, remarks = np.full(count, Status.ok, dtype=np.int8), dict[int, list[CellRemark]]()
     lacking = np.bincount(cell[~references.filled[left]], minlength=count) > 0
     lacking |= (np.bincount(cell, minlength=count) == 0) | ~estimates.filled[estimates.given]
     own: dict[int, list[int]] = {one: [] for one in np.flatnonzero(lacking).tolist()}
@@ -226,14 +234,15 @@ def pair_up(work: BlockWork, references: BlockSide, estimates: BlockSide) -> Blo
         place = int(track[one])
         system = work.tracks[place].systems[one - sum(widths[:place])]
         estimate = int(estimates.given[one])
-        status[one], message[one] = _state(work.tracks[place], system, sources, estimate, references, estimates)
+        status[one], reason = _state(work.tracks[place], system, sources, estimate, references, estimates)
+        remarks[one] = [reason]
     kept = references.usable[left]
     cell, given, left, right = cell[kept], given[kept], left[kept], right[kept]
     right = np.where(estimates.usable[right], right, -1)
     names = [reference.annotator for track in work.tracks for reference in track.references]
     annotators = tuple(names[one] for one in given.tolist()) if any(names) else ("",) * len(given)
     rows = references.row[left], np.append(estimates.row, len(estimates.annotations))[right]
-    return BlockPairs(cell, *rows, left, right, annotators, status, message)
+    return BlockPairs(cell, *rows, left, right, annotators, status, remarks)
 
 
 def _same(references: BlockSide, reference: int, estimates: BlockSide, estimate: int) -> bool:
@@ -253,25 +262,33 @@ def _real(path: str) -> str:
 
 def _state(
     track: TrackWork, system: str, own: Sequence[int], estimate: int, references: BlockSide, estimates: BlockSide
-) -> tuple[Status, str]:
-    """Status and message of a cell that lacks something; `own` are the references that it is scored against."""
+) -> tuple[Status, CellRemark]:
+    """Status of a cell that lacks something, and the reason; `own` are the references that it is scored against."""
+
+    def state(status: Status, side: RemarkSide, text: str) -> tuple[Status, CellRemark]:
+        return status, CellRemark("reason", side, text)
+
     if not own and track.references:
-        return Status.missing_reference, f"system {system!r} is the reference of track {track.track!r} itself"
+        text = f"system {system!r} is the reference of track {track.track!r} itself"
+        return state(Status.missing_reference, "pair", text)
     if not own:
-        return Status.missing_reference, f"track {track.track!r} has no reference"
+        return state(Status.missing_reference, "reference", f"track {track.track!r} has no reference")
     for reference in own:
         if reference in references.troubles:
-            return references.troubles[reference]
+            status, text = references.troubles[reference]
+            return state(status, "reference", text)
     if estimate < 0:
-        return Status.missing_estimate, f"system {system!r} has no estimate of track {track.track!r}"
+        text = f"system {system!r} has no estimate of track {track.track!r}"
+        return state(Status.missing_estimate, "estimate", text)
     if estimate in estimates.troubles:
-        return estimates.troubles[estimate]
+        status, text = estimates.troubles[estimate]
+        return state(status, "estimate", text)
     for reference in own:
         if not references.filled[reference]:
-            label = references.label(reference)
-            return Status.empty_reference, f"{label}: track {track.track!r} has an empty reference"
-    message = f"system {system!r} has an empty estimate of track {track.track!r}"
-    return Status.empty_estimate, f"{estimates.label(estimate)}: {message}"
+            text = f"{references.label(reference)}: track {track.track!r} has an empty reference"
+            return state(Status.empty_reference, "reference", text)
+    text = f"{estimates.label(estimate)}: system {system!r} has an empty estimate of track {track.track!r}"
+    return state(Status.empty_estimate, "estimate", text)
 
 
 EACH = EACH_SCORE, EACH_WEIGHT = "score_by_annotator", "weight_by_annotator"
@@ -408,11 +425,12 @@ def failed_cells(work: BlockWork, why: str, blank: Cells | None = None) -> Cells
     """
     scalars = tuple(str(measure) for measure in work.measures if not measure.metric.dims)
     count = len(work)
-    messages = [
+    reasons = [
         f"{'' if estimate is None else f'{estimate.label}: '}system {system!r}, track {track.track!r}: {why}"
         for track in work.tracks
         for system, estimate in zip(track.systems, track.estimates, strict=True)
     ]
+    messages = tuple(write_message([CellRemark("reason", "pair", reason)]) for reason in reasons)
     cells = blank or Cells(
         tuple(system for _, system in work.cells),
         tuple(track for track, _ in work.cells),
@@ -421,7 +439,7 @@ def failed_cells(work: BlockWork, why: str, blank: Cells | None = None) -> Cells
         np.zeros((count, len(scalars))),
         np.zeros(count, dtype=np.int8),
         np.zeros(count, dtype=np.int32),
-        tuple(messages),
+        messages,
         (":",) * count,
         np.array([stamp for track in work.tracks for stamp in track.stamps], dtype=np.int64),
         np.zeros(count),
@@ -430,7 +448,7 @@ def failed_cells(work: BlockWork, why: str, blank: Cells | None = None) -> Cells
         cells,
         score=np.full_like(cells.score, np.nan),
         status=np.full(count, Status.failed, dtype=np.int8),
-        message=tuple(messages),
+        message=messages,
         extras={},
     )
 
@@ -450,6 +468,7 @@ def _score_block(work: BlockWork) -> Cells:
         _note_refusals(work, pairs, scores, references, estimates)
         _note_emptied(work, pairs, references, estimates)
         _note_broken(pairs, scores)
+        _note_accounts(pairs, references, estimates)
         _note_implausible(work, convention, pairs, references, estimates)
         return _to_cells(work, references, estimates, cleaned, pairs, scores)
 
@@ -505,7 +524,7 @@ def _to_cells(
         weight,
         status,
         repairs.astype(np.int32),
-        tuple(pairs.message),
+        tuple(write_message(pairs.remarks[cell]) if cell in pairs.remarks else "" for cell in range(count)),
         digests,
         np.array(list(chain.from_iterable(track.stamps for track in work.tracks)), dtype=np.int64),
         durations,
@@ -521,18 +540,17 @@ def _note_refusals(
         cell = int(pairs.cell[pair])
         if pairs.status[cell] != Status.ok:
             continue
-        one_sided = ""
-        sides = ("reference", references, pairs.reference_source), ("estimate", estimates, pairs.estimate_source)
-        for name, side, sources in sides:
+        one_sided: CellRemark | None = None
+        for name, side, sources in _sides(pairs, references, estimates):
             label = side.label(int(sources[pair]))
-            if label and message.startswith(f"{name}: ") and not one_sided:
-                one_sided = f"{label}: {message.removeprefix(f'{name}: ')}"
+            if label and message.startswith(f"{name}: ") and one_sided is None:
+                one_sided = CellRemark("reason", name, f"{label}: {message.removeprefix(f'{name}: ')}")
         if pair in scores.refused:
             lost = Status.unreadable if message.startswith(LOST) else Status.invalid
             pairs.status[cell] = Status.failed if message.startswith(BROKEN) else lost
             track, system = work.cells[cell]
             message = f"system {system!r}, track {track!r}: {message}"
-        pairs.message[cell] = one_sided or message
+        pairs.remarks[cell] = [one_sided or CellRemark("reason", "pair", message)]
 
 
 def _note_emptied(work: BlockWork, pairs: BlockPairs, references: BlockSide, estimates: BlockSide) -> None:
@@ -543,21 +561,24 @@ def _note_emptied(work: BlockWork, pairs: BlockPairs, references: BlockSide, est
         if pairs.status[cell] != Status.ok:
             continue
         track, system = work.cells[cell]
+        side: RemarkSide = "estimate"
         label = estimates.label(int(pairs.estimate_source[pair]))
         what = f"system {system!r} has an empty estimate of track {track!r}"
         pairs.status[cell] = Status.empty_estimate
         if gone[0][pair]:
+            side = "reference"
             label, what = references.label(int(pairs.reference_source[pair])), f"track {track!r} has an empty reference"
             pairs.status[cell] = Status.empty_reference
-        pairs.message[cell] = f"{label}: {what}: nothing is left of its rows after repairs"
+        text = f"{label}: {what}: nothing is left of its rows after repairs"
+        pairs.remarks[cell] = [CellRemark("reason", side, text)]
 
 
 def _note_broken(pairs: BlockPairs, scores: Scores) -> None:
     """Note why user-defined metrics have no score for cells with other scores."""
     for (pair, _), message in scores.broken.items():
         cell = int(pairs.cell[pair])
-        if pairs.status[cell] in SCORED and message not in pairs.message[cell]:
-            pairs.message[cell] = "; ".join(filter(None, [pairs.message[cell], message]))
+        if pairs.status[cell] in SCORED and not any(message in one.text for one in pairs.remarks.get(cell, ())):
+            pairs.add(cell, CellRemark("reason", "pair", message))
 
 
 def _note_implausible(
@@ -566,13 +587,19 @@ def _note_implausible(
     """Note doubts about scored cells; with several references, only doubts about all of them."""
     doubts, kind = doubts_of(convention, work.measures), kind_of(work.task)
     sides = (references, pairs.reference), (estimates, pairs.estimate)
-    odd_pairs = implausible(kind.name, *(side.spans[rows] for side, rows in sides))
+    spans = implausible(kind.name, *(side.spans[rows] for side, rows in sides))
+    odd_pairs: dict[int, tuple[RemarkSide, str]] = {pair: ("pair", text) for pair, text in spans.items()}
     odd = [odd_sides(doubts, work.measures, work.task, side.annotations, side.spans) for side, _ in sides]
     asked = np.zeros(len(pairs.cell), dtype=np.bool_)
     for (_, rows), texts in zip(sides, odd, strict=True):
         if texts:
             asked |= np.isin(rows, list(texts))
-    compared = np.flatnonzero(pairs.estimate_source >= 0)
+    usable: Bool = pairs.estimate_source >= 0
+    for side, rows in sides:  # other doubts follow from columns that are not what they are taken for
+        if side.annotations.accounts:
+            usable &= ~np.append(side.annotations.remarked("odd_columns"), False)[rows]
+    odd_pairs = {pair: odd for pair, odd in odd_pairs.items() if usable[pair]}
+    compared = np.flatnonzero(usable)
     tests: list[tuple[PairTest, Bool]] = []
     for doubt in doubts:
         if doubt.of_pair is not None:
@@ -583,23 +610,46 @@ def _note_implausible(
             continue
         row, column = int(pairs.reference[pair]), int(pairs.estimate[pair])
         if row in odd[0] or column in odd[1]:
-            name, text = ("reference", odd[0][row]) if row in odd[0] else ("estimate", odd[1][column])
-            odd_pairs[pair] = f"the {name}: {text}"
+            odd_pairs[pair] = ("reference", odd[0][row]) if row in odd[0] else ("estimate", odd[1][column])
             continue
         annotations = references.annotations[row], estimates.annotations[column]
         found = (test(work.measures, *annotations) for test, suspected in tests if suspected[pair])
         if doubtful := next(filter(None, found), None):
-            odd_pairs[pair] = doubtful
+            odd_pairs[pair] = "pair", doubtful
     if not odd_pairs:
         return
     doubted = np.bincount(pairs.cell[list(odd_pairs)], minlength=len(pairs.status))
     every = np.bincount(pairs.cell, minlength=len(pairs.status))
-    for pair, message in odd_pairs.items():
+    told = set[int]()
+    for pair, (name, text) in odd_pairs.items():
         cell = int(pairs.cell[pair])
-        reason, known = split_message(pairs.message[cell])
-        if pairs.status[cell] == Status.ok and not known and doubted[cell] == every[cell]:
-            note = f"{WARNING}{estimates.label(int(pairs.estimate_source[pair]))}: {message}"
-            pairs.message[cell] = f"{reason}; {note}" if reason else note
+        if pairs.status[cell] == Status.ok and cell not in told and doubted[cell] == every[cell]:
+            told.add(cell)
+            label = estimates.label(int(pairs.estimate_source[pair]))
+            if name == "reference":
+                label = references.label(int(pairs.reference_source[pair]))
+            pairs.add(cell, CellRemark("warning", name, f"{label}: {text}"))
+
+
+def _note_accounts(pairs: BlockPairs, references: BlockSide, estimates: BlockSide) -> None:
+    """Note what the readers remarked on the annotations of cells that were scored."""
+    for name, side, sources in _sides(pairs, references, estimates):
+        if not side.annotations.accounts:
+            continue
+        remarks: dict[int, list[CellRemark]] = {}
+        for pair in np.flatnonzero((sources >= 0) & np.isin(pairs.status[pairs.cell], list(SCORED))).tolist():
+            number, cell = int(sources[pair]), int(pairs.cell[pair])
+            if number not in remarks:
+                remarks[number] = side.remarks(number, name)
+            for remark in remarks[number]:
+                pairs.add(cell, remark)
+
+
+def _sides(
+    pairs: BlockPairs, references: BlockSide, estimates: BlockSide
+) -> tuple[tuple[RemarkSide, BlockSide, Int], ...]:
+    """Both sides with the numbers of the sources of the pairs."""
+    return ("reference", references, pairs.reference_source), ("estimate", estimates, pairs.estimate_source)
 
 
 def _suspected(

@@ -13,13 +13,13 @@ from ..annotations.audio import seconds_of
 from ..annotations.collection import AnnotationRows, read_rows, with_columns
 from ..annotations.schema import Kind
 from ..annotations.source import Source
-from ..errors import AnnotationError, InvalidAnnotationError
+from ..errors import AnnotationError, InvalidAnnotationError, place_of
 from ..metrics.base import Convention
 from ..metrics.cleaning import Cleaned, emptied
 from ..ragged import Bool, Float, Int, Ragged
 from ..readers.file_blocks import read_files
 from ..readers.object_blocks import read_objects
-from ..store.cells import Status
+from ..store.cells import CellRemark, RemarkSide, Status
 from .plausibility import extents
 
 Trouble = tuple[Status, str]
@@ -106,6 +106,8 @@ class BlockSide:
         rows = self._rows
         cleaned = convention.clean(rows)
         self.emptied = emptied(rows, cleaned.rows)
+        for row, account in self.annotations.accounts.items():
+            cleaned.repairs[row] += sum(remark.count for remark in account if remark.severity == "repair")
         for row, flaw in cleaned.flaws.items():
             annotation = self.annotations[row]
             for number in np.flatnonzero(self.row == row).tolist():
@@ -130,6 +132,13 @@ class BlockSide:
     def label(self, number: int) -> str:
         """Name of a source in messages; empty without one."""
         return self.sources[number].label if number >= 0 else ""
+
+    def remarks(self, number: int, name: RemarkSide) -> list[CellRemark]:
+        """What the reader of a source remarked, as remarks on the cells of this side of a pair."""
+        return [
+            CellRemark(one.severity, name, f"{place_of(self.label(number), one.line)}: {one.message}")
+            for one in self.annotations.accounts.get(int(self.row[number]), ())
+        ]
 
     def annotator(self, number: int) -> Any:
         """The annotator, as the annotation itself says, else as was asked for."""

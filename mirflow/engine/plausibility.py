@@ -19,8 +19,6 @@ from ..kernels.ratios import divide
 from ..metrics.base import Convention, Doubt, get_task, tasks
 from ..metrics.measures import FUNCTIONS, LABELS, Measure
 from ..ragged import Bool, Float, Ragged, offsets_of
-from ..readers.label_maps import UNMAPPED
-from ..readers.layouts import ODD_COLUMNS
 from .pitch_units import PITCH_UNITS
 
 RATIO = 10.0
@@ -141,11 +139,13 @@ def lone_pedal(measures: Sequence[Measure], reference: Annotation, estimate: Ann
     Examples
     --------
     >>> keys = Annotation("notes", {"start": np.zeros(1), "end": np.ones(1), "pitch": np.full(1, 440.0)})
-    >>> lone_pedal((), Annotation("notes", keys.columns, attrs={"pedal": "ignored"}), keys)  # doctest: +ELLIPSIS
+    >>> from mirflow.annotations.account import Remark
+    >>> pedal = Remark("pedal", "the sustain pedal is ignored")
+    >>> lone_pedal((), Annotation("notes", keys.columns, account=(pedal,)), keys)  # doctest: +ELLIPSIS
     "the reference's sustain pedal is ignored, and the estimate has none: ... (pedal: extend, as convention maestro)"
     >>> lone_pedal((), keys, keys)
     """
-    if reference.attrs.get("pedal") != "ignored" or "pedal" in estimate.attrs:
+    if not _ignores_pedal(reference) or _ignores_pedal(estimate) or "pedal" in estimate.attrs:
         return None
     return (
         "the reference's sustain pedal is ignored, and the estimate has none: are its notes as long as they sound? "
@@ -153,8 +153,12 @@ def lone_pedal(measures: Sequence[Measure], reference: Annotation, estimate: Ann
     )
 
 
+def _ignores_pedal(annotation: Annotation) -> bool:
+    return any(remark.rule == "pedal" for remark in annotation.account)
+
+
 def _having_pedals(measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
-    return annotations.having("pedal")
+    return annotations.remarked("pedal")
 
 
 def far_apart(task: str, spans: Float) -> dict[int, str]:
@@ -234,24 +238,6 @@ _VOCABULARIES = Doubt(
     "compares labels (onsets by class, notes by instrument): names of two vocabularies, such as `36` and `kick`",
     of_pair=unmatched_labels,
 )
-_MAP = Doubt(
-    "map",
-    "a map of labels knows less than half of a side's labels, of two or more: the letters of segments, read by "
-    "`functions7`",
-    attribute=UNMAPPED,
-)
-_POSITIONS = Doubt(
-    "columns",
-    "the positions of beats in the bar, by which downbeats are chosen, begin at 0 or never return to 1, as numbers of "
-    "bars and running numbers do; or a file has numbers from 1 where times are expected, and times beside them",
-    attribute=ODD_COLUMNS,
-)
-_NOTES = Doubt(
-    "columns",
-    "rows of four numbers have velocities, whole numbers or always the same one, where pitches are expected, and "
-    "pitches after them",
-    attribute=ODD_COLUMNS,
-)
 _PEDAL = Doubt(
     "pedal",
     "the sustain pedal of the reference's MIDI file is ignored, and the estimate has none",
@@ -284,10 +270,6 @@ def odd_sides(
         Rows of `extents`.
     """
     found = far_apart(task, spans)
-    for name in {doubt.attribute for doubt in doubts if doubt.attribute}:
-        for row, annotation in enumerate(annotations.others, annotations.common):
-            if name in annotation.attrs:
-                found.setdefault(row, str(annotation.attrs[name]))
     texts: dict[int, str] = {}
     for doubt in doubts:
         if doubt.of_side is not None:
@@ -302,9 +284,7 @@ def general_doubts(kind: Kind) -> list[Doubt]:
     return [
         *([*SPAN, SPACING] if kind.times else []),
         *(PITCH_UNITS if kind.pitched else []),
-        _MAP,
-        *([_POSITIONS] if "bar" in kind.columns else []),
-        *([_NOTES, _PEDAL] if kind.name == "notes" else []),
+        *([_PEDAL] if kind.name == "notes" else []),
         _VOCABULARIES,
     ]
 
@@ -318,7 +298,7 @@ def doubts_of(convention: Convention, measures: Sequence[Measure]) -> list[Doubt
 
 def every_doubt() -> list[Doubt]:
     """All doubts of all tasks, those of several tasks once."""
-    found = [*SPAN, SPACING, *PITCH_UNITS, _VOCABULARIES, _MAP, _POSITIONS, _NOTES, _PEDAL]
+    found = [*SPAN, SPACING, *PITCH_UNITS, _VOCABULARIES, _PEDAL]
     for name in tasks():
         task = get_task(name)
         found += [*general_doubts(kind_of(name)), *task.doubts]

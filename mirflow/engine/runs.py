@@ -45,7 +45,7 @@ from ..store.cells import (
     concatenate_cells,
     no_cells,
     relabel,
-    split_message,
+    text_of,
     with_measures,
 )
 from ..store.format import (
@@ -696,7 +696,9 @@ def raise_failure(cells: Cells) -> None:
         where += f", metric{'s' if names[1:] else ''} {', '.join(map(repr, names))}"
     else:
         where += f": {Status(int(cells.status[first])).name}"
-    raise RunError(f"{where}: {cells.message[first]} (stopped, as on_error is raise; computed scores are kept)")
+    raise RunError(
+        f"{where}: {text_of(cells.message[first])} (stopped, as on_error is raise; computed scores are kept)"
+    )
 
 
 def publish_jobs(
@@ -749,11 +751,11 @@ def _report(job: Job, content: GroupContent) -> EvaluationReport:
         counts.update(count_values(dense_cells(part, ["status"])["status"]))
         dense = dense_cells(part.part([one for one in part.systems if not part.is_silent(one)]), ["status", "message"])
         status, told = dense["status"], dense["message"] != ""
-        messages |= dict.fromkeys(dense["message"][np.isin(status, list(FAILED))].tolist())
+        messages |= dict.fromkeys(map(text_of, dense["message"][np.isin(status, list(FAILED))].tolist()))
         # Cells with empty sides have messages, too, but also scores.
-        texts = [split_message(one) for one in dense["message"][told & (status == Status.ok)].tolist()]
-        partly += sum(bool(reason) for reason, _ in texts)
-        warned += sum(bool(doubt) for _, doubt in texts)
+        texts = dense["message"][told & (status == Status.ok)].tolist()
+        partly += sum(bool(text_of(one)) for one in texts)
+        warned += sum(bool(text_of(one, "warning")) for one in texts)
     return EvaluationReport(
         job.plan,
         content,
@@ -787,7 +789,7 @@ def _broken(plan: EvaluationPlan, content: GroupContent) -> dict[str, tuple[int,
         own = [cell for cell, those in failed.items() if name in those]
         shown = min(own, key=lambda cell: len(failed[cell]))  # its message names few others
         where = f"system {cells.system[shown]!r}, track {cells.track[shown]!r}"
-        found[name] = len(own), f"{where}: {split_message(cells.message[shown])[0]}"
+        found[name] = len(own), f"{where}: {text_of(cells.message[shown])}"
     return found
 
 

@@ -62,7 +62,7 @@ from ..store.cells import (
     Status,
     concatenate_cells,
     no_cells,
-    split_message,
+    text_of,
 )
 from ..store.format import kept_settings, metric_coords
 from ..store.packs import PackSource, open_pack
@@ -242,7 +242,7 @@ def evaluate(
     if single:
         result = result.isel(track=0, drop=True)
         if not Status(int(result.status)).scored:
-            raise InvalidAnnotationError(str(result.message.item()))
+            raise InvalidAnnotationError(text_of(str(result.message.item())))
     warn_of_results(concatenate_cells(parts))
     return result
 
@@ -611,7 +611,7 @@ def describe_failures(cells: Cells, noun: str, statuses: AbstractSet[Status] = F
     first, numbers = int(failed[0]), Counter(cells.status[failed].tolist())
     kinds = ", ".join(f"{count} {Status(status).name}" for status, count in numbers.items())
     where = f"system {cells.system[first]!r}, track {cells.track[first]!r}"
-    reason = cells.message[first].removeprefix(f"{where}: ")
+    reason = text_of(cells.message[first]).removeprefix(f"{where}: ")
     if len(set(cells.system)) == 1:
         where = f"track {cells.track[first]!r}"
     have = "has" if len(failed) == 1 else "have"
@@ -621,7 +621,7 @@ def describe_failures(cells: Cells, noun: str, statuses: AbstractSet[Status] = F
 def describe_gaps(cells: Cells, noun: str) -> str:
     """Count the cells that lack a score of some metrics, with the reason of the first; empty if none does."""
     gaps = np.isnan(cells.score) & (cells.weight != 0)
-    why = {row: split_message(cells.message[row])[0] for row in np.flatnonzero(gaps.any(axis=1)).tolist()}
+    why = {row: text_of(cells.message[row]) for row in np.flatnonzero(gaps.any(axis=1)).tolist()}
     rows = [row for row, text in why.items() if text]
     if not rows:
         return ""
@@ -636,12 +636,12 @@ def describe_doubts(cells: Cells) -> dict[str, str]:
     odd = [
         index
         for index, message in enumerate(cells.message)
-        if message and cells.status[index] == Status.ok and split_message(message)[1]
+        if message and cells.status[index] == Status.ok and text_of(message, "warning")
     ]
     if odd:
         more = f" (and {len(odd) - 1} more, see message)" if len(odd) > 1 else ""
         track = f"track {cells.track[odd[0]]!r}: " if cells.track[odd[0]] else ""
-        return {"odd": f"{track}{split_message(cells.message[odd[0]])[1]}{more}"}
+        return {"odd": f"{track}{text_of(cells.message[odd[0]], 'warning')}{more}"}
     nothing = unmeasured(cells)
     if not nothing:
         return {}

@@ -33,7 +33,7 @@ from ..readers.jams import describe_absent, open_jams
 from ..readers.namespaces import NAMESPACES
 from ..readers.options import MAX_BYTES, Reading, split_sides
 from ..readers.tables.table import TableSource, is_table, open_table
-from ..store.cells import EMPTY, Status, split_message
+from ..store.cells import EMPTY, Status, read_message, text_of
 from ..store.packs import open_pack
 from .consistency import RULES, SPELLING, VOCABULARY, Suspect, find_odd_labels, find_suspects
 from .evaluate import annotation_files, evaluate_paths, is_pack, pack_sources
@@ -49,7 +49,6 @@ _UNLIKE = ("retrieval", "score_following", "similarity", "tagging")
 """Tasks whose sides differ in meaning, so that scoring an annotation against itself is meaningless."""
 
 _ALONE: Mapping[str, Annotation] = MappingProxyType({})
-_UNUSED_PEDAL = "has a sustain pedal (controller 64), which is ignored: its notes end with their keys (pedal: extend)"
 
 _SEVERITIES: dict[str, Severity] = {
     "not_finite": "error",
@@ -264,9 +263,10 @@ def _against(
     for path in paths:
         ds = evaluate_paths(reference, path, task, metrics=chosen, convention=convention, **options)
         for message in map(str, ds["message"].values.ravel().tolist()):
-            if doubt := split_message(message)[1]:
-                label, _, text = doubt.partition(": ")
-                odd.setdefault(label, []).append(FileProblem("warning", "implausible", text))
+            for remark in read_message(message):
+                if remark.kind == "warning" and remark.side != "reference":
+                    label, _, text = remark.text.partition(": ")
+                    odd.setdefault(label, []).append(FileProblem("warning", "implausible", text))
     return odd
 
 
@@ -370,8 +370,6 @@ def _check_file(path: Path, settings: _Settings) -> Iterator[FileProblem]:
         yield FileProblem("error", "absent", describe_absent(choices, options.get("namespace") or task or ""))
     beside = settings.companions(path) if settings.is_reference else {}
     for annotation in annotations:
-        if annotation.attrs.get("pedal") == "ignored":
-            yield FileProblem("note", "pedal", _UNUSED_PEDAL)
         if annotation.kind == "audio":
             yield from _check_audio(annotation, task or KINDS["audio"].tasks[0], settings.convention)
         else:
@@ -420,6 +418,9 @@ def _check_annotation(
 ) -> Iterator[FileProblem]:
     task, convention = settings.task, settings.convention
     annotator = str(annotation.attrs.get("annotator", ""))
+    for remark in annotation.account:
+        severity: Severity = "warning" if remark.severity == "repair" else remark.severity
+        yield FileProblem(severity, remark.rule, remark.message, remark.line, annotator)
     if not len(annotation):
         yield FileProblem("warning", "empty", "the annotation is empty", annotator=annotator)
         return
@@ -436,7 +437,7 @@ def _check_annotation(
     wrong: set[int] = set()
     for rule, finding in inspect(annotation.schema, rows).items():
         # An error in most conventions is only a warning if this one accepts it.
-        severity: Severity = "warning" if taken and _SEVERITIES[rule] == "error" else _SEVERITIES[rule]
+        severity = "warning" if taken and _SEVERITIES[rule] == "error" else _SEVERITIES[rule]
         for item in np.flatnonzero(finding.items).tolist():
             wrong |= {item} if severity == "error" else set()
             message = finding.describe(rows, item)
@@ -461,9 +462,8 @@ def _doubts(annotation: Annotation, task: str, rules: Convention, annotator: str
     spaced = far_apart(task, extents(annotation.schema, to_ragged([annotation])))
     yield from (FileProblem("warning", SPACING.rule, text, annotator=annotator) for text in spaced.values())
     for doubt in doubts_of(rules, rules.select()):
-        text = doubt.of_side(annotation) if doubt.of_side is not None else annotation.attrs.get(doubt.attribute)
-        if text:
-            yield FileProblem("warning", doubt.rule, str(text), annotator=annotator)
+        if doubt.of_side is not None and (text := doubt.of_side(annotation)):
+            yield FileProblem("warning", doubt.rule, text, annotator=annotator)
 
 
 def _check_audio(annotation: Annotation, task: str, convention: str | None) -> Iterator[FileProblem]:
@@ -521,7 +521,7 @@ def _check_perfect(annotation: Annotation, task: str, rules: Convention, annotat
     if Status(int(cells.status[0])) in EMPTY:
         yield FileProblem("warning", "empty", "nothing is left of the annotation after repairs", annotator=annotator)
         return
-    if message := split_message(cells.message[0])[0]:
+    if message := text_of(cells.message[0]):
         # Both sides are the same file, whichever side the message names.
         for side in ("system 'itself', track 'itself'", "reference", "estimate"):
             message = message.removeprefix(f"{side}: ")

@@ -156,8 +156,6 @@ class Doubt:
     """Name of the problem in the output of ``mirflow check``."""
     sign: str
     """Description in the documentation."""
-    attribute: str = ""
-    """Attribute of annotations in which readers describe the oddity; empty if readers do not look for it."""
     of_side: Callable[[Annotation], str | None] | None = None
     """Annotation -> description of the oddity, None or empty."""
     of_pair: Callable[[Sequence[Measure], Annotation, Annotation], str | None] | None = None

@@ -28,7 +28,7 @@ from ..pipeline.load import MetadataError, track_metadata
 from ..readers.content import decode, digest_of, read_bytes
 from ..readers.options import MAX_BYTES
 from ..readers.patterns import Match, Pattern
-from ..store.cells import Cells, GroupContent, Status
+from ..store.cells import CellRemark, Cells, GroupContent, Status, write_message
 from ..store.format import IMPORTED, PRINTED_STEP
 from ..store.write import open_writer, software_versions
 from .mapping import (
@@ -368,6 +368,7 @@ def _cells(systems: tuple[str, ...], tracks: tuple[str, ...], names: tuple[str, 
         for name, (value, heavy, _) in scores.items():
             score[cell, places[name]], weight[cell, places[name]] = value, heavy
     empty = np.isnan(score).all(axis=1)
+    no_score = write_message([CellRemark("reason", "pair", "the table has no score")])
     return Cells(
         tuple(system for system in systems for _ in tracks),
         tracks * len(systems),
@@ -376,7 +377,7 @@ def _cells(systems: tuple[str, ...], tracks: tuple[str, ...], names: tuple[str, 
         weight,
         np.where(empty, np.int8(Status.missing_estimate), np.int8(Status.ok)),
         np.zeros(count, dtype=np.int32),
-        tuple("the table has no score" if one else "" for one in empty.tolist()),
+        tuple(no_score if one else "" for one in empty.tolist()),
         tuple(digest),
         np.zeros(count, dtype=np.int64),
         np.full(count, np.nan),

@@ -29,7 +29,6 @@ from ..theory.pitch import HIGHEST_MIDI, hz_to_midi, midi_to_hz, to_hertz
 from .content import decode
 from .label_maps import in_harte
 from .layouts import (
-    ODD_COLUMNS,
     are_numbers_of,
     are_plain,
     demand_columns,
@@ -322,6 +321,7 @@ def _all_at_once(
     place = places.get("label", sys.maxsize)
     held = layout.held if layout.header is None or place == sys.maxsize else len(layout.split(rows[0]))
     labels: list[str] | None = None
+    account: tuple[Remark, ...] = ()
     try:
         if place < held:
             fields = _columns_of_fields(text, rows, layout)
@@ -331,7 +331,7 @@ def _all_at_once(
             }
         else:
             numbers, table = _columns_of_numbers(rows, layout)
-            attrs = {**attrs, **doubts_of_table(table, layout)}
+            account = remarks_on_table(table, layout)
     except (ValueError, IndexError):
         return None
     if labels is not None and (
@@ -339,15 +339,16 @@ def _all_at_once(
         or (layout.usual and not _are_of_task(labels, fields[layout.width :], layout))
     ):
         return None
-    return annotation_of(layout, numbers, labels, range(start + 1, len(lines) + 1), attrs)
+    found = annotation_of(layout, numbers, labels, range(start + 1, len(lines) + 1), attrs)
+    return replace(found, account=account) if account else found
 
 
-def doubts_of_table(table: Float, layout: Layout) -> dict[str, str]:
-    """The attribute of an annotation whose velocities may precede its pitches."""
+def remarks_on_table(table: Float, layout: Layout) -> tuple[Remark, ...]:
+    """A remark on an annotation whose velocities may precede its pitches."""
     if layout.kind.followed_by != "velocity" or not layout.usual or table.shape[1] <= len(layout.places):
-        return {}
+        return ()
     doubt = odd_velocities(table)
-    return {ODD_COLUMNS: doubt} if doubt else {}
+    return (Remark("odd_columns", doubt),) if doubt else ()
 
 
 def annotation_of(

@@ -14,13 +14,14 @@ from itertools import chain, pairwise
 
 import numpy as np
 
+from ..annotations.account import Remark
 from ..annotations.annotation import Annotation, CodedLabels
 from ..annotations.source import Source
 from ..errors import AnnotationError, InvalidAnnotationError
 from ..ragged import Column, Float, Int, Ragged, offsets_of
 from ..theory.text_form import are_normal
 from .content import digest_of, read_bytes
-from .delimited import Layout, annotation_of, doubts_of_table, find_layout, finish, is_odd_key, row_kind
+from .delimited import Layout, annotation_of, find_layout, finish, is_odd_key, remarks_on_table, row_kind
 from .downloads import download
 from .formats import FORMATS, LAYOUTS
 from .layouts import are_numbers_of, are_plain
@@ -231,6 +232,7 @@ def _annotation(
     Without labels, the table has all columns of the file, otherwise those that are read.
     """
     reading, kind, attrs = layout.reading, layout.kind, {"source": layout.name}
+    account: tuple[Remark, ...] = ()
     names = _number_columns(layout)
     if labels is not None:
         if not are_labels and not are_plain(set(labels), kind, reading.task):
@@ -239,10 +241,10 @@ def _annotation(
     elif table.shape[1] > 1 and not are_numbers_of(table, kind, first):
         return None
     else:
-        attrs |= doubts_of_table(table, layout)
+        account = remarks_on_table(table, layout)
     numbers: dict[str, Column] = {name: np.ascontiguousarray(table[:, place]) for name, place in names.items()}
     try:
-        found = annotation_of(layout, numbers, labels, range(1, len(table) + 1), attrs)
+        found = replace(annotation_of(layout, numbers, labels, range(1, len(table) + 1), attrs), account=account)
         return reading.with_labels(finish(found, reading, layout.name))
     except InvalidAnnotationError:
         return None

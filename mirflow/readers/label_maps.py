@@ -34,9 +34,6 @@ from .content import decode, read_bytes
 _FOLDER = Path(__file__).with_name("maps")
 _MAX_BYTES = 2**22
 _KEYS = ("equal", "contain", "default")
-UNMAPPED = "unmapped"
-"""Attribute of annotations with many labels that are missing from the map."""
-
 Pairs = tuple[tuple[str, str], ...]
 
 
@@ -72,22 +69,22 @@ class LabelMap:
     def apply(self, annotation: Annotation) -> Annotation:
         """Map the labels of an annotation, if it has any.
 
-        The attribute `UNMAPPED` is set if more than half of the labels are missing from the map and became the
-        default.
+        A remark is added if more than half of the labels are missing from the map and became the default.
         """
         if annotation.labels is None:
             return annotation
         known = self._known(annotation.labels)
         labels = [self._other(one) if (found := known[one]) is None else found for one in annotation.labels]
         lost = [label for label in annotation.labels if known[label] is None]
-        attrs = dict(annotation.attrs)
+        account = annotation.account
         if self.default is not None and len(lost) > 1 and 2 * len(lost) > sum(map(bool, labels)):
             shown = ", ".join(map(repr, sorted(set(lost))[:3]))
-            attrs[UNMAPPED] = (
+            message = (
                 f"{len(lost)} of {sum(map(bool, labels))} labels ({shown}) are not in the map and became "
                 f"{self.default!r}; check that this is the right map"
             )
-        return replace(annotation, labels=labels, attrs=attrs)
+            account = (*account, Remark("unmapped", message, count=len(lost)))
+        return replace(annotation, labels=labels, account=account)
 
     def _known(self, labels: Iterable[str]) -> dict[str, str | None]:
         """Replacements of labels; None for labels missing from the map."""

@@ -396,8 +396,6 @@ like chord (start, end, label): ...
         raise refusal(kind, task, fields, guess, line, name)
 
 
-ODD_COLUMNS = "odd_columns"
-"""Attribute of annotations with the reason why the order of the file's columns is implausible."""
 _NOTES = 3
 """Minimum number of notes to judge the order of columns."""
 

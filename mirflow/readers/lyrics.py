@@ -75,7 +75,7 @@ def parse_timed(data: bytes, reading: Reading, format: str, name: str | Path) ->
     kept = [index for index, (label, *_) in enumerate(pieces) if label]
     times = np.array([pieces[place][1] for place in kept], dtype=np.float64)
     labels, numbers = [pieces[place][0] for place in kept], [lines[place] for place in kept]
-    return Annotation("events", {"time": times}, labels, lines=numbers, attrs=text.attrs)
+    return replace(text, kind="events", columns={"time": times}, labels=labels, lines=numbers)
 
 
 _NO_TIMES: Mapping[str, Column] = MappingProxyType({"start": np.zeros(0), "end": np.zeros(0)})

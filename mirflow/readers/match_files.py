@@ -216,8 +216,9 @@ def _notes(performance: _Performance, reading: Reading) -> Annotation:
         "pitch": to_hertz(pitch, "notes", "MIDI"),
         "velocity": velocity.copy(),
     }
-    attrs: dict[str, Attribute] = {"source": str(performance.name), **told_pedal(presses, extended=extended)}
-    return Annotation("notes", columns, lines=[line for _, line in rows], attrs=attrs)
+    treated, remarks = told_pedal(presses, extended=extended)
+    attrs: dict[str, Attribute] = {"source": str(performance.name), **treated}
+    return Annotation("notes", columns, lines=[line for _, line in rows], attrs=attrs, account=tuple(remarks))
 
 
 def _pedals(performance: _Performance) -> Annotation:

@@ -78,10 +78,11 @@ def parse_midi(data: bytes, reading: Reading, format: str = "midi", name: str | 
         "program": np.array([note.program for note in found], dtype=np.float64),
         "drum": np.array([note.drum for note in found], dtype=np.float64),
     }
-    attrs = {"source": str(name), **told_pedal(presses, extended=extend)}
+    treated, remarks = told_pedal(presses, extended=extend)
     # MIDI files have no lines that errors could name.
     labels = [note.label(reading.instrument) for note in found]
-    return Annotation("notes", columns, labels, lines=(), attrs=attrs, account=account.remarks)
+    attrs = {"source": str(name), **treated}
+    return Annotation("notes", columns, labels, lines=(), attrs=attrs, account=(*remarks, *account.remarks))
 
 
 def _last(file: mido.MidiFile) -> int:

@@ -336,8 +336,8 @@ def _from_pretty_midi(thing: Any, reading: Reading) -> Annotation:
             bent += int((np.abs(np.append(0.0, wheel)[before]) >= BENT).sum())
     if bent:
         account.add("bends", f"{counted(bent, 'note')} that start bent; bends are not applied", count=bent)
-    attrs = told_pedal(presses, extended=reading.pedal == "extend")
-    return Annotation("notes", columns, labels, lines=(), attrs=attrs, account=account.remarks)
+    attrs, remarks = told_pedal(presses, extended=reading.pedal == "extend")
+    return Annotation("notes", columns, labels, lines=(), attrs=attrs, account=(*remarks, *account.remarks))
 
 
 def is_table(thing: object) -> bool:

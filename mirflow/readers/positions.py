@@ -20,10 +20,10 @@ from pathlib import Path
 
 import numpy as np
 
+from ..annotations.account import Remark
 from ..annotations.annotation import Annotation
 from ..errors import InvalidAnnotationError
 from ..ragged import Column, Float, Int
-from .layouts import ODD_COLUMNS
 from .options import Select
 
 _ENOUGH = 4
@@ -64,8 +64,9 @@ def select_beats(annotation: Annotation, select: Select | None, name: str | Path
 
 
 def _with_doubt(annotation: Annotation, doubt: str) -> Annotation:
-    """Add the attribute `ODD_COLUMNS` if the columns are implausible."""
-    return replace(annotation, attrs={**annotation.attrs, ODD_COLUMNS: doubt}) if doubt else annotation
+    """Add a remark if the columns are implausible."""
+    account = (*annotation.account, Remark("odd_columns", doubt))
+    return replace(annotation, account=account) if doubt else annotation
 
 
 def _swapped(annotation: Annotation) -> str:

@@ -19,6 +19,7 @@ from typing import BinaryIO
 import msgspec
 import numpy as np
 
+from ..annotations.account import read_account, write_account
 from ..annotations.annotation import Annotation, Attribute, CodedLabels, texts_at
 from ..annotations.schema import KINDS
 from ..annotations.source import Source
@@ -77,6 +78,7 @@ class _Head(msgspec.Struct):
     codes: int = 0
     attrs: list[tuple[str, str, str]] = []
     files: list[str] = []
+    account: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,7 @@ class Readings:
             raise (InvalidAnnotationError if name == "invalid" else UnreadableError)(message, path=path, line=line)
         try:
             return self._annotation(head, _Numbers(data, row.head)), head.digest
-        except (*_BROKEN, LookupError, OverflowError) as error:
+        except (*_BROKEN, LookupError, OverflowError, AnnotationError) as error:
             raise _damaged(self.path, str(error)) from None
 
     def _annotation(self, head: _Head, numbers: _Numbers) -> Annotation:
@@ -154,7 +156,8 @@ class Readings:
             if codes.size and not 0 <= codes.min() <= codes.max() < len(labels.vocabulary):
                 raise ValueError("a code is outside of its vocabulary")
         attrs = {name: _TYPES[type_](text) for name, type_, text in head.attrs}
-        made = Annotation(self.kind, columns, labels, counts, lines, attrs, tuple(head.files))
+        account = read_account(head.account)
+        made = Annotation(self.kind, columns, labels, counts, lines, attrs, tuple(head.files), account)
         _demand_fit(made, kind.depths, len(kind.dims))
         return made
 
@@ -273,7 +276,7 @@ def _read(
         return _Head(error=("unreadable", error.message, error.path, error.line)), []
     except OSError as error:
         return _Head(error=("unreadable", str(error), None, None)), []
-    head, arrays = _Head(digest, files=[*annotation.files]), []
+    head, arrays = _Head(digest, files=[*annotation.files], account=write_account(annotation.account)), []
     for name, column in annotation.columns.items():
         if column.dtype.kind in "OU":
             head.columns[name] = _Column("text", len(column), column.tolist())

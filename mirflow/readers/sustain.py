@@ -6,23 +6,30 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..annotations.account import Remark
 from ..ragged import Float, Int
 
 DOWN = 64
 """Minimum value of a controller whose pedal is down."""
 
 
-def told_pedal(presses: Sequence[tuple[float, int, int]], *, extended: bool) -> dict[str, str]:
-    """The attribute of notes for the treatment of the sustain pedal; empty if it is never down.
+UNUSED = "has a sustain pedal (controller 64), which is ignored: its notes end with their keys (pedal: extend)"
+
+
+def told_pedal(presses: Sequence[tuple[float, int, int]], *, extended: bool) -> tuple[dict[str, str], list[Remark]]:
+    """The attribute of notes whose ends a sustain pedal extends, or a remark if it is ignored.
 
     Examples
     --------
-    >>> told_pedal([(0.5, 0, 127)], extended=False), told_pedal([(0.5, 0, 20)], extended=True)
-    ({'pedal': 'ignored'}, {})
+    >>> attrs, remarks = told_pedal([(0.5, 0, 127)], extended=False)
+    >>> attrs, [remark.rule for remark in remarks]
+    ({}, ['pedal'])
+    >>> told_pedal([(0.5, 0, 127)], extended=True), told_pedal([(0.5, 0, 20)], extended=True)
+    (({'pedal': 'extended'}, []), ({}, []))
     """
     if all(value < DOWN for _, _, value in presses):
-        return {}
-    return {"pedal": "extended" if extended else "ignored"}
+        return {}, []
+    return ({"pedal": "extended"}, []) if extended else ({}, [Remark("pedal", UNUSED)])
 
 
 def extend_ends(

@@ -21,6 +21,7 @@ from ..evaluation.sides import work_of
 from ..metrics.base import get_task
 from ..pipeline.plan import EvaluationFiles
 from ..progress import Progress
+from ..store.cells import text_of
 from .origins import Shelf, find_plan
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def overlaps(
                 scores = rules.dataset(map(rules.score, blocks), systems, [work.track for work in works])
                 found = aggregate_query(scores, asked)
                 value[:, column], number[:, column] = found["value"].values[:, 0], found["n"].values[:, 0]
-                messages += [text for text in scores["message"].values.ravel().tolist() if text]
+                messages += filter(None, map(text_of, scores["message"].values.ravel().tolist()))
             shown.advance(len(tracks))
     if not number.any():
         raise QueryError(f"nothing to compare: {messages[0] if messages else 'no two systems have a track in common'}")

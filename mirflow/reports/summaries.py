@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..analysis.missing import CellProblem, group_problems
+from ..analysis.missing import CellProblem, count_cells, group_problems
 from ..analysis.policies import MISSING, UNDEFINED
 from ..analysis.queries import across_of, count_statuses
 from ..analysis.scores import Results, coordinate_columns, coords_of, names_of, show_span, tables_of
@@ -22,7 +22,7 @@ from ..metrics.aggregates import DECLARED, table_aggregates
 from ..metrics.base import Convention
 from ..metrics.measures import Metric, Parameter
 from ..ragged import Float
-from ..store.cells import EMPTY, FAILED, Status
+from ..store.cells import EMPTY, FAILED, CellRemark, Status, read_message
 from ..store.format import list_cautions, told_patches, told_reading
 from .captions import caution_notes, nothing_notes, titles_of
 from .layout import (
@@ -128,7 +128,7 @@ _KINDS = 5
 
 
 def problems_table(group: str, problems: Sequence[CellProblem], *, cut: bool = False) -> Table:
-    """A row for each cell without a score, with that of an empty file, or with a warning; ``scored`` tells them apart.
+    """A row for each remark on a cell; ``scored`` tells whether the cell has a score.
 
     Parameters
     ----------
@@ -140,26 +140,31 @@ def problems_table(group: str, problems: Sequence[CellProblem], *, cut: bool = F
     """
     show = shorten_quotes if cut else str
     rows = tuple(
-        (group, problem.system, problem.track, problem.status.name, problem.scored, show(problem.message))
-        for problem in problems
+        (group, one.system, one.track, one.status.name, one.scored, one.kind, one.side, show(one.message))
+        for one in problems
     )
-    return Table(("group", "system", "track", "status", "scored", "message"), rows, folds=("message",))
+    columns = ("group", "system", "track", "status", "scored", "kind", "side", "message")
+    return Table(columns, rows, folds=("message",))
 
 
 def problem_lines(group: str, problems: Sequence[CellProblem]) -> list[str]:
-    """The most frequent kinds of reasons, each with its number of cells and an example; then what has a score."""
-    kinds = group_problems([problem for problem in problems if problem.scored != "yes"])
+    """The most frequent reasons, each with its number of cells and an example; then what has a score.
+
+    Notes and repairs of cells with scores are left out.
+    """
+    kinds = group_problems([one for one in problems if one.scored != "yes" and one.kind == "reason"])
     named = [("without some metrics" if own[0].status.scored else own[0].status.name, own) for own in kinds[:_KINDS]]
-    doubtful = [one for one in problems if one.warned and one.scored == "yes"]
-    empty = [(state, [one for one in problems if one.status == state]) for state in sorted(EMPTY)]
+    doubtful = [one for one in problems if one.kind == "warning" and one.scored == "yes"]
+    reasons = [one for one in problems if one.kind == "reason"]
+    empty = [(state, [one for one in reasons if one.status == state]) for state in sorted(EMPTY)]
     with_score = [(f"{state.name}, with a score", own) for state, own in empty if own]
     with_score += [("with a score", own) for own in group_problems(doubtful)]
     lines = []
     for what, own in (*named, *with_score):
         example = "" if len({one.message for one in own}) == 1 else "such as "
-        lines.append(f"{group}: {counted(len(own), 'cell')}: {what}: {example}{shorten_quotes(own[0].message)}")
+        lines.append(f"{group}: {counted(count_cells(own), 'cell')}: {what}: {example}{shorten_quotes(own[0].message)}")
     if others := kinds[_KINDS:]:
-        more = f"{sum(map(len, others))} more cells for {counted(len(others), 'other reason')}"
+        more = f"{counted(sum(map(count_cells, others)), 'more cell')} for {counted(len(others), 'other reason')}"
         lines.insert(len(named), f"{group}: {more}")
     return lines
 
@@ -353,23 +358,36 @@ def pair_table(ds: xr.Dataset, *, percent: bool = False, people: bool = True) ->
 
 def failed_cells(ds: xr.Dataset) -> list[str]:
     """One line for each cell without a score, with its reason."""
-    return [f"{where}: {status.name}: {message}" for where, status, message in _cells(ds) if status in FAILED]
+    return [
+        f"{where}: {status.name}: {remark.text.removeprefix(f'{both}: ')}"
+        for where, both, status, remarks in _cells(ds)
+        if status in FAILED
+        for remark in [one for one in remarks if one.kind == "reason"] or [_NO_REASON]
+    ]
 
 
 def partial_cells(ds: xr.Dataset) -> list[str]:
-    """A line for each scored cell without that of some metrics, with something empty, or with a warning: which, why."""
-    return [f"{where}: {message}" for where, status, message in _cells(ds) if status.scored and message]
+    """A line for each remark on scored cells: on missing metrics, an empty side, doubts, repairs, what was not read."""
+    return [
+        f"{where}: {'' if remark.kind == 'reason' else f'{remark.kind}: '}{remark.text.removeprefix(f'{both}: ')}"
+        for where, both, status, remarks in _cells(ds)
+        if status.scored
+        for remark in remarks
+    ]
 
 
-def _cells(ds: xr.Dataset) -> Iterator[tuple[str, Status, str]]:
-    """Name, status and message of each cell; a message does not repeat the name."""
+_NO_REASON = CellRemark("reason", "pair", "")
+
+
+def _cells(ds: xr.Dataset) -> Iterator[tuple[str, str, Status, tuple[CellRemark, ...]]]:
+    """Name, name with the system, status and remarks of each cell."""
     part = ds[["status", "message"]].transpose("system", "track")
     for system, name in enumerate(part["system"].values.tolist()):
         for track, title in enumerate(part["track"].values.tolist()):
             both = f"system {name!r}, track {title!r}"
             where = f"track {title!r}" if part.sizes["system"] == 1 else both
-            message = str(part["message"].values[system, track]).removeprefix(f"{both}: ")
-            yield where, Status(int(part["status"].values[system, track])), message
+            remarks = read_message(str(part["message"].values[system, track]))
+            yield where, both, Status(int(part["status"].values[system, track])), remarks
 
 
 def tasks_overview_table(conventions: Sequence[tuple[str, Convention]]) -> Table:

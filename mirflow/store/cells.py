@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
 from functools import cached_property
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from ..annotations.account import one_line, whole_text
 from ..kernels.outcomes import NONE
 from ..metrics.base import Sparse
 from ..ragged import Float, Int
@@ -72,7 +74,7 @@ CELL_ATTRS: Mapping[str, Mapping[str, Any]] = {
         "flag_meanings": " ".join(status.name for status in Status),
     },
     "repairs": {"long_name": "number of irregularities that were accepted"},
-    "message": {"long_name": "why the cell, or some of its metrics, have no score, what is empty, or a warning"},
+    "message": {"long_name": "remarks, one on each line: KIND (SIDE): TEXT; KIND is reason, warning, repair or note"},
     "digest": {"long_name": "digests of the reference and the estimate that were scored"},
     "stamp": {"long_name": "fingerprint of the sizes and modification times of the input files"},
     "duration": {"long_name": "duration of the reference", "units": "s"},
@@ -85,8 +87,65 @@ FAILED_METRICS, FAILED_METRIC = "failed_metrics", "failed_metric"
 NUMERATOR = "numerator"
 """Result along the metrics: numerators of the scores whose weight is 0, where a metric has any."""
 
-WARNING = "warning: "
-"""Prefix of a doubt in the message of a cell whose annotations should be checked."""
+RemarkKind = Literal["reason", "warning", "repair", "note"]
+RemarkSide = Literal["reference", "estimate", "pair"]
+
+
+@dataclass(frozen=True, slots=True)
+class CellRemark:
+    """What is said about a cell.
+
+    ``reason``: why the cell, or some of its metrics, have no score, or which of its sides is empty. ``warning``: its
+    scores are in doubt. ``repair`` and ``note``: what was changed in an annotation, or not read of its file.
+    """
+
+    kind: RemarkKind
+    side: RemarkSide
+    """The annotation that it is about; ``pair`` if both, or the cell itself."""
+    text: str
+    """With the name of the file and the line, if it has one."""
+
+
+_REMARK = re.compile(r"(reason|warning|repair|note) \((reference|estimate|pair)\): (.*)", re.DOTALL)
+
+
+def write_message(remarks: Iterable[CellRemark]) -> str:
+    """The message of a cell: a line for each remark, as ``warning (estimate): a.txt: ...``.
+
+    Examples
+    --------
+    >>> print(write_message([CellRemark("reason", "estimate", "a.txt:3: no chord"), CellRemark("note", "pair", "x")]))
+    reason (estimate): a.txt:3: no chord
+    note (pair): x
+    """
+    return "\n".join(f"{one.kind} ({one.side}): {one_line(one.text)}" for one in remarks)
+
+
+def read_message(message: str) -> tuple[CellRemark, ...]:
+    """The remarks in the message of a cell; lines of another form are reasons.
+
+    Examples
+    --------
+    >>> read_message("warning (pair): a.txt: ends at 180000 s")
+    (CellRemark(kind='warning', side='pair', text='a.txt: ends at 180000 s'),)
+    """
+    remarks = []
+    for line in message.split("\n") if message else ():
+        found = _REMARK.fullmatch(line)
+        kind, side, text = ("reason", "pair", line) if found is None else found.groups()
+        remarks.append(CellRemark(cast(RemarkKind, kind), cast(RemarkSide, side), whole_text(text)))
+    return tuple(remarks)
+
+
+def text_of(message: str, kind: RemarkKind = "reason") -> str:
+    """What the remarks of a kind in the message of a cell say, for people; empty without any.
+
+    Examples
+    --------
+    >>> text_of("reason (pair): no velocity\\nwarning (pair): MIDI numbers", "warning"), text_of("")
+    ('MIDI numbers', '')
+    """
+    return "; ".join(one.text for one in read_message(message) if one.kind == kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +154,6 @@ class Caution:
 
     text: str
     system: str = ""
-
-
-def split_message(message: str) -> tuple[str, str]:
-    """Split the message of a cell into the reason for missing scores and the doubt about its annotations.
-
-    Examples
-    --------
-    >>> split_message("a note has no velocity; warning: a.txt: pitches are MIDI numbers")
-    ('a note has no velocity', 'a.txt: pitches are MIDI numbers')
-    >>> split_message("warning: a.txt: pitches are MIDI numbers")
-    ('', 'a.txt: pitches are MIDI numbers')
-    """
-    if message.startswith(WARNING):
-        return "", message.removeprefix(WARNING)
-    reason, _, doubt = message.partition(f"; {WARNING}")
-    return reason, doubt
 
 
 @dataclass(frozen=True)
@@ -127,8 +170,7 @@ class Cells:
     """Values of :class:`mirflow.store.cells.Status`."""
     repairs: npt.NDArray[np.int32]
     message: tuple[str, ...]
-    """Why a cell, or some of its metrics, have no score, or which of its annotations is empty; after `WARNING`, why its
-    two sides hardly belong together. Empty where neither applies; see `split_message`."""
+    """Remarks in the form of `write_message`; empty without any."""
     digest: tuple[str, ...]
     """``reference:estimate`` digests of the bytes that were scored."""
     stamp: Int

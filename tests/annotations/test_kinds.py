@@ -204,7 +204,9 @@ def test_the_file_of_the_level_is_blamed(files: Path) -> None:
     (files / "est" / "a_lower.lab").write_text("# fine\n0 3 a\n8 3 b\n")
     paths = [files / side / "a_{level}.lab" for side in ("ref", "est")]
     scores = mirflow.evaluate_paths(*paths, "hierarchy", levels=["upper", "lower"])
-    assert str(scores.message.item()).startswith(f"{files}/est/a_lower.lab:3: interval ends before it starts")
+    assert str(scores.message.item()).startswith(
+        f"reason (estimate): {files}/est/a_lower.lab:3: interval ends before it starts"
+    )
 
 
 @pytest.mark.parametrize("kind", DECLARED.values(), ids=lambda kind: kind.name)

@@ -59,9 +59,9 @@ def test_show_lists_each_with_its_file_and_says_that_every_cell_has_a_score(stor
     assert "scored yes: 1 of an empty estimate, 2 of an empty reference, whose scores count" in shown.stdout
     listed = list(csv.DictReader(io.StringIO(invoke("show", store, "--problems", "--format", "csv").stdout)))
     assert [tuple(row.values())[1:] for row in listed] == [
-        ("ada", "t01", "empty_estimate", "yes", ESTIMATE),
-        ("ada", "t02", "empty_reference", "yes", REFERENCE),
-        ("bob", "t02", "empty_reference", "yes", REFERENCE),
+        ("ada", "t01", "empty_estimate", "yes", "reason", "estimate", ESTIMATE),
+        ("ada", "t02", "empty_reference", "yes", "reason", "reference", REFERENCE),
+        ("bob", "t02", "empty_reference", "yes", "reason", "reference", REFERENCE),
     ]
 
 

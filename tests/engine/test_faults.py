@@ -19,7 +19,7 @@ import xarray as xr
 
 import mirflow
 from mirflow.interruption import CtrlC, is_stop, recognized_interrupts
-from mirflow.store.cells import Status
+from mirflow.store.cells import Status, text_of
 from tests.clusters import DaskCluster
 
 OWN = '''import os, signal, sys
@@ -101,7 +101,7 @@ def scores(folder: Path) -> xr.Dataset:
 
 
 def message(ds: xr.Dataset, system: str, track: int) -> str:
-    return str(ds.message.sel(system=system, track=f"t{track}").item())
+    return text_of(str(ds.message.sel(system=system, track=f"t{track}").item()))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from mirflow.errors import MirflowWarning, RunError, ScoreError
 from mirflow.metrics.base import get_task
 from mirflow.metrics.beat.kernel import Batch
 from mirflow.metrics.measures import CountedWeight, Measure, Parameter, metric
-from mirflow.store.cells import Status
+from mirflow.store.cells import Status, text_of
 from tests.commands import invoke, printed, rows
 
 MODULE = '''"""Metrics of a laboratory."""
@@ -132,7 +132,7 @@ def test_a_failure_costs_its_score_alone(folder: Path) -> None:
     assert report.failed == 17
     failed = ds.failed_metrics.sel(system="ada", track="t3").to_series()
     assert failed[failed == 1].index.tolist() == ["count_error@5.0", "count_error", "batched"]
-    assert ds.message.sel(system="ada", track="t3").item() == (
+    assert text_of(ds.message.sel(system="ada", track="t3").item()) == (
         "the metric failed: batched: RuntimeError: no pairs (own.py:26); "
         "the metric failed: count_error: ZeroDivisionError: thirteen beats (own.py:12)"
     )

@@ -55,7 +55,7 @@ def store(pipeline: Path) -> Path:
 def test_a_run_tells_each_kind_and_succeeds(pipeline: Path) -> None:
     result = invoke("run", pipeline)
     assert result.exit_code == 0
-    assert f"  beat: 1 cell: with a score: warning: {LATE}" in result.stderr
+    assert f"  beat: 1 cell: with a score: {LATE}" in result.stderr
     assert "all of the estimate, from 300.5 to 419.5 s, is after the reference ends (119.5 s)" in result.stderr
     assert "without some metrics" not in result.stderr
     assert "all of them: mirflow show" in result.stderr
@@ -72,7 +72,7 @@ def test_the_store_keeps_them_beside_scores_that_count(store: Path) -> None:
     with xr.open_zarr(store, group="beat", chunks=None) as ds:
         cell = ds.sel(system="ms", track="long")
         assert cell.status.item() == 1
-        assert cell.message.item().startswith(f"warning: {LATE}")
+        assert cell.message.item().startswith(f"warning (pair): {LATE}")
         assert np.isfinite(cell.score).all()
         assert (ds.sel(system="good").message == "").all()
 
@@ -202,8 +202,8 @@ class TestLabels:
     def test_that_never_meet_are_reported_where_classes_are_scored(self, drums: Path) -> None:
         noted = self.run(drums, "f_measure", "class_f_measure")
         assert noted["numbers"] == (
-            "warning: E/numbers/song.txt: 12 of 12 labels of the estimate ('36', '38') are none of the reference "
-            "('kick', 'snare'): are both of one list?"
+            "warning (pair): E/numbers/song.txt: 12 of 12 labels of the estimate ('36', '38') are none of the "
+            "reference ('kick', 'snare'): are both of one list?"
         )
         assert noted["poor"] == ""
 

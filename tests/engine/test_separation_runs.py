@@ -23,6 +23,7 @@ from mirflow.pipeline.plan import Stale
 from mirflow.ragged import Ragged
 from mirflow.readers.audio_files import FileSignal
 from mirflow.store import write_pack
+from mirflow.store.cells import text_of
 from tests.audio_files import cut, noise, rehearsal, write, write_stems
 
 from ..groups import STATUSES
@@ -65,7 +66,7 @@ def counts(report: RunReport) -> dict[str, int]:
 
 def outcome(folder: Path, system: str, track: str) -> tuple[str, str]:
     cell = group(folder).sel(system=system, track=track)
-    return STATUSES[cell.status.item()], cell.message.item()
+    return STATUSES[cell.status.item()], text_of(cell.message.item())
 
 
 def test_a_run_scores_every_cell(folder: Path) -> None:

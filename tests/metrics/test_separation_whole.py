@@ -178,7 +178,7 @@ class TestSilence:
         scores = mirflow.score(references, {"one": system}, "separation", convention="mdx", metrics=["source_usdr"])
         assert scores.message.sel(system="one").values.tolist() == [
             "",
-            "reference part: 'vocals': silent, not scored",
+            "reason (reference): reference part: 'vocals': silent, not scored",
         ]
         found = scores.mirflow.query("source_usdr", aggregate="mean").value.squeeze()
         expected = separation.usdr(self.reference, self.estimate)

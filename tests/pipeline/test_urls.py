@@ -119,7 +119,7 @@ class TestServers:
         cells = read_group(dataset / "urls.zarr", "chord").cells
         assert cells.status.tolist()[1] == Status.unreadable
         message = f"{server.url}/ref/t01.lab: cannot be read: the server answers with status 500; try again later"
-        assert cells.message[1] == message
+        assert cells.message[1] == f"reason (reference): {message}"
         server.failing = {}
         assert run(path) == {"changed": 2, "reused": 4}
         assert_same_scores(path, dataset)

@@ -49,7 +49,7 @@ def test_a_long_table(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.score[..., 0], [[0.5, 0.755], [np.nan, np.nan]])
     np.testing.assert_array_equal(found.weight[..., 0], [[10, 30], [10, 0]])
     assert found.status.tolist() == [[Status.ok] * 2, [Status.missing_estimate] * 2]
-    assert found.message == [["", ""], ["the table has no score"] * 2]
+    assert found.message == [["", ""], ["reason (pair): the table has no score"] * 2]
     assert found.printed_step == {"majmin": 1e-4}
 
 
@@ -311,7 +311,7 @@ def test_rows_of_json_are_left_out_by_their_keys(tmp_path: Path) -> None:
 def test_what_a_member_of_json_lacks_is_no_score(tmp_path: Path) -> None:
     found = read(tmp_path, {**JSON, "metrics": {"majmin": "weight"}}, JSON_TEXT)
     np.testing.assert_array_equal(found.score[0, :, 0], [10, np.nan])
-    assert found.message == [["", "the table has no score"]]
+    assert found.message == [["", "reason (pair): the table has no score"]]
 
 
 def test_whole_documents_and_plain_numbers(tmp_path: Path) -> None:

@@ -96,9 +96,10 @@ def test_a_pedal_is_that_of_its_channel_in_all_tracks() -> None:
 
 
 def test_without_the_option_the_file_says_that_its_pedal_was_ignored() -> None:
-    for reading, end, told in ((Reading.of(task="transcription"), 0.5, "ignored"), (EXTENDED, 2.0, "extended")):
-        notes = parse_midi(saved(UNDER_PEDAL), reading)
-        assert (notes.columns["end"].tolist(), notes.attrs["pedal"]) == ([end], told)
+    notes = parse_midi(saved(UNDER_PEDAL), Reading.of(task="transcription"))
+    assert (notes.columns["end"].tolist(), [one.rule for one in notes.account]) == ([0.5], ["pedal"])
+    notes = parse_midi(saved(UNDER_PEDAL), EXTENDED)
+    assert (notes.columns["end"].tolist(), notes.attrs["pedal"], notes.account) == ([2.0], "extended", ())
     assert "pedal" not in parse_midi(saved(UNDER_PEDAL[:1]), EXTENDED).attrs
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mirflow.analysis.missing import CellProblem, count_scored, find_problems, group_problems
-from mirflow.analysis.scores import as_scores, names_of
+from mirflow.analysis.scores import as_scores
 from mirflow.errors import shorten_quotes
 from mirflow.reports.summaries import problem_lines, problems_table
 from mirflow.store.cells import Status
@@ -12,7 +12,7 @@ from tests.groups import make_group
 
 
 def problem(system: str, track: str, message: str, status: Status = Status.invalid) -> CellProblem:
-    return CellProblem(system, track, status, message)
+    return CellProblem(system, track, status, "reason", "pair", message)
 
 
 class TestKinds:
@@ -30,10 +30,10 @@ class TestKinds:
     def test_other_names_are_no_other_reason(self, first, second):
         assert len(group_problems([problem("KO1", "a", first), problem("NG1", "b", second)])) == 1
 
-    def test_other_values_and_other_outcomes_are(self):
+    def test_other_values_are_no_other_reason_and_other_outcomes_are(self):
         message = "a.lab: time is not a number: "
         problems = [problem("S", "a", message + "'x/1'"), problem("S", "a", message + "'y'")]
-        assert len(group_problems([*problems, problem("S", "a", message + "'y'", Status.failed)])) == 3
+        assert len(group_problems([*problems, problem("S", "a", message + "'y'", Status.failed)])) == 2
 
     def test_the_most_frequent_come_first_and_the_rest_is_counted(self):
         problems = [problem("S", f"t{n}", f"reason {'abcdefgh'[n]}") for n in range(8)] + [
@@ -62,12 +62,11 @@ class TestKinds:
         assert scored == ["yes", "yes", "yes", "partly", "no"]
         assert count_scored(problems) == "2 of an empty estimate, 1 of an empty reference"
 
-    def test_a_store_that_does_not_say_which_file_is_empty_names_system_and_track(self):
-        board = as_scores(make_group(np.zeros((1, 2, 1)), status=[[5, 4]]))
-        system, (first, second) = names_of(board, "system")[0], names_of(board, "track")
-        assert [one.message for one in find_problems(board)] == [
-            f"system {system!r} has an empty estimate of track {first!r}",
-            f"track {second!r} has an empty reference",
+    def test_a_cell_without_a_score_is_listed_without_a_message_too(self):
+        board = as_scores(make_group(np.zeros((1, 2, 1)), status=[[5, 8]]))
+        assert [(one.status.name, one.kind, one.message) for one in find_problems(board)] == [
+            ("empty_estimate", "reason", ""),
+            ("failed", "reason", ""),
         ]
 
 

@@ -497,8 +497,9 @@ def system(contents: StoreContents, name: str, system: str) -> SystemPage:
 def _reasons(contents: StoreContents, name: str, system: str) -> list[CellProblem]:
     """List missing scores and warnings, without messages that may quote a reference unless these are shown."""
     found = find_problems(contents.datasets[name].sel(system=[system]))
-    shown = (contents.references or one.status in QUOTES_NOTHING for one in found)
-    return [one if whole else replace(one, message="") for one, whole in zip(found, shown, strict=True)]
+    told = [one for one in found if one.kind in ("reason", "warning")]
+    shown = (contents.references or (one.kind == "reason" and one.status in QUOTES_NOTHING) for one in told)
+    return [one if whole else replace(one, message="") for one, whole in zip(told, shown, strict=True)]
 
 
 def _metric_row(ranked: RankedEvaluation, own: RankedSystem, metric: RankedMetric) -> MetricRow:

@@ -17,7 +17,16 @@ from ...analysis.inference import compare, intervals
 from ...analysis.inference.comparisons import compared_blocks
 from ...analysis.inference.rank_intervals import first_shares, rank_bounds
 from ...analysis.inference.resampling import Resampling, least_units
-from ...analysis.missing import WITHHELD, Gaps, are_apart, find_gaps, find_problems, included_scores, warn_withheld
+from ...analysis.missing import (
+    CellProblem,
+    Gaps,
+    are_apart,
+    find_gaps,
+    find_problems,
+    included_scores,
+    list_shown,
+    warn_withheld,
+)
 from ...analysis.per_class import aggregate_table, select_table
 from ...analysis.policies import AUTO, MISSING, say_intervals
 from ...analysis.queries import headline_metrics
@@ -30,7 +39,7 @@ from ...errors import QueryError, shorten
 from ...metrics.aggregates import AGGREGATES, RATIOS, STATISTICS, allowed_aggregates
 from ...metrics.measures import DESCRIBED, SIGN_OF
 from ...ragged import Bool, Float
-from ...store.cells import QUOTES_NOTHING, Status
+from ...store.cells import CellRemark, Status
 from ...store.format import REFERENCES_DIFFER, WARNINGS, list_cautions, told_patches
 from ..captions import NO_INTERVAL, few_notes, letters_note, task_title
 from ..drawing import BAD, BLUE, GOOD, GREEN, HALF, ORANGE, PURPLE, RED, SKY, YELLOW
@@ -585,8 +594,11 @@ def _problems(scores: xr.Dataset, shown: Shown) -> dict[str, Any]:
     a file may quote a reference.
     """
     joined = STORES in scores.attrs
-    found = [one for one in find_problems(scores) if not (joined and one.status == Status.not_computed)]
-    counts = Counter(one.scored for one in found)
+    cells: dict[tuple[str, str], list[CellProblem]] = {}
+    for one in find_problems(scores):
+        if one.kind in ("reason", "warning") and not (joined and one.status == Status.not_computed):
+            cells.setdefault((one.system, one.track), []).append(one)
+    counts = Counter(own[0].scored for own in cells.values())
     if not shown.by_track:
         return {"rows": [], "messages": [], "counts": counts}
     systems, tracks = (
@@ -595,8 +607,9 @@ def _problems(scores: xr.Dataset, shown: Shown) -> dict[str, Any]:
     )
     messages: dict[str, int] = {}
     rows = []
-    for one in found:
-        message = one.message if shown.references or one.status in QUOTES_NOTHING else WITHHELD
-        place = messages.setdefault(message, len(messages))
-        rows.append([systems[one.system], tracks[one.track], one.status.name, one.scored, place])
+    for (system, track), own in cells.items():
+        status, remarks = own[0].status, [CellRemark(one.kind, one.side, one.message) for one in own]
+        told = remarks if shown.references else list_shown(status, remarks)
+        place = messages.setdefault("; ".join(one.text for one in told), len(messages))
+        rows.append([systems[system], tracks[track], status.name, own[0].scored, place])
     return {"rows": rows, "messages": [shorten(message, LONGEST_MESSAGE) for message in messages], "counts": counts}

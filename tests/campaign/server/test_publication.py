@@ -207,5 +207,5 @@ def test_messages_of_what_is_public_name_no_folder_of_the_server(service: Servic
     told = [one for one in messages if one]
     assert told
     for one in told:
-        assert one.startswith("a/dev0.lab:")
+        assert one.startswith("reason (estimate): a/dev0.lab:")
         assert ".." not in one

@@ -29,7 +29,16 @@ from ....pipeline.document import dump_document, values_without_folders
 from ....pipeline.load import plan_pipeline
 from ....pipeline.model import Pipeline
 from ....progress import Progress
-from ....store.cells import Cells, Entry, GroupContent, Status, concatenate_cells, with_measures
+from ....store.cells import (
+    Cells,
+    Entry,
+    GroupContent,
+    Status,
+    concatenate_cells,
+    read_message,
+    with_measures,
+    write_message,
+)
 from ....store.format import PATCHES, SIGNATURES, WARNINGS, dense_cells, loaded, of_systems
 from ....store.generations import remove
 from ....store.journal import Journal, read_content, write_content
@@ -460,7 +469,7 @@ def _with_short_messages(
             continue
         part = content.part([system])
         messages = dense_cells(part, ["message"])["message"][0].tolist()
-        if not any(f"{folder}{os.sep}" in message for message in messages if message for folder in folders):
+        if all(_without_folders(message, folders) == message for message in messages):
             continue
         part = loaded(part)
         part = replace(part, cells=_shortened(part.cells, folders))
@@ -478,10 +487,14 @@ def _with_short_messages(
 
 
 def _shortened(cells: Cells, folders: Collection[str]) -> Cells:
-    message = cells.message
+    return replace(cells, message=tuple(_without_folders(message, folders) for message in cells.message))
+
+
+def _without_folders(message: str, folders: Collection[str]) -> str:
+    remarks = read_message(message)
     for folder in folders:
-        message = tuple(text.replace(f"{folder}{os.sep}", "") for text in message)
-    return replace(cells, message=message)
+        remarks = tuple(replace(one, text=one.text.replace(f"{folder}{os.sep}", "")) for one in remarks)
+    return write_message(remarks)
 
 
 def part_of(content: GroupContent, public: Mapping[str, Mapping[str, Entry]]) -> GroupContent | None:
