@@ -440,7 +440,7 @@ def _choose_files(found: Discovery, key: str, pattern: Pattern, matches: Sequenc
         taken: set[int] = set()
         for number, match in enumerate(matches):
             if _plain(match.path) in found.reference_files:
-                found.reference_systems.setdefault(match.values[place], match.name)
+                found.reference_systems.setdefault(normal_form(match.values[place]), match.name)
                 taken.add(number)
         left = [number for number in left if number not in taken] if taken else left
     systems = values_at(matches, place)
@@ -732,7 +732,7 @@ def _empty_folders(found: Discovery, present: Sequence[str]) -> list[str]:
             continue
         base = Path("/") if pattern.text.startswith("/") else Path(found.root)
         values = pattern.match(path.relative_to(base).as_posix())
-        if values is not None and values[SYSTEM] not in taken:
+        if values is not None and normal_form(values[SYSTEM]) not in taken:
             names[values[SYSTEM]] = None
     return list(names)
 

@@ -36,6 +36,7 @@ from ..readers.label_maps import anchored
 from ..readers.options import DELIMITED, OPTIONS, DelimitedOptions, Option, Reading
 from ..readers.patterns import Pattern
 from ..store.cells import MAX_NAME, is_device
+from ..theory.text_form import normal_form
 from .document import Place
 
 
@@ -156,15 +157,21 @@ def _grid(value: Any) -> str | float:
 
 
 def _systems(value: Any) -> Any:
-    """Convert a list of names to a mapping without metadata."""
+    """Convert a list of names, or of names with metadata, to a mapping by their normal forms."""
     if isinstance(value, list) and all(isinstance(name, str) for name in value):
+        value = list(map(normal_form, value))
         if len(set(value)) < len(value):
             raise ValueError("names a system twice")
         return {name: {} for name in value}
     if isinstance(value, list):
         wrong = next(name for name in value if not isinstance(name, str))
         raise ValueError(f"invalid name {wrong!r}: expected the name of a system; put it in quotes")
-    return {name: {} if meta is None else meta for name, meta in value.items()} if isinstance(value, dict) else value
+    if not isinstance(value, dict):
+        return value
+    names = [normal_form(name) if isinstance(name, str) else name for name in value]
+    if len(set(names)) < len(names):
+        raise ValueError("names a system twice")
+    return {name: {} if meta is None else meta for name, meta in zip(names, value.values(), strict=True)}
 
 
 def _store(path: str) -> str:

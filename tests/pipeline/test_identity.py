@@ -130,3 +130,19 @@ class TestNames:
             AnnotationError, match=r"two names of one track: .* differ only in blanks or their Unicode form"
         ):
             mirflow.score({CAFE: [6.0], MAC_CAFE: [6.0]}, {CAFE: [6.0]}, "onset")
+
+
+@pytest.mark.parametrize(
+    "listed", ["", "  systems: [caf\u00e9 noir]\n", "  systems:\n    cafe\u0301 noir: {year: 1}\n"]
+)
+def test_a_system_has_one_name_in_each_form_of_text(tmp_path: Path, listed: str) -> None:
+    for name in ("ref", "est/cafe\u0301  noir"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "a.txt").write_text("0.5\n1.0\n")
+    (tmp_path / "p.yaml").write_text(
+        "store: s.zarr\nevaluations:\n- task: onset\n  reference: ref/{track}.txt\n"
+        f"  estimates: est/{{system}}/{{track}}.txt\n{listed}",
+        encoding="utf-8",
+    )
+    (plan,) = plan_pipeline(tmp_path / "p.yaml").plans
+    assert plan.systems == ("caf\u00e9 noir",)
