@@ -65,6 +65,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "content_columns": Rule("error", "a column beside the label that holds text, such as the mode of a key"),
         "columns": Rule("note", "columns that the task does not read"),
         "usual_columns": Rule("note", "columns that many files have beside an annotation, such as confidences"),
+        "positions": Rule("note", "positions in the bar that do not count up, by which downbeats are chosen"),
         "odd_columns": Rule("warning", "columns whose order or meaning is implausible"),
         "rows": Rule("note", "rows that hold no item of the annotation"),
         "repeated_rows": Rule("warning", "rows that are there twice"),

@@ -37,6 +37,7 @@ from ..progress import Progress, progress_of
 from ..readers import read
 from ..readers.audio_files import SUFFIXES as AUDIO
 from ..readers.audio_files import audio_folders
+from ..readers.beat_collections import without_positions
 from ..readers.content import absent, files_below
 from ..readers.formats import SUFFIXES, is_annotation_file
 from ..readers.names import (
@@ -892,4 +893,4 @@ def sources_by_track(folder: Path, reading: Reading, annotator: str | int | None
             both = describe_clash(Path(sources[track].path).name, path.name, "remove or rename one")
             raise AnnotationError(f"two files of track {track!r}: {both}", path=folder)
         sources[track] = FileSource(str(path), reading, annotator)
-    return sources
+    return {**sources, **without_positions(sources.items())}

@@ -110,8 +110,8 @@ class Discovery:
     """Warnings so far."""
     patches: list[Mapping[str, Any]] = field(default_factory=list)
     """What patches have corrected so far."""
-    # Languages of the tracks' lyrics, of each side that takes them from metadata.
-    languages: list[str] = field(default_factory=list)
+    # How files are read that depends on others: languages of lyrics from metadata, beats where others have positions.
+    read_as: list[str] = field(default_factory=list)
     # Names of the reference's files, by path; and one of them for each system whose files they seem to be.
     reference_files: dict[str, str] = field(default_factory=dict)
     reference_systems: dict[str, str] = field(default_factory=dict)

@@ -18,6 +18,7 @@ from ..addresses import parse_address
 from ..errors import AnnotationError, PipelineError, PluginError, Problem, UnreadableError, suggest
 from ..metrics.measures import describe
 from ..plugins import READERS, TASKS, declared, digest_of, import_module
+from ..readers.beat_collections import without_positions
 from ..readers.content import decode, read_bytes, read_within
 from ..readers.delimited import find_separator
 from ..readers.downloads import parse_url
@@ -462,6 +463,8 @@ def _discover(
         found = discover(evaluation, resolved, root, open_pack, troubles, confined, scored, listed)
         if not troubles and (resolved.reference.language or resolved.estimates.language):
             _set_languages(found, troubles)
+        if not troubles and not confined and evaluation.task == "downbeat":
+            _refuse_bare_times(found)
         if not troubles and evaluation.reference.patch:
             apply_patches(found)
         return troubles or found
@@ -493,7 +496,7 @@ def _set_languages(found: Discovery, troubles: list[Trouble]) -> None:
         if lacking is not None:
             troubles.append(((key, "language"), f"track {lacking!r} has no {column!r} in its metadata"))
             return
-        found.languages.append(f"{key}: {named}")
+        found.read_as.append(f"{key}: {named}")
         for track in found.tracks:
             spoken = str(named[track])
             if key == "reference":
@@ -506,6 +509,20 @@ def _set_languages(found: Discovery, troubles: list[Trouble]) -> None:
                     source = found.estimates.get(system, track)
                     if source is not None:
                         found.estimates.replace(system, {track: in_language(source, spoken)})
+
+
+def _refuse_bare_times(found: Discovery) -> None:
+    """Refuse files of beats without positions where other references, or files of the system, have them."""
+    references = ((track, place) for track in found.tracks for place in range(len(found.references.get(track, ()))))
+    bare = without_positions((place, found.references[place[0]][place[1]].source) for place in references)
+    for (track, place), source in bare.items():
+        found.references[track][place] = replace(found.references[track][place], source=source)
+    names = [*map(str, bare)]
+    for system in found.estimates.systems:
+        lacking = without_positions(found.estimates.of(system))
+        found.estimates.replace(system, lacking)
+        names += [f"{system}/{track}" for track in lacking]
+    found.read_as += [f"without positions: {names}"] if names else []
 
 
 def add_languages(evaluation: Evaluation, resolved: Resolved, root: str, places: Sequence[dict[str, str]]) -> None:
@@ -621,7 +638,7 @@ def _signatures(evaluation: Evaluation, found: Discovery, plugins: Mapping[str, 
         str(evaluation.estimates.annotator),
         evaluation.reference.combine or "",
         *([] if resolved.classes is None else [resolved.classes.digest]),
-        *found.languages,
+        *found.read_as,
         *(plugins.values() if plugins and _needs_plugins(resolved) else ()),
     )
     signatures = {}

@@ -120,7 +120,7 @@ def parse_billboard(
     """
     phrases = _Lines(name).parse(decode(data, name, reading.delimited.encoding))
     if reading.kind == "events":
-        return select_beats(_beats(phrases, name), reading.selection, name)
+        return select_beats(_beats(phrases, name), reading, name)
     if reading.kind == "intervals" and reading.task == "chord":
         return _chords(phrases, name)
     if reading.kind == "intervals" and reading.task == "segment":

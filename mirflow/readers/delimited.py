@@ -225,7 +225,7 @@ def finish(annotation: Annotation, reading: Reading, name: str | Path) -> Annota
     if kind.level:
         return stack_levels([annotation])
     if "bar" in kind.columns:
-        return select_beats(annotation, reading.selection, name)
+        return select_beats(annotation, reading, name)
     if kind.listed:
         return order_names(annotation, name)
     if reading.task == "local_key" and annotation.labels is not None and any(map(is_odd_key, set(annotation.labels))):

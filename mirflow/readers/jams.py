@@ -150,7 +150,7 @@ class JamsFile:
                 account.add("namespaces", f"the annotation in the unknown namespace {namespace!r} is not read")
         annotation = replace(annotation, account=account.remarks)
         if reading.kind == "events":
-            annotation = select_beats(annotation, reading.selection, self.name)
+            annotation = select_beats(annotation, reading, self.name)
         elif reading.kind == "text":
             annotation = as_declared(annotation, reading)
         elif reading.notation != HARTE:

@@ -93,7 +93,7 @@ def convert(value: Any, reading: Reading, annotator: str | int | None = None) ->
     if names[0] == "BeatData":
         annotation = _select_beats(annotation, value.position_unit, reading)
     elif annotation.kind == "events":
-        annotation = select_beats(annotation, reading.selection, names[0])
+        annotation = select_beats(annotation, reading, names[0])
     if annotation.kind == "text":
         annotation = as_declared(annotation, reading)
     elif reading.notation != HARTE:
@@ -184,7 +184,7 @@ def _select_beats(annotation: Annotation, unit: str | None, reading: Reading) ->
     if selection != "all" and annotation.labels is None:
         what = f"positions are in {unit}" if unit not in (None, "bar_index") else "no positions are given"
         raise InvalidAnnotationError(f"downbeats need positions in the bar (bar_index), but {what}")
-    return select_beats(annotation, selection, "BeatData")
+    return select_beats(annotation, replace(reading, select=selection), "BeatData")
 
 
 def _keys(value: Any) -> Annotation:

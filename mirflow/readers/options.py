@@ -349,6 +349,11 @@ class Reading(_Signed):
         "Beats to read: all, downbeat, bar_start or bar_end.",
         places=(12, 11),
     )
+    downbeat: tuple[str, ...] = option(
+        (),
+        "Marks of downbeats in the labels of beats, such as db or 384; default: position 1 in the bar.",
+        "Marks of downbeats in the labels of beats: db.",
+    )
     levels: tuple[str, ...] = option(
         (),
         "Values of {level}, from the coarsest to the finest, if a hierarchy has one file for each level.",
@@ -462,6 +467,11 @@ class Reading(_Signed):
             raise AnnotationError(f"audio files declare their format: omit the format {self.format!r}")
         if self.delimited.columns and self.kind not in (*COLUMNS, *SINGLE_ROWS) and self.format != "parquet":
             raise AnnotationError(f"files of kind {self.kind!r} have a fixed layout: omit columns")
+        if self.delimited.columns and self.kind in SINGLE_ROWS and self.format != "parquet":
+            known = (*SINGLE_ROWS[self.kind], *KEYS)
+            for column, _ in self.delimited.columns:
+                if column not in known:
+                    raise AnnotationError(f"{self.kind} has no column {column!r}; {suggest(column, known)}")
         if self.delimited.pitch_unit != "Hz" and self.kind not in PITCHED:
             raise AnnotationError(f"pitch_unit applies to {', '.join(PITCHED)}; {self.kind} have no pitch")
         if self.exclude_same is not None and self.format != "groups":
@@ -554,6 +564,7 @@ _OF_ONE_KIND = (
     ("hop", "multipitch", "hop applies to frames of multiple pitches, not to {kind}"),
     ("pedal", "notes multipitch", "pedal applies to notes of MIDI files, not to {kind}"),
     ("select", "events", "select applies to beats, not to {kind}"),
+    ("downbeat", "events", "downbeat applies to beats, not to {kind}"),
     ("levels", "hierarchy", "levels apply to hierarchies, which {task} does not have"),
     ("sources", "audio", "sources apply to audio, which {task} does not have"),
     ("language", "text", "language applies to lyrics, not to {task}"),

@@ -1,7 +1,9 @@
 """Selection of beats by position: all, the downbeats, or the first or last beats of numbered bars.
 
 ``downbeat``
-    Beats whose position in the bar (their label) is 1.
+    Beats whose position in the bar (their label) is 1, or whose label has one of the marks that are declared.
+    Positions may also hold the number of the bar: ``3.1`` is the first beat of bar 3, or, if others are ``3.0``,
+    ``3.1`` is a tenth of a bar after its start.
 ``bar_start``
     The first beat of the file, and each beat after a change of the bar number.
 ``bar_end``
@@ -14,6 +16,8 @@ Durand's system); the annotated downbeats are ``downbeat``.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +28,7 @@ from ..annotations.account import Remark
 from ..annotations.annotation import Annotation
 from ..errors import InvalidAnnotationError
 from ..ragged import Column, Float, Int
-from .options import Select
+from .options import Reading
 
 _ENOUGH = 4
 """Minimum number of beats to judge the order of columns."""
@@ -32,28 +36,43 @@ _MOST = 32
 """Positions from here on are implausible in a bar."""
 
 
-def select_beats(annotation: Annotation, select: Select | None, name: str | Path) -> Annotation:
+def select_beats(annotation: Annotation, reading: Reading, name: str | Path) -> Annotation:
     """Select beats of a file, and drop the column ``bar``.
 
-    Events have positions in the bar as labels, and perhaps a column ``bar`` with bar numbers. None selects the
-    downbeats if there are positions, otherwise all.
+    Events have positions in the bar as labels, and perhaps a column ``bar`` with bar numbers. Without a selection, the
+    downbeats are selected if there are positions, otherwise all. A map of labels applies to positions first.
 
     Examples
     --------
     >>> beats = Annotation("events", {"time": np.array([0.0, 0.5, 1.0])}, ["1", "2", "1"])
-    >>> select_beats(beats, "downbeat", "a.txt").columns["time"].tolist()
+    >>> select_beats(beats, Reading.of("downbeat"), "a.txt").columns["time"].tolist()
+    [0.0, 1.0]
+    >>> marked = Annotation("events", {"time": np.array([0.0, 0.5, 1.0])}, ["db,4/4", "b", "db"])
+    >>> select_beats(marked, Reading.of("downbeat", downbeat=["db"]), "a.txt").columns["time"].tolist()
     [0.0, 1.0]
     """
     if not len(annotation):
         return _taken(annotation, slice(None))
     annotation = _with_doubt(annotation, _swapped(annotation))
+    select = reading.selection
     if select is None:
         select = "downbeat" if annotation.labels is not None else "all"
     if select == "all":
         return _taken(annotation, slice(None))
     if select == "downbeat":
-        position = _positions(annotation, name)
-        return _taken(_with_doubt(annotation, _without_bars(position)), np.flatnonzero(position == 1))
+        if annotation.labels is None:
+            message = (
+                "has no positions in the bar, by which downbeats are chosen; if all its times are downbeats, declare "
+            )
+            message += "select: all (--select all)"
+            raise InvalidAnnotationError(message, path=name)
+        if reading.downbeat:
+            return _marked(annotation, reading.downbeat)
+        if reading.labels is not None:
+            annotation = reading.labels.apply(annotation)
+        position = _positions(annotation, name, mapped=reading.labels is not None)
+        annotation = _with_doubt(annotation, _without_bars(position))
+        return _taken(_with_remark(annotation, position), np.flatnonzero(position == 1))
     bar = annotation.columns.get("bar")
     if bar is None:
         raise InvalidAnnotationError(f"has no bar numbers, which select: {select} needs", path=name)
@@ -61,6 +80,27 @@ def select_beats(annotation: Annotation, select: Select | None, name: str | Path
     if select == "bar_start":
         return _taken(annotation, np.append(0, change + 1))
     return _taken(annotation, np.append(0, change) if bar[0] == 1 else change)
+
+
+def _marked(annotation: Annotation, marks: Sequence[str]) -> Annotation:
+    labels = annotation.labels or ()
+    chosen = {label: not {label, *_PARTS.split(label)}.isdisjoint(marks) for label in dict.fromkeys(labels)}
+    if not any(chosen.values()):
+        others = ", ".join(map(repr, [*chosen][:3]))
+        doubt = f"no label has the mark {' or '.join(map(repr, marks))} of downbeats; labels are {others}"
+        annotation = _with_doubt(annotation, doubt)
+    return _taken(annotation, np.flatnonzero([chosen[label] for label in labels]))
+
+
+def _with_remark(annotation: Annotation, position: Float) -> Annotation:
+    """Tell positions that neither count up nor begin a bar, by which downbeats may be missed."""
+    odd = np.flatnonzero((position[1:] != position[:-1] + 1) & (position[1:] != 1) & ~np.isnan(position[1:])) + 1
+    if not len(odd):
+        return annotation
+    first = int(odd[0])
+    message = f"position {position[first]:g} in the bar follows position {position[first - 1]:g}"
+    remark = Remark("positions", message, annotation.line(first), len(odd))
+    return replace(annotation, account=(*annotation.account, remark))
 
 
 def _with_doubt(annotation: Annotation, doubt: str) -> Annotation:
@@ -87,28 +127,81 @@ def _swapped(annotation: Annotation) -> str:
 
 def _without_bars(position: Float) -> str:
     hint = "downbeats have position 1"
-    if position.min() == 0 and position.max() < _MOST:
-        return f"positions in the bar from 0 to {position.max():.0f}: {hint}; count from 1, or declare the column"
-    steps = np.diff(position)
-    repeated = position[-1] > position[0] and (steps == 0).any()
-    if len(position) >= _ENOUGH and (steps >= 0).all() and (repeated or position[-1] >= _MOST):
+    known = position[~np.isnan(position)]
+    if not len(known):
+        return ""
+    if known.min() == 0 and known.max() < _MOST:
+        return f"positions in the bar from 0 to {known.max():.0f}: {hint}; count from 1, or declare the column"
+    steps = np.diff(known)
+    repeated = known[-1] > known[0] and (steps == 0).any()
+    if len(known) >= _ENOUGH and (steps >= 0).all() and (repeated or known[-1] >= _MOST):
         return (
-            f"positions in the bar only grow, from {position[0]:.0f} to {position[-1]:.0f}: {hint}; if they are bar "
+            f"positions in the bar only grow, from {known[0]:.0f} to {known[-1]:.0f}: {hint}; if they are bar "
             "numbers, declare the column of positions: columns: {time: 0, label: 2} (--columns time=0,label=2)"
+        )
+    if len(known) >= _ENOUGH and not (known == 1).any():
+        texts = [f"{number:g}" for number in np.unique(known)]
+        return (
+            f"no position in the bar is 1: they are {', '.join(texts[:_ENOUGH])}; if one of them marks the downbeats, "
+            f"declare it, such as downbeat: ['{texts[-1]}'] (--downbeat {texts[-1]})"
         )
     return ""
 
 
-def _positions(annotation: Annotation, name: str | Path) -> Float:
-    if annotation.labels is None:
-        raise InvalidAnnotationError("has no positions in the bar, which select: downbeat needs", path=name)
+def _positions(annotation: Annotation, name: str | Path, *, mapped: bool) -> Float:
+    """The position of each beat in its bar; NaN for labels that a map leaves without a number."""
+    labels = annotation.labels or ()
     # Files have few distinct positions, so few texts are converted.
-    number = {label: _whole(label) for label in dict.fromkeys(annotation.labels)}
+    number = {label: _whole(label) for label in dict.fromkeys(labels)}
     if None in number.values():
-        item = next(item for item, label in enumerate(annotation.labels) if number[label] is None)
-        message = f"position in the bar is not a whole number: {annotation.labels[item]!r}; or declare select: all"
-        raise InvalidAnnotationError(message, path=name, line=annotation.line(item))
-    return np.array([number[label] for label in annotation.labels], dtype=np.float64)
+        parted = _within_bars(labels)
+        if parted is not None:
+            return parted
+        if not mapped or all(one is None for one in number.values()):
+            item = next(item for item, label in enumerate(labels) if number[label] is None)
+            message = f"position in the bar is not a whole number: {labels[item]!r}{_remedy(labels)}"
+            raise InvalidAnnotationError(message, path=name, line=annotation.line(item))
+    return np.array([np.nan if (one := number[label]) is None else one for label in labels], dtype=np.float64)
+
+
+def _within_bars(labels: Sequence[str]) -> Float | None:
+    """Positions from numbers of bar and beat, such as 3.1, or of bars and fractions, such as 3.25; None for others."""
+    parts = [_BAR_AND_BEAT.fullmatch(label) for label in labels]
+    if not all(parts):
+        return None
+    bar = np.array([int(part[1]) for part in parts if part])
+    texts = [part[2] or "" for part in parts if part]
+    starts = np.array([not text.strip("0") for text in texts])
+    fractions = bool(starts.any())
+    position = np.array([float(f"0.{text or 0}") if fractions else int(text) for text in texts])
+    if fractions:
+        position = np.where(starts, 1.0, 1 + position)
+    step, within = np.diff(bar), np.diff(position)
+    # Beats are counted within bars, of which each begins with its first beat.
+    counted = within > 0 if fractions else within == 1
+    fits = ((step == 0) & counted) | ((step > 0) & (position[1:] == 1))
+    return position if len(labels) > 1 and fits.all() else None
+
+
+def _remedy(labels: Sequence[str]) -> str:
+    """A mark of downbeats: a part of labels that regularly occurs, but not in most of them."""
+    counts = Counter(part for label in labels for part in set(_PARTS.split(label)) if part)
+    every = {mark: [at for at, label in enumerate(labels) if mark in _PARTS.split(label)] for mark in counts}
+    fitting = [
+        mark
+        for mark, places in every.items()
+        if 1 < len(places) <= len(labels) / 2 + 1 and max(np.diff(places)) <= _LONGEST and not mark[0].isdigit()
+    ]
+    if not fitting:
+        return "; write the position in the bar, counted from 1"
+    mark = max(fitting, key=lambda one: (one.lower().startswith("d"), counts[one]))
+    return f"; if {mark!r} marks the downbeats, declare downbeat: [{mark}] (--downbeat {mark})"
+
+
+_PARTS = re.compile(r"[\s,;]+")
+_BAR_AND_BEAT = re.compile(r"(\d+)(?:\.(\d+))?")
+_LONGEST = 16
+"""Most beats from one downbeat to the next for which a mark is proposed."""
 
 
 def _whole(label: str) -> float | None:

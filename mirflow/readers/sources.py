@@ -189,7 +189,7 @@ class SelectedSource(Source):
         """The selected beats, and the digest of all beats."""
         annotation, digest = self.source.read()
         if self.reading.selection != "all":
-            annotation = select_beats(annotation, self.reading.selection, self.label)
+            annotation = select_beats(annotation, self.reading, self.label)
         return self.reading.with_labels(annotation), digest
 
 

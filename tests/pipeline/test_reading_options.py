@@ -125,8 +125,11 @@ def test_wrong_ways_of_reading_are_problems(tmp_path: Path) -> None:
     assert problem("segment", select="downbeat") == ("reference: select applies to beats, not to intervals")
     assert problem("segment", last="drop") == "reference.last: invalid value 'drop': expected 'end' or 'keep'"
     assert problem("beat", levels=["a"]) == "reference: levels apply to hierarchies, which beat does not have"
+    assert problem("pattern", columns={"time": 0}) == (
+        "reference: files of kind 'patterns' have a fixed layout: omit columns"
+    )
     assert problem("tempo", columns={"time": 0}) == (
-        "reference: files of kind 'tempo' have a fixed layout: omit columns"
+        "reference: tempo has no column 'time'; known: annotator, second, strength, system, tempo, track"
     )
 
 

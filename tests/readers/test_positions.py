@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mirflow import load_collection
+from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError, InvalidAnnotationError, UnknownNameError
 from mirflow.readers import DelimitedOptions, Reading, read
 from mirflow.readers.delimited import parse_delimited
@@ -19,9 +21,12 @@ from mirflow.readers.delimited import parse_delimited
 BARS = "0.0\t3\t1\n0.5\t1\t2\n1.0\t2\t2\n1.5\t3\t2\n2.0\t1\t3\n2.5\t2\t3\n"
 
 
+def read_back(text: str, **asked: Any) -> Annotation:
+    return parse_delimited(text.encode(), Reading.of(**{"task": "beat", **asked}), "txt", "a.txt")
+
+
 def times(text: str, **asked: Any) -> list[float]:
-    reading = Reading.of(**{"task": "beat", **asked})
-    return [float(time) for time in parse_delimited(text.encode(), reading, "txt", "a.txt").columns["time"]]
+    return [float(time) for time in read_back(text, **asked).columns["time"]]
 
 
 @pytest.mark.parametrize(
@@ -72,9 +77,15 @@ def test_items_know_their_lines_after_the_selection() -> None:
 @pytest.mark.parametrize(
     ("text", "select", "message"),
     [
-        ("0.5 1\n1.0 x\n", "downbeat", r"a\.txt:2: position in the bar is not a whole number: 'x'; or .*select: all"),
+        (
+            "0.5 1\n1.0 x\n",
+            "downbeat",
+            r"a\.txt:2: position in the bar is not a whole number: 'x'; write the position in the bar",
+        ),
         ("0.5 1.1\n", "downbeat", r"not a whole number: '1\.1'"),
-        ("0.5\n", "downbeat", r"a\.txt: has no positions in the bar, which select: downbeat needs"),
+        ("0.5 1.0\n1.0 1.4\n1.5 2.9\n", "downbeat", r"not a whole number: '1\.4'"),
+        ("0.5 db,4/4\n1.0 b\n1.5 db\n", "downbeat", r"'db,4/4'; if 'db' marks the downbeats, .*--downbeat db"),
+        ("0.5\n", "downbeat", r"a\.txt: has no positions in the bar, by which downbeats are chosen"),
         ("0.5\t1\n", "bar_end", r"a\.txt:1: has 2 columns, needs time, bar"),
         ("0.5\t1\tx\n", "bar_end", r"a\.txt:1: bar is not a number: 'x'"),
     ],
@@ -148,3 +159,54 @@ def test_the_downbeats_of_harmonix_are_the_same_in_text_and_jams(shared_data: Pa
     for text in sorted((folder / "beats_and_downbeats").glob("*.txt"))[::25]:
         own, jams = read(text, task="downbeat"), read(folder / "jams" / f"{text.stem}.jams", task="downbeat")
         assert np.abs(own.columns["time"] - jams.columns["time"]).max() <= 0.00051
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ("1.1", "1.2", "1.3", "2.1", "2.2", "3.1"),
+        ("1.3", "2.1", "2.2", "2.3", "2.4", "3.1"),
+        ("1.000", "1.250", "1.500", "2.000", "2.250", "3.000"),
+        ("1", "1.25", "1.5", "2", "2.25", "3"),
+        ("1.1", "1.2", "2.1", "4.1", "4.2", "5.1"),
+    ],
+)
+def test_positions_may_be_numbers_of_bar_and_beat_or_fractions_of_bars(labels: tuple[str, ...]) -> None:
+    rows = "".join(f"{beat / 2}\t{label}\n" for beat, label in enumerate(labels))
+    first = [beat / 2 for beat, label in enumerate(labels) if re.fullmatch(r"\d+(\.1|\.0+)?", label)]
+    assert times(rows, task="downbeat") == first
+    assert times(rows, task="beat") == [beat / 2 for beat in range(6)]
+
+
+@pytest.mark.parametrize(
+    ("labels", "marks"),
+    [
+        (("db,4/4,0", "b", "b", "db", "b", "b"), ["db"]),
+        (("384", "96", "192", "384", "96", "192"), ["384"]),
+        (("x;down", "y", "y", "down", "y", "y"), ["x", "down"]),
+    ],
+)
+def test_marks_of_downbeats_in_labels_are_declared(labels: tuple[str, ...], marks: list[str]) -> None:
+    rows = "".join(f"{beat / 2}\t{beat / 2}\t{label}\n" for beat, label in enumerate(labels))
+    columns = {"time": 0, "label": 2}
+    assert times(rows, task="downbeat", columns=columns, downbeat=marks) == [0.0, 1.5]
+    nothing = read_back(rows, task="downbeat", columns=columns, downbeat=["zz"])
+    assert len(nothing) == 0
+    assert "no label has the mark 'zz'" in nothing.account[0].message
+    with pytest.raises(AnnotationError, match="downbeat applies to beats"):
+        Reading.of("chord", downbeat=marks)
+
+
+def test_a_map_of_labels_applies_before_positions(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("contain: {db: '1'}\n")
+    rows = "0.0 db,4/4\n0.5 b\n1.0 b\n1.5 db\n"
+    assert times(rows, task="downbeat", labels=str(tmp_path / "own.yaml")) == [0.0, 1.5]
+
+
+def test_positions_without_a_downbeat_and_those_that_do_not_count_up_are_told() -> None:
+    found = read_back("0.5 384\n1.0 96\n1.5 192\n2.0 288\n", task="downbeat")
+    assert "downbeat: ['384'] (--downbeat 384)" in found.account[0].message
+    told = read_back("0.5 1\n1.0 2\n1.5 2\n2.0 2\n2.5 1\n3.0 2\n", task="downbeat")
+    assert told.columns["time"].tolist() == [0.5, 2.5]
+    assert [(remark.rule, remark.line, remark.count) for remark in told.account] == [("positions", 3, 2)]
+    assert read_back("0.5 3\n1.0 4\n1.5 1\n2.0 2\n2.5 3\n3.0 1\n", task="downbeat").account == ()

@@ -121,7 +121,7 @@ def test_columns_of_keys_and_tempi_may_be_declared(tmp_path: Path) -> None:
     with pytest.raises(AnnotationError, match="'multipitch' have a fixed layout"):
         read(write(tmp_path, "a.txt", "60"), task="multipitch", columns={"time": 0})
     with pytest.raises(InvalidAnnotationError, match="no column holds the tempo"):
-        read(write(tmp_path, "a.txt", "60"), task="tempo", columns={"time": 0})
+        read(write(tmp_path, "a.txt", "60"), task="tempo", columns={"strength": 0})
 
 
 @pytest.mark.parametrize(

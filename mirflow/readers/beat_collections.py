@@ -1,0 +1,83 @@
+"""Collections of beats, in some of whose files beats have positions in the bar and in others not.
+
+Without a selection, the task downbeat reads the downbeats of a file with positions, and all times of one without. In a
+collection in which others have positions, those times are beats of which nothing is known, and the file is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import replace
+from typing import TypeVar
+
+from ..annotations.source import Source
+from ..errors import AnnotationError
+from .content import decode, open_file
+from .delimited import find_layout, find_separator, first_row
+from .formats import FORMATS
+from .sources import FileSource
+
+_HEAD = 4096
+"""Bytes of the beginning of a file that hold its first row."""
+_Place = TypeVar("_Place", bound=Hashable)
+
+
+def without_positions(sources: Iterable[tuple[_Place, Source]]) -> dict[_Place, Source]:
+    """The text files without positions among files of which others have them, as sources that refuse to be read.
+
+    Parameters
+    ----------
+    sources : iterable of (place, Source)
+        The references, or the estimates of one system.
+
+    Returns
+    -------
+    dict of place to Source
+        Empty unless downbeats are chosen by positions where a file has them, and some files have them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from .options import Reading
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name, text in {"a": "0.5 1\\n1.0 2\\n", "b": "0.5\\n1.0\\n"}.items():
+    ...         written = Path(folder, f"{name}.txt").write_text(text)
+    ...     sources = [(name, FileSource(f"{folder}/{name}.txt", Reading.of("downbeat"))) for name in "ab"]
+    ...     bare = without_positions(sources)
+    >>> [*bare], bare["b"].reading.select
+    (['b'], 'downbeat')
+    """
+    bare: dict[_Place, Source] = {}
+    some = False
+    for place, source in sources:
+        if not isinstance(source, FileSource) or source.reading.selection is not None:
+            continue
+        held = _has_positions(source)
+        some |= held is True
+        if held is False:
+            bare[place] = replace(source, reading=replace(source.reading, select="downbeat"))
+    return bare if some else {}
+
+
+def _has_positions(source: FileSource) -> bool | None:
+    """Whether the first row of a file has a position; None for other formats and files that cannot be read."""
+    reading, format = source.reading, source.reading.format_of(source.path)
+    if reading.kind != "events" or format not in FORMATS or FORMATS[format].parser or format == "jams":
+        return None
+    try:
+        with open_file(source.path, source.name) as file:
+            data = file.read(_HEAD) or b""
+        text = decode(
+            data[: data.rfind(b"\n")] if len(data) == _HEAD else data, source.path, reading.delimited.encoding
+        )
+        lines = text.split("\n")
+        start = first_row(lines, reading.delimited.comment)
+        if start == len(lines):
+            return None
+        separator = find_separator(text, format, reading.delimited)
+        layout = find_layout(lines[start], start + 1, reading, separator, source.path)
+        place = layout.places.get("label", -1)
+        return place >= 0 and (layout.header is not None or place < len(layout.split(lines[start])))
+    except (AnnotationError, OSError):
+        return None

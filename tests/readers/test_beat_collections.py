@@ -1,0 +1,73 @@
+"""Collections of beats in which some files have positions in the bar: the others have no downbeats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import mirflow
+from mirflow.readers.beat_collections import without_positions
+from mirflow.readers.options import Reading
+from mirflow.readers.sources import FileSource
+from mirflow.store.cells import Status
+
+PLACED, BARE = "5.5 1\n6.0 2\n6.5 3\n7.0 1\n", "5.5\n6.0\n6.5\n7.0\n"
+
+
+def files(folder: Path, **texts: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (folder / f"{name}.beats").write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("texts", "bare"),
+    [
+        ((PLACED, BARE), ["1"]),
+        ((BARE, BARE), []),
+        ((PLACED, PLACED), []),
+        ((PLACED, ""), []),
+        ((PLACED, "# none\n"), []),
+        ((PLACED, "# beats\n5.5\n"), ["1"]),
+        (("time,position\n5.5,1\n", "time\n5.5\n"), ["1"]),
+        ((BARE, "not a number\n", PLACED), ["0"]),
+        ((PLACED, "".join(f"{beat}.25\n" for beat in range(2000))), ["1"]),
+    ],
+)
+def test_files_without_positions_are_refused_where_others_have_them(
+    tmp_path: Path, texts: tuple[str, ...], bare: list[str]
+) -> None:
+    folder = files(tmp_path, **{str(place): text for place, text in enumerate(texts)})
+    sources = {
+        str(place): FileSource(str(folder / f"{place}.beats"), Reading.of("downbeat")) for place in range(len(texts))
+    }
+    assert [*without_positions(sources.items())] == bare
+    for other in (Reading.of("beat"), Reading.of("downbeat", select="all")):
+        assert not without_positions((name, FileSource(source.path, other)) for name, source in sources.items())
+
+
+def test_a_run_tells_the_files_whose_downbeats_are_unknown_and_follows_the_collection(tmp_path: Path) -> None:
+    files(tmp_path / "ref", a=PLACED, b=BARE, c=PLACED)
+    files(tmp_path / "est/x", a=PLACED, b=PLACED, c=BARE)  # its beats are not downbeats
+    files(tmp_path / "est/y", a="5.5\n7.0\n", b="5.5\n7.0\n", c="5.5\n7.0\n")  # its times are
+    pipeline = tmp_path / "p.yaml"
+    pipeline.write_text(
+        "store: s.zarr\nevaluations:\n- task: downbeat\n  reference: ref/{track}.beats\n"
+        "  estimates: est/{system}/{track}.beats\n  metrics: [f_measure]\n"
+    )
+    scores = mirflow.open_store(mirflow.run(pipeline).store)["downbeat"]
+    ok, invalid = Status.ok, Status.invalid
+    assert scores["status"].sel(system="x").values.tolist() == [ok, invalid, invalid]
+    assert scores["status"].sel(system="y").values.tolist() == [ok, invalid, ok]
+    assert "has no positions" in scores["message"].sel(system="x", track="c").item()
+    files(tmp_path / "est/x", a="5.5\n7.0\n", b="5.5\n7.0\n")
+    again = mirflow.open_store(mirflow.run(pipeline).store)["downbeat"]
+    assert again["status"].sel(system="x").values.tolist() == [ok, invalid, ok]
+
+
+def test_folders_are_read_as_pipelines_are(tmp_path: Path) -> None:
+    one, other = files(tmp_path / "ref", a=PLACED, b=BARE), files(tmp_path / "est", a=PLACED, b=PLACED)
+    scores = mirflow.evaluate_paths(one, other, "downbeat", metrics=["f_measure"])
+    assert scores["status"].values.ravel().tolist() == [Status.ok, Status.invalid]
