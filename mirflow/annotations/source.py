@@ -32,14 +32,14 @@ class Source:
         return self.name or self.path
 
     def stat(self) -> tuple[int, int]:
-        """Size in bytes and time of modification in ns when the source was found.
+        """Size in bytes and a number that changes with the file (`content.version_of`), when the source was found.
 
         Raises :class:`mirflow.errors.UnreadableError` if it is gone.
         """
         return self.stat_now() if self.found is None else self.found
 
     def stat_now(self) -> tuple[int, int]:
-        """Size in bytes and time of modification in ns."""
+        """Size in bytes and a number that changes with the file."""
         raise NotImplementedError
 
     def read(self) -> tuple[Annotation, str]:
@@ -48,6 +48,10 @@ class Source:
         Raises :class:`mirflow.errors.UnreadableError` or :class:`mirflow.errors.InvalidAnnotationError`.
         """
         raise NotImplementedError
+
+    def digest_now(self) -> str:
+        """The digest of its bytes, as `read` gives it."""
+        return self.read()[1]
 
     def open(self) -> Annotation:
         """Open the annotation, without reading samples of audio."""

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ..analysis.scores import ResultInMemory
-    from ..engine.runs import EvaluationReport, Prune, RunReport
+    from ..engine.removals import Prune
+    from ..engine.runs import EvaluationReport, RunReport
     from ..reports.tables import Table
 
 _NAMED = 5

@@ -18,15 +18,13 @@ from ..store.cells import Cells
 from ..store.write import StoreWriter
 from .part_results import sorting_place
 from .parts import PartFolder, numbers_of_parts, parts_of
+from .removals import Prune, demand_leave, name_some
 from .runs import (
     Job,
-    Prune,
     RunReport,
     contents_of_runs,
     count_values,
-    demand_leave,
     entries_of,
-    name_some,
     place_of_store,
     plan,
     publish_jobs,
@@ -92,7 +90,7 @@ def publish(
                 started = [start_job(one, before.get(one.name), writer.journal) for one in planned.plans]
                 jobs = [_join(job, parts, folder) for job in started]
                 _demand_whole(jobs, parts, writer.path, incomplete)
-                demand_leave(jobs, before, writer.path, prune, shown)
+                demand_leave([job.plan for job in jobs], before, writer.path, prune, shown)
                 raise_failures(jobs)
                 shown.stage("writing the store")
                 reports, published = publish_jobs(jobs, before, writer, planned)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -14,24 +14,23 @@ import numpy as np
 
 from ..addresses import as_given, parse_address, store_flaw
 from ..errors import (
+    MirflowError,
     MirflowWarning,
     PipelineError,
     Problem,
-    PruneError,
     RunError,
     StoreError,
-    counted,
-    visible,
     warn_caller,
 )
 from ..metrics.base import Sparse
 from ..metrics.measures import describe
 from ..notebook import html_table
 from ..pipeline import Pipeline, PlannedPipeline, plan_pipeline
-from ..pipeline.plan import EvaluationPlan, Stale, stale_cells, worth_retrying
+from ..pipeline.plan import EvaluationPlan, Stale, have_same_names, stale_cells, worth_retrying
 from ..pipeline.plan import describe as describe_plan
 from ..progress import Progress, progress_of
 from ..ragged import Bool, Int
+from ..readers.content import join_digests
 from ..store.cells import (
     EMPTY,
     FAILED,
@@ -75,13 +74,11 @@ from ..store.write import StoreWriter, Writer, open_writer, software_versions
 from .block import EACH, BlockWork, Works
 from .part_results import PartResults, sorting_place
 from .parts import Part, PartFolder
+from .removals import Prune, demand_leave, find_removal
 from .schedule import choose_scheduler, execute, start_forkserver
 
 if TYPE_CHECKING:
     import xarray as xr
-
-Prune = bool | Callable[[str], bool]
-_SHOWN = 5
 
 
 @dataclass
@@ -162,6 +159,15 @@ def start_job(
         job.results = job.sorted_in(folder)
     if force:
         return job
+    kept = np.zeros(plan.shape, dtype=np.bool_)
+    for cells, place in same_bytes(plan, before, stale):
+        job.add(cells, place)
+        kept.ravel()[place] = True
+    if kept.any():
+        count = int(kept.sum())
+        counts = {**stale.counts, "changed": stale.counts["changed"] - count, "reused": stale.counts["reused"] + count}
+        stale = job.stale = Stale(stale.cells & ~kept, counts)
+        job.counts = {**counts, "resumed": 0}
     # A journaled result counts only if the stored one is stale and the scored files have not changed.
     status = np.full(plan.shape, Status.not_computed, dtype=np.int8)
     for cells, place in written_cells(plan, journal):
@@ -177,6 +183,42 @@ def start_job(
         job.stale = Stale(stale.cells & ~resumed, stale.counts)
         job.counts = {**stale.counts, "resumed": int(resumed.sum())}
     return job
+
+
+def same_bytes(plan: EvaluationPlan, before: GroupContent | None, stale: Stale) -> Iterator[tuple[Cells, Int]]:
+    """Stored results of cells whose files were copied, restored or touched, but have the names and bytes as scored.
+
+    They have the plan's stamps, and come with their flat places, system by system.
+    """
+    if before is None or not plan.signatures.items() <= before.attrs.get(SIGNATURES, {}).items():
+        return
+    references: dict[int, str] = {}
+
+    def digests(row: int, column: int) -> str:
+        estimate = plan.estimates[row][column]
+        try:
+            if column not in references:
+                references[column] = join_digests([one.source.digest_now() for one in plan.references[column]])
+            return "" if estimate is None else f"{references[column]}:{estimate.digest_now()}"
+        except MirflowError:  # which is told where the cell is computed
+            return ""
+
+    for row in np.flatnonzero(stale.cells.any(axis=1)).tolist():
+        system = plan.systems[row]
+        if system not in before.systems:
+            continue
+        cells = of_measures(plan, loaded(before.part([system])).cells)
+        place = plan.places.of(cells)
+        candidates = (place >= 0) & stale.cells.ravel()[place] & (cells.status == Status.ok)
+        candidates &= have_same_names(cells.stamp, plan.stamps.ravel()[place])
+        same = [
+            index
+            for index in np.flatnonzero(candidates).tolist()
+            if len(cells.digest[index]) > 1 and cells.digest[index] == digests(row, int(place[index]) % plan.shape[1])
+        ]
+        if same:
+            chosen = np.array(same, dtype=np.int64)
+            yield replace(cells.take(chosen), stamp=plan.stamps.ravel()[place[chosen]]), place[chosen]
 
 
 def written_cells(plan: EvaluationPlan, journal: Journal) -> Iterator[tuple[Cells, Int]]:
@@ -291,49 +333,6 @@ def entries_of(sparse: Sparse) -> set[tuple[object, ...]]:
     given = ~(np.isnan(sparse.value) if np.isnan(sparse.fill) else sparse.value == sparse.fill)
     names = [np.array(labels, dtype=object)[sparse.index[given, 1 + axis]] for axis, labels in enumerate(sparse.coords)]
     return set(zip(sparse.index[given, 0].tolist(), *names, sparse.value[given].tolist(), strict=True))
-
-
-@dataclass(frozen=True)
-class Removal:
-    """The cells of a store that its pipeline no longer names."""
-
-    cells: int
-    stored: int
-    what: str
-
-    @property
-    def large(self) -> bool:
-        """True if they are more than a tenth of the store."""
-        return 10 * self.cells > self.stored
-
-    def __str__(self) -> str:
-        of = f"{self.cells} of {counted(self.stored, 'stored cell')}"
-        return f"removes {of}, which the pipeline no longer names: {self.what}"
-
-
-def find_removal(befores: Iterable[GroupContent], plans: Sequence[EvaluationPlan]) -> Removal:
-    """The cells of stored groups that none of the plans has."""
-    planned = {plan.name: plan for plan in plans}
-    cells = stored = 0
-    what: list[str] = []
-    for before in befores:
-        size = before.shape[0] * before.shape[1]
-        stored += size
-        if before.name not in planned:
-            cells += size
-            what.append(f"the evaluation {before.name}")
-            continue
-        plan = planned[before.name]
-        sides = ("system", before.systems, set(plan.systems)), ("track", before.tracks, set(plan.tracks))
-        gone = {noun: [name for name in names if name not in kept] for noun, names, kept in sides}
-        left = (before.shape[0] - len(gone["system"])) * (before.shape[1] - len(gone["track"]))
-        if size > left:
-            cells += size - left
-            lists = []
-            for noun, names in gone.items():
-                lists += [f"{noun}s {name_some([*map(repr, names)])}"] if names else []
-            what.append(f"{before.name}: {', '.join(lists)}")
-    return Removal(cells, stored, "; ".join(what))
 
 
 @dataclass(frozen=True, repr=False)
@@ -535,7 +534,7 @@ def run(
             jobs = [start_job(one, before.get(one.name), writer.journal, force, folder=folder) for one in planned.plans]
             keep = writer.shared and prune is not True
             if not keep:
-                demand_leave(jobs, before, writer.path, prune, shown)
+                demand_leave([job.plan for job in jobs], before, writer.path, prune, shown)
             if force:
                 writer.journal.clear()
             raise_failures(jobs)
@@ -581,12 +580,6 @@ def raise_failures(jobs: Iterable[Job]) -> None:
                 raise_failure(_latest(job.plan, _cells_of(part), ~job.stale.cells))
 
 
-def name_some(texts: Sequence[str], between: str = ", ") -> str:
-    """The first few of some texts, and the number of the others."""
-    more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
-    return between.join(texts[:_SHOWN]) + more
-
-
 def run_plans(
     plans: Iterable[EvaluationPlan], journal: Journal, *, scheduler: Any = "auto", progress: Progress | None = None
 ) -> tuple[EvaluationReport, ...]:
@@ -614,27 +607,6 @@ def place_of_store(planned: PlannedPipeline, store: str | Path | None) -> str | 
             stacklevel=3,
         )
     return path
-
-
-def demand_leave(
-    jobs: Sequence[Job], before: Mapping[str, GroupContent], path: str | Path, prune: Prune, shown: Progress
-) -> None:
-    """Report the cells to be removed from the store; removing many needs permission."""
-    if not before:
-        return
-    names = dict.fromkeys([*(job.plan.name for job in jobs if job.before is not None), *before])
-    removed = find_removal([before[name] for name in names], [job.plan for job in jobs])
-    if not removed.cells:
-        return
-    message = f"{path}: the run {removed}"
-    shown.stage("")
-    if prune is True:
-        shown.message(visible(message))
-    elif not removed.large:
-        warnings.warn(message, MirflowWarning, stacklevel=3)
-    elif prune is False or not prune(message):
-        remedy = "--prune (in Python prune=True) lets them go; to keep them, name them again, or another store"
-        raise PruneError(f"{message}; {remedy}")
 
 
 def _compute(

@@ -498,7 +498,7 @@ def _rows_of_tables(
             if tracks is None or "system" in reading.keys or side.annotator == "{system}":
                 found.trouble((key, "path"), str(error))
                 continue
-            stat = match.size, match.modified
+            stat = match.size, match.version
             sources = [TableSource(match.path, RowKey(track), reading, match.name, stat) for track in tracks]
         try:
             called = _called(sources, tracks or (), match.name)

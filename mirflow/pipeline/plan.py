@@ -1,11 +1,12 @@
 """Plans of evaluations: the files that are compared, their fingerprints, and the cells that are out of date.
 
-A plan reads no annotation. It knows the sizes and modification times of the files, and what a store already holds.
+A plan reads no annotation. It knows the sizes and versions of the files, and what a store already holds.
 """
 
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -148,31 +149,52 @@ def fingerprint(*parts: str) -> str:
     return hashlib.blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
 
 
-def stamp_of(source: Source) -> int:
-    """Fingerprint of a source's name, size and modification time, as an int64."""
-    size, modified = source.stat()
-    data = f"{source.label}\0{size}\0{modified}".encode()
-    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little", signed=True)
+_NAMED = np.uint64(2**64 - 2**40)
+"""The bits of a stamp that only depend on the names of the files."""
 
 
 def cell_stamps(references: Sequence[Sequence[Reference]], estimates: Sequence[Sequence[Source | None]]) -> Int:
-    """Fingerprints of all cells: int64 (systems, tracks), never 0; `estimates` by system and track."""
-    tracks = np.zeros(len(references), dtype=np.uint64)
+    """Fingerprints of all cells: int64 (systems, tracks), never 0; `estimates` by system and track.
+
+    The first 24 bits change with the names of the files only, the others with their sizes and versions, too.
+    """
+    tracks = np.zeros((2, len(references)), dtype=np.uint64)
     for index, own in enumerate(references):
-        several = [stamp_of(one.source) for one in own]
+        several = [_stamp(one.source) for one in own]
         if len(several) > 1:
-            data = ",".join(map(str, several)).encode()
-            several = [int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")]
-        tracks[index] = sum(several) % 2**64
-    stamps = np.zeros((len(estimates), len(references)), dtype=np.int64)
-    for row, sources in zip(stamps, estimates, strict=True):
-        row[:] = [0 if source is None else stamp_of(source) for source in sources]
-    mixed = _mix(_mix(tracks)[np.newaxis, :] ^ stamps.view(np.uint64)).view(np.int64)
+            whole, name = (",".join(map(str, values)).encode() for values in zip(*several, strict=True))
+            several = [(_fingerprint(whole), _fingerprint(name))]
+        if several:
+            tracks[:, index] = several[0]
+    stamps = np.zeros((2, len(estimates), len(references)), dtype=np.uint64)
+    for row, sources in enumerate(estimates):
+        both = [(0, 0) if source is None else _stamp(source) for source in sources]
+        stamps[:, row] = np.array(both, dtype=np.uint64).reshape(-1, 2).T
+    mixed_whole, mixed_names = _mix(_mix(tracks)[:, np.newaxis, :] ^ stamps)
+    mixed: Int = (mixed_names & _NAMED | mixed_whole & ~_NAMED).view(np.int64)
     mixed[mixed == 0] = 1
     return mixed
 
 
-def _mix(values: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]) -> np.ndarray[tuple[int, ...], np.dtype[np.uint64]]:
+def _stamp(source: Source) -> tuple[int, int]:
+    """Fingerprints of a source's name, size and version, and of its name alone."""
+    size, version = source.stat()
+    label = source.label
+    data = f"{label}\0{size}\0{version}".encode()
+    return _fingerprint(data), zlib.crc32(label.encode())
+
+
+def _fingerprint(data: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
+
+
+def have_same_names(some: Int, others: Int) -> Bool:
+    """Cells whose files had the same names when two arrays of stamps were made."""
+    same: Bool = (some.view(np.uint64) ^ others.view(np.uint64)) & _NAMED == 0
+    return same
+
+
+def _mix(values: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, np.dtype[np.uint64]]:
     """The finaliser of splitmix64 (Steele, Lea and Flood 2014): spreads every input bit over all output bits."""
     values = values + np.uint64(0x9E3779B97F4A7C15)
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

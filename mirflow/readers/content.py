@@ -124,28 +124,34 @@ def demand_no_json(data: bytes, name: str | Path) -> None:
 
 
 def file_stat(path: str | Path, name: str | None = None) -> tuple[int, int]:
-    """Current size in bytes and time of modification in ns of a file."""
+    """Current size in bytes of a file, and a number that changes with it."""
     local = local_path(path, name)
     try:
         status = Path(local).stat()
     except (OSError, ValueError) as error:
         raise unreadable(path, error, name) from None
-    return status.st_size, status.st_mtime_ns
+    return status.st_size, _version(status)
 
 
-def modified_of(status: os.stat_result) -> int:
-    """Time of modification in ns; minus the current time for a file so new that a later change may go unnoticed.
+def version_of(status: os.stat_result) -> int:
+    """A number that changes with a file, even if its size and time of modification do not; never the same for new ones.
 
-    A file system that counts whole seconds (FAT: two) reports the same time for two writes within one second. Until
-    its clock has moved on, the file gets a time that cannot occur again, so that it is read again next time. Other
-    file systems count ticks of the kernel, of at most `_TICK`; this function waits for the next tick.
+    It is made from the times of modification and of the last change of status, and the inode. A file system that counts
+    whole seconds (FAT: two) reports the same times for two writes within one second. Until its clock has moved on, the
+    file gets a number that cannot occur again, so that it is read again next time. Other file systems count ticks of
+    the kernel, of at most `_TICK`; this function waits for the next tick.
     """
-    modified, now = status.st_mtime_ns, time_ns()
-    if modified % 1_000_000_000 == 0:
-        return -now if abs(now - modified) < _COARSE else modified
-    if 0 <= now - modified < _TICK:
-        sleep((modified + _TICK - now) * 1e-9)
-    return modified
+    changed, now = max(status.st_mtime_ns, status.st_ctime_ns), time_ns()
+    if 0 <= now - changed < _COARSE:
+        if changed % 1_000_000_000 == 0:
+            return -now
+        if now - changed < _TICK:
+            sleep((changed + _TICK - now) * 1e-9)
+    return _version(status)
+
+
+def _version(status: os.stat_result) -> int:
+    return ((status.st_mtime_ns * 1_000_003 + status.st_ctime_ns) * 1_000_003 + status.st_ino) % 2**63
 
 
 def unreadable(path: str | Path, error: OSError | ValueError, name: str | None = None) -> UnreadableError:
@@ -202,7 +208,7 @@ def is_listed_file(path: Path) -> bool:
 
 
 def mix_stats(stats: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Total size of several files in bytes, and a number derived from their times of modification.
+    """Total size of several files in bytes, and a number derived from theirs.
 
     Examples
     --------

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import NamedTuple, overload
 
 from ..errors import AnnotationError
-from .content import is_hidden, modified_of
+from .content import is_hidden, version_of
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _NAME = re.compile(r"(?P<name>[A-Za-z_]\w*)(?P<path>:path)?")
 _Found = tuple[Sequence[str], tuple[int, int]]
-"""Values of the placeholders of a file, and its size and time of modification."""
+"""Values of the placeholders of a file, and its size and version."""
 
 
 class Match(NamedTuple):
@@ -31,8 +31,8 @@ class Match(NamedTuple):
     """Values of the placeholders, in the order of :attr:`Pattern.names`."""
     size: int
     """Size in bytes; -1 for a broken link."""
-    modified: int
-    """Time of modification in ns (`content.modified_of`); 0 for a broken link."""
+    version: int
+    """A number that changes with the file (`content.version_of`); 0 for a broken link."""
 
 
 class MatchedFiles(Sequence[Match]):
@@ -43,13 +43,13 @@ class MatchedFiles(Sequence[Match]):
     >>> found = MatchedFiles("/data", "{system}/{track}.lab", ["system", "track"])
     >>> found.extend([(("KO1", "a"), (9, 5)), (("KO1", "b"), (12, 6))])
     >>> len(found), found[1]
-    (2, Match(path='/data/KO1/b.lab', name='KO1/b.lab', values=('KO1', 'b'), size=12, modified=6))
+    (2, Match(path='/data/KO1/b.lab', name='KO1/b.lab', values=('KO1', 'b'), size=12, version=6))
     """
 
     def __init__(self, base: str, text: str, names: Sequence[str]) -> None:
         self.columns: tuple[list[str], ...] = tuple([] for _ in names)
         """Values of each placeholder of all files."""
-        self.sizes, self.modified = array("q"), array("q")
+        self.sizes, self.versions = array("q"), array("q")
         self._base, self._text, self._names = base, text, tuple(names)
         parts = _PLACEHOLDER.split(re.sub("/+", "/", text))
         self._form = "%s".join(part.replace("%", "%%") for part in parts[::2])
@@ -57,13 +57,13 @@ class MatchedFiles(Sequence[Match]):
         self._folder = "" if _is_absolute(text) else f"{base.rstrip('/')}/"
 
     def extend(self, found: Iterable[tuple[Sequence[str], tuple[int, int]]]) -> None:
-        """Add files: the values of the placeholders, size and time of modification of each."""
+        """Add files: the values of the placeholders, size and version of each."""
         shared: dict[str, str] = {}
-        for values, (size, modified) in found:
+        for values, (size, version) in found:
             for column, value in zip(self.columns, values, strict=True):
                 column.append(shared.setdefault(value, value))
             self.sizes.append(size)
-            self.modified.append(modified)
+            self.versions.append(version)
 
     def take(self, places: Iterable[int]) -> MatchedFiles:
         """Some of the files."""
@@ -72,7 +72,7 @@ class MatchedFiles(Sequence[Match]):
             for column, own in zip(taken.columns, self.columns, strict=True):
                 column.append(own[place])
             taken.sizes.append(self.sizes[place])
-            taken.modified.append(self.modified[place])
+            taken.versions.append(self.versions[place])
         return taken
 
     def __len__(self) -> int:
@@ -87,7 +87,7 @@ class MatchedFiles(Sequence[Match]):
             return self.take(range(len(self))[place])
         values = tuple([column[place] for column in self.columns])
         name = self._form % tuple([values[one] for one in self._order])
-        return Match(self._folder + name, name, values, self.sizes[place], self.modified[place])
+        return Match(self._folder + name, name, values, self.sizes[place], self.versions[place])
 
 
 @dataclass(frozen=True)
@@ -299,7 +299,7 @@ def _stat(entry: os.DirEntry[str] | Path) -> tuple[int, int]:
         status = entry.stat()
     except OSError:
         return -1, 0
-    return status.st_size, modified_of(status)
+    return status.st_size, version_of(status)
 
 
 def _regex(text: str, bound: Mapping[str, str]) -> re.Pattern[str]:

@@ -74,7 +74,7 @@ class FileSource(Source):
     name: str = ""
     """Name of the file in messages; defaults to its path."""
     found: tuple[int, int] | None = field(default=None, compare=False)
-    """Size and time of modification, if known from listing its folder."""
+    """Size and version, if known from listing its folder."""
 
     @property
     def label(self) -> str:
@@ -83,8 +83,12 @@ class FileSource(Source):
         return name if self.annotator is None else f"{name} [{self.annotator}]"
 
     def stat_now(self) -> tuple[int, int]:
-        """Size in bytes and time of modification in ns."""
+        """Size in bytes and a number that changes with the file."""
         return file_stat(self.path, self.name)
+
+    def digest_now(self) -> str:
+        """The digest of the file's bytes, which are not parsed."""
+        return digest_of(read_bytes(self.path, self.reading.max_bytes, self.name or self.path))
 
     def read(self) -> tuple[Annotation, str]:
         """The annotation and the digest of the file's bytes, which are read once."""
@@ -278,7 +282,7 @@ def gather(
 
 def matched_file(match: Match, reading: Reading, annotator: str | int | None = None) -> FileSource:
     """The annotation in a file that matches a pattern."""
-    return FileSource(match.path, reading, annotator, match.name, (match.size, match.modified))
+    return FileSource(match.path, reading, annotator, match.name, (match.size, match.version))
 
 
 def part_reading(reading: Reading) -> Reading:

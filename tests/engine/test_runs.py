@@ -497,7 +497,10 @@ def test_folders_of_systems_without_estimates_are_named(folder: Path) -> None:
 def test_names_that_do_not_meet_are_reported_with_what_to_write(folder: Path, rename: Any, remedy: str) -> None:
     for path in folder.glob("est/*/*.lab"):
         path.rename(path.with_name(f"{rename(path.stem)}.lab"))
-    message = f"no track in common: the closest names are 't00' in the reference and '{rename('t00')}'; {remedy}"
+    reason = ", which differ in case" if rename("t00") == "T00" else ""
+    message = (
+        f"no track in common: the closest names are 't00' in the reference and '{rename('t00')}'{reason}; {remedy}"
+    )
     with pytest.raises(PipelineError, match=message):
         run(folder)
 

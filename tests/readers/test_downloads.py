@@ -61,7 +61,7 @@ class TestCopies:
         read_bytes(before.path, 99)
         (tmp_path / "www/ref/a.lab").write_text("0 1 N\n")
         (after,) = find(server, tracks="a")
-        assert (before.size, before.modified) != (after.size, after.modified)
+        assert (before.size, before.version) != (after.size, after.version)
         assert (read_bytes(before.path, 99), read_bytes(after.path, 99)) == (b"0 1 A:maj\n", b"0 1 N\n")
 
     def test_what_changed_since_it_was_found_is_not_taken_for_what_was_found(self, server, tmp_path, cache):
