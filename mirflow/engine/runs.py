@@ -533,8 +533,14 @@ def run(
             folder = None if writer.shared else sorting
             jobs = [start_job(one, before.get(one.name), writer.journal, force, folder=folder) for one in planned.plans]
             keep = writer.shared and prune is not True
-            if not keep:
-                demand_leave([job.plan for job in jobs], before, writer.path, prune, shown)
+            # In a store that others share, all but the tracks of the pipeline's own systems stays.
+            plans = {job.plan.name: job.plan for job in jobs}
+            owned = {
+                name: content.part([system for system in content.systems if system in plans[name].systems])
+                for name, content in before.items()
+                if name in plans
+            }
+            demand_leave([*plans.values()], owned if keep else before, writer.path, prune, shown)
             if force:
                 writer.journal.clear()
             raise_failures(jobs)

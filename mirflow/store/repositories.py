@@ -516,6 +516,12 @@ class RepositoryWriter:
             if tip is None:
                 rebased.append(content)
                 continue
+            base = content if earlier is None else earlier
+            if (tip.tracks, tip.measures) != (base.tracks, base.measures):
+                raise StoreError(
+                    f"{self.path}: another run committed other tracks or metrics of {content.name!r} meanwhile "
+                    f"({self._tip}); run again: finished blocks are kept"
+                )
             kept = {system: tip.stored[system] for system in content.stored if system in tip.stored}
             gone = [system for system in content.systems if system in content.stored and system not in kept]
             content = _without(replace(content, stored=kept), set(gone) - set(content.cells.system))
@@ -574,23 +580,25 @@ def join_systems(own: GroupContent, other: GroupContent, path: str | Path) -> Gr
     Raises
     ------
     StoreError
-        If the tracks, the metrics or the way in which these are computed differ.
+        If such systems have other tracks, metrics or ways in which these are computed.
     """
-    for what, some, there in (("tracks", own.tracks, other.tracks), ("metrics", own.measures, other.measures)):
-        if some != there:
-            one = next(iter(sorted(set(some) ^ set(there))), "")
-            raise StoreError(
-                f"{path}: {own.name!r} has other {what} there{f', such as {one!r}' if one else ', in another order'}; "
-                f"--prune (in Python prune=True) replaces what is there, and another store keeps it"
-            )
+    added = set(other.systems) - set(own.systems)
+    if not added:
+        return own
+    names = sorted(added)
+    some = ", ".join(map(repr, names[:3])) + (", ..." if len(names) > 3 else "")
+    theirs = f"{path}: {own.name!r} has systems there that the pipeline does not name ({some})"
+    remedy = "name these systems, too, or another store; --prune (in Python prune=True) removes them"
+    for what, asked, there in (("track", own.tracks, other.tracks), ("metric", own.measures, other.measures)):
+        lacking, more = (sorted({*one} - {*two}) for one, two in ((asked, there), (there, asked)))
+        if asked != there:
+            differ = f"without the {what} {lacking[0]!r}" if lacking else f"with their {what}s in another order"
+            differ = f"with the {what} {more[0]!r}, which the pipeline lacks" if more and not lacking else differ
+            raise StoreError(f"{theirs}, {differ}; {remedy}")
     signatures = other.attrs.get(SIGNATURES, {})
     for measure, signature in own.attrs.get(SIGNATURES, {}).items():
         if signatures.get(measure, signature) != signature:
-            raise StoreError(
-                f"{path}: {own.name!r} has results of {measure!r} by other settings or another version; --prune "
-                f"(in Python prune=True) replaces them, and another store keeps them"
-            )
-    added = set(other.systems) - set(own.systems)
+            raise StoreError(f"{theirs}, with {measure!r} by other settings or another version; {remedy}")
     systems = (*other.systems, *(system for system in own.systems if system not in set(other.systems)))
     places = [(side, {name: row for row, name in enumerate(side.systems)}) for side in (own, other)]
 

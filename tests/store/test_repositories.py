@@ -22,7 +22,7 @@ import pytest
 import xarray as xr
 
 import mirflow
-from mirflow.errors import QueryError, StoreError
+from mirflow.errors import PruneError, QueryError, StoreError
 from mirflow.progress import Progress
 from mirflow.store import StoreWriter, history, read_group, read_pack, read_tree, repositories, tag_version
 from mirflow.store.cells import Status, concatenate_cells
@@ -291,7 +291,10 @@ class TestTwoWriters:
 
     def test_other_tracks_are_refused(self):
         one = make_content(make_cells(all_pairs(["A"], TRACKS[:4])), systems=("A",), tracks=TRACKS[:4])
-        with pytest.raises(StoreError, match=r"'chord' has other tracks there, such as 'track 04'"):
+        message = (
+            r"'chord' has systems there .* \('B'\), with the track 'track 04', which the pipeline lacks; name these"
+        )
+        with pytest.raises(StoreError, match=message):
             join_systems(one, content_of("B"), "s3://bucket/x")
 
     def test_an_interrupted_run_finds_its_journal(self, address):
@@ -385,8 +388,36 @@ class TestRuns:
         one, two, _ = pipelines
         mirflow.run(one, progress=False)
         (tmp_path / "ref" / "9.csv").write_text("1.0\n")
-        with pytest.raises(StoreError, match=r"'onset' has other tracks there, such as '9'; --prune .* replaces"):
+        message = (
+            r"'onset' has systems there .* \('A', 'B'\), without the track '9'; name these .* --prune .* removes them"
+        )
+        with pytest.raises(StoreError, match=message):
             mirflow.run(two, progress=False)
+        mirflow.run(one, progress=False)  # whose systems are all that are there
+
+    @pytest.mark.parametrize("metrics", ["[precision, f_measure]", "[f_measure]", "[recall, precision, f_measure]"])
+    def test_edits_of_the_metrics_are_taken_as_by_a_folder(self, pipelines, tmp_path, metrics):
+        one, two, store = pipelines
+        pipeline = one.read_text()
+        one.write_text(f"{pipeline}    metrics: [f_measure, precision]\n")
+        mirflow.run(one, progress=False)
+        one.write_text(f"{pipeline}    metrics: {metrics}\n")
+        mirflow.run(one, progress=False)
+        mirflow.run(one, store=tmp_path / "folder.zarr", progress=False)
+        xr.testing.assert_equal(
+            mirflow.open_store(store)["onset"].ds, mirflow.open_store(tmp_path / "folder.zarr")["onset"].ds
+        )
+        two.write_text(f"{two.read_text()}    metrics: [f_measure, precision]\n")
+        with pytest.raises(StoreError, match=r"has systems there that the pipeline does not name \('A', 'B'\), with"):
+            mirflow.run(two, progress=False)
+
+    def test_tracks_that_the_pipeline_no_longer_names_need_permission(self, pipelines, tmp_path):
+        one = pipelines[0]
+        mirflow.run(one, progress=False)
+        for folder in ("ref", "one/A", "one/B"):
+            (tmp_path / folder / "4.csv").unlink()
+        with pytest.raises(PruneError, match=r"removes 2 of 10 stored cells, .* onset: tracks '4'"):
+            mirflow.run(one, progress=False)
 
     def test_a_preview_reads_the_repository(self, pipelines):
         one, _, _ = pipelines
