@@ -66,6 +66,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "columns": Rule("note", "columns that the task does not read"),
         "usual_columns": Rule("note", "columns that many files have beside an annotation, such as confidences"),
         "positions": Rule("note", "positions in the bar that do not count up, by which downbeats are chosen"),
+        "mixed_columns": Rule("note", "columns of tables in memory that hold values of several types"),
         "odd_columns": Rule("warning", "columns whose order or meaning is implausible"),
         "rows": Rule("note", "rows that hold no item of the annotation"),
         "repeated_rows": Rule("warning", "rows that are there twice"),
@@ -156,8 +157,8 @@ class Account:
     4
     """
 
-    path: str
-    """Name of the file in messages."""
+    path: str | None
+    """Name of the file in messages; None for objects in memory."""
     silent: Collection[str] = ()
     """Rules about which the format is silent by declaration."""
     _remarks: list[Remark] = field(default_factory=list)

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -60,6 +61,15 @@ _BY_NAME_ALONE = ("bar", "detected", "program", "drum")
 """Columns that only their own names in a header may denote."""
 _NEVER_READ = ("confidence", "conf", "comment", "comments", "remark", "remarks", "color", "colour")
 """Columns that are read only if declared, and do not affect scores."""
+SEPARATING: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("system", "model", "model_name", "method", "algorithm", "algo", "approach"), "system"),
+        **dict.fromkeys(("annotator", "annotator_id", "rater"), "annotator"),
+        **dict.fromkeys(("run", "run_id", "seed", "trial", "epoch", "checkpoint", "iteration"), ""),
+        **dict.fromkeys(("split", "fold", "subset", "partition"), ""),
+    }
+)
+"""Names of columns whose values separate rows of one track that do not belong together, with the key that they are."""
 ABOUT_TRACKS = (
     *("path", "file", "filename", "url", "_id", "title", "artist", "album", "split", "fold", "comment"),
     *("duration", "length", "index", "row", "year"),
@@ -256,7 +266,7 @@ def _unknown(kind: Kind, header: Sequence[str], places: Mapping[str, int], task:
     lacking = [column for column in kind.columns if column not in (*read, *_BY_NAME_ALONE)]
     named = {column: header[where] for column, where in places.items()}
     for index, one in enumerate(map(heading, header)):
-        if index in places.values() or one in own or is_beside(one):
+        if index in places.values() or one in own or one in SEPARATING or is_beside(one):
             continue
         if one in _KNOWN:
             hint = look(_guess(header), kind)

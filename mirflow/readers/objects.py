@@ -6,7 +6,7 @@ import difflib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,7 @@ from ..theory.text_form import normal_form
 from .formats import SUFFIXES
 from .jams import is_jams, open_objects
 from .label_maps import in_harte, in_normal_form
+from .layouts import SEPARATING, heading
 from .mirdata import convert as from_mirdata_object
 from .mirdata import is_mirdata
 from .nested_columns import class_names, name_classes, struct_columns
@@ -51,6 +52,7 @@ from .options import HARTE, Reading
 from .ranks import order_by_score, order_names
 from .sources import source_at
 from .sustain import extend_ends, told_pedal
+from .unread_columns import CONTENT, demand_one_subject, report_header, unread_places
 
 Convert = Callable[[Any, Reading], Annotation]
 """(object, kind and options of reading) -> annotation."""
@@ -171,7 +173,9 @@ def _converted(thing: Any, task: str, options: Mapping[str, Any]) -> Annotation:
     if type(thing) is str and kind.written:
         _refuse_file_name(thing, task)
     if not plain and is_table(thing):
-        return of_columns(kind, _known_columns(kind, table_columns(thing)))
+        account = Account(None)
+        columns = _known_columns(kind, table_columns(thing), account)
+        return replace(of_columns(kind, columns), account=account.remarks)
     if type(thing) is dict or (not plain and isinstance(thing, Mapping)):
         return of_columns(kind, {kind.arguments[0]: thing} if are_numbers(thing, kind) else thing)
     if isinstance(thing, tuple) and not _is_first_argument(thing, kind):
@@ -397,8 +401,8 @@ _SINGLE = frozenset({"weight", "rate", "language"})
 """Arguments that an annotation has once, regardless of its other columns."""
 
 
-def _known_columns(kind: Kind, columns: Mapping[str, Column]) -> dict[str, Column]:
-    """The columns of a table that the kind has; others are ignored, as in files."""
+def _known_columns(kind: Kind, columns: Mapping[str, Column], account: Account) -> dict[str, Column]:
+    """The columns of a table that the kind has; others are reported, and refused if they may be content."""
     columns = _with_fields(kind, columns)
     known = {name: column for name, column in columns.items() if name in kind.given_as}
     others = [name for name in columns if name not in known]
@@ -407,18 +411,42 @@ def _known_columns(kind: Kind, columns: Mapping[str, Column]) -> dict[str, Colum
             f"the table has a column {TRACK!r}: select one track, or pass many tracks to mirflow.score"
         )
     whole = {variable.name for variable in kind.variables}
-    complete = kind.name == "note_alignment" and any(set(way) <= known.keys() for way in kind.needed)  # types follow
-    missing = [name for name in kind.required if name not in known and not complete]
+    missing = [name for name in kind.required if name not in known]
     if missing and not any(name in known for name in kind.arguments if name not in whole):
         listed = f"; rename one of {', '.join(others)}" if others else ""
+        if missing == ["end"] and "duration" in others:
+            listed = "; it has a 'duration': add a column 'end', which is start + duration"
         raise InvalidAnnotationError(
             f"the table has no column {' or '.join(map(repr, missing))}, which {kind.name} need{listed}"
         )
+    absent = [name for name in kind.given_as if name not in known]
     for name in others:
-        near = difflib.get_close_matches(name, [one for one in kind.given_as if one not in known], 1, _ALIKE)
+        near = difflib.get_close_matches(name, absent, 1, _ALIKE)
         if near:
             warn_caller(f"the column {name!r} is ignored: rename it to {near[0]!r} if it holds that of {kind.name}")
+            columns = {other: column for other, column in columns.items() if other != name}
+    if len(columns) > len(known) and not _holds_lists(known):
+        _report_others(kind, columns, {name: index for index, name in enumerate(columns) if name in known}, account)
+    held = known["label"].tolist() if "label" in known and known["label"].dtype == object else []
+    if str in set(map(type, held)) and any(isinstance(value, Real) and value == value for value in held):
+        account.add("mixed_columns", "the column 'label' holds texts and numbers, which are read as texts")
     return known
+
+
+def _report_others(kind: Kind, columns: Mapping[str, Column], places: Mapping[str, int], account: Account) -> None:
+    """Report the columns of a table that are not read."""
+    names = list(columns)
+    unread = unread_places(kind, names, places, None)
+    wanted = [place for place in unread if heading(names[place]) in (*CONTENT, *SEPARATING)]
+    texts = {
+        place: ["" if not _is_given(value) else str(value) for value in columns[names[place]].tolist()]
+        for place in (*wanted, *(places[name] for name in ("label",) if name in places and wanted))
+    }
+    filled = {place: any(map(_is_given, columns[names[place]].tolist())) for place in unread}
+    size = len(next(iter(columns.values())))
+    held = [texts.get(place, ["x" if filled.get(place, True) else ""] * size) for place in range(len(names))]
+    rows = [(row, list(fields)) for row, fields in enumerate(zip(*held, strict=False), 1)]
+    report_header(kind, names, places, unread, rows, account, typed=False)
 
 
 def _with_fields(kind: Kind, columns: Mapping[str, Column]) -> Mapping[str, Column]:
@@ -472,7 +500,20 @@ class LongTable:
         groups = group_by_key(zip(*keys, strict=True))
         rows = {(key if len(key) == 2 else ("", *key)): places for key, places in groups.items()}
         systems = dict.fromkeys(system for system, _ in rows) if SYSTEM in columns else ()
-        own = _known_columns(kind, {name: column for name, column in columns.items() if name not in (TRACK, SYSTEM)})
+        for name in columns:
+            if heading(name) in SEPARATING and name != SYSTEM and not _holds_lists({name: columns[name]}):
+                values = ["" if value is None else str(value) for value in columns[name].tolist()]
+                role = SEPARATING[heading(name)]
+                remedy = f"rename the column to {SYSTEM!r}" if role == SYSTEM and SYSTEM not in columns else ""
+                for (_, track), places in rows.items():
+                    several = [(place + 1, values[place]) for place in places.tolist()]
+                    demand_one_subject(name, several, "the table", track=track, remedy=remedy)
+        account = Account("the table")
+        left = {TRACK, SYSTEM, *(name for name in columns if heading(name) in SEPARATING)}
+        beside = {name: column for name, column in columns.items() if name not in left}
+        own = _known_columns(kind, beside, account)
+        for remark in account.remarks:
+            warn_caller(f"the table: {remark.message}")
         nested = _holds_lists(own)
         twice = next((key[1] for key, places in rows.items() if len(places) > 1), None) if nested else None
         if twice is not None:

@@ -1,12 +1,13 @@
-"""What rows of delimited text hold beside the columns that are read: an error if it may be content, otherwise told."""
+"""What rows of text and tables hold beside the columns that are read: an error if it may be content, otherwise told."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..annotations.account import Account
 from ..annotations.schema import HEADINGS, Kind
-from .layouts import Rows, declare_columns, heading, is_beside, is_number, remedy_for_regions
+from ..errors import InvalidAnnotationError
+from .layouts import SEPARATING, Rows, declare_columns, heading, is_beside, is_number, remedy_for_regions
 
 CONTENT = frozenset(
     (
@@ -22,11 +23,47 @@ _USUAL = frozenset(("velocity", "midi_velocity", "bar", "program"))
 _SHOWN = 3
 
 
+def demand_one_subject(
+    column: str, values: Iterable[tuple[int | None, str]], path: str | None, *, track: str = "", remedy: str = ""
+) -> None:
+    """Raise if rows that are read as one annotation differ in a column that separates annotations.
+
+    Parameters
+    ----------
+    column : str
+        Its name in the file or table.
+    values : iterable of (int or None, str)
+        Line and value of each row.
+    path : str or None
+        The file, for the message.
+    track : str
+        The track of the rows, if there are several.
+    remedy : str
+        What may be done instead of keeping the rows of one value.
+
+    Examples
+    --------
+    >>> demand_one_subject("model", [(2, "oak"), (3, "elm")], "a.csv")
+    Traceback (most recent call last):
+        ...
+    mirflow.errors.InvalidAnnotationError: a.csv:3: the rows are of model 'oak' and 'elm'; keep one of them
+    """
+    first: str | None = None
+    for line, value in values:
+        first = value if first is None else first
+        if value != first:
+            whose = f"rows of track {track!r}" if track else "the rows"
+            cure = f"{remedy}, or keep" if remedy else "keep"
+            message = f"{whose} are of {column} {first!r} and {value!r}; {cure} one of them"
+            raise InvalidAnnotationError(message, path=path, line=line)
+
+
 def unread_places(kind: Kind, header: Sequence[str], places: Mapping[str, int], task: str | None) -> tuple[int, ...]:
     """The columns of a header that are neither read nor left out by declaration.
 
-    Declared are row numbers, tracks, systems and annotators, confidences, comments, colours, columns of the task that
-    another one determines, such as a duration beside an end, and, of tables of tracks, what describes the track.
+    Columns that separate annotations, such as systems, are among them. Declared are row numbers, tracks, confidences,
+    comments, colours, columns of the task that another one determines, such as a duration beside an end, and, of tables
+    of tracks, what describes the track.
 
     Examples
     --------
@@ -40,17 +77,32 @@ def unread_places(kind: Kind, header: Sequence[str], places: Mapping[str, int], 
     return tuple(
         place
         for place, name in enumerate(map(heading, header))
-        if place not in places.values() and not is_beside(name, tracks="track" in places) and name not in silent
+        if place not in places.values()
+        and (name in SEPARATING or not (is_beside(name, tracks="track" in places) or name in silent))
     )
 
 
 def report_header(
-    kind: Kind, header: Sequence[str], places: Mapping[str, int], unread: Sequence[int], rows: Rows, account: Account
+    kind: Kind,
+    header: Sequence[str],
+    places: Mapping[str, int],
+    unread: Sequence[int],
+    rows: Rows,
+    account: Account,
+    *,
+    typed: bool = True,
 ) -> None:
     """Report the columns of a header that are not read, in rows that hold something there.
 
-    Text without which labels may mean something else is an error if all labels are mere tonics.
+    Text without which labels may mean something else is an error if all labels are mere tonics, and so are several
+    values of a column that separates annotations. The remedies are for columns that can be declared, if `typed`.
     """
+    for place in unread:
+        if heading(header[place]) in SEPARATING:
+            demand_one_subject(
+                header[place], [(line, fields[place]) for line, fields in rows if place < len(fields)], account.path
+            )
+    unread = [place for place in unread if heading(header[place]) not in SEPARATING]
     filled = [place for place in unread if any(place < len(fields) and fields[place] for _, fields in rows)]
     if not filled:
         return
@@ -61,13 +113,15 @@ def report_header(
         line, fields = rows[0]
         message = (
             f"the column {header[content[0]]!r} is not read, and {fields[label]!r} may mean something else without "
-            f"it: write both into the column {named['label']!r}; or declare {declare_columns(named)} to leave it out"
+            f"it: write both into the column {named['label']!r}; or "
         )
+        message += f"declare {declare_columns(named)} to leave it out" if typed else "drop it"
         account.add("content_columns", message, line=line)
     shown = ", ".join(repr(header[place]) for place in filled[:_SHOWN])
     more = f" and {len(filled) - _SHOWN} more" if len(filled) > _SHOWN else ""
     what = f"the columns {shown}{more} are" if len(filled) > 1 else f"the column {shown} is"
-    account.add("columns", f"{what} not read; to read one, name it in columns", count=len(filled))
+    remedy = "; to read one, name it in columns" if typed else ""
+    account.add("columns", f"{what} not read{remedy}", count=len(filled))
 
 
 def report_fields(

@@ -104,7 +104,7 @@ def test_a_reference_beside_a_score_is_not_chosen_from(tmp_path: Path) -> None:
         ("tagging", "clip,tag,user_id"),
         ("tagging", "clip,tag,Unnamed: 0"),
         ("tagging", "clip,tag,"),
-        ("classification", "clip,genre,fold"),
+        ("classification", "clip,genre,year"),
         ("similarity", "query,candidate,grader"),
     ],
 )

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from ...annotations.account import Account, Remark
 from ...annotations.annotation import Annotation
 from ...annotations.arrays import from_columns
 from ...annotations.schema import KINDS, Kind
@@ -26,7 +27,7 @@ from ...theory.text_form import normal_form
 from ..content import open_file
 from ..delimited import Layout, annotation_of, demand_columns_of_kind, finish, has_numbers, row_kind
 from ..downloads import local_path
-from ..layouts import TRACK_NAMES, demand_read, heading
+from ..layouts import SEPARATING, TRACK_NAMES, demand_read, heading
 from ..lyrics import as_declared
 from ..nested_columns import (
     Leaf,
@@ -41,6 +42,7 @@ from ..nested_columns import (
     without_dictionaries,
 )
 from ..options import COLUMNS, KEYS, Reading
+from ..unread_columns import CONTENT, report_header, unread_places
 from .distance_matrix import name_items
 from .table import RowKey, SameLine, TrackTable, demand_one_key
 
@@ -67,6 +69,8 @@ class ParquetTable(TrackTable):
     """The leaf of each column that is read, without the keys."""
     of_key: Mapping[RowKey, Int]
     """Rows of each key, counted from 0."""
+    remarks: tuple[Remark, ...] = ()
+    """Remarks about the columns that are not read."""
 
     @property
     def held(self) -> int:
@@ -90,10 +94,11 @@ class ParquetTable(TrackTable):
         first = int(self.of_key[key][0]) + 1 if len(self.of_key[key]) else None
         try:
             with reading_arrow(self.name):
-                return self._annotation(key)
+                found = self._annotation(key)
         except AnnotationError as error:
             line = first if error.line is None else error.line
             raise type(error)(error.message, path=self.name, line=line) from None
+        return replace(found, account=(*self.remarks, *found.account))
 
     def _annotation(self, key: RowKey) -> Annotation:
         reading, kind = self.reading, row_kind(self.reading)
@@ -151,16 +156,15 @@ class ParquetTable(TrackTable):
         starts = offsets_of(np.array([int(part.file.starts[-1]) for part in parts], dtype=np.int64))
         held = [part.of_key[key] + at for part, at in zip(parts, starts, strict=False) if key in part.of_key]
         of_key = {key: np.concatenate(held)} if held else {}
-        return ShardedTable(
-            " and ".join(part.name for part in parts), self.reading, self.file, self.leaves, of_key, parts
-        )
+        name = " and ".join(part.name for part in parts)
+        return ShardedTable(name, self.reading, self.file, self.leaves, of_key, self.remarks, parts)
 
 
 @dataclass(eq=False)
 class ShardedTable(ParquetTable):
     """The rows of a key in several open files."""
 
-    parts: Sequence[ParquetTable]
+    parts: Sequence[ParquetTable] = ()
 
     def demand(self, key: RowKey) -> None:
         """Raise unless one of the files has a key."""
@@ -290,7 +294,7 @@ def open_parquet(path: str, reading: Reading, name: str) -> ParquetTable:
             _demand_keys_declared(file, {**keys, **chosen}, of_key)
     except InvalidAnnotationError as error:
         raise InvalidAnnotationError(error.message, path=name, line=error.line) from None
-    return ParquetTable(name, reading, file, chosen, of_key)
+    return ParquetTable(name, reading, file, chosen, of_key, _report_unread(reading, file, {**keys, **chosen}))
 
 
 def parse_parquet(data: bytes, reading: Reading, format: str, name: str | Path) -> Annotation:
@@ -299,7 +303,37 @@ def parse_parquet(data: bytes, reading: Reading, format: str, name: str | Path) 
     _demand_one_track(file)
     rows = np.arange(file.starts[-1], dtype=np.int64)
     leaves = {column: leaf for column, leaf in chosen.items() if column not in KEYS}
-    return ParquetTable(str(name), reading, file, leaves, {_ALONE: rows}).annotation(_ALONE, b"")
+    remarks = _report_unread(reading, file, chosen)
+    return ParquetTable(str(name), reading, file, leaves, {_ALONE: rows}, remarks).annotation(_ALONE, b"")
+
+
+def _report_unread(reading: Reading, file: ParquetRows, chosen: Mapping[str, Leaf]) -> tuple[Remark, ...]:
+    """Remarks about columns beside those that are read; raises if they may be content, or separate annotations."""
+    first = next((leaf for column, leaf in chosen.items() if column not in KEYS), None)
+    if reading.delimited.columns or first is None:
+        return ()
+    beside = [leaf for leaf in file.leaves if (leaf.depth, leaf.parent) == (first.depth, first.parent)]
+    names, account = [leaf.name for leaf in beside], Account(file.name)
+    places = {column: beside.index(leaf) for column, leaf in chosen.items() if leaf in beside}
+    apart = "track" not in chosen and not first.depth  # other rows are compared by track
+    unread = [
+        place
+        for place in unread_places(row_kind(reading), names, places, reading.task)
+        if apart or heading(names[place]) not in SEPARATING
+    ]
+    wanted = {place for place in unread if heading(names[place]) in (*CONTENT, *SEPARATING)}
+    wanted |= {places["label"]} if wanted and "label" in places else set()
+    columns = [["x"] * (1 if not wanted else 0) for _ in names]
+    if wanted:
+        read = file.read([beside[place].path for place in wanted], range(len(file.starts) - 1))
+        texts = {place: read[beside[place].path] for place in wanted}
+        for place, held in texts.items():
+            columns[place] = [_text(value) for value in (held.flatten() if first.depth else held).to_pylist()]
+        longest = max(map(len, columns))
+        columns = [column if place in wanted else ["x"] * longest for place, column in enumerate(columns)]
+    rows = [(line, list(fields)) for line, fields in enumerate(zip(*columns, strict=False), 1)]
+    report_header(row_kind(reading), names, places, unread, rows, account)
+    return account.remarks
 
 
 def _demand_one_track(file: ParquetRows) -> None:
@@ -406,9 +440,9 @@ def _rows_by_key(file: ParquetRows, keys: Mapping[str, Leaf]) -> dict[RowKey, In
 
 
 def _demand_keys_declared(file: ParquetRows, columns: Mapping[str, Leaf], of_key: Mapping[RowKey, Int]) -> None:
-    """Raise if a column of systems or annotators is not declared, and a track has several."""
+    """Raise if a column that separates annotations, such as systems, is not declared, and a track has several."""
     for leaf in file.leaves:
-        if leaf.path in KEYS and not leaf.depth and leaf not in columns.values():
+        if heading(leaf.path) in SEPARATING and not leaf.depth and leaf not in columns.values():
             texts = [
                 _text(value) for value in file.read([leaf.path], range(len(file.starts) - 1))[leaf.path].to_pylist()
             ]

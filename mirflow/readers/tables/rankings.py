@@ -102,8 +102,7 @@ def split_list(line: str, delimiter: str | None) -> list[str]:
         fields = [query, *_split(items, _separator(items))]
     else:
         fields = _split(line, _separator(line))
-    query, *items = fields
-    return [query.strip('"').removesuffix(":").rstrip(), *items]
+    return [fields[0].strip('"').removesuffix(":").rstrip(), *fields[1:]]
 
 
 def _separator(text: str) -> str:

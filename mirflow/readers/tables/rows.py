@@ -25,6 +25,7 @@ from ..delimited import (
 from ..layouts import (
     ABOUT_TRACKS,
     SAMPLE,
+    SEPARATING,
     demand_columns,
     demand_read,
     demand_tags,
@@ -125,10 +126,10 @@ def open_rows(path: str, reading: Reading, name: str) -> RowTable:
 def _demand_keys_declared(
     header: Sequence[str], rows: Mapping[RowKey, Sequence[tuple[int, str]]], layout: Layout
 ) -> None:
-    """Raise if a header has a column of systems or annotators, of which a track has several."""
+    """Raise if a header has a column that separates annotations, such as systems, of which a track has several."""
     columns = {column: header[place] for column, place in layout.places.items()}
     for place, column in enumerate(header):
-        if column in KEYS and place not in layout.places.values():
+        if heading(column) in SEPARATING and place not in layout.places.values():
             found = {key: [(number, layout.split(row)) for number, row in own] for key, own in rows.items()}
             values = {
                 key: [(number, row[place]) for number, row in own if place < len(row)] for key, own in found.items()

@@ -16,8 +16,10 @@ from ...annotations.source import Source
 from ...errors import AnnotationError, InvalidAnnotationError, UnreadableError, problems_of, together
 from ..content import decode, digest_of, file_stat, open_file, unreadable
 from ..formats import FORMATS, TABLES, WHOLE, load_reader
+from ..layouts import SEPARATING, heading
 from ..options import Reading
 from ..patterns import Match, Pattern
+from ..unread_columns import demand_one_subject
 
 ARRAYS = (".npy", ".npz")
 """Suffixes of numpy files."""
@@ -38,12 +40,12 @@ class RowKey(NamedTuple):
 def demand_one_key(
     column: str, rows: Mapping[RowKey, Sequence[tuple[int, str]]], columns: Mapping[str, str], name: str
 ) -> None:
-    """Raise if the rows of a track name several systems or annotators, in a column that is not declared.
+    """Raise if the rows of a track name several systems, annotators or the like, in a column that is not declared.
 
     Parameters
     ----------
     column : str
-        Its name: that of a key.
+        Its name, one of `SEPARATING`.
     rows : mapping of RowKey to sequence of (int, str)
         Line and value of each row.
     columns : mapping of str to str
@@ -59,14 +61,12 @@ def demand_one_key(
     mirflow.errors.InvalidAnnotationError: tags.csv:3: rows of track 'a' are of system 'oak' and 'elm'; declare \
 columns: {track: id, system: system, label: tag}, or keep one of them
     """
-    for key, own in rows.items():
-        for line, value in own:
-            if value != own[0][1]:
-                named = {"track": columns["track"], column: column, **columns}
-                declared = ", ".join(f"{one}: {where}" for one, where in named.items())
-                message = f"rows of track {key.track!r} are of {column} {own[0][1]!r} and {value!r}"
-                message += f"; declare columns: {{{declared}}}, or keep one of them"
-                raise InvalidAnnotationError(message, path=name, line=line)
+    role = SEPARATING[heading(column)]
+    named = {"track": columns["track"], **({role: column} if role else {}), **columns}
+    declared = ", ".join(f"{one}: {where}" for one, where in named.items())
+    remedy = f"declare columns: {{{declared}}}" if role else ""
+    for key, values in rows.items():
+        demand_one_subject(column, values, name, track=key.track, remedy=remedy)
 
 
 class TrackTable:
