@@ -560,7 +560,8 @@ def name_keys(keys: Sequence[Any], what: str) -> list[str]:
     """
     if set(map(type, keys)) == {str}:
         names = list(map(normal_form, keys))
-        twice = next((name for name, count in Counter(names).items() if count > 1), None)
+        alike = Counter(map(normal_form, dict.fromkeys(keys)))  # the same name twice is the caller's to refuse
+        twice = next((name for name, count in alike.items() if count > 1), None)
         if twice is not None:
             both = " and ".join(repr(key) for key, name in zip(keys, names, strict=True) if name == twice)
             raise AnnotationError(f"two names of one {what}: {both} differ only in blanks or their Unicode form")
