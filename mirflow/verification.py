@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Unpack, get_args, get_origin
 
 import numpy as np
 
-from .analysis.differences import rounding_tolerance
 from .analysis.evaluations import ScoresLike, evaluations_of
 from .analysis.over_systems import split_over
 from .analysis.queries import choose_one, evaluate_query
@@ -63,8 +62,8 @@ class NumberCheck:
 
     @property
     def difference(self) -> float:
-        """The computed number minus the printed one; NaN where one is missing."""
-        return self.value - float(self.printed) if self.printed else math.nan
+        """The computed number minus the printed one; NaN where one is missing, or they are not compared."""
+        return self.value - float(self.printed) if self.printed and self.verdict != UNKNOWN else math.nan
 
 
 def signature(
@@ -128,7 +127,9 @@ def verify(
 ) -> Tabulation[NumberCheck]:
     """Compute the signed numbers of a table again.
 
-    A number is equal if the computed one rounds to it with as many digits as are printed.
+    A number is equal if the computed one rounds to it with as many digits as are printed: see :func:`is_rounded`. Cells
+    are read to their last character. One that is not just a number is not computable, nor are the numbers of a table
+    that shows another signature than its comments have.
 
     Parameters
     ----------
@@ -149,7 +150,8 @@ def verify(
     Returns
     -------
     Tabulation of NumberCheck
-        Every signed number, in the order of the document.
+        Every signed number, in the order of the document. Notes name rows and tables that have numbers without a
+        signature, and signatures that name no references.
 
     Raises
     ------
@@ -158,7 +160,7 @@ def verify(
     PipelineError, StoreError
         If references or estimates cannot be found, or the store cannot be read.
     """
-    numbers = _numbers_of(document)
+    numbers, notes = _numbers_of(document)
     signed = [one.signature for one in numbers if one.signature is not None]
     given = {"store": store, "pipeline": pipeline, "reference": reference}
     named = [name for name, value in given.items() if value is not None]
@@ -179,11 +181,18 @@ def verify(
         boards = _score(_of_folders(str(reference), str(estimates), signed))
     checks = [*_check_all(numbers, boards)]
     about = str(document) if Path(document).suffix else "signature"
-    return Tabulation(checks, lambda _: [_table(about, checks, every)], lambda: [_rows(checks)])
+    notes += [
+        f"{one.task}/{'+'.join(one.metrics)}: the signature names no references (ref): any could have been used"
+        for one in dict.fromkeys(signed)
+        if not one["ref"]
+    ]
+    return Tabulation(
+        checks, lambda _: [replace(_table(about, checks, every), notes=tuple(notes))], lambda: [_rows(checks)], notes
+    )
 
 
-def _numbers_of(document: str | Path) -> list[SignedNumber]:
-    """The signed numbers of a file, or a signature without numbers."""
+def _numbers_of(document: str | Path) -> tuple[Sequence[SignedNumber], list[str]]:
+    """The signed numbers of a file, or a signature without numbers; and what is not signed."""
     path = Path(document)
     try:
         is_file = path.is_file()
@@ -191,15 +200,15 @@ def _numbers_of(document: str | Path) -> list[SignedNumber]:
         is_file = False
     if not is_file:
         try:
-            return [SignedNumber("", "", Signature.parse(str(document)))]
+            return [SignedNumber("", "", Signature.parse(str(document)))], []
         except SignatureError as error:
             raise QueryError(f"{str(document)[:200]}: no such file; and as a signature: {error}") from None
-    numbers = read_signed(path)
-    if not numbers:
+    found = read_signed(path)
+    if not found.numbers:
         raise QueryError(
             f"{path}: no signed numbers; tables that mirflow writes have them (mirflow query STORE --output table.tex)"
         )
-    return numbers
+    return found.numbers, [*found.unsigned]
 
 
 _LAYOUT = {*DELIMITED, "format"}
@@ -353,8 +362,9 @@ def _check_all(numbers: Sequence[SignedNumber], boards: Mapping[str, xr.Dataset]
             systems.setdefault((one.table, one.signature), {})[one.names["system"]] = None
     computed: dict[tuple[int, Signature], Recomputed | str] = {}
     for one in numbers:
-        if one.signature is None:
-            yield NumberCheck(one.place, one.names, one.printed, math.nan, UNKNOWN, one.problem)
+        if one.signature is None or one.problem:
+            signed = str(one.signature or "")
+            yield NumberCheck(one.place, one.names, one.printed, math.nan, UNKNOWN, one.problem, signed)
             continue
         key = one.table, one.signature
         if key not in computed:
@@ -396,7 +406,8 @@ class Recomputed:
         made = NumberCheck(number.place, names, number.printed, value, EQUAL, "", str(signed))
         if self.changed(signed):
             return replace(made, verdict=UNKNOWN, reason=self.changed(signed))
-        reasons = [] if is_rounded(number.printed, value) else self._reasons(number.printed, value, signed, metric)
+        rounded = is_rounded(number.printed, value, decimals=number.decimals)
+        reasons = [] if rounded else self._reasons(number.printed, value, signed, metric)
         reasons += self._counts(signed)
         return replace(made, verdict=DIFFERENT, reason="; ".join(reasons)) if reasons else made
 
@@ -468,20 +479,43 @@ class Recomputed:
         return float(values.values)
 
 
-def is_rounded(printed: str, value: float) -> bool:
+_EXACT = 1e-12
+"""Relative difference of numbers in full precision that are the same."""
+
+
+def is_rounded(printed: str, value: float, *, decimals: bool = True) -> bool:
     """True if a number rounds to a printed one.
+
+    The digits that are printed decide. One without decimals is the whole number: only where no number of its table has
+    decimals, and two digits or more are printed, the computed one is rounded to it.
+
+    Parameters
+    ----------
+    printed : str
+        Digits with a decimal point; empty: there is no number.
+    value : float
+    decimals : bool
+        Whether numbers of its table have decimals.
 
     Examples
     --------
     >>> is_rounded("0.904", 0.90362), is_rounded("0.903", 0.90362), is_rounded("", float("nan"))
     (True, False, True)
+    >>> is_rounded("1", 0.90362), is_rounded("90", 90.362), is_rounded("90", 90.362, decimals=False)
+    (False, False, True)
     """
     if not printed or not math.isfinite(value):
         return float(printed) == value if printed else math.isnan(value)
     exponent = Decimal(printed).as_tuple().exponent
     if not isinstance(exponent, int):
         return False
-    return abs(float(printed) - value) <= max(rounding_tolerance(10.0**exponent), 1e-9 * abs(value))
+    exact = _EXACT * max(1.0, abs(value))
+    if exponent < 0:
+        step = 10.0**exponent
+    else:
+        step = 1.0 if not decimals and abs(float(printed)) >= 10 and "e" not in printed.lower() else 0.0
+    # A score halfway between two printed ones is a little farther from either than half a step: binary fractions.
+    return abs(float(printed) - value) <= max(step / 2 * (1 + 1e-6), exact)
 
 
 def _recompute(signed: Signature, systems: Sequence[str], boards: Mapping[str, xr.Dataset]) -> Recomputed | str:

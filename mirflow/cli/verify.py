@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from .common_options import Command, option
-from .output import FAILED, choose_format, emit, output_options
+from .output import FAILED, choose_format, echo, emit, for_people, output_options
 
 DIFFERENT = 1
 
@@ -34,13 +34,16 @@ def verify_command(document: str, style: str | None, output: Path | None, **give
     """Compute the signed numbers of DOCUMENT again, and list those that differ.
 
     DOCUMENT is a file with tables that mirflow wrote (LaTeX, Markdown, HTML, CSV or JSON), or a signature. A number is
-    equal if the computed one rounds to it. The exit code is 1 if a number differs, 3 if one cannot be computed.
+    equal if the computed one rounds to it; a cell that is not just a number cannot be computed. The exit code is 1 if a
+    number differs, 3 if one cannot be computed.
     """
     from ..verification import DIFFERENT as DIFFERS
     from ..verification import UNKNOWN, verify
 
     style = choose_format(style, output)
     found = verify(document, **given)
+    for note in () if for_people(style) else found.notes:
+        echo(note, err=True)
     emit(found, style, output)
     verdicts = {one.verdict for one in found}
     if DIFFERS in verdicts:

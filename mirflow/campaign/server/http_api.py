@@ -356,7 +356,9 @@ def _plain(value: Any) -> Any:
 
 def _query(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Tabulation[Any]:
     words = _words(asked)
-    heavy = {name: words.pop(name) for name in ("ci", "significance", "ranks", "cluster", "method") if name in words}
+    heavy: dict[str, Any] = {
+        name: words.pop(name) for name in ("ci", "significance", "ranks", "cluster", "method") if name in words
+    }
     metric, group = words.pop("metric", None), words.pop("evaluation", None)
     if heavy.keys() & {"ci", "significance"} and {"track", "annotator"} & set(words.get("by", ())):
         raise ApiError(400, "ci and significance need several tracks: leave out by=track")
@@ -370,7 +372,7 @@ def _query(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Ta
     }
     replicated = "ci" in heavy or "against" in words or words.get("oracle", False)
     _check_cost(sum(size * (drawn[name] * replicated + 1.5e-5 * tested) for name, size in sizes.items()))
-    if takes("sort", {**words, **heavy}):
+    if takes("sort", words | heavy):
         words.setdefault("sort", "stored")
     return query(snapshot.tree, metric, group=group, **words, **heavy)
 

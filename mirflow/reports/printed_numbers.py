@@ -1,0 +1,385 @@
+r"""Numbers as tables print them: a cell of LaTeX, Markdown or HTML is read to its last character, or not at all.
+
+A cell is a number, perhaps with marks (``*``, a dagger, letters above the line), a percent sign, a deviation behind
+``±`` and an interval in brackets, which are numbers of their own. Markup that changes how a cell looks, and not what it
+says, is known by name; any other is refused, as is whatever could hide a digit or add one: grouped digits, groups
+within a number, digits above the line, moved, struck, white or reserved text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from html import unescape
+
+BORDER, NEUTRAL, LOST, SPACE = "\ue000", "\ue001", "\ue002", "\ue003"
+"""The border of a group; a decimal mark that a package chooses; text that was taken out of a document; room for digits
+that are not printed, which only stands before a number. No text has
+these characters, which Unicode leaves to private use."""
+_MOST = 2000
+"""Characters of a cell."""
+
+
+class UnreadError(ValueError):
+    """A cell is no number that can be compared; the message says why."""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A number as it is printed."""
+
+    text: str
+    """Sign, digits and exponent, with a decimal point; empty where no number is printed."""
+    mark: str = ""
+    """The decimal mark: a point or a comma; empty where there is none, or where a package chooses it."""
+    percent: bool = False
+    """Whether a percent sign is behind it."""
+
+    @property
+    def decimals(self) -> bool:
+        """Whether there are digits behind a decimal mark."""
+        return "." in self.text
+
+
+_SKIP = rf"[ {BORDER}]*"
+_DIGITS = rf"(?:(?:0|[1-9][0-9]*)(?:[.,{NEUTRAL}][0-9]+)?|[.,{NEUTRAL}][0-9]+)(?:[eE][-+]?[0-9]{{1,3}})?"
+_NUMBER = rf"[-+\u2212]?(?:{_DIGITS}|inf)"
+_MARKS = rf"(?:{_SKIP}[*\u2020\u2021\u00a7\u00b6\u2191\u2193\u2713\u22c6\u2217]+)*"
+_END = rf"(?:{_NUMBER}|[-\u2212\u2013])"
+_CELL = re.compile(
+    rf"(?:{_SKIP}{SPACE})*{_MARKS}{_SKIP}(?P<number>{_NUMBER})(?:{_SKIP}(?P<percent>%))?{_MARKS}"
+    rf"(?:{_SKIP}(?:\u00b1|\+/-){_SKIP}{_NUMBER}(?:{_SKIP}%)?)?{_MARKS}"
+    rf"(?:[ {BORDER}]{_SKIP}[\[(]{_SKIP}{_END}(?:{_SKIP}[,;]{_SKIP}{_END})?{_SKIP}[\])](?:{_SKIP}%)?)?{_MARKS}{_SKIP}"
+)
+_NOTHING = re.compile(
+    rf"{_SKIP}(?:-{{1,3}}|\u2212|\u2013|\u2014|n/a|nan|undefined|)(?:{_SKIP}\[-\])?{_SKIP}", re.IGNORECASE
+)
+_PLAIN = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?|-?inf")
+
+
+def read_text(text: str) -> Printed:
+    """Read the text of a cell.
+
+    Raises
+    ------
+    UnreadError
+        If the text is neither a number nor a sign that there is none.
+
+    Examples
+    --------
+    >>> read_text("0.7926* [0.7703, 0.8195]"), read_text("-")
+    (Printed(text='0.7926', mark='.', percent=False), Printed(text='', mark='', percent=False))
+    >>> read_text("0.4 267")
+    Traceback (most recent call last):
+        ...
+    mirflow.reports.printed_numbers.UnreadError: '0.4 267' is not one number
+    """
+    text = re.sub(r"\s+", " ", text.replace("\xa0", " ").replace("\u202f", " "))
+    if _NOTHING.fullmatch(text):
+        return Printed("")
+    found = _CELL.fullmatch(text)
+    if found is None:
+        shown = re.sub(f"[{BORDER}{SPACE}]", "", text).replace(NEUTRAL, ".").replace(LOST, "...").strip()
+        raise UnreadError(f"{shown[:80]!r} is not one number")
+    number = found["number"].replace("\u2212", "-").removeprefix("+")
+    mark = next((one for one in ".," if one in number), "")
+    return Printed(number.replace(",", ".").replace(NEUTRAL, "."), mark, bool(found["percent"]))
+
+
+def read_plain(text: str) -> Printed:
+    """Read a value of CSV or JSON, which has a decimal point and nothing beside it.
+
+    Raises
+    ------
+    UnreadError
+        For any other text.
+    """
+    if text and (len(text) > _MOST or not _PLAIN.fullmatch(text)):
+        raise UnreadError(f"{text[:80]!r} is no number")
+    if text and "inf" not in text and abs(float(text)) == float("inf"):
+        raise UnreadError(f"{text[:80]!r} is larger than any score")
+    return Printed(text, "." if "." in text else "")
+
+
+def _check_size(cell: str) -> None:
+    if len(cell) > _MOST:
+        raise UnreadError(f"the cell has more than {_MOST} characters")
+    if re.search("[\ue000-\uf8ff]", cell.replace(LOST, "")):
+        raise UnreadError("the cell has characters of private use")
+
+
+_SPACES = frozenset((" ", ",", ";", ":", "quad", "qquad", "enspace", "thinspace", "hfill", "space", "\\", "newline"))
+_SWITCHES = frozenset(
+    (
+        *("bfseries", "itshape", "slshape", "upshape", "mdseries", "rmfamily", "sffamily", "ttfamily", "normalfont"),
+        *("bf", "it", "rm", "sf", "tt", "em", "tiny", "scriptsize", "footnotesize", "small", "normalsize", "large"),
+        *("centering", "raggedleft", "raggedright", "boldmath", "displaystyle", "textstyle", "relax", "leavevmode"),
+    )
+)
+_WRAPPERS = {
+    **dict.fromkeys(
+        (
+            *("textbf", "textit", "textsl", "textrm", "textsf", "texttt", "textup", "textmd", "textnormal", "emph"),
+            *("underline", "uline", "uuline", "mathbf", "mathit", "mathrm", "mathsf", "boldsymbol", "bm", "text"),
+            *("mbox", "ensuremath", "fbox", "makecell", "shortstack"),
+        ),
+        0,
+    ),
+    "multicolumn": 2,
+    "multirow": 2,
+}
+"""Commands that show their last argument, by the number of arguments before it."""
+_SIGNS = {
+    "pm": "\u00b1",
+    "textpm": "\u00b1",
+    "infty": "inf",
+    "textminus": "-",
+    "dagger": "\u2020",
+    "ddagger": "\u2021",
+    "dag": "\u2020",
+    "ddag": "\u2021",
+    "textdagger": "\u2020",
+    "textdaggerdbl": "\u2021",
+    "ast": "*",
+    "star": "*",
+    "textasteriskcentered": "*",
+    "uparrow": "\u2191",
+    "downarrow": "\u2193",
+    "checkmark": "\u2713",
+    "S": "\u00a7",
+    "P": "\u00b6",
+    "%": "%",
+    "textendash": "\u2013",
+    "textemdash": "\u2014",
+}
+_COLORS = "red green blue black gray grey darkgray orange purple violet brown cyan magenta teal olive"
+_TEXT_COLOR = re.compile(rf"(?:{_COLORS.replace(' ', '|')})(?:!(?:[3-9][0-9]|100))?(?:!black)?")
+_BEHIND = re.compile(
+    rf"(?:{_COLORS.replace(' ', '|')})!(?:[1-4]?[0-9])|lightgray|yellow(?:![0-9]{{1,2}})?|white|pink|lime"
+)
+_UNITS = {r"\percent": "%", "%": "%", r"\%": "%", r"\second": "", r"\s": "", "s": "", r"\hertz": "", "Hz": ""}
+_COMMAND = re.compile(r"\\(?:([a-zA-Z]+)\*?\s*|(.))", re.DOTALL)
+_REDEFINES = re.compile(
+    r"\\(?:(?:re|provide)?newcommand|providecommand|DeclareRobustCommand|[gex]?def|let|definecolor|colorlet|providecolor)(?![a-zA-Z])"
+    r"\*?\s*\{?\s*\\?([a-zA-Z]+)"
+)
+
+
+def redefined_in(document: str) -> frozenset[str]:
+    r"""Names of commands and colours that a document defines itself, so that they may say something else.
+
+    Examples
+    --------
+    >>> sorted(redefined_in(r"\renewcommand{\textbf}[1]{0.9} \definecolor{red}{gray}{1}"))
+    ['red', 'textbf']
+    """
+    return frozenset(_REDEFINES.findall(document))
+
+
+def latex_text(cell: str, redefined: Collection[str] = ()) -> str:
+    r"""The text of a cell of LaTeX, with borders where groups begin and end.
+
+    Raises
+    ------
+    UnreadError
+        For a command that is not known to leave numbers as they are.
+
+    Examples
+    --------
+    >>> latex_text(r"$-$\num{0,43}\,\%").replace(BORDER, "|").replace(NEUTRAL, ".")
+    '-|0.43| %'
+    >>> latex_text(r"\raisebox{0pt}{0.9999}")
+    Traceback (most recent call last):
+        ...
+    mirflow.reports.printed_numbers.UnreadError: \raisebox is not known in a number
+    """
+    _check_size(cell)
+    return _Latex(cell, redefined).text()
+
+
+class _Latex:
+    """A reader of a cell of LaTeX."""
+
+    def __init__(self, source: str, redefined: Collection[str], depth: int = 0) -> None:
+        if depth > 20:
+            raise UnreadError("the cell has groups in more than 20 groups")
+        self._source, self._at = source, 0
+        self._redefined, self._depth = redefined, depth
+
+    def text(self) -> str:
+        parts = []
+        while self._at < len(self._source):
+            char = self._source[self._at]
+            if char == "\\":
+                parts.append(self._command())
+            elif char == "{":
+                inner = self._group()
+                parts.append(inner if inner in (",", ".") else f"{BORDER}{self._read(inner)}{BORDER}")
+            elif char in "^_":
+                self._at += 1
+                parts.append(self._note(self._argument()))
+            elif char in "}&#%":
+                raise UnreadError(f"{char!r} is not known in a number")
+            else:
+                parts.append("" if char == "$" else " " if char == "~" else char)
+                self._at += 1
+        return "".join(parts)
+
+    def _read(self, source: str) -> str:
+        return _Latex(source, self._redefined, self._depth + 1).text()
+
+    def _group(self) -> str:
+        """The content of the group that begins here."""
+        depth, start = 0, self._at
+        for found in re.compile(r"\\.|[{}]", re.DOTALL).finditer(self._source, start):
+            depth += (found[0] == "{") - (found[0] == "}")
+            if depth == 0 and found[0] == "}":
+                self._at = found.end()
+                return self._source[start + 1 : found.start()]
+        raise UnreadError("a brace is not closed in the cell")
+
+    def _argument(self) -> str:
+        """The next argument: a group, a command or a character."""
+        while self._source[self._at : self._at + 1].isspace():
+            self._at += 1
+        if self._source.startswith("{", self._at):
+            return self._group()
+        found = _COMMAND.match(self._source, self._at)
+        text = found[0] if found else self._source[self._at : self._at + 1]
+        self._at += len(text)
+        return text.strip()
+
+    def _option(self) -> str | None:
+        """An optional argument; None if there is none."""
+        end = self._source.find("]", self._at)
+        if not self._source.startswith("[", self._at) or end < 0:
+            return None
+        text, self._at = self._source[self._at + 1 : end], end + 1
+        return text
+
+    def _note(self, source: str) -> str:
+        """A mark above or below the line, which has no digits."""
+        text = self._read(source).replace(BORDER, "").strip()
+        if not re.fullmatch(r"[*\u2020\u2021\u00a7\u00b6\u2191\u2193\u22c6\u2217a-z, ]{1,12}", text) or "inf" in text:
+            raise UnreadError(f"{text[:20]!r} stands above or below the line")
+        return f"{BORDER}*{BORDER}"
+
+    def _color(self, model: str | None, name: str, allowed: re.Pattern[str]) -> None:
+        if model is not None or not allowed.fullmatch(name) or name.partition("!")[0] in self._redefined:
+            raise UnreadError(f"whether the colour {name[:40]!r} can be seen is not known")
+
+    def _command(self) -> str:
+        found = _COMMAND.match(self._source, self._at)
+        if found is None:
+            raise UnreadError("a backslash ends the cell")
+        name, self._at = found[1] or found[2], found.end()
+        if name in self._redefined:
+            raise UnreadError(f"\\{name} is defined anew in the document")
+        if name in _SPACES or name.isspace():
+            return " "
+        if name in _SWITCHES:
+            return BORDER
+        if name in _SIGNS:
+            return _SIGNS[name]
+        if name in _WRAPPERS:
+            self._option()
+            before = [self._argument() for _ in range(_WRAPPERS[name])]
+            if name == "multicolumn" and before[0] != "1":
+                raise UnreadError("the cell spans several columns")
+            return f"{BORDER}{self._read(self._argument())}{BORDER}"
+        return self._special(name)
+
+    def _special(self, name: str) -> str:
+        """Commands with a rule of their own."""
+        if name in ("textcolor", "color", "cellcolor", "rowcolor"):
+            behind = name in ("cellcolor", "rowcolor")
+            self._color(self._option(), self._argument(), _BEHIND if behind else _TEXT_COLOR)
+            return f"{BORDER}{self._read(self._argument())}{BORDER}" if name == "textcolor" else BORDER
+        if name in ("phantom", "hphantom"):
+            reserved = self._argument()
+            if re.search("[1-9]", reserved):
+                raise UnreadError(f"\\{name} holds digits that are not shown")
+            return SPACE if re.search("[0-9.,]", reserved) else BORDER
+        if name in ("textsuperscript", "textsubscript", "tnote"):
+            return self._note(self._argument())
+        if name in ("num", "SI", "qty"):
+            if self._option() is not None:
+                raise UnreadError(f"\\{name} has options, which may change the number")
+            number = self._argument().strip()
+            unit = "" if name == "num" else self._argument().strip()
+            if not re.fullmatch(_NUMBER, number) or (unit and unit not in _UNITS):
+                raise UnreadError(f"\\{name}{{{number[:40]}}}{unit and f'{{{unit[:20]}}}'} is not one number")
+            return f"{BORDER}{number.replace(',', NEUTRAL).replace('.', NEUTRAL)}{BORDER}{_UNITS.get(unit, '')}"
+        if name in ("begin", "end"):
+            if self._argument() != "tabular":
+                raise UnreadError(f"\\{name} is not known in a number")
+            if name == "begin":
+                self._option()
+                self._argument()
+            return BORDER
+        raise UnreadError(f"\\{name} is not known in a number")
+
+
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)\s*(/?)([^<>]*)>")
+_TAGS = frozenset(("b", "strong", "i", "em", "u", "small", "span", "p", "div", "code", "nobr"))
+_NOTE = re.compile(r"<(sup|sub)>([^<>]*)</\1>", re.IGNORECASE)
+
+
+def html_text(cell: str) -> str:
+    """The text of a cell of HTML, with borders where elements begin and end.
+
+    Raises
+    ------
+    UnreadError
+        For an element that is not known to leave numbers as they are, and for any attribute of one.
+
+    Examples
+    --------
+    >>> html_text("<b>0.79</b>&nbsp;*").replace(BORDER, "|")
+    '|0.79|\\xa0*'
+    """
+    _check_size(cell)
+    return _html(cell)
+
+
+def _html(cell: str) -> str:
+    if "<!--" in cell:
+        raise UnreadError("a comment stands in the cell")
+
+    def note(found: re.Match[str]) -> str:
+        text = unescape(found[2]).strip()
+        if not re.fullmatch(r"[*\u2020\u2021\u00a7\u00b6a-z, ]{1,12}", text) or "inf" in text:
+            raise UnreadError(f"{text[:20]!r} stands above or below the line")
+        return f"{BORDER}*{BORDER}"
+
+    def border(found: re.Match[str]) -> str:
+        name = found[2].lower()
+        if name == "br":
+            return " "
+        if name not in _TAGS or found[4].strip(" /"):
+            raise UnreadError(f"{found[0][:60]} is not known in a number")
+        return BORDER
+
+    return unescape(_TAG.sub(border, _NOTE.sub(note, cell)))
+
+
+_EMPHASIS = re.compile(r"(\*\*\*|\*\*|\*|___|__|_|`)(?=[^*_`\s])([^*_`]*)(?<=[^*_`\s])\1")
+
+
+def markdown_text(cell: str) -> str:
+    r"""The text of a cell of Markdown, which may have elements of HTML.
+
+    Raises
+    ------
+    UnreadError
+        As for :func:`html_text`.
+
+    Examples
+    --------
+    >>> markdown_text(r"**0.79**\*").replace(BORDER, "|")
+    '|0.79|*'
+    """
+    _check_size(cell)
+    escaped = re.sub(r"\\([*_|\\`\[\]()+.~-])", lambda found: f"&#{ord(found[1])};", cell)
+    return _html(_EMPHASIS.sub(rf"{BORDER}\2{BORDER}", escaped))
