@@ -54,7 +54,7 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
                 "layers": "annotations in namespaces of other tasks and by other annotators than the chosen one; "
                 "sandbox, curators and other metadata; confidences that the task does not use"
             },
-            reports=("durations", "namespaces"),
+            reports=("durations", "namespaces", "columns", "text_form", "odd_columns", "unmapped"),
         ),
         **dict.fromkeys(
             ("lab", "txt", "csv", "tsv"),
@@ -72,7 +72,8 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
             unlisted=(".sv",),
             parser=".sonic_visualiser:parse_svl",
             takes="the only layer of notes, of values over time, or of instants, as the task needs",
-            silent={"layers": "layers of other kinds, recordings and the display of a session"},
+            silent={"layers": "layers of other kinds, recordings and the display of a session; labels of values"},
+            reports=("rows", "columns"),
         ),
         "midi": FileFormat(
             suffixes=(".mid",),
@@ -158,13 +159,23 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
                 "columns": "columns of a header that do not hold the item or its group",
             },
         ),
-        "parquet": FileFormat(parser=".tables.parquet:parse_parquet", table=".tables.parquet:open_parquet"),
+        "parquet": FileFormat(
+            parser=".tables.parquet:parse_parquet",
+            table=".tables.parquet:open_parquet",
+            takes="the columns of the task, or those that are declared, of single values or lists",
+            silent={
+                "usual_columns": "row numbers, confidences and comments, and columns that describe the track of a row, "
+                "such as audio beside lists of its chords; all other columns if `columns` is declared"
+            },
+            reports=("content_columns", "columns", "text_form", "odd_columns", "unmapped"),
+        ),
         "matrix": FileFormat(
             unlisted=(".npy", ".npz"),
             table=".tables.distance_matrix:open_matrix",
             whole=True,
             takes="distances, or similarities in an .npz, which give the order of the items of each row",
             silent={"rows": "the title of MIREX's layout"},
+            reports=("layers",),
         ),
     }
 )

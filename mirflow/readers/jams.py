@@ -217,12 +217,12 @@ class Observations:
         if kind == "patterns":
             return self._patterns(attrs)
         if kind == "tempo":
-            return self._tempo(attrs)
+            return self._tempo(attrs, account)
         if kind in PITCHED:
             return self._pitched(kind, namespace, attrs)
         labels = _value_texts(self.values, namespace)
         if kind == "labels":
-            return Annotation(kind, self._strengths("value"), labels, attrs=attrs)
+            return Annotation(kind, self._strengths("value", account), labels, attrs=attrs)
         if kind == "key":
             return Annotation(kind, {}, labels, attrs=attrs)
         if kind == "text":
@@ -283,14 +283,18 @@ class Observations:
         columns = {"onset": self.time[order], "pitch": pitch[order]}
         return Annotation("patterns", columns, inner_counts=counts, attrs=attrs)
 
-    def _tempo(self, attrs: Mapping[str, Attribute]) -> Annotation:
+    def _tempo(self, attrs: Mapping[str, Attribute], account: Account) -> Annotation:
         columns: dict[str, Column] = {"tempo": np.array(self._each(self.values, "value"))}
-        return Annotation("tempo", {**columns, **self._strengths("salience")}, attrs=attrs)
+        return Annotation("tempo", {**columns, **self._strengths("salience", account)}, attrs=attrs)
 
-    def _strengths(self, column: str) -> dict[str, Column]:
+    def _strengths(self, column: str, account: Account) -> dict[str, Column]:
         """The confidences as a column, if every observation has one."""
         strengths = [_number_or_nan(value) for value in self.confidence]
         complete = len(strengths) == len(self.values) and not np.isnan(strengths).any()
+        count = int((~np.isnan(strengths)).sum())
+        if count and not complete:
+            message = f"{counted(count, 'confidence')} not read, since only some observations have one"
+            account.add("columns", message, count=count)
         return {column: np.array(strengths, dtype=np.float64)} if complete else {}
 
     def _pitched(self, kind: str, namespace: str, attrs: Mapping[str, Attribute]) -> Annotation:

@@ -9,16 +9,18 @@ from __future__ import annotations
 import bz2
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from xml.parsers import expat
 
 import numpy as np
 
+from ..annotations.account import Account
 from ..annotations.annotation import Annotation, Attribute
-from ..errors import InvalidAnnotationError, UnreadableError
+from ..errors import InvalidAnnotationError, UnreadableError, counted
 from ..ragged import Column, Float
 from ..theory.pitch import to_hertz
+from .formats import FORMATS
 from .options import Reading
 
 _KINDS = {"events": "instants", "series": "values over time", "notes": "notes"}
@@ -52,8 +54,17 @@ def parse_svl(data: bytes, reading: Reading, format: str = "svl", name: str | Pa
         what = _KINDS[reading.kind]
         there = ", ".join(str(layer) for layer in document.layers) or "no supported layer"
         raise InvalidAnnotationError(f"holds {len(fitting)} layers of {what}, not one; it holds {there}", path=name)
+    layer, account = fitting[0], Account(str(name), FORMATS["svl"].silent)
+    if document.loose:
+        lines = [line for _, line in document.loose]
+        message = f"{counted(len(lines), 'point')} of no layer are not read"
+        account.add("rows", message, line=lines[0], count=len(lines))
+    levels = [line for point, line in layer.points if "level" in point]
+    if reading.kind == "notes" and 0 < len(levels) < len(layer.points):
+        message = "levels are not read as velocities, since not all notes have one"
+        account.add("columns", message, line=levels[0], count=len(levels))
     with np.errstate(over="ignore"):  # infinite times are reported when they are scored
-        return fitting[0].annotation(reading.kind, name)
+        return replace(layer.annotation(reading.kind, name), account=account.remarks)
 
 
 def _plain(data: bytes, max_bytes: int, name: str | Path) -> bytes:
@@ -155,13 +166,16 @@ def _with_gaps(frame: Float, value: Float, lines: list[int], resolution: float) 
 @dataclass
 class _Document:
     layers: list[_Layer]
+    """Layers that can be read."""
+    loose: list[tuple[dict[str, str], int]]
+    """Points that no model refers to, with their lines."""
 
     @classmethod
     def parse(cls, text: bytes, name: str | Path) -> _Document:
         """The layers of XML."""
         models: list[dict[str, str]] = []
         points: dict[str, list[tuple[dict[str, str], int]]] = {}
-        current: list[tuple[dict[str, str], int]] = []
+        current = points.setdefault("", [])  # of no dataset
         parser = expat.ParserCreate()
 
         def start(tag: str, attributes: dict[str, str]) -> None:
@@ -186,4 +200,6 @@ class _Document:
         except (LookupError, ValueError) as error:  # raised for the declared encoding
             raise UnreadableError(f"cannot be decoded: {error}", path=name) from None
         layers = [_Layer(model, points.get(model.get("dataset", ""), [])) for model in models]
-        return cls([layer for layer in layers if layer.kind])
+        used = {model.get("dataset", "") for model in models}
+        loose = [point for dataset, several in points.items() if dataset not in used for point in several]
+        return cls([layer for layer in layers if layer.kind], loose)

@@ -202,6 +202,20 @@ class TestArrays:
         opened = open_table(str(tmp_path / "m.npz"), Reading.of(task="retrieval"), "m.npz")
         assert (ranks(opened, "q"), ranks(opened, "x")) == (["x", "z", "y"], ["y", "z"])
 
+    def test_other_arrays_of_an_archive_are_reported(self, tmp_path):
+        arrays = {"distances": self.DISTANCES, "items": ["x", "y", "z"]}
+        for more in ({}, {"years": [1.5, 2.0, 3.0]}, {"track_id": ["a"], "seed": 7}):
+            np.savez(tmp_path / "m.npz", **arrays, **more)
+            opened = open_table(str(tmp_path / "m.npz"), Reading.of(task="retrieval"), "m.npz")
+            remarks = opened.annotation(RowKey("x"), b"").account
+            listed = ", ".join(map(repr, sorted(more)))
+            assert [one.message for one in remarks] == [f"other arrays of the archive are not read: {listed}"] * bool(
+                more
+            )
+        np.savez(tmp_path / "m.npz", **arrays, Items=["x", "y", "w"])
+        with pytest.raises(UnreadableError, match=r"m\.npz: holds two arrays called 'Items'"):
+            open_table(str(tmp_path / "m.npz"), Reading.of(task="retrieval"), "m.npz")
+
     def test_an_archive_without_names_has_them_beside_it(self, tmp_path):
         np.savez(tmp_path / "m.npz", distances=self.DISTANCES)
         with pytest.raises(

@@ -9,6 +9,7 @@ import pytest
 
 from mirflow.errors import InvalidAnnotationError, UnreadableError
 from mirflow.readers import Reading, read
+from mirflow.readers.formats import FORMATS
 from mirflow.readers.sonic_visualiser import parse_svl
 
 MELODY = Reading.of(task="melody")
@@ -158,3 +159,15 @@ def test_what_grows_too_large_is_refused() -> None:
     bomb = bz2.compress(b"<sv>" + b" " * 10**6)
     with pytest.raises(UnreadableError, match="too large: more than 0 MB when decompressed"):
         parse_svl(bomb, Reading.of(task="melody", max_bytes=10**5), name="a.sv")
+
+
+def test_what_is_beside_the_layer_is_reported() -> None:
+    melody, beats = layer(['frame="0" value="330"'], 2, 2), layer(['frame="0"'], 1, 1)
+    assert parse_svl(document(melody, beats), MELODY).account == ()
+    assert "layers of other kinds" in FORMATS["svl"].silent["layers"]
+    orphans = document(melody, '<dataset id="99"><point frame="1"/>\n<point frame="2"/></dataset>')
+    (remark,) = parse_svl(orphans, MELODY).account
+    assert (remark.rule, remark.message, remark.line) == ("rows", "2 points of no layer are not read", 9)
+    notes = ['frame="0" value="60" duration="9" level="0.5"', 'frame="9" value="60" duration="9"']
+    (remark,) = parse_svl(document(layer(notes, 3)), Reading.of("transcription")).account
+    assert (remark.rule, remark.line, remark.count) == ("columns", 6, 1)

@@ -45,6 +45,9 @@ def test_tags_of_jams_have_their_confidence_as_value(tmp_path: Path, namespace: 
 def test_without_every_confidence_there_are_no_values(tmp_path: Path) -> None:
     found = read(write_jams(tmp_path / "a.jams", "tag_open", [("rock", None), ("folk", 1)]), task="tagging")
     assert "value" not in found.columns
+    message = "1 confidence not read, since only some observations have one"
+    assert [remark.message for remark in found.account] == [message]
+    assert read(write_jams(tmp_path / "a.jams", "tag_open", [("rock", None)]), task="tagging").account == ()
 
 
 def test_objects_of_jams_are_read_and_written_alike(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BufferedIOBase, BufferedReader
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from ...annotations.account import Remark
 from ...annotations.annotation import Annotation, CodedLabels
 from ...errors import InvalidAnnotationError, MirflowError, UnreadableError
 from ...kernels.ragged_ops import ascending
@@ -319,11 +320,14 @@ class ArrayMatrix(ArrayTable):
     of_key: Mapping[RowKey, int]
     head: bytes
     nearest_largest: bool = False
+    remarks: tuple[Remark, ...] = ()
+    """Remarks about other arrays in the file."""
 
     def annotation(self, key: RowKey, data: bytes) -> Annotation:
         """The ranking that a row makes."""
         row = np.asarray(self.values[self.of_key[key]], dtype=np.float64)
-        return self.ranker.rank(key.track, -row if self.nearest_largest else row, 0, self.name)
+        found = self.ranker.rank(key.track, -row if self.nearest_largest else row, 0, self.name)
+        return replace(found, account=self.remarks)
 
 
 def open_array(path: str, reading: Reading, name: str) -> ArrayMatrix:
@@ -352,7 +356,8 @@ def open_array(path: str, reading: Reading, name: str) -> ArrayMatrix:
         raise InvalidAnnotationError(message, path=name)
     places = {RowKey(query): index for index, query in enumerate(queries)}
     head = digest_of("\0".join(items).encode() + b"similarities" * similar).encode()
-    return ArrayMatrix(name, Ranker(items, reading.exclude == "self"), array.values, places, head, similar)
+    ranker, remarks = Ranker(items, reading.exclude == "self"), array.unread(_QUERIES, _ITEMS)
+    return ArrayMatrix(name, ranker, array.values, places, head, similar, remarks)
 
 
 def _items(array: NamedArray, path: str, reading: Reading, name: str) -> tuple[tuple[str, ...], str]:

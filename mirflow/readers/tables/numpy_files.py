@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
+from ...annotations.account import Remark
 from ...annotations.schema import KINDS
 from ...errors import InvalidAnnotationError, UnreadableError
 from ...theory.text_form import normal_form
@@ -54,10 +55,21 @@ class NamedArray:
     """Name of the table in the archive; empty if the file is not an archive."""
     names: Mapping[str, Names] = field(default_factory=dict)
     """Lists by their names in the archive, in lower case."""
+    others: tuple[str, ...] = ()
+    """Names of other arrays in the archive."""
 
     def named(self, keys: Sequence[str]) -> Names | None:
         """The list with the first of the given names that exists."""
         return next((self.names[key] for key in keys if key in self.names), None)
+
+    def unread(self, *axes: Sequence[str]) -> tuple[Remark, ...]:
+        """A remark about the arrays that are neither the table nor the names of one of its axes."""
+        used = [next((key for key in keys if key in self.names), None) for keys in axes]
+        left = sorted({*self.others, *(key for key in self.names if key not in used)})
+        if not left:
+            return ()
+        message = f"other arrays of the archive are not read: {', '.join(map(repr, left))}"
+        return (Remark("layers", message, count=len(left)),)
 
 
 # Headers are Python literals, so a damaged one raises errors of numpy or of Python's parser; members of archives may
@@ -110,6 +122,7 @@ def load_array(path: str, reading: Reading, name: str, kinds: str = "fiu") -> Na
 def _from_archive(path: str, reading: Reading, name: str, kinds: str) -> NamedArray:
     tables: dict[str, npt.NDArray[Any]] = {}
     names: dict[str, Names] = {}
+    others, seen = list[str](), set[str]()
     with zipfile.ZipFile(path) as packed:
         members = packed.infolist()
         size = sum(one.file_size for one in members)
@@ -118,6 +131,9 @@ def _from_archive(path: str, reading: Reading, name: str, kinds: str) -> NamedAr
             raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=name)
         for member in members:
             key = member.filename.removesuffix(".npy")
+            if key.lower() in seen:
+                raise UnreadableError(f"holds two arrays called {key!r}", path=name)
+            seen.add(key.lower())
             one = _read_member(packed, member, key, name)
             if one.ndim == 1 and one.dtype.kind in "USiu":
                 if one.dtype.kind == "S":
@@ -125,6 +141,8 @@ def _from_archive(path: str, reading: Reading, name: str, kinds: str) -> NamedAr
                 names[key.lower()] = tuple(normal_form(str(text)) for text in one.tolist())
             elif one.ndim == 2 and one.dtype.kind in kinds:
                 tables[key] = one
+            else:
+                others.append(key)
     if len(tables) != 1:
         found = (
             f"holds {len(tables)} tables of numbers ({', '.join(tables)})" if tables else "holds no table of numbers"
@@ -132,7 +150,7 @@ def _from_archive(path: str, reading: Reading, name: str, kinds: str) -> NamedAr
         message = f"{found}; expected one two-dimensional array, and optional lists of names"
         raise UnreadableError(message, path=name)
     key, values = next(iter(tables.items()))
-    return NamedArray(values, key, names)
+    return NamedArray(values, key, names, tuple(others))
 
 
 def _read_member(packed: zipfile.ZipFile, member: zipfile.ZipInfo, key: str, name: str) -> npt.NDArray[Any]:

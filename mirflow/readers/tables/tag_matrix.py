@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...annotations.account import Remark
 from ...annotations.annotation import Annotation
 from ...errors import InvalidAnnotationError, UnreadableError
 from ..content import digest_of
@@ -37,11 +38,15 @@ class TagMatrix(ArrayTable):
     values: npt.NDArray[Any]
     of_key: Mapping[RowKey, int]
     head: bytes
+    remarks: tuple[Remark, ...] = ()
+    """Remarks about other arrays in the file."""
 
     def annotation(self, key: RowKey, data: bytes) -> Annotation:
         """All tags of a track, with their values."""
         value = np.array(self.values[self.of_key[key]], dtype=np.float64)
-        found = Annotation("labels", {"value": value}, list(self.tags), attrs={"source": self.name})
+        found = Annotation(
+            "labels", {"value": value}, list(self.tags), attrs={"source": self.name}, account=self.remarks
+        )
         return finish(found, self.reading, self.name)
 
 
@@ -71,7 +76,7 @@ def open_tags(path: str, reading: Reading, name: str) -> TagMatrix:
     plain = name_items(tracks) if any("/" in track or "\\" in track for track in tracks) else tracks
     places = {RowKey(track): index for index, track in enumerate(plain)}
     head = digest_of("\0".join([*tags, array.values.dtype.str]).encode()).encode()
-    return TagMatrix(name, reading, tags, array.values, places, head)
+    return TagMatrix(name, reading, tags, array.values, places, head, array.unread(_TRACKS, _TAGS))
 
 
 def _demand_names(array: NamedArray, path: str, name: str) -> None:
