@@ -170,4 +170,4 @@ def test_what_is_beside_the_layer_is_reported() -> None:
     assert (remark.rule, remark.message, remark.line) == ("rows", "2 points of no layer are not read", 9)
     notes = ['frame="0" value="60" duration="9" level="0.5"', 'frame="9" value="60" duration="9"']
     (remark,) = parse_svl(document(layer(notes, 3)), Reading.of("transcription")).account
-    assert (remark.rule, remark.line, remark.count) == ("columns", 6, 1)
+    assert (remark.rule, remark.line, remark.count) == ("columns", 7, 1)
