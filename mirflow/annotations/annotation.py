@@ -373,8 +373,8 @@ def intervals_of_text(text: Annotation) -> Annotation:
     endless = [place for place in np.flatnonzero(~(end > start)).tolist() if labels[place]]
     account = text.account
     for place in endless[:1]:
-        more = f" and {len(endless) - 1} more" if len(endless) > 1 else ""
-        message = f"{labels[place]!r}{more} has no end, since nothing follows it, and is left out"
+        message = f"{labels[place]!r} has no end, since nothing follows it, and is left out"
+        message += f" (and {len(endless) - 1} more)" if len(endless) > 1 else ""
         account += (Remark("rows", message, text.line(place), len(endless)),)
     labels = [labels[place] for place in kept]
     return Annotation("intervals", columns, labels, lines=lines, attrs=text.attrs, account=account)

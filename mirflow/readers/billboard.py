@@ -14,17 +14,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
+from ..annotations.account import Account
 from ..annotations.annotation import Annotation
-from ..errors import InvalidAnnotationError
+from ..errors import InvalidAnnotationError, counted
 from ..theory.harte import NO_CHORD, X_CHORD
 from .content import decode
+from .formats import FORMATS
 from .options import Reading
 from .positions import select_beats
 
@@ -119,6 +121,16 @@ def parse_billboard(
     ([0.0, 2.0, 4.0, 5.0], ['N', 'C:maj', 'F:maj', 'G:7'])
     """
     phrases = _Lines(name).parse(decode(data, name, reading.delimited.encoding))
+    found = _read(phrases, reading, name)
+    account = Account(str(name), FORMATS["billboard"].silent)
+    without = [one.line for one, after in pairwise(phrases) if one.bars and one.time == after.time]
+    if without:
+        message = f"{counted(len(without), 'phrase')} without a length: the next line has the same time"
+        account.add("repeated_rows", message, line=without[0], count=len(without))
+    return replace(found, account=(*found.account, *account.remarks))
+
+
+def _read(phrases: Sequence[Phrase], reading: Reading, name: str | Path) -> Annotation:
     if reading.kind == "events":
         return select_beats(_beats(phrases, name), reading, name)
     if reading.kind == "intervals" and reading.task == "chord":

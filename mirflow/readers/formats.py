@@ -93,6 +93,7 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
             parser=".billboard:parse_billboard",
             takes="phrases with their chords, metres, letters or functions",
             silent={"layers": "title, artist, tonic and leading instruments"},
+            reports=("repeated_rows",),
         ),
         "musicxml": FileFormat(
             suffixes=(".xml", ".mxl"),

@@ -57,6 +57,13 @@ def test_sections_have_letters_or_functions() -> None:
     assert labels == ["silence", "intro", "verse", "noise", "outro"]
 
 
+def test_a_phrase_without_a_length_is_told() -> None:
+    text = SONG.replace("13.0\tZ", "11.0\t| D:min | G:7 . |, ->\n13.0\tZ")
+    for task in ("chord", "segment", "beat"):
+        (remark,) = parse_billboard(text.encode(), Reading.of(task), name="salami_chords.txt").account
+        assert (remark.rule, remark.line) == ("repeated_rows", 10)
+
+
 def test_beats_have_positions_and_bars_have_downbeats() -> None:
     times, positions = read(SONG, "beat")
     assert positions == [*"1234", *"1234", *"1234", *"12", *"1234", *"12", *"12", *"12", *"12"]
