@@ -97,14 +97,14 @@ def test_gaps_unsorted_rows_and_early_ends_are_counted(folder: Path) -> None:
         ("0 5 C:maj\n5 30 Cmaj\n", Status.invalid, "est/ada/t01.lab:2: not a chord: 'Cmaj'"),
         ("0 5 C:maj\nfive 30 G:maj\n", Status.invalid, "est/ada/t01.lab:2: "),
         (b"\x00\x01\x02\x03 binary \x00", Status.unreadable, "est/ada/t01.lab"),
-        ("0 5 C:maj\n5 9 Gé\n".encode("utf-16"), Status.unreadable, "UTF-16"),
+        ("0 5 C:maj\n5 9 Gé\n".encode("utf-32"), Status.unreadable, "UTF-32"),
         (b"0 5 C:maj\n5 9 \xff\xfe\n", Status.unreadable, "line 2"),
         ("", Status.empty_estimate, "est/ada/t01.lab: system 'ada' has an empty estimate of track 't01'"),
         ("# nothing was found\n\n", Status.empty_estimate, "est/ada/t01.lab: "),
     ],
     ids=[
         "overlap", "reversed", "negative", "nan", "infinite", "label", "no number",
-        "binary", "utf-16", "encoding", "empty", "comments only",
+        "binary", "utf-32", "encoding", "empty", "comments only",
     ],
 )  # fmt: skip
 def test_each_bad_estimate_has_its_status_and_reason(

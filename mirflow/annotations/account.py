@@ -67,6 +67,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "usual_columns": Rule("note", "columns that many files have beside an annotation, such as confidences"),
         "positions": Rule("note", "positions in the bar that do not count up, by which downbeats are chosen"),
         "mixed_columns": Rule("note", "columns of tables in memory that hold values of several types"),
+        "unvoiced": Rule("note", "frames whose frequency is nan, which are read as unvoiced"),
         "odd_columns": Rule("warning", "columns whose order or meaning is implausible"),
         "rows": Rule("note", "rows that hold no item of the annotation"),
         "repeated_rows": Rule("warning", "rows that are there twice"),

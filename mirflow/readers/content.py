@@ -23,7 +23,9 @@ _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"')
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _COARSE = 2_000_000_000
 _TICK = 10_000_000
-_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+_FOUR_BYTES = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+TWO_BYTES = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""Byte order marks of UTF-16, which is read where UTF-8 is expected."""
 
 
 def open_file(path: str | Path, name: str | None = None) -> FileIO:
@@ -262,17 +264,19 @@ def is_encoding(name: str) -> bool:
 
 
 def decode(data: bytes, name: str | Path, encoding: str = "utf-8") -> str:
-    """The text of bytes, with ``\\n`` as line ends and without a byte order mark.
+    """The text of bytes, with ``\\n`` as line ends and without a byte order mark; with that of UTF-16, in UTF-16.
 
     Examples
     --------
-    >>> decode(b"0.0 1.0 C\\r\\n", "a.lab")
-    '0.0 1.0 C\\n'
+    >>> decode(b"0.0 1.0 C\\r\\n", "a.lab"), decode("0.0 1.0 C\\n".encode("utf-16"), "a.lab")
+    ('0.0 1.0 C\\n', '0.0 1.0 C\\n')
     """
     if data.startswith(codecs.BOM_UTF8):
         data = data[len(codecs.BOM_UTF8) :]
-    if encoding == "utf-8" and data.startswith(_WIDE):
-        raise UnreadableError("is UTF-16 or UTF-32, not UTF-8; convert it, or declare its encoding", path=name)
+    if encoding == "utf-8" and data.startswith(_FOUR_BYTES):
+        raise UnreadableError("is UTF-32, not UTF-8; convert it, or declare encoding: utf-32", path=name)
+    if encoding == "utf-8" and data.startswith(TWO_BYTES):
+        encoding = "utf-16"
     try:
         text = data.decode(encoding)
     except (UnicodeError, LookupError) as error:

@@ -25,7 +25,7 @@ from ..annotations.schema import KINDS, Kind
 from ..errors import AnnotationError, InvalidAnnotationError, suggest
 from ..ragged import Column, Float
 from ..theory.keys import key_in_row
-from ..theory.pitch import HIGHEST_MIDI, hz_to_midi, midi_to_hz, to_hertz
+from ..theory.pitch import HIGHEST_MIDI, hz_to_midi, midi_to_hz, note_number, to_hertz
 from .content import decode
 from .label_maps import in_harte
 from .layouts import (
@@ -44,6 +44,7 @@ from .layouts import (
     named_columns,
     odd_velocities,
 )
+from .odd_numbers import tell_odd_numbers
 from .options import HARTE, KEYS, DelimitedOptions, Reading
 from .positions import select_beats
 from .ranks import order_names
@@ -165,6 +166,9 @@ class Layout:
             message = f"has {counted}, needs {needed}: {' '.join(fields)!r}"
             raise InvalidAnnotationError(message, path=self.name, line=line)
         text, hint, options = fields[place], "", self.reading.delimited
+        midi = note_number(text) if column in ("pitch", "frequency") else None
+        if midi is not None:
+            return midi if options.pitch_unit == "MIDI" else float(midi_to_hz(midi))
         if text.lower() in _FLAGS and column in self.kind.flags:
             return _FLAGS[text.lower()]
         if _DECIMAL.fullmatch(text):
@@ -222,6 +226,8 @@ def finish(annotation: Annotation, reading: Reading, name: str | Path) -> Annota
     kind = KINDS[reading.kind]
     if kind.pitched and reading.delimited.pitch_unit == "MIDI":
         demand_midi(annotation, name)
+    if kind.name in ("notes", "series") or kind.adjacent:
+        annotation = tell_odd_numbers(annotation, reading)
     if kind.level:
         return stack_levels([annotation])
     if "bar" in kind.columns:
@@ -456,7 +462,10 @@ def _row_by_row(text: str, layout: Layout, attrs: Mapping[str, Attribute]) -> An
         if reading.delimited.columns:
             return layout.annotation(rows, attrs)
     elif "bar" not in layout.places:  # selection by bars defines the columns
-        whole = [(line, split_line(row, layout.separator)) for line, row in lines] if kind.numbers else rows
+        whole: list[Row] = [(line, split_line(row, layout.separator)) for line, row in lines]
+        whole = whole if kind.numbers else [*rows]
+        if "pitch" in layout.places:
+            whole = [(line, _with_pitch(fields, layout.places["pitch"])) for line, fields in whole]
         demand_columns(whole, kind, reading.task, layout.width, name)
         demand_tags(rows, layout.places, reading.task, name)
     try:
@@ -464,6 +473,12 @@ def _row_by_row(text: str, layout: Layout, attrs: Mapping[str, Attribute]) -> An
     except InvalidAnnotationError as error:
         hint = look(guess_task([fields for _, fields in rows]), kind)
         raise InvalidAnnotationError(error.message + hint, path=error.path, line=error.line) from None
+
+
+def _with_pitch(fields: Sequence[str], place: int) -> Sequence[str]:
+    """Fields of a row with a frequency in place of the name of a note."""
+    number = note_number(fields[place]) if place < len(fields) else None
+    return fields if number is None else [*fields[:place], repr(midi_to_hz(number)), *fields[place + 1 :]]
 
 
 def demand_numbers_read(lines: Sequence[tuple[int, str]], layout: Layout) -> None:
@@ -515,7 +530,7 @@ def _in_units(columns: dict[str, Column], kind: Kind, options: DelimitedOptions,
     units = _units(kind.name)
     for name, column in columns.items():
         if units.get(name) == "s":
-            columns[name] = options.seconds(column)
+            columns[name] = options.seconds(column, lengths=name == "duration")
         elif units.get(name) == "Hz":
             columns[name] = to_hertz(column, kind.name, options.pitch_unit)
     if "duration" in columns:

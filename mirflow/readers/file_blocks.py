@@ -134,7 +134,7 @@ def parse_files(
         table = _table(words, files, layout, width) if layout.header is None else None
         if table is None:
             continue
-        if table.plain and _are_as_read(layout):
+        if table.plain and _are_as_read(layout) and not table.ends_before_starts():
             rows.append((held[table.files], table.ragged()))
         else:
             single |= {int(held[file]): found for file, found in table.annotations(words, own_names)}
@@ -160,6 +160,14 @@ class _RegularFiles:
     labels: CodedLabels | None
     plain: bool
     """Whether the labels clearly are labels of the task, if any text is one but for numbers, in their normal form."""
+
+    def ends_before_starts(self) -> bool:
+        """True if a row ends before it starts, so that the file may hold durations."""
+        names = [*_number_columns(self.layout)]
+        if not {"start", "end"} <= {*names}:
+            return False
+        start, end = (self.numbers[:, names.index(name)] for name in ("start", "end"))
+        return bool((end < start).any())
 
     def ragged(self) -> Ragged:
         """The annotations as rows, if the rows of the files are the items of the annotations."""

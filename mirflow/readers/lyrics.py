@@ -130,11 +130,33 @@ def _annotation(pieces: Sequence[Piece], lines: Sequence[int], reading: Reading,
 
 
 def _demand_words(text: str, name: str | Path) -> None:
-    """Raise if every line begins with a decimal number, as in annotations of other tasks."""
-    rows = [line.split() for line in text.split("\n", SAMPLE)[:SAMPLE] if line.strip()]
-    if len(rows) >= _FEW and all(_NUMBER.fullmatch(row[0].rstrip(",;")) for row in rows):
+    """Raise if the text is subtitles, or every line begins with times, as in annotations of other tasks."""
+    lines = text.split("\n", SAMPLE)[:SAMPLE]
+    arrow = next((number for number, line in enumerate(lines, 1) if _ARROW.fullmatch(line)), None)
+    if arrow is not None:
+        message = f"is subtitles, whose times would count as words: {lines[arrow - 1].strip()!r}; save it as .srt, or "
+        message += "declare format: srt (--input-format srt)"
+        raise InvalidAnnotationError(message, path=name, line=arrow)
+    rows = [line.split() for line in lines if line.strip()]
+    decimal = len(rows) >= _FEW and all(_NUMBER.fullmatch(row[0].rstrip(",;")) for row in rows)
+    if decimal or _begin_with_spans(rows):
         hint = look(guess_task(rows), KINDS["text"]) or "; use the task of its contents"
+        if not decimal:
+            hint = "; remove the times, or save the text as .lrc, .srt or .TextGrid, whose times are read"
         raise InvalidAnnotationError(f"not lyrics: {' '.join(rows[0])!r}{hint}", path=name, line=1)
+
+
+def _begin_with_spans(rows: Sequence[Sequence[str]]) -> bool:
+    """True if all lines begin with a start and an end in whole numbers, such as milliseconds, and a word follows."""
+    if not rows or any(len(row) < 3 or not (row[0].isdecimal() and row[1].isdecimal()) for row in rows):
+        return False
+    spans = [(int(row[0]), int(row[1])) for row in rows]
+    starts = [start for start, _ in spans]
+    return all(start < end for start, end in spans) and starts == sorted(starts) and spans[-1][1] >= _TIMES_FROM
+
+
+_TIMES_FROM = 100
+"""A whole number from which two at the beginning of all lines are times, not counted beats."""
 
 
 def _parse_lrc(text: str, reading: Reading, name: str | Path) -> Times:

@@ -52,7 +52,7 @@ Normalize = Literal["jam_alt"]
 AUTO = "auto"
 _LAST = (math.inf, math.inf)
 _SAMPLES = re.compile(r"samples@(\d+(?:\.\d+)?)")
-_FRAMES = re.compile(r"frames@(\d*\.?\d+(?:[eE][-+]?\d+)?)")
+_FRAMES = re.compile(r"frames@(\d*\.?\d+(?:[eE][-+]?\d+)?)(?:\+(\d*\.?\d+))?")
 _DELIMITERS = {
     "tab": "\t",
     "\\t": "\t",
@@ -214,7 +214,8 @@ class DelimitedOptions(_Signed):
     )
     time_unit: str = option(
         AUTO,
-        "auto (s, but ms in files of score following), s, ms, samples@44100, or frames@0.01 (frames with that hop).",
+        "auto (s, but ms in files of score following), s, ms, samples@44100, frames@0.01 (frames with that hop), or "
+        "frames@0.02+0.01, whose frame 0 is at 0.01 s.",
         "Text: s, ms, samples@44100 or frames@0.01.",
         places=(5, 9),
     )
@@ -247,14 +248,14 @@ class DelimitedOptions(_Signed):
             words = ", ".join(_DELIMITERS)
             raise AnnotationError(f"invalid delimiter {self.delimiter!r}: expected a character or one of {words}")
         if self.time_unit not in (AUTO, "s", "ms") and not _SAMPLES.fullmatch(self.time_unit) and not self.hop:
-            raise AnnotationError(f"{unit}: expected s, ms, samples@44100 or frames@0.01")
+            raise AnnotationError(f"{unit}: expected s, ms, samples@44100, frames@0.01 or frames@0.02+0.01")
         if self.pitch_unit not in get_args(PitchUnit):
             raise AnnotationError(f"invalid pitch_unit {self.pitch_unit!r}: expected Hz or MIDI")
         if self.decimal not in (None, *get_args(Decimal)):
             raise AnnotationError(f"invalid decimal {self.decimal!r}: expected '.' or ','")
         if self.decimal == "," == self.separator:
             raise AnnotationError("commas cannot be both column and decimal separators; declare another delimiter")
-        if not (0 < self.divisor < math.inf and 0 <= self.hop <= LATEST):
+        if not (0 < self.divisor < math.inf and 0 <= self.hop <= LATEST and self.first_frame <= LATEST):
             raise AnnotationError(f"{unit}: the number after @ is out of range")
         keyed = [one for one, _ in self.columns if one in KEYS]
         named = (*COLUMNS.values(), *SINGLE_ROWS.values(), *(kind.given_as for kind in KINDS.values()))
@@ -281,13 +282,20 @@ class DelimitedOptions(_Signed):
         frames = _FRAMES.fullmatch(self.time_unit)
         return float(frames[1]) if frames else 0.0
 
-    def seconds(self, times: Float) -> Float:
-        """Times of a file in seconds."""
+    @property
+    def first_frame(self) -> float:
+        """Seconds of frame 0 if times are frame numbers."""
+        frames = _FRAMES.fullmatch(self.time_unit)
+        return float(frames[2] or 0) if frames else 0.0
+
+    def seconds(self, times: Float, *, lengths: bool = False) -> Float:
+        """Times of a file, or lengths, in seconds."""
         if self.time_unit in (AUTO, "s"):
             return times
         with np.errstate(over="ignore"):  # infinite times are reported when they are scored
             if self.hop:
-                return times * self.hop
+                start = 0.0 if lengths else self.first_frame
+                return times * self.hop + start if start else times * self.hop
             return times if self.divisor == 1.0 else times / self.divisor
 
     def has_decimal_commas(self, separator: str) -> bool:

@@ -111,12 +111,22 @@ def _with_doubt(annotation: Annotation, doubt: str) -> Annotation:
 
 def _swapped(annotation: Annotation) -> str:
     time, labels = annotation.columns.get("time"), annotation.labels
-    if time is None or labels is None or len(time) < _ENOUGH or time[0] not in (0, 1) or (np.diff(time) != 1).any():
+    if time is None or labels is None or len(time) < _ENOUGH:
+        return ""
+    counted, descends = time[0] in (0, 1) and (np.diff(time) == 1).all(), bool((np.diff(time) < 0).any())
+    if not counted and not descends:
         return ""
     try:
         second = np.array(list(map(float, labels)), dtype=np.float64)
     except ValueError:
         return ""
+    if descends:
+        if (time != time.round()).any() or not (np.diff(second) > 0).all():
+            return ""
+        return (
+            f"the times descend, and the second column grows from {labels[0]} to {labels[-1]}; if it holds the times, "
+            "declare columns: {time: 1, label: 0} (--columns time=1,label=0)"
+        )
     if not (np.isfinite(second).all() and (np.diff(second) > 0).all() and (second != second.round()).any()):
         return ""
     return (

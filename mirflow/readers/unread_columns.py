@@ -18,6 +18,8 @@ CONTENT = frozenset(
 """Names in headers of text without which a label may mean something else, as the tonic of a key without its mode."""
 MODES = ("mode", "scale")
 """Names of the column with the mode of a key."""
+CONFIDENCES = ("confidence", "conf")
+"""Names of columns that may be degrees of voicing."""
 _TONIC = frozenset(f"{letter}{sign}" for letter in "ABCDEFGabcdefg" for sign in ("", "#", "b", "##", "bb"))
 _USUAL = frozenset(("velocity", "midi_velocity", "bar", "program"))
 _SHOWN = 3
@@ -73,12 +75,17 @@ def unread_places(kind: Kind, header: Sequence[str], places: Mapping[str, int], 
     (5,)
     """
     usual = {**HEADINGS, **kind.headings}
+    lacks_voicing = "voicing" in kind.columns and "voicing" not in places
     silent = {name for column in (*kind.columns, *kind.row(task)) for name in usual.get(column, ())} | _USUAL
     return tuple(
         place
         for place, name in enumerate(map(heading, header))
         if place not in places.values()
-        and (name in SEPARATING or not (is_beside(name, tracks="track" in places) or name in silent))
+        and (
+            name in SEPARATING
+            or (lacks_voicing and name in CONFIDENCES)
+            or not (is_beside(name, tracks="track" in places) or name in silent)
+        )
     )
 
 
@@ -121,6 +128,10 @@ def report_header(
     more = f" and {len(filled) - _SHOWN} more" if len(filled) > _SHOWN else ""
     what = f"the columns {shown}{more} are" if len(filled) > 1 else f"the column {shown} is"
     remedy = "; to read one, name it in columns" if typed else ""
+    degree = next((place for place in filled if heading(header[place]) in CONFIDENCES), None)
+    if typed and "voicing" in kind.columns and degree is not None:
+        declared = declare_columns({**named, "voicing": header[degree]})
+        remedy = f"; to read it as the degree of voicing, declare {declared}"
     account.add("columns", f"{what} not read{remedy}", count=len(filled))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,26 @@ def midi_to_hz(midi: Any) -> Any:
     880.0
     """
     return 440.0 * (2.0 ** ((midi - 69.0) / 12.0))
+
+
+_STEPS = {"C": 0, "D": 2, "E": 4, "F": 5, "G": 7, "A": 9, "B": 11}
+_NOTE = re.compile(r"([A-Ga-g])([#\u266f]{0,2}|[b\u266d]{0,2})(-?\d)")
+
+
+def note_number(name: str) -> float | None:
+    """The MIDI number of a note by its name and octave; None for other texts. C4, the middle C, is 60.
+
+    Examples
+    --------
+    >>> note_number("A4"), note_number("G#1"), note_number("Bb-1"), note_number("A")
+    (69.0, 32.0, 10.0, None)
+    """
+    found = _NOTE.fullmatch(name)
+    if found is None:
+        return None
+    step, signs, octave = found.groups()
+    shift = len(signs) * (-1 if signs[:1] in ("b", "\u266d") else 1)
+    return float(12 * (int(octave) + 1) + _STEPS[step.upper()] + shift)
 
 
 def to_hertz(pitch: Float, kind: str, unit: str) -> Float:

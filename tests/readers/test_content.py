@@ -13,6 +13,9 @@ from click.testing import CliRunner
 import mirflow
 from mirflow.cli import cli
 from mirflow.errors import AnnotationError, UnreadableError
+from mirflow.readers.options import Reading
+from mirflow.readers.sources import parse_file
+from mirflow.readers.tables.table import open_table
 
 JAMS = json.dumps(
     {"annotations": [{"namespace": "chord", "data": [{"time": 0, "duration": 1, "value": "C", "confidence": 1}]}]}
@@ -61,3 +64,43 @@ def test_folders_of_json_and_of_archives_say_what_to_do(tmp_path: Path) -> None:
     shown = CliRunner().invoke(cli, ["check", str(tmp_path), "--task", "chord"])
     assert shown.exit_code == 2
     assert "unpack its .zip files" in shown.output
+
+
+TEXTS = {
+    ("chord", "lab"): "0 1 C:maj\n1 2 N\n",
+    ("segment", "csv"): "start,end,label\n0,1,caf\u00e9\n",
+    ("melody", "txt"): "0.0 220\n0.1 0\n",
+    ("multipitch", "txt"): "0.0 220 440\n0.1\n",
+    ("key", "txt"): "C minor\n",
+    ("tempo", "txt"): "60 120 0.5\n",
+    ("pattern", "txt"): "pattern1\noccurrence1\n0, 60\n",
+    ("lyrics", "txt"): "d\u00e9j\u00e0 vu\nencore\n",
+    ("lyrics", "lrc"): "[00:01.00]d\u00e9j\u00e0\n[00:02.00]vu\n",
+    ("lyrics", "srt"): "1\n00:00:01,000 --> 00:00:02,000\nd\u00e9j\u00e0\n",
+    ("segment", "textgrid"): (
+        'File type = "ooTextFile"\nObject class = "TextGrid"\n\nxmin = 0\nxmax = 2\ntiers? <exists>\nsize = 1\n'
+        'item []:\n    item [1]:\n        class = "IntervalTier"\n        name = "words"\n        xmin = 0\n'
+        "        xmax = 2\n        intervals: size = 1\n        intervals [1]:\n            xmin = 0\n"
+        '            xmax = 2\n            text = "h\u00e9llo"\n'
+    ),
+}
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+@pytest.mark.parametrize(("task", "format"), TEXTS)
+def test_a_byte_order_mark_says_how_text_is_encoded(task: str, format: str, encoding: str) -> None:
+    if format in ("srt", "textgrid"):
+        pytest.importorskip("praatio")
+    text, reading = TEXTS[task, format], Reading.of(task)
+    plain, marked = (parse_file(text.encode(name), reading, format, "a") for name in ("utf-8", encoding))
+    assert plain.labels == marked.labels
+    assert {name: column.tolist() for name, column in plain.columns.items()} == {
+        name: column.tolist() for name, column in marked.columns.items()
+    }
+
+
+def test_tables_that_are_read_in_parts_refuse_utf_16(tmp_path: Path) -> None:
+    path = tmp_path / "a.run"
+    path.write_bytes("q1 Q0 d1 1 0.5 x\n".encode("utf-16"))
+    with pytest.raises(UnreadableError, match=r"is UTF-16; .* must be UTF-8"):
+        open_table(str(path), Reading.of("retrieval"), "a.run")

@@ -143,7 +143,7 @@ def test_the_line_and_the_value_are_named(text: str, message: str) -> None:
     [
         (b"\x00\x01\x02", "binary"),
         ("0 1 caf\xe9\n".encode("latin-1"), "byte 0xe9 on line 1 is not utf-8"),
-        ("0 1 C\n".encode("utf-16"), "UTF-16"),
+        ("0 1 C\n".encode("utf-32"), "UTF-32"),
     ],
 )
 def test_what_is_no_text_is_unreadable(data: bytes, message: str) -> None:

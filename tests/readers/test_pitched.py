@@ -118,7 +118,7 @@ def test_a_program_that_is_a_text_is_an_error_with_its_line(tmp_path: Path) -> N
         ("0 440\n0.1 abc\n", {"task": "melody"}, "a.txt:2: frequency is not a number: 'abc'"),
         ("# x\n0 440\n\n0.1\n", {"task": "melody"}, "a.txt:4: has 1 column, needs time, frequency: '0.1'"),
         ("0 1 440\n0 1\n", {"task": "transcription"}, "a.txt:2: has 2 columns, needs start, end, pitch"),
-        ("0 1 440\n0 1 A4\n", {"task": "transcription"}, "a.txt:2: pitch is not a number: 'A4'"),
+        ("0 1 440\n0 1 La4\n", {"task": "transcription"}, "a.txt:2: pitch is not a number: 'La4'"),
         ("0 440\nx 440\n", {"task": "multipitch"}, "a.txt:2: time is not a number: 'x'"),
         ("0 440\n\n1 440 ? 220\n", {"task": "multipitch"}, r"a.txt:3: frequency is not a number: '\?'"),
         ("440\n", {"task": "melody", "columns": {"frequency": 0}}, "no column holds 'time'; declare it"),

@@ -525,8 +525,22 @@ def doubt_words(annotation: Annotation) -> str:
         )
     if lines[0].lstrip()[:1] == "{" or (lines[0].lstrip()[:1] == "[" and lines[0].lstrip()[1:2] in ("{", '"', "")):
         return f"{lines[0][:40]!r} looks like JSON, which counts as words; use plain text or JAMS (.jams)"
+    garbled = next(filter(_is_garbled, lines), None)
+    if garbled is not None:
+        return f"{garbled[:40]!r} is UTF-8 that was read in another encoding; save the text as UTF-8 again"
     heading = next(filter(_HEADING.fullmatch, lines), None)
     return f"{heading.strip()!r} counts as words of the lyrics; remove section headings" if heading else ""
+
+
+def _is_garbled(line: str) -> bool:
+    """True if the bytes of a line in a Western encoding are UTF-8 of other letters than ASCII."""
+    for encoding in () if line.isascii() else ("latin-1", "cp1252"):
+        try:
+            line.encode(encoding).decode("utf-8")
+        except UnicodeError:
+            continue
+        return True
+    return False
 
 
 TASK = Task(
@@ -537,7 +551,8 @@ TASK = Task(
     doubts=(
         Doubt(
             "words",
-            "lyrics contain more than words: times before most lines, section headings such as `[Verse 1]`, JSON",
+            "lyrics contain more than words: times before most lines, section headings such as `[Verse 1]`, JSON; "
+            "or a wrong encoding has garbled letters",
             of_side=doubt_words,
         ),
     ),

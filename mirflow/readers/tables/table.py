@@ -14,7 +14,7 @@ from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS
 from ...annotations.source import Source
 from ...errors import AnnotationError, InvalidAnnotationError, UnreadableError, problems_of, together
-from ..content import decode, digest_of, file_stat, open_file, unreadable
+from ..content import TWO_BYTES, decode, digest_of, file_stat, open_file, unreadable
 from ..formats import FORMATS, TABLES, WHOLE, load_reader
 from ..layouts import SEPARATING, heading
 from ..options import Reading
@@ -493,6 +493,8 @@ def index_rows(
             file.seek(start)
             for number, text in enumerate(file, line):
                 before, end = end, end + len(text)
+                if not before and text.startswith(TWO_BYTES):
+                    raise UnreadableError("is UTF-16; a file of many tracks in this format must be UTF-8", path=name)
                 demand_line_ends(text, name, number)
                 key = key_of(text, number)
                 if key is None:

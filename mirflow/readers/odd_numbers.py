@@ -1,0 +1,101 @@
+"""Numbers of files that are implausible as what their columns hold: told, with columns that would be plausible."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..annotations.account import Remark
+from ..annotations.annotation import Annotation
+from ..ragged import Float
+from .options import Reading
+
+LOWEST = 15.0
+"""Hz below which pitches are implausible: they are lengths, octaves, or numbers of another unit."""
+_AUDIBLE = (20.0, 5000.0)
+"""Hz of plausible pitches."""
+_LONGEST = 60.0
+"""Seconds of a plausible note or section."""
+_FEWEST = 2
+
+
+def tell_odd_numbers(annotation: Annotation, reading: Reading) -> Annotation:
+    """Add a remark about pitches that are too low and ends before their starts; NaN becomes unvoiced in series.
+
+    Examples
+    --------
+    >>> columns = {"start": np.array([0.7, 1.0]), "end": np.array([220.0, 247.0]), "pitch": np.array([0.3, 0.2])}
+    >>> tell_odd_numbers(Annotation("notes", columns), Reading.of("transcription")).account[0].message
+    'pitches of 0.2 to 0.3 Hz: the columns may be start, pitch, duration; then declare columns: \
+{start: 0, pitch: 1, duration: 2} (--columns start=0,pitch=1,duration=2)'
+    """
+    kind, usual = annotation.schema, not reading.delimited.columns
+    message = ""
+    if kind.name == "series":
+        annotation = _without_nan(annotation)
+        message = _too_low(annotation.columns["frequency"], "frequencies")
+        message = message and f"{message}: pitches are in Hz, not in octaves or another unit"
+    elif kind.name == "notes":
+        message = _odd_notes(annotation, usual=usual)
+    elif kind.adjacent and usual and "end" in annotation.columns:
+        message = _lengths(annotation, "label")
+    remark = (Remark("odd_columns", message),) if message else ()
+    return replace(annotation, account=(*annotation.account, *remark)) if message else annotation
+
+
+def _without_nan(annotation: Annotation) -> Annotation:
+    """Read frequencies that are NaN as unvoiced, as trackers write them."""
+    frequency = annotation.columns["frequency"]
+    silent = np.isnan(frequency)
+    if not silent.any():
+        return annotation
+    item = int(np.flatnonzero(silent)[0])
+    message = f"frequencies of {int(silent.sum())} frames are nan and read as unvoiced (0)"
+    remark = Remark("unvoiced", message, annotation.line(item), int(silent.sum()))
+    columns = {**annotation.columns, "frequency": np.where(silent, 0.0, frequency)}
+    return replace(annotation, columns=columns, account=(*annotation.account, remark))
+
+
+def _too_low(pitches: Float, name: str) -> str:
+    voiced = np.abs(pitches[np.isfinite(pitches) & (pitches != 0)])
+    if len(voiced) < _FEWEST or voiced.max() >= LOWEST:
+        return ""
+    return f"{name} of {voiced.min():g} to {voiced.max():g} Hz"
+
+
+def _odd_notes(annotation: Annotation, *, usual: bool) -> str:
+    pitch, end = annotation.columns["pitch"], annotation.columns["end"]
+    if usual and (message := _lengths(annotation, "pitch")):
+        return message
+    message = _too_low(pitch, "pitches")
+    if not message:
+        return ""
+    low, high = _AUDIBLE
+    if usual and ((end >= low) & (end <= high)).all() and ((pitch > 0) & (pitch < _LONGEST)).all():
+        columns = "start=0,pitch=1,duration=2"
+        return f"{message}: the columns may be start, pitch, duration; then {_declare(columns)}"
+    return f"{message}: pitches are in Hz, not in octaves or another unit"
+
+
+def _lengths(annotation: Annotation, last: str) -> str:
+    """Evidence that the second column holds durations: many rows end before they start."""
+    start, end = annotation.columns["start"], annotation.columns["end"]
+    mask = end < start
+    if len(start) < _FEWEST or 2 * mask.sum() < len(start):
+        return ""
+    message = f"{int(mask.sum())} of {len(start)} rows end before they start"
+    # As lengths they are plausible if each row then ends before the next one starts, but for rounding.
+    apart = (start[:-1] + end[:-1] <= start[1:] + _OVERLAP).mean() if (end > 0).all() else 0.0
+    if apart < _SURE:
+        return message
+    return f"{message}: the second column may hold durations; then {_declare(f'start=0,duration=1,{last}=2')}"
+
+
+_OVERLAP, _SURE = 0.05, 0.9
+"""Seconds by which rows may overlap, and the share of rows that may not."""
+
+
+def _declare(columns: str) -> str:
+    spelled = columns.replace("=", ": ").replace(",", ", ")
+    return f"declare columns: {{{spelled}}} (--columns {columns})"
