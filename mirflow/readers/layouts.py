@@ -122,7 +122,7 @@ _OF_PITCHES = {
 
 
 def demand_units(
-    header: Sequence[str], places: Mapping[str, int], reading: Reading, name: str | Path, line: int
+    header: Sequence[str], places: Mapping[str, int], reading: Reading, name: str | Path, line: int | None
 ) -> None:
     """Raise if a header names a unit other than that in which a column is read, unless a unit of times is declared.
 

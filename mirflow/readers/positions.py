@@ -94,11 +94,14 @@ def _marked(annotation: Annotation, marks: Sequence[str]) -> Annotation:
 
 def _with_remark(annotation: Annotation, position: Float) -> Annotation:
     """Tell positions that neither count up nor begin a bar, by which downbeats may be missed."""
-    odd = np.flatnonzero((position[1:] != position[:-1] + 1) & (position[1:] != 1) & ~np.isnan(position[1:])) + 1
+    mask = position >= _MOST
+    mask[1:] |= (position[1:] != position[:-1] + 1) & (position[1:] != 1) & ~np.isnan(position[1:])
+    odd = np.flatnonzero(mask)
     if not len(odd):
         return annotation
     first = int(odd[0])
-    message = f"position {position[first]:g} in the bar follows position {position[first - 1]:g}"
+    after = f"follows position {position[first - 1]:g}" if first else "is implausible"
+    message = f"position {position[first]:g} in the bar {after}"
     remark = Remark("positions", message, annotation.line(first), len(odd))
     return replace(annotation, account=(*annotation.account, remark))
 

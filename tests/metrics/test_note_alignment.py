@@ -301,3 +301,11 @@ def test_a_note_on_two_lines_is_one_note_and_is_told() -> None:
     notes = parse_match(f"{SPELLED}{line}\n{line}\n".encode(), Reading.of("transcription"), "match", "a.match")
     (remark,) = notes.account
     assert (remark.rule, remark.message) == ("repeated_rows", "repeats 1 line of notes, each of which is read once")
+
+
+def test_frames_need_no_types_of_entries() -> None:
+    import pandas as pd
+
+    columns = {"score_id": ["n1", "n2"], "performance_id": ["p1", None]}
+    scores = mirflow.evaluate(pd.DataFrame(columns), columns, task="note_alignment", metrics="f_measure")
+    assert scores.score.item() == 1

@@ -359,3 +359,12 @@ def test_errors_of_the_library_while_rows_are_taken_are_those_of_the_file(tmp_pa
         arguments = (RowKey("a"), b"") if method == "annotation" else (RowKey("a"),)
         with pytest.raises(UnreadableError, match=r"a\.parquet.*cannot be read: "):
             getattr(table, method)(*arguments)
+
+
+def test_units_in_names_of_columns_are_those_that_are_read(tmp_path: Path) -> None:
+    path = _write(tmp_path / "a.parquet", [{"time (ms)": 500.0}, {"time (ms)": 900.0}])
+    with pytest.raises(
+        InvalidAnnotationError, match=r"a\.parquet: the header has 'time \(ms\)', but times are read in s"
+    ):
+        mirflow.load(path, "onset")
+    assert mirflow.load(path, "onset", time_unit="ms").time.values.tolist() == [0.5, 0.9]

@@ -210,3 +210,9 @@ def test_positions_without_a_downbeat_and_those_that_do_not_count_up_are_told() 
     assert told.columns["time"].tolist() == [0.5, 2.5]
     assert [(remark.rule, remark.line, remark.count) for remark in told.account] == [("positions", 3, 2)]
     assert read_back("0.5 3\n1.0 4\n1.5 1\n2.0 2\n2.5 3\n3.0 1\n", task="downbeat").account == ()
+
+
+def test_a_first_position_that_no_bar_has_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("0.5\t12345678901234567890\n1.0\t1\n1.5\t2\n")
+    (remark,) = read(tmp_path / "a.txt", task="downbeat").account
+    assert (remark.rule, remark.line) == ("positions", 1)

@@ -27,7 +27,7 @@ from ...theory.text_form import normal_form
 from ..content import open_file
 from ..delimited import Layout, annotation_of, demand_columns_of_kind, finish, has_numbers, row_kind
 from ..downloads import local_path
-from ..layouts import SEPARATING, TRACK_NAMES, demand_read, heading
+from ..layouts import SEPARATING, TRACK_NAMES, demand_read, demand_units, heading
 from ..lyrics import as_declared
 from ..nested_columns import (
     Leaf,
@@ -372,6 +372,8 @@ def _choose(reading: Reading, file: ParquetRows) -> dict[str, Leaf]:
     else:
         chosen = infer_paths(kind, leaves)
         _demand_numbers_read(reading, file, chosen)
+        named = {column: place for place, column in enumerate(chosen)}
+        demand_units([leaf.name for leaf in chosen.values()], named, reading, file.name, None)
         if not (reading.selection or "").startswith("bar"):
             chosen.pop("bar", None)
     depths = {leaf.path: leaf.depth for column, leaf in chosen.items() if column not in KEYS}
