@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from .published.score_tables import import_scores as import_scores
     from .readers.delimited import to_csv as to_csv
     from .readers.delimited import to_lab as to_lab
-    from .readers.jams import to_jams as to_jams
+    from .readers.jams_writing import to_jams as to_jams
     from .readers.label_maps import read_label_map as read_label_map
     from .readers.midi import to_midi as to_midi
     from .readers.user_formats import declare_reader as declare_reader
@@ -129,7 +129,7 @@ _HOMES = {
     "signature": "verification",
     "timeline": "reports.page.player",
     "to_csv": "readers.delimited",
-    "to_jams": "readers.jams",
+    "to_jams": "readers.jams_writing",
     "to_lab": "readers.delimited",
     "to_midi": "readers.midi",
     "verify": "verification",

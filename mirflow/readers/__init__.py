@@ -8,14 +8,15 @@ if TYPE_CHECKING:
     from ..annotations.source import Source
     from .annotation_files import list_annotators, read, read_all
     from .formats import FORMATS
-    from .jams import is_jams, schema_problems, to_jams
+    from .jams import is_jams, schema_problems
+    from .jams_writing import to_jams
     from .namespaces import NAMESPACES, Namespace
     from .options import DelimitedOptions, Reading
     from .patterns import Pattern
     from .sources import FileSource, FilesSource
 
 __getattr__, __dir__ = names_on_use(
-    __name__, "annotation_files", "jams", "patterns", "namespaces", "options", "sources", "formats"
+    __name__, "annotation_files", "jams", "jams_writing", "patterns", "namespaces", "options", "sources", "formats"
 )
 __all__ = [
     "FORMATS",

@@ -14,7 +14,7 @@ import numpy as np
 
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.schema import TASK_KINDS
-from mirflow.readers.jams import observations_of
+from mirflow.readers.jams_writing import observations_of
 from mirflow.readers.namespaces import NAMESPACES, default_namespace
 from mirflow.readers.options import COLUMNS, KEYS
 from tests.samples import sample

@@ -13,7 +13,7 @@ import mirflow
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import InvalidAnnotationError
 from mirflow.readers import read
-from mirflow.readers.jams import to_jams
+from mirflow.readers.jams_writing import to_jams
 from mirflow.readers.namespaces import NAMESPACES
 
 TAG_NAMESPACES = sorted(name for name in NAMESPACES if name.startswith("tag_"))
