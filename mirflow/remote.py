@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +26,13 @@ SILENT_SECONDS = 8
 RETRY_SECONDS = 8
 """Seconds after which a failed request is not repeated: where nothing answers, a message comes within 12 seconds."""
 _MOST_SECONDS = 3600
+SLOWEST = 8 * 1024
+"""Bytes a second that an answer must have on average, after the first seconds."""
+PATIENCE = 30.0
+"""Seconds for any answer, however short; longer than those after which a silent server is given up."""
+TOO_SLOW = f"the server sends less than {SLOWEST // 1024} kB a second; try again later, or read a copy"
+_NOWHERE = "127.0.0.1:0"
+"""A proxy that no connection reaches."""
 _SERVICES = ("AWS_", "GOOGLE_", "AZURE_")
 _STATUS = re.compile(r"non-2xx status code: (\d{3})[ \w-]*")
 _SILENT_SIGNS = {
@@ -39,6 +49,7 @@ _SIGNS = {
     "ContainerNotFound": "there is no such bucket or container; check the address",
     "Invalid Access Key": "the account key is not valid; check AZURE_STORAGE_ACCOUNT_KEY",
     "credential error": "the credentials cannot be read; check the file that GOOGLE_APPLICATION_CREDENTIALS names",
+    f"{_NOWHERE},": "the server leads to another host, which is not followed; if it is to be trusted, name that one",
     "error following redirect": "the server leads from address to address without end; check the address",
     "MissingContentLength": "the server does not say how long the file is; download it instead",
     "169.254.169.254": "there are no credentials; set those of the service, or AWS_NO_SIGN_REQUEST for public buckets",
@@ -61,15 +72,37 @@ _STATUSES = {
 }
 
 
-def client_of(kind: str, host: str) -> ObjectStore:
+def client_of(kind: str, host: str, *, stays: bool = False) -> ObjectStore:
     """The client of a host (``http``, ``https``), a bucket (``s3``, ``gs``) or a container (``az``).
+
+    Parameters
+    ----------
+    stays : bool
+        Whether redirects to other hosts are refused, which could lead into the network of this machine. Behind a
+        proxy, it is the proxy that decides.
 
     Raises
     ------
     ImportError
         If obstore is not installed.
     """
-    return _client(kind, host, _environment())
+    return _client(kind, host, _environment(), stays=stays and kind in ("http", "https"))
+
+
+class Pace:
+    """How long an answer may still take: it has `PATIENCE`, and a second for every `SLOWEST` bytes that came."""
+
+    def __init__(self) -> None:
+        self._end = time.monotonic() + PATIENCE
+
+    def received(self, size: int) -> None:
+        """Count bytes that came."""
+        self._end += size / SLOWEST
+
+    @property
+    def left(self) -> float:
+        """Seconds for the next bytes; negative if they are overdue."""
+        return self._end - time.monotonic()
 
 
 def silence_of(kind: str, bucket: str) -> str:
@@ -98,8 +131,13 @@ def _environment() -> tuple[tuple[str, str], ...]:
 
 
 @lru_cache(maxsize=16)
-def _client(kind: str, host: str, environment: tuple[tuple[str, str], ...], brief: bool = False) -> ObjectStore:
-    """A client; a `brief` one only finds out whether anybody answers, and needs no credentials."""
+def _client(
+    kind: str, host: str, environment: tuple[tuple[str, str], ...], brief: bool = False, stays: bool = False
+) -> ObjectStore:
+    """A client; a `brief` one only finds out whether anybody answers, and needs no credentials.
+
+    The library follows all redirects. One that `stays` sends requests to other hosts to a proxy that is not there.
+    """
     from obstore import store
 
     settings = dict(environment)
@@ -109,6 +147,9 @@ def _client(kind: str, host: str, environment: tuple[tuple[str, str], ...], brie
         "timeout": timedelta(seconds=_MOST_SECONDS),
         "allow_http": kind != "https",
     }
+    name = urlsplit(f"{kind}://{host}").hostname or ""
+    if stays and (kind not in getproxies() or proxy_bypass(name)):
+        options |= {"proxy_url": f"http://{_NOWHERE}", "proxy_excludes": name}
     backoff = {"init_backoff": timedelta(milliseconds=200), "max_backoff": timedelta(seconds=2), "base": 2}
     retries: Any = {"max_retries": 1 if brief else 5, "retry_timeout": timedelta(seconds=RETRY_SECONDS)}
     how: Any = {"client_options": options, "retry_config": {**retries, "backoff": backoff}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -29,6 +30,10 @@ class Folder:
     """End of the path of files that break off."""
     surplus: int = 0
     """Bytes that are sent after each part of a file."""
+    dripping: str = ""
+    """End of the path of files that are sent byte by byte."""
+    elsewhere: str = ""
+    """Address that all requests are led to."""
     asked: list[tuple[str, str]] = field(default_factory=list)
     """Methods and paths, in order."""
     sent: int = 0
@@ -55,11 +60,17 @@ def serve_folder(path: Path) -> Iterator[Folder]:
                 broken = folder.broken and self.path.endswith(folder.broken)
                 self.close_connection = bool(broken)
                 with suppress(ConnectionError):  # nobody waits for it any more
+                    if folder.dripping and self.path.endswith(folder.dripping):
+                        for byte in data:
+                            self.wfile.write(bytes([byte]))
+                            time.sleep(0.05)
                     self.wfile.write(data[: len(data) // 2] if broken else data)
                 folder.sent += len(data)
 
         def do_GET(self) -> None:
             folder.asked.append((self.command, self.path))
+            if folder.elsewhere:
+                return self.answer(302, Location=folder.elsewhere + self.path)
             failing = next((end for end in folder.failing if self.path.endswith(end)), None)
             if failing is not None and folder.times > 0:
                 folder.times -= 1

@@ -17,6 +17,7 @@ from ..errors import Problem, UnreadableError, suggest
 from ..readers.content import read_within
 
 MAX_BYTES = 2**20
+"""Bytes of a file, and characters of a text from elsewhere: a megabyte, even of comments, takes a second."""
 MAX_VALUES = 20_000
 MAX_DEPTH = 40
 _NESTED_BRACES = re.compile(r"\{[^}\"']*\{\w+(:path)?\}")
@@ -125,6 +126,8 @@ def without_folders(text: str) -> str:
     reference: "{annotator}/{track}.lab"
     store: "a.zarr"
     """
+    if len(text) > MAX_BYTES:
+        return ""
     try:
         found = [*_absolute(yaml.compose(text, Loader=_Loader))]
     except (yaml.YAMLError, _ExplodedError, RecursionError):
@@ -170,6 +173,9 @@ def parse_document(text: str, environment: Mapping[str, str] | None = None, *, f
     {'name': 'demo'}
     """
     document = Document(text=text)
+    if len(text) > MAX_BYTES:
+        document.problems.append(Problem("", f"has more than {MAX_BYTES} characters: not a pipeline"))
+        return document
     try:
         node = yaml.compose(text, Loader=_Loader)
         if node is not None:

@@ -12,17 +12,17 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import unquote
 
 from ..errors import UnreadableError
-from ..remote import NEEDED, SILENCES, client_of, reason_of, status_of
+from ..remote import NEEDED, SILENCES, TOO_SLOW, Pace, client_of, reason_of, status_of
 
 if TYPE_CHECKING:
-    from obstore import ObjectMeta
+    from obstore import BytesStream, ObjectMeta
 
 T = TypeVar("T")
 
@@ -35,7 +35,6 @@ _BREAKS = 3
 _THROTTLED = ("429", "503")
 _WAITS = (1.0, 2.0, 4.0, 8.0, 15.0)
 """Seconds before a service that throttles is asked again, after the repetitions of the library."""
-_PART = 2**22
 _MOST_KEPT = 20 * 2**30
 """Bytes of copies; those that were not read for the longest time go first."""
 _PAUSE = 30.0
@@ -232,7 +231,7 @@ def _download_now(file: RemoteFile) -> Path:
             answer = patiently(lambda: obstore.get(client, file.key))
             now = file._replace(stamp=stamp_of(answer.meta))
             copy = _copy_of(now)
-            _keep(copy, (bytes(chunk) for chunk in answer.stream(min_chunk_size=_PART)))
+            _keep(copy, _quick_enough(answer.stream(min_chunk_size=1)))
             if now != file and file.stamp.startswith(_UNKNOWN):
                 _other_stamps[file] = copy
                 while len(_other_stamps) > _MOST_OTHERS:
@@ -240,12 +239,22 @@ def _download_now(file: RemoteFile) -> Path:
             return copy
         except FileNotFoundError:
             raise UnreadableError(f"{_UNREAD}it is gone") from None
-        except OSError:
+        except (OSError, UnreadableError):
             raise
         except Exception as error:
             if attempt == _BREAKS or "body error" not in str(error):
                 raise UnreadableError(f"{_UNREAD}{reason_of(error)}") from None
     raise AssertionError
+
+
+def _quick_enough(chunks: BytesStream) -> Iterator[bytes]:
+    """The bytes of an answer, unless they come too slowly; a pause is an error of the library."""
+    pace = Pace()
+    for chunk in map(bytes, chunks):
+        pace.received(len(chunk))
+        if pace.left < 0:
+            raise UnreadableError(f"{_UNREAD}{TOO_SLOW}")
+        yield chunk
 
 
 def _keep(copy: Path, chunks: Iterable[bytes]) -> None:

@@ -27,7 +27,7 @@ from .format import (
     variables,
 )
 from .generations import reading, resolve
-from .stored import CREATED, FORMAT, FORMAT_KEY, StoredGroup
+from .stored import CREATED, FORMAT, FORMAT_KEY, StoredGroup, coordinate_names
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -138,11 +138,12 @@ def _dataset(group: zarr.Group, *, scores: bool = False) -> xr.Dataset:
     from .zarr_io import StoredArray, place_of
 
     attrs = dict(group.attrs)
-    listed = str(attrs.pop("coordinates", "")).split()
+    arrays = dict(sorted(group.arrays()))
+    listed = coordinate_names(attrs, arrays)
     named = {*DIMS, *listed}
     data: dict[str, xr.Variable] = {}
     coords: dict[str, xr.Variable] = {}
-    for name, array in sorted(group.arrays()):
+    for name, array in arrays.items():
         if name == FINGERPRINTS:
             continue
         metadata: Any = array.metadata
@@ -153,6 +154,9 @@ def _dataset(group: zarr.Group, *, scores: bool = False) -> xr.Dataset:
         else:
             variable = lazy_variable(dims, array.shape, stored.dtype, stored, dict(array.attrs))
         (coords if name in named or dims == (name,) else data)[name] = variable
+    astray = [name for name in _DESCRIBED if name in data]
+    if astray:
+        raise ValueError(f"its attribute 'coordinates' does not name {astray[0]!r}")
     if scores:
         coords = {name: coords[name] for name in dict.fromkeys([*listed, *coords]) if name in coords}
         lacking = [name for name in (*_NEEDED, *_DESCRIBED) if name not in data and name not in coords]

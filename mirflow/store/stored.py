@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -24,6 +24,19 @@ CREATED = "created"
 FORMAT = 2
 """Version of the layout that is written. Earlier ones are read: 1 had the scores of all metrics in one chunk."""
 FORMAT_KEY = "mirflow_store"
+
+
+def coordinate_names(attrs: dict[str, Any], arrays: Container[str]) -> list[str]:
+    """Take the names of coordinates out of the attributes of a group; raises a ValueError for those it does not have.
+
+    They are one text, as xarray expects it.
+    """
+    listed = attrs.pop("coordinates", "")
+    names = listed.split() if isinstance(listed, str) else [repr(listed)]
+    for name in names:
+        if name not in arrays:
+            raise ValueError(f"it lacks the variable {name[:80]!r}")
+    return names
 
 
 class StoredGroup:
@@ -56,7 +69,7 @@ class StoredGroup:
         """The evaluation, with all its results where they are."""
         coords: dict[str, dict[str, tuple[Entry, ...]]] = {dim: {} for dim in DIMS}
         attrs = dict(self._group.attrs)
-        for key in str(attrs.pop("coordinates", "")).split():
+        for key in coordinate_names(attrs, self._dims):
             dim = self._dims[key][0]
             coords[dim][self._group[key].attrs["long_name"]] = tuple(self._whole(key).tolist())
         attrs.pop(CREATED, None)

@@ -17,7 +17,7 @@ from zarr.storage import ObjectStore
 
 from ..addresses import Address, as_given, parse_address, store_flaw
 from ..errors import DamagedError, StoreError
-from ..remote import NEEDED, client_of, reason_of
+from ..remote import NEEDED, TOO_SLOW, Pace, client_of, reason_of
 from .zarr_io import METADATA, ReadArrays, requesting
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ _MOST = 2**30
 _KEPT = 2**26
 """Bytes of whole files that are kept where a server does not send parts of files."""
 _TRIES = 2
+_PART = 2**16
+"""Bytes after which the speed of an answer is looked at."""
 
 
 class UrlStore(Base):
@@ -111,15 +113,19 @@ class UrlStore(Base):
 
         options: Any = {} if byte_range is None else {"range": _asked(byte_range)}
         for attempt in range(1, _TRIES + 1):
+            pace = Pace()
             try:
-                answer = await obstore.get_async(self.store, f"{self._prefix}/{key}", options=options)
+                asking = obstore.get_async(self.store, f"{self._prefix}/{key}", options=options)
+                answer = await asyncio.wait_for(asking, pace.left)
                 if answer.meta["size"] > _MOST:
                     size = f"{answer.meta['size'] / 2**20:.0f} MB"
                     raise StoreError(f"{self.address}: {key!r} has {size}, more than files of stores have; {REMEDY}")
                 first, end = answer.range
                 data = bytearray()
-                async for part in answer.stream(min_chunk_size=2**20):
+                parts = aiter(answer.stream(min_chunk_size=_PART))
+                while part := await asyncio.wait_for(anext(parts, b""), pace.left):
                     data += part
+                    pace.received(len(part))
                     if len(data) > end - first:
                         raise StoreError(f"{self.address}: the server sends more of {key!r} than there is; {REMEDY}")
                 return memoryview(data)
@@ -127,6 +133,8 @@ class UrlStore(Base):
                 return None
             except NotSupportedError:
                 raise
+            except TimeoutError:
+                raise StoreError(f"{self.address}: cannot be read: {TOO_SLOW}") from None
             except (BaseError, OSError) as error:
                 array = self._arrays.of_chunk(key)
                 if isinstance(error, PermissionDeniedError) and array and self._arrays.is_sparse(array):
@@ -176,7 +184,7 @@ def open_url(path: str | Path) -> zarr.Group:
     if address is None or flaw:
         raise StoreError(f"{as_given(path)}: {flaw or 'is not a URL'}")
     try:
-        client = client_of(address.kind, address.bucket)
+        client = client_of(address.kind, address.bucket, stays=True)
     except ImportError:
         raise StoreError(f"{address}: {NEEDED}") from None
     except Exception as error:  # obstore has no common class of errors for invalid settings

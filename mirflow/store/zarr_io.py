@@ -205,8 +205,11 @@ def flaw_of(data: memoryview, form: Form, *, whole: bool) -> str:
     for frame in frames:
         size = _content_size(frame)
         if size is None or size > form.bytes or (form.exact and size != form.bytes):
-            found = "not a chunk" if size is None else f"{size} bytes"
-            return f"not what was written ({found} instead of {form.bytes} bytes)"
+            if not len(frame):
+                return "not what was written (it is empty)"
+            if size is None:
+                return "not what was written (it is not compressed as it should be)"
+            return f"not what was written ({size} bytes instead of {form.bytes} bytes)"
         try:
             content = b"" if form.in_shard else decompress(frame)
         except (RuntimeError, ValueError, MemoryError) as error:

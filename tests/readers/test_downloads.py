@@ -159,6 +159,14 @@ class TestFailures:
             read_bytes(found.path, 99)
         assert kept(cache) == []
 
+    def test_a_server_that_drips_is_not_waited_for(self, server, cache, monkeypatch):
+        (found,) = find(server, tracks="a")
+        monkeypatch.setattr("mirflow.remote.PATIENCE", 0.2)
+        server.dripping = "a.lab"
+        with pytest.raises(UnreadableError, match=r"a.lab: cannot be read: the server sends less than 8 kB a second"):
+            read_bytes(found.path, 99)
+        assert kept(cache) == []
+
     def test_a_service_that_throttles_is_asked_again(self, server, monkeypatch):
         monkeypatch.setattr("mirflow.remote.RETRY_SECONDS", 0)
         monkeypatch.setattr(downloads, "_WAITS", (0.01,) * 4)

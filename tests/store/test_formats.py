@@ -194,3 +194,23 @@ def test_a_lost_shard_is_an_error(store):
         read_scores(store)["chord"].score.isel(metric=[0]).load()
     with pytest.raises(DamagedError, match="chunks of 'score' are lost"):
         read_group(store, "chord")
+
+
+@pytest.mark.parametrize(
+    ("header", "size"),
+    [
+        ("20 05", 5),
+        ("60 10 00", 272),  # sizes of two bytes begin at 256
+        ("a0 70 11 01 00", 70_000),
+        ("e0 00 00 00 00 01 00 00 00", 2**32),
+        ("80 58 70 11 01 00", 70_000),  # after the size of the window
+        ("a1 ff 70 11 01 00", 70_000),  # after the number of a dictionary, of one, two and four bytes
+        ("a2 ff ff 70 11 01 00", 70_000),
+        ("a3 ff ff ff ff 70 11 01 00", 70_000),
+        ("00 58 00", None),
+        ("a0 70 11 01", None),
+    ],
+)
+def test_the_size_of_a_frame_is_read_as_the_standard_says(header: str, size: int | None) -> None:
+    """RFC 8878, section 3.1.1.1."""
+    assert zarr_io._content_size(memoryview(bytes.fromhex("28b52ffd" + header))) == size

@@ -26,6 +26,7 @@ from mirflow.errors import PruneError, QueryError, StoreError
 from mirflow.progress import Progress
 from mirflow.store import StoreWriter, history, read_group, read_pack, read_tree, repositories, tag_version
 from mirflow.store.cells import Status, concatenate_cells
+from mirflow.store.format import SIGNATURES
 from mirflow.store.repositories import RepositoryWriter, join_systems
 
 from ..commands import invoke, printed
@@ -296,6 +297,15 @@ class TestTwoWriters:
         )
         with pytest.raises(StoreError, match=message):
             join_systems(one, content_of("B"), "s3://bucket/x")
+
+    def test_results_by_other_settings_are_refused(self):
+        def signed(system: str, signature: str):
+            measure = content_of(system).measures[0]
+            return replace(content_of(system), attrs={"task": "chord", SIGNATURES: {measure: signature}})
+
+        assert join_systems(signed("A", "x"), signed("B", "x"), "s3://bucket/x").systems == ("B", "A")
+        with pytest.raises(StoreError, match=r"'chord' has results of .* by other settings or another version"):
+            join_systems(signed("A", "x"), signed("B", "y"), "s3://bucket/x")
 
     def test_an_interrupted_run_finds_its_journal(self, address):
         with RepositoryWriter(address) as one:

@@ -17,6 +17,7 @@ import xarray as xr
 from zarr.abc.store import OffsetByteRequest, RangeByteRequest, SuffixByteRequest
 
 import mirflow
+from mirflow import remote
 from mirflow.errors import StoreError
 from mirflow.store import StoreWriter, history, read_group, read_tree, url_stores
 from mirflow.store.format import TYPES
@@ -79,11 +80,12 @@ class TestReading:
             (RangeByteRequest(2, 9), data[2:9]),
             (OffsetByteRequest(5), data[5:]),
             (SuffixByteRequest(7), data[-7:]),
+            (SuffixByteRequest(10**6), data),
         )
         for asked, expected in parts:
             assert bytes(asyncio.run(store._read("chord/score/c.0.0.0", asked))) == expected
         # A server without parts sends the file once, after the first request shows that there are none.
-        assert len(server.asked) - before == (3 if ranges else 2)
+        assert len(server.asked) - before == (4 if ranges else 2)
 
     def test_commands_print_what_they_print_of_the_folder(self, server, published):
         url, local = f"{server.url}/onsets.zarr", published / "onsets.zarr"
@@ -187,6 +189,24 @@ class TestMessages:
         with pytest.raises(StoreError, match=r"x.zarr: the server sends more of 'chord/score/c.0.0.0' than there is"):
             asyncio.run(store._read("chord/score/c.0.0.0", RangeByteRequest(2, 9)))
 
+    @pytest.mark.parametrize("file", ["zarr.json", "score/c.0.0.0"])
+    def test_a_server_that_drips_is_not_waited_for(self, server, url, file, monkeypatch):
+        monkeypatch.setattr(remote, "PATIENCE", 0.4)
+        server.dripping = file
+        with pytest.raises(StoreError, match="the server sends less than 8 kB a second; try again later"):
+            read_tree(url)["chord"].score.load()
+
+    def test_redirects_to_other_hosts_are_not_followed(self, server, url, tmp_path, monkeypatch):
+        monkeypatch.setattr(remote, "RETRY_SECONDS", 0)
+        remote._client.cache_clear()
+        server.elsewhere = server.url.replace("127.0.0.1", "localhost")
+        with pytest.raises(StoreError, match="the server leads to another host, which is not followed"):
+            read_tree(url)
+        with serve_folder(tmp_path) as other:
+            server.elsewhere = other.url  # another port of the same host
+            assert read_tree(url)["chord"].score.load().size
+        remote._client.cache_clear()
+
     @pytest.mark.slow
     def test_python_ends_well_while_the_answers_of_other_reads_come(self, server, tmp_path):
         """The answers that nobody waits for any more made the process crash at its end, in a third of the cases."""
@@ -196,7 +216,7 @@ class TestMessages:
         assert [subprocess.run(command, capture_output=True).returncode for _ in range(10)] == [4] * 10
 
     def test_without_the_package(self, url, monkeypatch):
-        monkeypatch.setattr(url_stores, "client_of", lambda *_: __import__("no_such_package"))
+        monkeypatch.setattr(url_stores, "client_of", lambda *_, **__: __import__("no_such_package"))
         with pytest.raises(StoreError, match=r"needs the package obstore: pip install 'mirflow\[cloud\]'"):
             read_tree(url)
 

@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...errors import MirflowError
+from .negotiation import takes_gzip
 from .snapshots import Stores
 
 MOST_BYTES = 64_000_000
@@ -246,21 +247,6 @@ class KeptResponse(Response):
             headers = [*headers, (b"content-length", str(len(body)).encode())]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
-
-
-def takes_gzip(header: str) -> bool:
-    """True if a client accepts gzip by its ``Accept-Encoding`` (RFC 9110, section 12.5.3).
-
-    Examples
-    --------
-    >>> takes_gzip("br, gzip"), takes_gzip("gzip;q=0, br"), takes_gzip("*;q=0.5")
-    (True, False, True)
-    """
-    weights = {"*": "0"}
-    for entry in header.lower().split(","):
-        coding, _, parameter = (part.strip() for part in entry.partition(";"))
-        weights[coding] = parameter.removeprefix("q=") or "1"
-    return weights.get("gzip", weights["*"]).strip("0.") != ""
 
 
 def _size(key: tuple[str, str], kept: Kept) -> int:

@@ -36,6 +36,7 @@ from ...store.format import list_cautions, nested_attrs
 from ...system_comparisons import compare
 from .accounts import Viewer
 from .cache import Content
+from .negotiation import choose_kind
 from .security import GuardedRoute
 from .service import Service
 from .snapshots import Snapshot
@@ -678,18 +679,15 @@ def _encode_arrow(found: Any, style: str) -> bytes:
 
 
 def _choose_format(operation: Operation, request: Request) -> str:
-    """Return the format given in the address, or else the first one that the client accepts."""
+    """Return the format given in the address, or else the one that the client likes best."""
     given = request.query_params.get("format")
     if given is not None and operation.formats == _TABLES and given in _TABLES:
         return given
-    ranges = [part.partition(";")[0].strip() for part in request.headers.get("accept", "*/*").split(",")]
-    for one in ranges:
-        for style in operation.formats:
-            kind = _MEDIA[style].partition(";")[0]
-            if one in ("*/*", kind, f"{kind.partition('/')[0]}/*"):
-                return style
-    known = ", ".join(_MEDIA[style].partition(";")[0] for style in operation.formats)
-    raise ApiError(406, f"not acceptable: choose from {known}")
+    kinds = {_MEDIA[style].partition(";")[0]: style for style in operation.formats}
+    kind = choose_kind(request.headers.get("accept", ""), list(kinds))
+    if kind is None:
+        raise ApiError(406, f"not acceptable: choose from {', '.join(kinds)}")
+    return kinds[kind]
 
 
 def _read_parameters(operation: Operation, request: Request) -> dict[str, Any]:

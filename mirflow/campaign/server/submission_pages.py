@@ -28,6 +28,7 @@ from .accounts import Viewer, has_lab, is_current
 from .connections import ENDLESS
 from .database import Database
 from .limits import shown_size
+from .negotiation import weights_of
 from .result_pages import report_of
 from .security import GuardedRoute, check_forgery, who_asks
 from .service import Service
@@ -459,7 +460,7 @@ async def progress(request: Request) -> Response:
             return _status(session, _find(session, request))
 
     first = await run_in_threadpool(look)
-    if "text/event-stream" not in request.headers.get("accept", ""):
+    if not weights_of(request.headers.get("accept", "")).get("text/event-stream"):
         return JSONResponse(first, headers=PRIVATE)
     who = who_asks(request)
     if _watched[who] >= WATCHED:

@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 
 from ..site.pages import ADDRESSES, Pages, PageViewer, asset_name, asset_names, read_asset
 from .accounts import Viewer
+from .negotiation import weight_of, weights_of
 from .service import Service
 
 PRIVATE = {"Cache-Control": "private, no-store"}
@@ -90,8 +91,9 @@ def asset(request: Request) -> Response:
 
 def wants_json(request: Request) -> bool:
     """True if the client prefers JSON."""
-    accepted = request.headers.get("accept", "")
-    return request.url.path.startswith("/api/") or ("application/json" in accepted and "text/html" not in accepted)
+    header = request.headers.get("accept", "")
+    preferred = weight_of(header, "application/json") > weight_of(header, "text/html")
+    return preferred or request.url.path.startswith("/api/")
 
 
 def nearest_page(path: str, navigation: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
@@ -112,7 +114,7 @@ def error_answer(request: Request, status: int, text: str, headers: Mapping[str,
     headers = {**(headers or {}), "Cache-Control": "no-store"}
     if wants_json(request):
         return JSONResponse({"error": text}, status, headers)
-    if "text/html" not in request.headers.get("accept", ""):
+    if not weights_of(request.headers.get("accept", "")).get("text/html"):
         return PlainTextResponse(f"{text}\n", status, headers)
     service, missing = request.app.state.service, status == 404
     guess = nearest_page(request.url.path, pages_of(service, request.state.viewer).navigation) if missing else None

@@ -123,6 +123,8 @@ def test_the_header_accept_chooses_a_format(client: TestClient) -> None:
         ("text/csv", "text/csv"),
         ("application/xml;q=0.9, application/vnd.apache.parquet", "application/vnd.apache.parquet"),
         ("*/*", "application/json"),
+        ("application/json;q=0, text/csv", "text/csv"),
+        ("application/json;q=0.1, text/csv", "text/csv"),
     ):
         assert client.get(address, headers={"Accept": accept}).headers["content-type"].startswith(kind)
     refused = client.get(address, headers={"Accept": "image/png"})
