@@ -438,7 +438,7 @@ def problems(scores: ScoresLike, group: str | None = None) -> Tabulation[CellPro
     UnknownNameError
         For another group.
     """
-    from .reports.summaries import problems_table
+    from .reports.summaries import causes_table, problems_table
 
     boards = choose(evaluations_of(scores), None, group)
     found = {name: find_problems(ds) for name, ds in boards.items()}
@@ -447,7 +447,7 @@ def problems(scores: ScoresLike, group: str | None = None) -> Tabulation[CellPro
     warned = [f"warning: {name}: {text}" for name, ds in boards.items() for text in list_cautions(ds.attrs)]
 
     def tables(cut: bool) -> list[Table]:
-        made = [problems_table(name, own, cut=cut) for name, own in found.items()]
+        made = [causes_table(name, own) if cut else problems_table(name, own) for name, own in found.items()]
         counts = [f"scored yes: {scored}, whose scores count"] if scored else []
         counts = counts if every else ["every cell has a score"]
         return [replace(merge(made), folds=made[0].folds, notes=(*counts, *warned))]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
+from .annotations.account import warn_of_accounts
 from .annotations.annotation import Annotation, AnnotationLike
 from .annotations.collection import Collection, collect
 from .annotations.labelled import to_dataset
@@ -95,6 +96,12 @@ def load(
     AnnotationError
         With file and line, if it cannot be read or understood.
 
+    Warns
+    -----
+    MirflowWarning
+        If the file holds something that is not read, or was read otherwise than it is written. The attribute
+        ``account`` of the dataset has all such remarks.
+
     Examples
     --------
     >>> import pathlib, tempfile
@@ -107,8 +114,10 @@ def load(
     """
     if annotator == "all":
         found = read_all(source, task=task, **options)
+        warn_of_accounts((str(one.attrs.get("source", "")), one.account) for one in found)
         return [_labelled(annotation, task) for annotation in found]
     one = read(source, task=task, annotator=annotator, validate=validate, **options)
+    warn_of_accounts([(str(one.attrs.get("source", "")), one.account)])
     return _labelled(one, task)
 
 
@@ -180,6 +189,7 @@ def annotation(task: str, *values: object, notation: Notation = HARTE, **columns
     found = midi_numbers(one) if kind.pitched else None
     if found:
         warn_caller(f"{task}: the pitches are {found}: are they MIDI numbers? {PITCH_HINT}")
+    warn_of_accounts([("", one.account)])
     return _labelled(one, task if task in TASK_KINDS else None)
 
 
@@ -211,7 +221,9 @@ def collection(task: str, annotations: TracksLike) -> Collection:
     problems = problems_of(sources.values(), read_source)
     if problems:
         raise together(problems)
-    return collect({track: read_source(source) for track, source in sources.items()})
+    found = {track: read_source(source) for track, source in sources.items()}
+    warn_of_accounts((track, one.account) for track, one in found.items())
+    return collect(found)
 
 
 @overload

@@ -8,12 +8,12 @@ a warning, a repair or a note.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from ..errors import AnnotationError, InvalidAnnotationError
+from ..errors import AnnotationError, InvalidAnnotationError, counted, place_of, warn_caller
 
 Severity = Literal["error", "warning", "repair", "note"]
 Told = Literal["warning", "repair", "note"]
@@ -175,3 +175,22 @@ class Account:
     def remarks(self) -> tuple[Remark, ...]:
         """All remarks, in the order in which they were added."""
         return tuple(self._remarks)
+
+
+def warn_of_accounts(accounts: Iterable[tuple[str, Sequence[Remark]]]) -> None:
+    """Warn once of the remarks on some annotations, each with its name, and quote the first.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warn_of_accounts([("a.csv", [Remark("columns", "not read: key"), Remark("rows", "2 are not read", 4)])])
+    >>> str(caught[0].message)
+    'a.csv: not read: key (and 1 more remark, see account)'
+    """
+    remarks = [(name, remark) for name, account in accounts for remark in account]
+    if remarks:
+        name, first = remarks[0]
+        where = f"{place_of(name, first.line)}: " if name else ""
+        more = f" (and {counted(len(remarks) - 1, 'more remark')}, see account)" if remarks[1:] else ""
+        warn_caller(f"{where}{first.message}{more}")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from ..errors import place_of, shorten_quotes, visible
+from ..errors import counted, place_of, shorten_quotes, visible, without_values
 from .common_options import LocalPath, ReadingCommand, check_existing, option
 from .output import FAILED, choose_format, echo, emit, output_options
 
 if TYPE_CHECKING:
-    from ..evaluation.linter import FileCheck
+    from ..evaluation.linter import FileCheck, FileProblem
 
 
 @click.command(
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 @click.option(
     "--role",
     type=click.Choice(["reference", "estimate"]),
-    help="Role of PATH: references are also scored against themselves. Default: estimate with --reference.",
+    help="Role of PATH: references are also scored against themselves. Default: estimate with --reference, and below "
+    "folders such as est, preds or systems.",
 )
 @click.option(
     "--beside",
@@ -93,9 +94,8 @@ def check_command(
     checks = check(paths, task, role=role, **words, **options)
     style = choose_format(style, output)
     if style == "table" and output is None and worst is None:
-        for one in checks:
-            for line in lines_of_check(one):
-                click.echo(shorten_quotes(line))
+        for line in lines_of_checks(checks.items):
+            click.echo(shorten_quotes(line))
     else:
         emit([checks.rows()], style, output)
     for note in checks.notes:
@@ -114,12 +114,38 @@ def _keys_of(path: Path) -> set[str] | None:
     return set(data) if isinstance(data, Mapping) else set()
 
 
-def lines_of_check(check: FileCheck) -> list[str]:
-    """A line for each problem, with a location that editors can jump to; coloured, so it must not be escaped again."""
-    lines = []
-    for problem in check.problems:
-        place = visible(place_of(check.path, problem.line))
-        who = f" (annotator {problem.annotator})" if problem.annotator else ""
-        severity = click.style(problem.severity, fg="red") if problem.severity == "error" else problem.severity
-        lines.append(f"{place}: {severity}: {visible(f'{problem.message}{who} [{problem.rule}]')}")
-    return lines
+_LONG = 40
+"""Lines from which problems of several files are one line."""
+
+
+def lines_of_checks(checks: Sequence[FileCheck]) -> list[str]:
+    """A line for each cause in each file, or in all files of a long list; with a place that editors can jump to.
+
+    Lines are coloured, so they must not be escaped again.
+    """
+    causes: dict[tuple[str, ...], dict[str, list[FileProblem]]] = {}
+    for check in checks:
+        for one in check.problems:
+            cause = one.severity, one.rule, one.annotator, without_values(one.message)
+            causes.setdefault(cause, {}).setdefault(check.path, []).append(one)
+    together = sum(map(len, causes.values())) > _LONG
+    order: dict[str, int] = {}
+    for check in checks:
+        order.setdefault(check.path, len(order))
+    lines: list[tuple[int, int, str]] = []
+    for files in causes.values():
+        for path, problems in files.items():
+            first = problems[0]
+            more = [counted(len(problems) - 1, "more line")] if problems[1:] else []
+            if together and len(files) > 1:
+                others = sum(map(len, files.values())) - len(problems)
+                more.append(f"{counted(others, 'line')} of {counted(len(files) - 1, 'more file')}")
+            also = f" (and {' and '.join(more)})" if more else ""
+            who = f" (annotator {first.annotator})" if first.annotator else ""
+            severity = click.style(first.severity, fg="red") if first.severity == "error" else first.severity
+            text = visible(f"{first.message}{who} [{first.rule}]{also}")
+            place = visible(place_of(path, first.line))
+            lines.append((order[path], first.line or 0, f"{place}: {severity}: {text}"))
+            if together:
+                break
+    return [line for *_, line in sorted(lines, key=lambda one: one[:2])]

@@ -248,6 +248,8 @@ def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str
             for line in problem_lines(name, find_problems(evaluation.content)):
                 echo(f"  {line}", err=True)
     _print_broken(report.evaluations)
+    if not quiet:
+        _print_remarks(report, store)
     if incomplete and on_purpose:
         echo(f"  {on_purpose}", err=True)
     elif incomplete and not report.part:
@@ -266,6 +268,16 @@ def _print_broken(evaluations: Sequence[EvaluationReport]) -> None:
         cells = counted(sum(evaluation.status.values()), "cell")
         for metric, (count, reason) in evaluation.broken.items():
             echo(f"  {evaluation.plan.name}: metric {metric!r} failed in {count} of {cells}, as in {reason}", err=True)
+
+
+def _print_remarks(report: RunReport, store: str) -> None:
+    """Count the files that are not read whole, and the repairs, in a line."""
+    noted = sum(one.noted for one in report.evaluations)
+    repairs = sum(one.repairs for one in report.evaluations)
+    told = [f"{counted(noted, 'file')} not read whole: mirflow show {store} --problems"] if noted else []
+    told += [f"{counted(repairs, 'repair')} of annotations, which mirflow check lists"] if repairs else []
+    if told:
+        echo(f"  {'; '.join(told)}", err=True)
 
 
 def _idle_line(report: RunReport, path: str | Path, store: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..annotations.account import ACCOUNT, read_account, warn_of_accounts
 from ..annotations.annotation import Annotation, empty_annotation, to_ragged
 from ..annotations.collection import Collection, TrackMapping, collect, with_columns
 from ..annotations.schema import kind_of
@@ -142,7 +143,7 @@ class LazyCollection(TrackMapping):
         return [dask.delayed(read, pure=False)() for read in bound]
 
     def compute(self, **how: Any) -> Collection:
-        """The collection, read now; keywords go to ``dask.compute``."""
+        """The collection, read now; keywords go to ``dask.compute``. Warns once of the remarks of readers."""
         import dask
 
         parts = dask.compute(*self.blocks(), **how)
@@ -150,6 +151,8 @@ class LazyCollection(TrackMapping):
         rows = concatenate(with_columns(part.schema, part.rows, present) for part in parts)
         names = dict.fromkeys(name for part in parts for name in part.metadata)
         read = {name: _joined(parts, name) for name in names}
+        texts = read.get(ACCOUNT, np.zeros(0, dtype=np.str_)).tolist()
+        warn_of_accounts((track, read_account(text)) for track, text in zip(self.tracks, texts, strict=False))
         return Collection(self.kind, self.tracks, rows, {**read, **self.metadata})
 
 

@@ -37,12 +37,14 @@ from ..store.cells import (
     FAILED_METRIC,
     FAILED_METRICS,
     NUMERATOR,
+    SCORED,
     Cells,
     GroupContent,
     Status,
     StoredResults,
     concatenate_cells,
     no_cells,
+    read_message,
     relabel,
     text_of,
     with_measures,
@@ -354,6 +356,10 @@ class EvaluationReport:
     """Warnings about the meaning of the scores, which are stored."""
     warned: int = 0
     """Number of scored cells whose reference and estimate hardly belong together; their messages give the reason."""
+    noted: int = 0
+    """Number of files of scored cells that hold something that is not read, which their messages tell."""
+    repairs: int = 0
+    """Number of repairs of all cells."""
     broken: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     """Failed user-defined metrics: the number of cells that have other scores, and an example with its message."""
 
@@ -724,16 +730,25 @@ def _as_published(contents: Sequence[GroupContent], writer: Writer) -> list[Grou
 def _report(job: Job, content: GroupContent) -> EvaluationReport:
     counts: Counter[int] = Counter()
     messages: dict[str, None] = {}
-    partly = warned = 0
+    partly = warned = repairs = 0
+    noted = set[tuple[str, str]]()
     for part in content.blocks():
-        counts.update(count_values(dense_cells(part, ["status"])["status"]))
-        dense = dense_cells(part.part([one for one in part.systems if not part.is_silent(one)]), ["status", "message"])
+        whole = dense_cells(part, ["status", "repairs"])
+        counts.update(count_values(whole["status"]))
+        repairs += int(whole["repairs"].sum())
+        spoken = part.part([one for one in part.systems if not part.is_silent(one)])
+        dense = dense_cells(spoken, ["status", "message"])
         status, told = dense["status"], dense["message"] != ""
         messages |= dict.fromkeys(map(text_of, dense["message"][np.isin(status, list(FAILED))].tolist()))
         # Cells with empty sides have messages, too, but also scores.
-        texts = dense["message"][told & (status == Status.ok)].tolist()
-        partly += sum(bool(text_of(one)) for one in texts)
-        warned += sum(bool(text_of(one, "warning")) for one in texts)
+        for system, track in np.argwhere(told & np.isin(status, list(SCORED))).tolist():
+            remarks, ok = read_message(str(dense["message"][system, track])), status[system, track] == Status.ok
+            partly += ok and any(one.kind == "reason" for one in remarks)
+            warned += ok and any(one.kind == "warning" for one in remarks)
+            for one in remarks:
+                if one.kind == "note":
+                    owner = "" if one.side == "reference" else spoken.systems[system]
+                    noted.add((owner, part.tracks[track]))
     return EvaluationReport(
         job.plan,
         content,
@@ -743,6 +758,8 @@ def _report(job: Job, content: GroupContent) -> EvaluationReport:
         partly,
         tuple(caution.text for caution in job.plan.cautions),
         warned,
+        len(noted),
+        repairs,
         _broken(job.plan, content),
     )
 

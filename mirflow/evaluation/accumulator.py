@@ -27,7 +27,14 @@ from ..ragged import Float, Int
 from ..readers.objects import TRACK, ObjectSource, is_object, name_keys, to_annotation
 from ..store.cells import FAILED_METRIC, FAILED_METRICS, NUMERATOR, Cells, Status, concatenate_cells, no_cells
 from ..store.format import kept_settings, metric_coords
-from .evaluate import EvaluationRules, describe_doubts, describe_failures, describe_gaps, unmeasured
+from .evaluate import (
+    EvaluationRules,
+    describe_doubts,
+    describe_failures,
+    describe_gaps,
+    describe_remarks,
+    unmeasured,
+)
 from .sides import ESTIMATE, TracksLike, holds_tracks, sources_of, work_of
 
 if TYPE_CHECKING:
@@ -469,7 +476,7 @@ class Accumulator:
 
     def _warn_of_doubts(self, cells: Cells) -> None:
         """Warn about implausible scores as `score` does, but only once for each kind."""
-        for kind, text in describe_doubts(cells).items():
+        for kind, text in (describe_doubts(cells) | describe_remarks(cells)).items():
             if kind not in self._warned:
                 self._warned.add(kind)
                 warn_caller(text)

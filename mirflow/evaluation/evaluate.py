@@ -63,6 +63,7 @@ from ..store.cells import (
     Status,
     concatenate_cells,
     no_cells,
+    read_message,
     text_of,
 )
 from ..store.format import kept_settings, metric_coords
@@ -600,8 +601,25 @@ def warn_of_results(cells: Cells) -> None:
     ok = cells.status == Status.ok
     if gaps := describe_gaps(cells if ok.all() else cells.take(np.flatnonzero(ok)), "scored cell"):
         warn_caller(f"{gaps}; message has all reasons")
-    for text in describe_doubts(cells).values():
+    for text in (describe_doubts(cells) | describe_remarks(cells)).values():
         warn_caller(text)
+
+
+def describe_remarks(cells: Cells) -> dict[str, str]:
+    """Describe what was repaired, or not read, of the annotations of scored cells; empty without any."""
+    found = [
+        (index, one)
+        for index, message in enumerate(cells.message)
+        if message
+        for one in read_message(message)
+        if one.kind in ("repair", "note")
+    ]
+    texts = list(dict.fromkeys(one.text for _, one in found))
+    if not texts:
+        return {}
+    more = f" (and {counted(len(texts) - 1, 'more remark')}, see message)" if texts[1:] else ""
+    track = f"track {cells.track[found[0][0]]!r}: " if cells.track[found[0][0]] else ""
+    return {"remarks": f"{track}{texts[0]}{more}"}
 
 
 def describe_failures(cells: Cells, noun: str, statuses: AbstractSet[Status] = FAILED) -> str:

@@ -22,6 +22,7 @@ from ..engine.plausibility import SPACING, doubts_of, extents, far_apart
 from ..errors import AnnotationError, UnreadableError, counted
 from ..metrics.base import Convention, get_task, tasks
 from ..metrics.measures import LABELS, Measure
+from ..pipeline.draft import of_estimates
 from ..pipeline.load import plan_pipeline
 from ..pipeline.plan import Reference
 from ..ragged import Ragged
@@ -122,8 +123,9 @@ def check_paths(
 
     The reference, a file for a file and a folder for a folder, gives warnings about estimates whose times hardly match
     it. References are also scored against themselves, and unusual annotations are noted. Without a role, files are
-    estimates if a reference is given, otherwise references. Options of reading are those of :func:`mirflow.load`, also
-    for the reference; with the prefix ``reference_``, only for the reference.
+    estimates if a reference is given or a folder above them has a name of estimates, such as ``est`` or ``systems``.
+    Options of reading are those of :func:`mirflow.load`, also for the reference; with the prefix ``reference_``, only
+    for the reference.
 
     References are searched for probable mistakes (:data:`mirflow.evaluation.consistency.RULES`), chords beside a key
     and sections beside downbeats if a JAMS file has both, or if `beside` is a file or folder with annotations of the
@@ -132,7 +134,9 @@ def check_paths(
     Yields a `FileCheck` per file, including clean ones, with its problems sorted by line; one per track of a pack.
     """
     given = list(map(Path, paths))
-    is_reference = reference is None if role is None else role == "reference"
+    is_reference = None if reference is None else False
+    if role is not None:
+        is_reference = role == "reference"
     for side, path, what in (("reference", reference, "the reference"), ("beside", beside, "annotations beside")):
         aside = [name for name in options if name.startswith(f"{side}_")]
         if aside and path is None:
@@ -146,7 +150,7 @@ def check_paths(
     settings = _Settings(task, convention, schema, own, companions, is_reference)
     checks = list(_check_each(given, settings))
     for one in _with_odd_labels(checks, settings.labels):
-        found = one.problems if is_reference else tuple(_of_estimates(one.problems))
+        found = one.problems if settings.has_reference(one.path) else tuple(_of_estimates(one.problems))
         yield replace(one, problems=(*odd.pop(one.path, ()), *found))
     for path, problems in odd.items():
         yield FileCheck(path, tuple(problems), "track")
@@ -170,9 +174,14 @@ class _Settings:
     options: Mapping[str, Any]
     """Options of reading, and the annotator."""
     companions: Companion = _no_companion
-    is_reference: bool = True
+    is_reference: bool | None = True
+    """None: those below folders with a name of estimates are estimates."""
     labels: dict[str, dict[str, FileProblem]] = field(default_factory=dict)
     """Labels of each file, with a problem at the place of the first that has no message yet; it grows."""
+
+    def has_reference(self, path: str) -> bool:
+        """True if the annotations of a file are checked as references."""
+        return not of_estimates(Path(path)) if self.is_reference is None else self.is_reference
 
 
 def _companions(beside: Path, paths: Sequence[Path], task: str | None, options: dict[str, Any]) -> Companion:
@@ -368,12 +377,13 @@ def _check_file(path: Path, settings: _Settings) -> Iterator[FileProblem]:
     if is_jams and not annotations and (task is not None or "namespace" in options):
         choices = open_jams(str(path), options.get("max_bytes", MAX_BYTES), str(path)).choices
         yield FileProblem("error", "absent", describe_absent(choices, options.get("namespace") or task or ""))
-    beside = settings.companions(path) if settings.is_reference else {}
+    beside = settings.companions(path) if settings.has_reference(str(path)) else {}
     for annotation in annotations:
         if annotation.kind == "audio":
             yield from _check_audio(annotation, task or KINDS["audio"].tasks[0], settings.convention)
         else:
-            others = _of_the_same_file(annotation, annotations, path, task) if is_jams and settings.is_reference else {}
+            same = is_jams and settings.has_reference(str(path))
+            others = _of_the_same_file(annotation, annotations, path, task) if same else {}
             own = replace(settings, task=task)
             yield from _check_annotation(annotation, own, str(path), {**others, **beside})
 
@@ -451,7 +461,7 @@ def _check_annotation(
     for item, message in flaws:
         rule = "label" if "label" in annotation.schema.required else "value"
         yield FileProblem("error", rule, message, annotation.line(item), annotator, _second(annotation, item))
-    if settings.is_reference:
+    if settings.has_reference(path):
         yield from _check_consistency(annotation, name, beside, settings.labels.setdefault(path, {}))
     if not wrong and not flaws and name not in _UNLIKE:
         yield from _check_perfect(annotation, name, rules, annotator)

@@ -223,6 +223,18 @@ def _side(file: _FoundFile, sides: Mapping[str, Collection[str]]) -> str:
     return next((side for side, words in sides.items() if _split_mark(file.parts[-1], words)), "")
 
 
+def of_estimates(path: Path) -> bool:
+    """True if a folder of a path has a name of estimates, and none above it one of references.
+
+    Examples
+    --------
+    >>> of_estimates(Path("data/Preds/oak/a.lab")), of_estimates(Path("refs/a.lab")), of_estimates(Path("oak/a.lab"))
+    (True, False, False)
+    """
+    sides = {"reference": REFERENCE, "estimates": ESTIMATES}
+    return _side(_FoundFile((*path.parts[:-1], ""), path.suffix), sides) == "estimates"
+
+
 def _is_word(name: str, words: Collection[str]) -> bool:
     return name in words or name.lower() in words
 

@@ -127,24 +127,24 @@ def _some(names: Sequence[str]) -> str:
 _KINDS = 5
 
 
-def problems_table(group: str, problems: Sequence[CellProblem], *, cut: bool = False) -> Table:
-    """A row for each remark on a cell; ``scored`` tells whether the cell has a score.
-
-    Parameters
-    ----------
-    group : str
-        Name of the evaluation.
-    problems : sequence of CellProblem
-    cut : bool
-        Whether long values in messages are cut, for people.
-    """
-    show = shorten_quotes if cut else str
+def problems_table(group: str, problems: Sequence[CellProblem]) -> Table:
+    """A row for each remark on a cell; ``scored`` tells whether the cell has a score."""
     rows = tuple(
-        (group, one.system, one.track, one.status.name, one.scored, one.kind, one.side, show(one.message))
-        for one in problems
+        (group, one.system, one.track, one.status.name, one.scored, one.kind, one.side, one.message) for one in problems
     )
     columns = ("group", "system", "track", "status", "scored", "kind", "side", "message")
     return Table(columns, rows, folds=("message",))
+
+
+def causes_table(group: str, problems: Sequence[CellProblem]) -> Table:
+    """For people: a row for each cause, with its number of cells and the first of them."""
+    rows = []
+    for own in group_problems(problems):
+        first = own[0]
+        row = (group, count_cells(own), first.status.name, first.scored, first.kind, first.system, first.track)
+        rows.append((*row, shorten_quotes(first.message)))
+    columns = ("group", "cells", "status", "scored", "kind", "system", "track", "message")
+    return Table(columns, tuple(rows), folds=("message",))
 
 
 def problem_lines(group: str, problems: Sequence[CellProblem]) -> list[str]:

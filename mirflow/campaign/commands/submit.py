@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...cli.check import lines_of_check
+from ...cli.check import lines_of_checks
 from ...cli.common_options import Command, LocalPath
 from ...cli.output import FAILED, choose_format, echo, emit, for_people, output_options
 from ...errors import clean_text, counted
@@ -140,10 +140,12 @@ class _WaitingLines:
 def _print_findings(found: Mapping[str, Any]) -> None:
     from ...evaluation.linter import FileCheck, FileProblem
 
+    checks = []
     for one in found["findings"]:
         problem = FileProblem(one["severity"], one["rule"], clean_text(one["message"]), one["line"])
-        for line in lines_of_check(FileCheck(clean_text(one["path"] or str(found["name"])), (problem,))):
-            click.echo(line, err=True)
+        checks.append(FileCheck(clean_text(one["path"] or str(found["name"])), (problem,)))
+    for line in lines_of_checks(checks):
+        click.echo(line, err=True)
     listed, counts = len(found["findings"]), found["counts"]
     if sum(counts.values()) > listed:
         echo(f"{sum(counts.values()) - listed} more findings in the table on the page", err=True)
