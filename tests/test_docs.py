@@ -19,9 +19,11 @@ from click.testing import CliRunner
 from filelock import FileLock
 
 from mirflow import plugins
+from mirflow.annotations.account import RULES
 from mirflow.cli import cli
 from mirflow.engine.plausibility import every_doubt
 from mirflow.metrics.base import get_task, tasks
+from mirflow.readers.formats import FORMATS
 
 from .documentation import ROOT, Block, blocks, check_yaml, commands, is_shown, run
 
@@ -218,7 +220,8 @@ def test_all_doubts_are_listed_where_they_are_explained(generated: Any) -> None:
     page = generated.fill((DOCS / "concepts.md").read_text())
     listed = page[page.index("## Implausible annotations") : page.index("## Pooling")]
     signs = [line.removeprefix("- ") for line in listed.splitlines() if line.startswith("- ")]
-    assert signs == [doubt.sign for doubt in every_doubt()]
+    remarks = [rule.summary for rule in RULES.values() if rule.severity == "warning"]
+    assert signs == [doubt.sign for doubt in every_doubt()] + remarks
 
 
 @pytest.fixture
@@ -425,3 +428,13 @@ def test_entries_of_the_changelog_have_one_or_two_lines() -> None:
     assert re.findall(r"^### (.*)$", text, re.MULTILINE) == ["Added", "Changed", "Fixed"]
     entries = re.findall(r"^- .*\n(?:  .*\n)*", text, re.MULTILINE)
     assert [entry for entry in entries if entry.count("\n") > 2] == []
+
+
+def test_the_table_of_formats_has_each_format_and_the_remarks_that_it_makes(generated: Any) -> None:
+    page = generated.fill((DOCS / "annotations.md").read_text()).replace("\\", "")
+    listed = page[page.index("### What is not read") : page.index("## Delimited text")]
+    for name, one in FORMATS.items():
+        row = next(line for line in listed.splitlines() if f"`{name}`" in line.split(" | ")[0])
+        assert all(text.replace("\\", "") in row for text in (one.takes, *one.silent.values()))
+        assert all(f"`{rule}`" in row for rule in one.reports)
+    assert all(f"| `{name}` | {rule.severity} |" in listed for name, rule in RULES.items())

@@ -68,10 +68,19 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "positions": Rule("note", "positions in the bar that do not count up, by which downbeats are chosen"),
         "mixed_columns": Rule("note", "columns of tables in memory that hold values of several types"),
         "unvoiced": Rule("note", "frames whose frequency is nan, which are read as unvoiced"),
-        "odd_columns": Rule("warning", "columns whose order or meaning is implausible"),
+        "odd_columns": Rule(
+            "warning",
+            "columns whose order or meaning is implausible: positions in the bar that begin at 0 or never return to 1, "
+            "numbers from 1 where times are expected and times beside them, velocities where pitches are expected and "
+            "pitches after them",
+        ),
         "rows": Rule("note", "rows that hold no item of the annotation"),
         "repeated_rows": Rule("warning", "rows that are there twice"),
-        "unmapped": Rule("warning", "labels that a map of labels does not know"),
+        "unmapped": Rule(
+            "warning",
+            "a map of labels knows less than half of a side's labels, of two or more: the letters of segments, read by "
+            "`functions7`",
+        ),
         "text_form": Rule("note", "labels or names written in another Unicode form, or with other blanks"),
         "durations": Rule("repair", "items without a duration, which last until the next one"),
         "events": Rule("note", "events of MIDI files that are not notes of the annotation, such as texts"),

@@ -606,11 +606,11 @@ def warn_of_results(cells: Cells) -> None:
 
 
 def describe_remarks(cells: Cells) -> dict[str, str]:
-    """Describe what was repaired, or not read, of the annotations of scored cells; empty without any."""
+    """Describe what was repaired, or not read, of the annotations of scored cells without a doubt."""
     found = [
         (index, one)
         for index, message in enumerate(cells.message)
-        if message
+        if message and not text_of(message, "warning")
         for one in read_message(message)
         if one.kind in ("repair", "note")
     ]

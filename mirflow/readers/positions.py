@@ -97,7 +97,8 @@ def _with_remark(annotation: Annotation, position: Float) -> Annotation:
     mask = position >= _MOST
     mask[1:] |= (position[1:] != position[:-1] + 1) & (position[1:] != 1) & ~np.isnan(position[1:])
     odd = np.flatnonzero(mask)
-    if not len(odd):
+    explained = any(remark.rule == "odd_columns" for remark in annotation.account)
+    if explained or not len(odd):
         return annotation
     first = int(odd[0])
     after = f"follows position {position[first - 1]:g}" if first else "is implausible"

@@ -19,6 +19,7 @@ from mirflow.annotations.rolls import frames_of
 from mirflow.annotations.schema import KINDS
 from mirflow.annotations.source import HeldSource
 from mirflow.errors import AnnotationError, InvalidAnnotationError
+from mirflow.readers.options import Reading
 from mirflow.readers.positions import select_beats
 from mirflow.readers.ranks import order_by_score
 from mirflow.readers.readings import open_readings, write_readings
@@ -71,7 +72,7 @@ NOTES = Annotation("notes", {"start": TIMES, "end": TIMES + 1, "pitch": np.array
         lambda: split_levels(stack_levels([SPANS]))[0],
         lambda: intervals_of_text(Annotation("text", {"start": TIMES}, ["Oh", "my"], account=(COLUMNS,))),
         lambda: frames_of(NOTES, 0.1),
-        lambda: select_beats(BEATS, "downbeat", "a.txt"),
+        lambda: select_beats(BEATS, Reading.of("downbeat"), "a.txt"),
         lambda: order_by_score(Annotation("ranking", {"value": TIMES}, ["x", "y"], account=(COLUMNS,))),
         lambda: collect({"a": SPANS}).annotation("a"),
         lambda: from_dataset(collect({"a": SPANS}).to_dataset()).annotation("a"),

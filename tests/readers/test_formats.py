@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mirflow.annotations.account import RULES
 from mirflow.errors import InvalidAnnotationError
 from mirflow.readers.formats import FORMATS, SUFFIXES, TABLES, format_named, load_reader
 from mirflow.readers.options import Reading
@@ -47,3 +48,12 @@ def test_the_name_of_a_file_says_its_format(path: str, format: str) -> None:
 def test_files_of_many_tracks_are_not_read_as_one_annotation(format: str) -> None:
     with pytest.raises(InvalidAnnotationError, match=f"^a: {format} files hold many tracks: read them"):
         parse_file(b"", Reading.of("retrieval", format=format), format, Path("a"))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_each_format_says_what_it_takes_leaves_out_and_reports(name: str) -> None:
+    one = FORMATS[name]
+    assert one.takes
+    assert RULES.keys() >= {*one.silent, *one.reports}
+    assert all(one.silent.values())
+    assert not {*one.silent} & {*one.reports}

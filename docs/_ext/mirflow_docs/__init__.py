@@ -16,6 +16,7 @@ A comment such as ``<!-- generated: metrics onset -->`` in a page is replaced by
 ``pipeline``              the keys of pipeline files, from the model that checks them
 ``mapping``, ``campaign``  likewise, the keys of mapping files and of campaign files
 ``kinds``, ``headings``   the kinds of annotations; the names of columns in headers
+``formats``, ``remarks``   what readers take of each format; the reasons for which they report the rest
 ``namespaces``, ``exits``  the JAMS namespaces of the tasks; the exit codes of commands
 ``suffixes``              the symbols of lead sheets; ``drum_maps``: the classes of drums
 ``commands``              the commands and their options
@@ -57,9 +58,11 @@ from .records import (
 from .vocabularies import (
     drum_maps_text,
     exits_text,
+    formats_text,
     headings_text,
     kinds_text,
     namespaces_text,
+    remarks_text,
     signatures_text,
     suffixes_text,
 )
@@ -87,6 +90,8 @@ _MAKERS: dict[str, Callable[..., str]] = {
     "kinds": kinds_text,
     "headings": headings_text,
     "namespaces": namespaces_text,
+    "formats": formats_text,
+    "remarks": remarks_text,
     "exits": exits_text,
     "signatures": signatures_text,
     "suffixes": suffixes_text,

@@ -9,6 +9,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 import mirflow.metrics
+from mirflow.annotations.account import RULES as REMARKS
 from mirflow.engine.plausibility import every_doubt
 from mirflow.evaluation.consistency import RULES, SPELLING, VOCABULARY
 from mirflow.metrics.aggregates import TABLE_AGGREGATES
@@ -108,7 +109,9 @@ def keys_text() -> str:
 
 def doubts_text() -> str:
     """A list of the signs of mistakes that runs warn of."""
-    return "\n".join(f"- {doubt.sign}" for doubt in every_doubt()) + "\n"
+    signs = [doubt.sign for doubt in every_doubt()]
+    signs += [rule.summary for rule in REMARKS.values() if rule.severity == "warning"]
+    return "\n".join(f"- {sign}" for sign in signs) + "\n"
 
 
 def constants_text(task: str) -> str:

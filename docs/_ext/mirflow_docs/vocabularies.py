@@ -6,8 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from mirflow.analysis.signatures import FIELDS
+from mirflow.annotations.account import RULES as REMARKS
 from mirflow.annotations.schema import HEADINGS, KINDS, Variable
 from mirflow.cli.output import MEANINGS
+from mirflow.readers.formats import FORMATS
 from mirflow.readers.namespaces import NAMESPACES
 from mirflow.theory.general_midi import DRUM_MAPS
 from mirflow.theory.leadsheet import SUFFIXES
@@ -44,6 +46,25 @@ def namespaces_text() -> str:
     for namespace in NAMESPACES.values():
         names[namespace.tasks].append(namespace.name)
     return table(("tasks", "namespaces"), [(", ".join(tasks), _codes(own)) for tasks, own in names.items()])
+
+
+def formats_text() -> str:
+    """A table of the formats: what of a file is taken, what is silent by declaration, and what is reported."""
+    names: dict[int, list[str]] = defaultdict(list)
+    for name, one in FORMATS.items():
+        names[id(one)].append(name)
+    rows = []
+    for own in names.values():
+        one = FORMATS[own[0]]
+        silent = "; ".join(plain(text) for text in one.silent.values())
+        rows.append((_codes(own), plain(one.takes), silent or "nothing", _codes(one.reports) or "nothing"))
+    return table(("format", "taken", "left out in silence", "reported"), rows)
+
+
+def remarks_text() -> str:
+    """A table of the reasons for which readers report a part of a file."""
+    rows = [(code(name), rule.severity, plain(rule.summary)) for name, rule in REMARKS.items()]
+    return table(("rule", "severity", "what is reported"), rows)
 
 
 def exits_text() -> str:
