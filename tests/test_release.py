@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from mirflow.metrics.base import tasks
+
 ROOT = Path(__file__).parents[1]
 HOME = "https://example.org/mirflow"
 
@@ -132,3 +134,25 @@ def test_the_paper_cites_what_it_lists() -> None:
     pictures = re.findall(r"!\[[^]]*\]\(([^)]*)\)", text)
     assert all((ROOT / "paper" / picture).is_file() for picture in pictures)
     assert pictures
+
+
+def table_of_agreement() -> str:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    return readme[readme.index("## Agreement with published scores") : readme.index("## Speed")]
+
+
+@pytest.mark.parametrize("page", ["paper/paper.md", "CHANGELOG.md"])
+def test_numbers_of_tasks_and_of_reproduced_scores_are_those_of_the_package_and_the_readme(page: str) -> None:
+    text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    counts = {int(count) for count in re.findall(r"(\d+) tasks (?:of music|with all)", text)}
+    assert counts == {len(tasks())}
+    shares = set(re.findall(r"\d+ of \d+", text)) & set(re.findall(r"\d{3} of \d{3}", text))
+    assert shares >= {"137 of 140", "207 of 240"}
+    assert shares <= set(re.findall(r"\d+ of \d+", table_of_agreement()))
+
+
+@pytest.mark.parametrize("workflow", sorted((ROOT / ".github" / "workflows").glob("*.yml")), ids=lambda path: path.stem)
+def test_actions_of_workflows_are_pinned_to_a_commit(workflow: Path) -> None:
+    used = re.findall(r"uses: (\S+)", workflow.read_text(encoding="utf-8"))
+    assert used
+    assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action) for action in used)

@@ -26,7 +26,16 @@ from .dims import check_over, derive, refuse_annotators
 from .over_systems import over_systems, split_over
 from .query_options import BEST, NAME, ORDERS, STORED, Names, Query, as_names
 from .scores import ANNOTATOR, Array, Scores, coords_of, group_tracks, members_of, names_of
-from .selected import CELLS, STORES, VALUELESS, SelectedScores, SelectionTotals
+from .selected import (
+    CELLS,
+    COSTLIEST,
+    EMPTY_COUNTED,
+    STORES,
+    UNCOUNTED,
+    VALUELESS,
+    SelectedScores,
+    SelectionTotals,
+)
 from .selection import (
     CHOSEN,
     choose_metrics,
@@ -491,7 +500,7 @@ def _result(
     return plain_dataset(variables, {**labels, **coords, **groupings}, attrs)
 
 
-POLICIES = ("missing", "undefined", "left_out", VALUELESS)
+POLICIES = ("missing", "undefined", "left_out", VALUELESS, EMPTY_COUNTED, UNCOUNTED, COSTLIEST)
 """Attributes of a result that name what was done about scores that are missing or measure nothing."""
 
 

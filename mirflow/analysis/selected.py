@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import QueryError, counted
 from ..metrics.aggregates import AGGREGATES, NEGLIGIBLE
-from ..ragged import Bool, Float
+from ..ragged import Bool, Float, Int
 from ..store.cells import Status
 from .missing import are_apart, check_policies, find_gaps, has_score, included_scores, lacks_weights
 from .query_options import Query
@@ -26,8 +26,15 @@ CELLS = ("score", "weight", "_included", "_missing", "_undefined")
 STORES = "stores"
 """The attribute of an evaluation that was joined from several stores."""
 
+EMPTY_COUNTED, UNCOUNTED, COSTLIEST = "empty_estimates", "uncounted_cells", "costliest"
+"""Attributes of an answer: the number of empty estimates that count, of missing cells that do not count as 0 as their
+references are not usable, and the system without which most tracks more would count, in words."""
+
 VALUELESS = "valueless"
 """The attribute of an answer that says which scores with nothing to measure are NaN: ``some`` or ``all``."""
+
+_FEW, _SHARE = 5, 0.1
+"""Number of tracks, and their share of those that count, by which a system that costs them is named."""
 
 _BLOCK = 2**18
 """Scores in a block, of which a query holds about ten arrays at a time."""
@@ -224,6 +231,10 @@ class SelectionTotals:
         self._lacking: Bool = np.zeros(metrics, dtype=np.bool_)
         self._incomplete: list[Bool] = []
         self._gaps = {"missing_cells": 0, "undefined_cells": 0}
+        self._empty = self._uncounted = self._systems = 0
+        # Of each system the tracks that it lacks, and of each track how many systems lack it, and which one did last.
+        self._lacks: list[Int] = []
+        self._lacking_systems, self._last = np.zeros(tracks, dtype=np.int64), np.zeros(tracks, dtype=np.int64)
         self._values = {"some": False, "none": False}
 
     def add(self, cells: Mapping[str, Array]) -> None:
@@ -236,6 +247,15 @@ class SelectionTotals:
         incomplete = np.asarray(missing.any(axis=2))
         if self._selected.missing == "raise":
             self._incomplete.append(incomplete)
+        counted_cells = cells["_included"].any(axis=2)
+        status = self._selected.status[self._systems : self._systems + len(incomplete)]
+        self._empty += int((counted_cells & (status == Status.empty_estimate)).sum())
+        self._uncounted += int((missing.any(axis=2) & ~counted_cells).sum())
+        self._lacks.append(incomplete.sum(axis=1))
+        self._lacking_systems += incomplete.sum(axis=0)
+        row, track = np.nonzero(incomplete)
+        self._last[track] = self._systems + row
+        self._systems += len(incomplete)
         for name, cell in (("missing_cells", incomplete), ("undefined_cells", undefined.any(axis=2))):
             self._gaps[name] += int(cell.sum())
         valued = ~np.isnan(cells["score"][undefined])
@@ -245,6 +265,15 @@ class SelectionTotals:
     def policies(self) -> dict[str, str]:
         """The policies as attributes, and which scores with nothing to measure are NaN."""
         attrs = {"missing": self._selected.missing, "undefined": self._selected.undefined}
+        attrs |= {EMPTY_COUNTED: str(self._empty)} if self._empty else {}
+        attrs |= {UNCOUNTED: str(self._uncounted)} if self._uncounted and self._selected.missing == "zero" else {}
+        if self._selected.missing == "common" and self._systems > 1:
+            # The system without which most tracks more would be common.
+            alone = np.bincount(self._last[self._lacking_systems == 1], minlength=self._systems)
+            system, common = int(alone.argmax()), int((self._lacking_systems == 0).sum())
+            if alone[system] >= max(_FEW, _SHARE * common):
+                name, lacks = self._selected.names("system")[system], int(np.concatenate(self._lacks)[system])
+                attrs[COSTLIEST] = f"{name} lacks {lacks}; without it {common + int(alone[system])} count"
         return attrs | ({VALUELESS: "some" if self._values["some"] else "all"} if self._values["none"] else {})
 
     def gaps(self) -> dict[str, str]:

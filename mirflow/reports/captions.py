@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..analysis.policies import COMPARED_WITH, MOST_SYSTEMS, alpha_of, say_test
+from ..analysis.policies import COMPARED_WITH, MISSING, MOST_SYSTEMS, alpha_of, say_test, say_undefined
 from ..analysis.queries import across_of, repeats
 from ..analysis.scores import Results, names_of, show_span
+from ..analysis.selected import COSTLIEST, EMPTY_COUNTED, UNCOUNTED, VALUELESS
 from ..errors import counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
 from ..metrics.base import chosen_grid, get_task, has_task
@@ -180,6 +181,50 @@ def caution_notes(attrs: Mapping[str, Any]) -> tuple[str, ...]:
     ("warning: no item of system 'bob' occurs in the reference",)
     """
     return (*reference_notes(attrs), *(f"warning: {text}" for text in attrs.get(WARNINGS, "").splitlines()))
+
+
+def missing_note(attrs: Mapping[str, Any], lost: str = "") -> str:
+    """Say how missing scores and empty estimates were treated, from what was counted.
+
+    Parameters
+    ----------
+    attrs : mapping of str to str
+        Of the result.
+    lost : str
+        The number of missing cells; empty: it is not named.
+
+    Examples
+    --------
+    >>> missing_note({"missing": "common", "costliest": "ash lacks 2; without it 6 count", "empty_estimates": "1"})
+    'missing (common): only the tracks that every system has (ash lacks 2; without it 6 count); 1 empty estimate \
+counts as it is scored'
+    """
+    words = MISSING[attrs["missing"]]
+    if UNCOUNTED in attrs:
+        words += f", but for {attrs[UNCOUNTED]} without a usable reference"
+    if COSTLIEST in attrs:
+        words += f" ({attrs[COSTLIEST]})"
+    words = "; ".join(filter(None, (lost, words, empty_note(attrs))))
+    return f"missing ({attrs['missing']}): {words}"
+
+
+def empty_note(attrs: Mapping[str, Any]) -> str:
+    """Say that empty estimates count, as they are scored: mostly 0. Empty without any.
+
+    Examples
+    --------
+    >>> empty_note({"empty_estimates": "2"})
+    '2 empty estimates count as they are scored'
+    """
+    count = int(attrs.get(EMPTY_COUNTED, 0))
+    words = "counts as it is" if count == 1 else "count as they are"
+    return f"{counted(count, 'empty estimate')} {words} scored" if count else ""
+
+
+def undefined_note(attrs: Mapping[str, Any], lost: str = "") -> str:
+    """Note on the treatment of scores with nothing to measure, and on their number if it is given."""
+    words = say_undefined(attrs["undefined"], attrs.get(VALUELESS, ""))
+    return f"undefined ({attrs['undefined']}): {'; '.join(filter(None, (lost, words)))}"
 
 
 def nothing_notes(attrs: Mapping[str, Any], tracks: int) -> tuple[str, ...]:

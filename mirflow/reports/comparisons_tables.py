@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,8 @@ import numpy as np
 from ..analysis.inference import CORRECTIONS, TESTS
 from ..analysis.inference.noninferiority import PASSED
 from ..analysis.inference.paired import compared_pairs, correct
-from ..analysis.policies import COMPARED_WITH, MAX_T, MISSING, MOST_SYSTEMS, say_intervals, say_undefined
+from ..analysis.policies import COMPARED_WITH, MAX_T, MISSING, MOST_SYSTEMS, say_intervals
 from ..analysis.scores import coordinate_columns
-from ..analysis.selected import VALUELESS
 from ..errors import counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
 from .captions import (
@@ -23,10 +22,12 @@ from .captions import (
     comparison_caption,
     few_notes,
     letters_note,
+    missing_note,
     pairs_span,
     skips_a_system,
     title_in,
     titles_of,
+    undefined_note,
 )
 from .layout import origin_names, resampled, show_interval, show_value, title_of, together
 from .tables import BOUND, Entry, ShownValue, Table, table_of
@@ -294,7 +295,7 @@ def _pair_notes(ds: xr.Dataset, metric: int) -> tuple[str, ...]:
     unit, neither = attrs["unit_of_comparison"], ds["orientation"].values[metric] == "none"
     clustered = f", {together(attrs['cluster'])}" if attrs["cluster"] else ""
     level = f"{100 * float(attrs['level']):g} %"
-    policies = f"missing ({attrs['missing']}): {MISSING[attrs['missing']]}"
+    policies = missing_note(attrs)
     policies += f"; {undefined_note(attrs)}" if unitwise else ""
     better = "has the larger value, equal, the smaller one" if neither else "is better than other, equal, worse"
     nothing = "no track has a score of two systems, so that nothing can be compared; are the tracks called alike?"
@@ -308,11 +309,6 @@ def _pair_notes(ds: xr.Dataset, metric: int) -> tuple[str, ...]:
         *((f"{_WON}: units on which system {better}",) if unitwise else ()),
         *caution_notes(attrs),
     )
-
-
-def undefined_note(attrs: Mapping[str, Any]) -> str:
-    """Note on the treatment of scores with nothing to measure."""
-    return f"undefined ({attrs['undefined']}): {say_undefined(attrs['undefined'], attrs.get(VALUELESS, ''))}"
 
 
 def comparison_long_table(ds: xr.Dataset) -> Table:

@@ -10,11 +10,11 @@ import numpy as np
 
 from ..analysis.inference.covariates import OTHERS
 from ..analysis.inference.metric_agreement import BETWEEN
-from ..analysis.policies import MISSING, say_intervals, say_test
+from ..analysis.policies import say_intervals, say_test
 from ..errors import counted
 from ..metrics.aggregates import DECLARED
-from .captions import caution_notes, few_notes, ranks_note, title_in, titles_of
-from .comparisons_tables import comparison_title, each_pair, listed_pairs, pairs_note, undefined_note
+from .captions import caution_notes, few_notes, missing_note, ranks_note, title_in, titles_of, undefined_note
+from .comparisons_tables import comparison_title, each_pair, listed_pairs, pairs_note
 from .layout import origin_names, resampled, show_interval, show_value, title_of, together
 from .tables import Entry, Table, merge, table_of
 
@@ -81,7 +81,7 @@ def _ranks(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -> 
         *(("ratios in percent",) if percent else ()),
         f"rank: {ranks_note(ds, metric)}",
         f"first: share of {drawn} in which the system is the best",
-        f"missing ({ds.attrs['missing']}): {MISSING[ds.attrs['missing']]}; {undefined_note(ds.attrs)}",
+        f"{missing_note(ds.attrs)}; {undefined_note(ds.attrs)}",
         *caution_notes(ds.attrs),
     )
 
@@ -261,7 +261,7 @@ def oracle_tables(ds: xr.Dataset, *, percent: bool = False) -> list[Table]:
             f"[ ]: {100 * float(attrs['level']):g} % confidence interval, {say_intervals(attrs, 'tracks')}{clustered}",
             f"best on: so many of {ds['n'].values[metric]} tracks, ties in equal parts; together: the best, on each "
             "track, of the systems up to this row, the next one being that which adds most",
-            f"missing ({attrs['missing']}): {MISSING[attrs['missing']]}; {undefined_note(attrs)}",
+            f"{missing_note(attrs)}; {undefined_note(attrs)}",
             *caution_notes(attrs),
         )
         columns = ("step", "system", str(name), "best on", "together")
@@ -305,7 +305,7 @@ def correlation_tables(ds: xr.Dataset) -> list[Table]:
             f"[ ]: {level} confidence interval, {say_intervals(attrs, 'tracks')}{clustered}",
             "tau: Kendall's tau-b",
             *few_notes(r, low, attrs),
-            f"missing ({attrs['missing']}): {MISSING[attrs['missing']]}; {undefined_note(attrs)}",
+            f"{missing_note(attrs)}; {undefined_note(attrs)}",
             *caution_notes(attrs),
         )
         title = f"{title_of(attrs)}; {name} against {covariate}"
@@ -377,7 +377,7 @@ def agreement_table(ds: xr.Dataset) -> Table:
         *((f"n: {'-'.join(map(str, counts))} {ranked}",) if counts else ()),
         *((f"[ ]: {100 * float(attrs['level']):g} % interval, {say_intervals(attrs, 'tracks')}",) if ends else ()),
         *(few_notes(ds["tau"].values[pairs], ends[0][pairs], attrs) if ends else ()),
-        f"missing ({attrs['missing']}): {MISSING[attrs['missing']]}; {undefined_note(attrs)}",
+        f"{missing_note(attrs)}; {undefined_note(attrs)}",
         *caution_notes(attrs),
     )
     title = f"{title_of(attrs)}; agreement of {between}s{of}"

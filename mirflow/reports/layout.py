@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..analysis.aggregation import COUNTS, EVERY, UNTESTED
-from ..analysis.policies import MISSING, say_intervals, say_test, say_undefined
+from ..analysis.policies import say_intervals, say_test
 from ..analysis.queries import UNGROUPED, across_of, repeats
 from ..analysis.scores import ResultInMemory, Results, coordinate_columns, names_of, show_span
-from ..analysis.selected import VALUELESS
+from ..analysis.selected import EMPTY_COUNTED
 from ..analysis.signatures import Signature
 from ..analysis.system_groups import EACH, GROUPED, RUN, RUNS
 from ..errors import QueryError, counted
@@ -30,12 +30,15 @@ from .captions import (
     caption_of,
     caution_notes,
     count_notes,
+    empty_note,
     few_notes,
     infinity_notes,
     matrix_caption,
+    missing_note,
     nothing_notes,
     plural,
     titles_of,
+    undefined_note,
     unit_notes,
 )
 from .results import (
@@ -420,7 +423,7 @@ def _notes(ds: Results, percent: bool) -> tuple[str, ...]:
     if not has_dims:
         notes += _policy_notes(ds, systems, cells)
     elif lost := int(values_of(ds, "n_missing").sum()) // repeats(attrs):
-        notes.append(f"missing ({attrs['missing']}): {lost} of {counted(cells, 'cell')}; {MISSING[attrs['missing']]}")
+        notes.append(missing_note(attrs, f"{lost} of {counted(cells, 'cell')}"))
     notes += () if tracks else nothing_notes(attrs, tracks)
     if WARNINGS in attrs or REFERENCES_DIFFER in attrs:
         notes += caution_notes(attrs)
@@ -437,12 +440,13 @@ def _policy_notes(ds: Results, systems: Sequence[str], cells: int) -> list[str]:
     notes = []
     for policy in ("missing", "undefined"):
         if count := int(attrs[f"{policy}_cells"]):
-            chosen = attrs[policy]
-            words = MISSING[chosen] if policy == "missing" else say_undefined(chosen, attrs.get(VALUELESS, ""))
             cells_of = f"{count} of {counted(cells, 'cell')} (system and track)"
             each = values_of(ds, f"n_{policy}").sum(axis=(0, 1)) // repeats(attrs)
             cells_of += "" if (each == count).all() else f", for one or more of {len(each)} metrics"
-            notes.append(f"{policy} ({chosen}): {cells_of}; {words}")
+            said = missing_note(attrs, cells_of) if policy == "missing" else undefined_note(attrs, cells_of)
+            notes.append(said)
+        elif policy == "missing" and EMPTY_COUNTED in attrs:
+            notes.append(empty_note(attrs))
     if attrs["missing"] != "common":
         return notes
     # Of each system the metric that lacks fewest cells.
@@ -549,10 +553,10 @@ def _matrix(ds: Results, system: int, group: int, width: int, percent: bool) -> 
 
 
 def _matrix_notes(ds: Results, system: int, group: int, values: Float, shown: tuple[int, int]) -> list[str]:
-    kind, missing = ds.attrs["aggregate"], ds.attrs["missing"]
+    kind = ds.attrs["aggregate"]
     n, lost = (int(values_of(ds, name)[system, group, 0]) for name in ("n", "n_missing"))
     notes = [f"{kind}: {DECLARED[kind].words}; {n} of {counted(int(group_sizes(ds)[group]), 'track')}"]
-    notes += [f"missing ({missing}): {counted(lost, 'cell')}; {MISSING[missing]}"] if lost else []
+    notes += [missing_note(ds.attrs, counted(lost, "cell"))] if lost else []
     there = np.nan_to_num(values) != 0
     if any(np.count_nonzero(there.any(axis=1 - axis)) > most for axis, most in enumerate(shown)):
         notes.append(f"{REST}: the sum of all others; --format csv or json has every entry")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..analysis.missing import CellProblem, count_cells, group_problems
-from ..analysis.policies import MISSING, UNDEFINED
+from ..analysis.policies import UNDEFINED
 from ..analysis.queries import across_of, count_statuses
 from ..analysis.scores import Results, coordinate_columns, coords_of, names_of, show_span, tables_of
 from ..analysis.signatures import Signature
@@ -24,7 +24,7 @@ from ..metrics.measures import Metric, Parameter
 from ..ragged import Float
 from ..store.cells import EMPTY, FAILED, CellRemark, Status, read_message
 from ..store.format import list_cautions, told_patches, told_reading
-from .captions import caution_notes, nothing_notes, titles_of
+from .captions import caution_notes, empty_note, missing_note, nothing_notes, titles_of
 from .layout import (
     group_labels,
     interval_notes,
@@ -212,8 +212,7 @@ def primary_table(
     columns = ("evaluation", "metric", "aggregate", *groupings, *systems, "n", *(["missing"] if lost else []))
     kinds = dict.fromkeys(kind for one in results for kind in column_of(one, "aggregate"))
     notes = [f"{kind}: {DECLARED[kind].words}" for kind in kinds]
-    for policy in dict.fromkeys(one.attrs["missing"] for one in results):
-        notes += [f"missing ({policy}): {MISSING[policy]}"] if lost else []
+    notes += filter(None, dict.fromkeys(missing_note(one.attrs) if lost else empty_note(one.attrs) for one in results))
     if results and "low" in results[0]:
         value, low = (np.concatenate([values_of(one, name).ravel() for one in results]) for name in ("value", "low"))
         notes += interval_notes(value, low, results[0].attrs)
@@ -293,7 +292,7 @@ def _extremes_notes(ds: xr.Dataset, percent: bool) -> tuple[str, ...]:
     return (
         f"{order}; {attrs['orientation']} is better",
         *(("ratios in percent",) if percent else ()),
-        f"missing ({missing}): {MISSING[missing]}",
+        missing_note(attrs),
         f"undefined ({undefined}): {UNDEFINED[undefined]}",
         f"n: {show_span(n)} tracks; left out: {counted(int(attrs['left_out']), 'score')}",
         *((f"ties, in the order of the tracks: {'; '.join(ties[:_TIES])}{more}",) if ties else ()),
