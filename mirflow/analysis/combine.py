@@ -455,9 +455,14 @@ def _check_settings(name: str, given: Mapping[str, xr.Dataset]) -> None:
         first = next(iter(values), "")
         for store, value in values.items():
             if value != values[first]:
+                imported = [one for one in (first, store) if IMPORTED in given[one].attrs]
+                remedy = "query them separately"
+                if imported:
+                    remedy += f", or declare {key}: {values[({first, store} - {imported[0]}).pop()]} in the mapping of "
+                    remedy += f"{imported[0]}, if its scores follow it"
                 raise QueryError(
                     f"group {name!r}: {key} is {values[first]!r} in {first} and {value!r} in {store}, so that they "
-                    "cannot be opened as one; query them separately"
+                    f"cannot be opened as one; {remedy}"
                 )
     said = differing_classes({store: ds.attrs for store, ds in given.items()})
     if said:

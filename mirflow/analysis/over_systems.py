@@ -16,7 +16,7 @@ from .dims import reduce_along, say_over
 from .query_options import Query
 from .scores import computed, coords_of, names_of, numbers_of
 from .selected import SelectedScores, SelectionTotals
-from .selection import bare_name, find_single
+from .selection import find_single
 from .system_groups import MODEL, RUN, group_systems
 
 if TYPE_CHECKING:
@@ -110,11 +110,12 @@ def _check_words(ds: xr.Dataset, dim: str, words: Sequence[str], places: Sequenc
         elif word not in _WORDS:
             metric, number = _metric_of(word)
             metrics = names_of(ds, "metric")
-            if bare_name(metric) not in map(bare_name, metrics):
-                raise UnknownNameError(f"word or metric for {dim}", metric, [*_WORDS, *metrics])
             if number == 0:
                 raise QueryError(f"over {dim!r}: {word!r} keeps no track; expected at least one")
-            judging = [find_single(ds, metric)]
+            try:
+                judging = [find_single(ds, metric)]
+            except UnknownNameError:
+                raise UnknownNameError(f"word or metric for {dim}", metric, [*_WORDS, *metrics]) from None
         else:
             continue
         for metric, way in zip(names_of(ds, "metric", judging), names_of(ds, "orientation", judging), strict=True):

@@ -348,7 +348,9 @@ def _scores(
         raise InvalidAnnotationError(str(error)) from None
     attrs: dict[str, Any] = {}
     if group.task is not None:
-        attrs = {"task": group.task, "convention": get_task(group.task).convention(group.convention).name}
+        attrs = {"task": group.task}
+        if group.convention is not None:  # without one it is not known by which rules others scored
+            attrs["convention"] = get_task(group.task).convention(group.convention).name
     attrs["parameters"] = {str(measure): dict(measure.parameters) for measure in every if measure.parameters}
     attrs |= {IMPORTED: origin[IMPORTED], PRINTED_STEP: gathered.steps, **origin}
     cells = _cells(systems, tracks, tuple(map(str, every)), gathered)

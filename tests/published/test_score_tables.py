@@ -44,7 +44,7 @@ def view(content: GroupContent) -> Any:
 
 def test_a_long_table(tmp_path: Path) -> None:
     found = read(tmp_path, {**CHORDS, "scale": "percent", "weight": "seconds", "metrics": {"majmin": "majmin"}})
-    assert (found.name, found.task, found.convention) == ("chord", "chord", "mir_eval")
+    assert (found.name, found.task, found.convention) == ("chord", "chord", "")  # the mapping names none
     assert (found.systems, found.tracks, found.measures) == (("KO1", "NG1"), ("a", "b"), ("majmin",))
     np.testing.assert_array_equal(found.score[..., 0], [[0.5, 0.755], [np.nan, np.nan]])
     np.testing.assert_array_equal(found.weight[..., 0], [[10, 30], [10, 0]])
