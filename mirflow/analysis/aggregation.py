@@ -287,7 +287,7 @@ def _aggregate_blocks(
     parts, deciding, totals = [], [], SelectionTotals(selected)
     for systems in blocks:
         cells = selected.cells(systems, shared)
-        totals.add(cells)
+        totals.add(cells, systems)
         parts.append(aggregate_cells(cells, selected.duration, selected.aggregates, codes, groups))
         if selected.first is not None:
             deciding.append(_single_value(cells, selected.duration, selected.aggregates, selected.first))

@@ -231,14 +231,16 @@ class SelectionTotals:
         self._lacking: Bool = np.zeros(metrics, dtype=np.bool_)
         self._incomplete: list[Bool] = []
         self._gaps = {"missing_cells": 0, "undefined_cells": 0}
-        self._empty = self._uncounted = self._systems = 0
-        # Of each system the tracks that it lacks, and of each track how many systems lack it, and which one did last.
-        self._lacks: list[Int] = []
+        self._empty = self._uncounted = 0
+        systems = len(selected.status)
+        self._added, self._lacks = np.zeros(systems, dtype=np.bool_), np.zeros(systems, dtype=np.int64)
+        """Whether a system was added, and how many tracks it lacks."""
         self._lacking_systems, self._last = np.zeros(tracks, dtype=np.int64), np.zeros(tracks, dtype=np.int64)
+        """Of each track, how many systems lack it, and the last of them."""
         self._values = {"some": False, "none": False}
 
-    def add(self, cells: Mapping[str, Array]) -> None:
-        """Add the scores of the next systems."""
+    def add(self, cells: Mapping[str, Array], systems: slice | Int = slice(None)) -> None:
+        """Add the scores of some systems, given by their places in the selection; each counts once."""
         missing, undefined = cells["_missing"], cells["_undefined"]
         self.shared &= ~missing.any(axis=0)
         self.counting_everywhere &= cells["_included"].all(axis=0)
@@ -247,17 +249,19 @@ class SelectionTotals:
         incomplete = np.asarray(missing.any(axis=2))
         if self._selected.missing == "raise":
             self._incomplete.append(incomplete)
+        place = np.arange(len(self._added))[systems]
+        new: Bool = ~self._added[place]
+        self._added[place] = True
         counted_cells = cells["_included"].any(axis=2)
-        status = self._selected.status[self._systems : self._systems + len(incomplete)]
-        self._empty += int((counted_cells & (status == Status.empty_estimate)).sum())
-        self._uncounted += int((missing.any(axis=2) & ~counted_cells).sum())
-        self._lacks.append(incomplete.sum(axis=1))
-        self._lacking_systems += incomplete.sum(axis=0)
+        self._empty += int((counted_cells & (self._selected.status[place] == Status.empty_estimate))[new].sum())
+        self._uncounted += int((incomplete & ~counted_cells)[new].sum())
+        self._lacks[place] = incomplete.sum(axis=1)
+        self._lacking_systems += incomplete[new].sum(axis=0)
         row, track = np.nonzero(incomplete)
-        self._last[track] = self._systems + row
-        self._systems += len(incomplete)
-        for name, cell in (("missing_cells", incomplete), ("undefined_cells", undefined.any(axis=2))):
-            self._gaps[name] += int(cell.sum())
+        self._last[track] = place[row]
+        gaps: dict[str, Bool] = {"missing_cells": incomplete, "undefined_cells": np.asarray(undefined.any(axis=2))}
+        for name, cell in gaps.items():
+            self._gaps[name] += int(cell[new].sum())
         valued = ~np.isnan(cells["score"][undefined])
         self._values["some"] |= bool(valued.any())
         self._values["none"] |= not valued.all()
@@ -267,12 +271,12 @@ class SelectionTotals:
         attrs = {"missing": self._selected.missing, "undefined": self._selected.undefined}
         attrs |= {EMPTY_COUNTED: str(self._empty)} if self._empty else {}
         attrs |= {UNCOUNTED: str(self._uncounted)} if self._uncounted and self._selected.missing == "zero" else {}
-        if self._selected.missing == "common" and self._systems > 1:
+        if self._selected.missing == "common" and len(self._added) > 1:
             # The system without which most tracks more would be common.
-            alone = np.bincount(self._last[self._lacking_systems == 1], minlength=self._systems)
+            alone = np.bincount(self._last[self._lacking_systems == 1], minlength=len(self._added))
             system, common = int(alone.argmax()), int((self._lacking_systems == 0).sum())
             if alone[system] >= max(_FEW, _SHARE * common):
-                name, lacks = self._selected.names("system")[system], int(np.concatenate(self._lacks)[system])
+                name, lacks = self._selected.names("system")[system], int(self._lacks[system])
                 attrs[COSTLIEST] = f"{name} lacks {lacks}; without it {common + int(alone[system])} count"
         return attrs | ({VALUELESS: "some" if self._values["some"] else "all"} if self._values["none"] else {})
 

@@ -214,7 +214,7 @@ def _judge_in_blocks(
     how = how.sharing(2)
     for chosen, rows in parts:
         cells = blocks.cells(chosen)
-        totals.add(cells)
+        totals.add(cells, np.array([blocks.order[system] for system in chosen.tolist()]))
         sample, local = blocks.sample(cells), np.searchsorted(chosen, pairs[rows])
         scored = cells["_included"] & ~cells["_missing"]
         found["n_lacking"][rows] = [(scored[base] & ~scored[own]).sum(axis=0) for own, base in local.tolist()]
