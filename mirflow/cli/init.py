@@ -13,8 +13,8 @@ from .output import echo
 
 @click.command("init", cls=Command, section="score", place=2, short_help="Draft a pipeline file for a folder.")
 @click.argument("folder", type=LocalPath(exists=True, file_okay=False), default=".")
-@click.option("--reference", multiple=True, metavar="NAME", help="A folder of references. Repeat for several.")
-@click.option("--estimates", multiple=True, metavar="NAME", help="A folder of estimates. Repeat for several.")
+@click.option("--reference", multiple=True, metavar="FOLDER", help="A folder of references, by name or path. Repeat.")
+@click.option("--estimates", multiple=True, metavar="FOLDER", help="A folder of estimates, by name or path. Repeat.")
 @click.option(
     "--output", "-o", type=LocalPath(dir_okay=False), help="The file, relative to FOLDER.", default="pipeline.yaml"
 )
@@ -25,7 +25,8 @@ def init_command(
     """Write a pipeline file for the references and estimates in FOLDER (default: the working directory).
 
     Sides are recognised by names of folders or files (reference, annotations, gt; estimates, systems, preds, ...),
-    tasks by the contents of files. Comments in the file say what was found and what is uncertain.
+    tasks by suffixes and the contents of some files. A few tracks are scored. Comments in the file say what was found
+    and scored, what is uncertain, and what is not used and why.
     """
     path = folder / output
     if path.exists() and not force:

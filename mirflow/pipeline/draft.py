@@ -8,27 +8,21 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import product
 from pathlib import Path
 
-from ..annotations.annotation import to_ragged
-from ..annotations.schema import TASK_KINDS
-from ..errors import AnnotationError, MirflowError, MirflowWarning, PipelineError, UnknownNameError, counted
-from ..metrics.base import Pairs, get_task
-from ..readers import read
+from ..errors import AnnotationError, MirflowWarning, PipelineError, counted
 from ..readers.audio_files import SUFFIXES as AUDIO
-from ..readers.content import decode, read_bytes
-from ..readers.delimited import number_lines, sniff, split_line
-from ..readers.jams import open_jams
-from ..readers.layouts import guess_task
+from ..readers.content import decode, files_below, read_within
+from ..readers.delimited import split_line
+from ..readers.formats import SUFFIXES, is_annotation_file
+from ..readers.layouts import is_number
 from ..readers.names import nearest_names
-from ..readers.namespaces import NAMESPACES
-from ..readers.options import MAX_BYTES
+from ..theory.text_form import normal_form
 from .document import parse_document
 from .load import find_files
 from .parquet_contents import annotations_in
+from .trials import hint, holds, sample, tasks_of, try_evaluation, why_not
 
 REFERENCE = frozenset(
     (
@@ -41,40 +35,17 @@ ESTIMATES = frozenset(
     (
         *("est", "ests", "estimate", "estimates", "estimated", "estimation", "estimations", "system", "systems"),
         *("pred", "preds", "prediction", "predictions", "output", "outputs", "result", "results"),
+        *("detection", "detections"),
         *("submission", "submissions", "algorithm", "algorithms"),
     )
 )
 """The same of estimates."""
-_HINTS = {
-    "section": "segment",
-    "structure": "segment",
-    "note": "transcription",
-    "f0": "melody",
-    "genre": "classification",
-    "tag": "tagging",
-    **{task: task for task in TASK_KINDS},
-}
-"""Words in names of folders, without a plural s, and the tasks that they mean."""
-_BY_SUFFIX = {
-    **dict.fromkeys((".lrc", ".srt", ".textgrid"), "lyrics"),
-    ".key": "key",
-    ".mid": "transcription",
-    ".midi": "transcription",
-    ".match": "note_alignment",
-    **dict.fromkeys(AUDIO, "separation"),
-}
-_TEXT = (".lab", ".txt", ".csv", ".tsv", ".svl", ".beats", ".chords", ".onsets")
 _PARQUET = ".parquet"
-_READ = (*_TEXT, *_BY_SUFFIX, ".jams", _PARQUET)
-_TRIED = ("chord", "segment", "beat", "transcription", "melody", "multipitch", "key", "tempo", "pattern")
-"""Tasks as which text is read whose rows alone do not show what they are."""
-_ALSO = {"onset": ("beat", "onset"), "beat": ("beat", "downbeat"), "melody": ("melody", "multipitch")}
 _SHARD = re.compile(r"(?i)\d+-of-\d+(-[0-9a-f]+)?$|(?<=part-)\d+$|(?<=shard-)\d+$")
 """The end of a file's name that numbers the shards of a table."""
-_SAMPLE = 3
 _FEW = 3
-_DISAGREEMENT = 0.4
-"""Share of the perfect score that annotators of the same recording reach at least against each other."""
+_LARGEST_TABLE = 2**22
+"""Bytes of the largest table that may be one of metadata."""
 # Folders of repeated runs of a system.
 _RUN = re.compile(r"(?i)(seed|run|trial|repeat|repetition)[-_ ]?\d+")
 _WORDS = ("null", "true", "false", "yes", "no", "on", "off", "y", "n")
@@ -93,6 +64,37 @@ class _FoundFile:
 
     def path(self, root: Path) -> Path:
         return root / str(self)
+
+
+@dataclass(frozen=True)
+class _Words:
+    """Names of folders and parts of names of files of one side, and paths of folders."""
+
+    names: Collection[str]
+    paths: Collection[tuple[str, ...]] = ()
+    asked: bool = False
+    """Whether they were asked for."""
+
+    def has(self, name: str) -> bool:
+        return name in self.names or (not self.asked and name.lower() in self.names)
+
+    def names_folder(self, parts: Sequence[str], place: int) -> bool:
+        return self.has(parts[place]) or tuple(parts[: place + 1]) in self.paths
+
+
+def _words(asked: Collection[str], usual: Collection[str], root: Path, option: str) -> _Words:
+    """The words of a side: the usual ones, or the names and paths of folders that were asked for."""
+    names: list[str] = []
+    paths: list[tuple[str, ...]] = []
+    for text in asked:
+        inner = Path(os.path.normpath(text))
+        if inner.is_absolute() or (inner.is_dir() and not (root / inner).is_dir()):  # as typed
+            inner = Path(os.path.relpath(inner, root))
+        if (root / inner).is_file() or (len(inner.parts) > 1 and not (root / inner).is_dir()) or ".." in inner.parts:
+            raise AnnotationError(f"{option} {text}: there is no such folder in {root}")
+        names += inner.parts if len(inner.parts) == 1 else ()
+        paths += [inner.parts] if (root / inner).is_dir() else []
+    return _Words(names, paths, asked=True) if asked else _Words(usual)
 
 
 @dataclass
@@ -144,8 +146,16 @@ def draft_pipeline(
     root = Path(folder)
     files = list(_list_files(root))
     if not files:
-        raise AnnotationError(f"no annotation files ({', '.join(_READ[:6])}, ...) in the folder", path=root)
-    sides = {"reference": REFERENCE | {*reference}, "estimates": ESTIMATES | {*estimates}}
+        message = f"no annotation files ({', '.join(SUFFIXES[:6])}, ...) in the folder{_not_looked_at(root)}"
+        raise AnnotationError(message, path=root)
+    sides = {
+        "reference": _words(reference, REFERENCE, root, "--reference"),
+        "estimates": _words(estimates, ESTIMATES, root, "--estimates"),
+    }
+    for name in (name for words in sides.values() if words.asked for name in words.names):
+        if not any(name in file.parts[:-1] or _split_mark(file.parts[-1], _Words([name])) for file in files):
+            folders = ", ".join(dict.fromkeys(file.parts[0] for file in files if len(file.parts) > 1))
+            raise AnnotationError(f"no folder named {name!r} has annotations; those that have: {folders}", path=root)
     own = [one for one in files if _side(one, sides) == "reference"]
     found = [one for one in files if _side(one, sides) == "estimates"]
     nested = list(_nested(own, found, sides))
@@ -174,52 +184,78 @@ def draft_pipeline(
         elif not series:
             raise _unrecognised(root, found or rest, "estimate", "estimates, systems, ...")
         else:
-            tracks = [next(iter(side[0].tracks)) for side in (references, series)]
-            why = f"but no estimates of the same tracks and task: tracks are called {tracks[0]!r} and {tracks[1]!r}"
+            said = (
+                f"{one.path} ({', '.join(one.tasks[:3])}; tracks as {next(iter(one.tracks))!r})"
+                for side in (references, series)
+                for one in side[:1]
+            )
+            why = f"but no estimates of the same tracks and task: {' and '.join(said)}"
         raise AnnotationError(f"{had}, {why}", path=root)
     if rest:
         for _, one, _ in pairs:
             one.notes.append(
                 "no folder is named as one of estimates; those beside the references are taken for systems"
             )
-    return _write(root, pairs, files, root if place is None else Path(place))
+    sided = {file: _side(file, sides) for file in files}
+    return _write(root, pairs, sided, [*references, *series], root if place is None else Path(place))
 
 
 def _unrecognised(root: Path, files: Sequence[_FoundFile], side: str, names: str) -> AnnotationError:
     """Make the error about a side without annotations: it has no files, or no task reads them."""
     option = "--reference" if side == "reference" else "--estimates"
     if not files:
-        return AnnotationError(f"no {side}s found: name their folder or files {names}, or pass {option}", path=root)
-    first = files[0]
-    task = next((task for task in map(_hint, reversed(first.parts)) if task), "beat")
-    try:
-        read(first.path(root), task=task)
-        reason = f"{first} is empty"
-    except (AnnotationError, UnknownNameError) as error:
-        reason = str(error)
+        remedy = f"name their folder or files {names}, or pass {option}"
+        return AnnotationError(f"no {side}s found: {remedy}{_not_looked_at(root)}", path=root)
+    most = Counter((file.parts[:-1], file.suffix) for file in files).most_common(1)[0][0]
+    first = next(file for file in files if (file.parts[:-1], file.suffix) == most)
     remedy = "write the pipeline by hand, with options of reading such as columns, header and time_unit"
+    reason = _unread(first, root)
     return AnnotationError(f"no task reads the {counted(len(files), side)}: {reason}; {remedy}", path=root)
 
 
+def _not_looked_at(root: Path) -> str:
+    """Count the files that are no annotations by their names, for messages; empty without any."""
+    others = Counter(path.suffix for path in files_below(root) if not is_annotation_file(path.name))
+    files = ", ".join(f"{counted(count, 'file')} {suffix}" for suffix, count in others.most_common(3))
+    scores = "; scores in JSON files are read by mirflow import" if ".json" in others else ""
+    return f"; not looked at: {files}{scores}" if others else ""
+
+
+def _unread(file: _FoundFile, root: Path) -> str:
+    """The reason why a file cannot be read as what its name suggests."""
+    task = next(filter(None, (hint(part) for part in (file.suffix, *reversed(file.parts)))), "beat")
+    return why_not(file.path(root), task).removeprefix(f"{root}{os.sep}")
+
+
 def _list_files(root: Path) -> Iterator[_FoundFile]:
-    """List the annotation files below a folder, sorted, without hidden ones and those of stores."""
-    for place, folders, names in os.walk(root):
-        folders[:] = sorted(
-            folder for folder in folders if not folder.startswith((".", "_")) and not folder.endswith(".zarr")
-        )
-        inner = Path(place).relative_to(root).parts
-        for name in sorted(names):
-            stem, suffix = Path(name).stem, Path(name).suffix
-            if suffix.lower() in _READ and not name.startswith(".") and stem.lower() not in ("readme", "license"):
-                yield _FoundFile((*inner, stem), suffix)
+    """List the annotation files below a folder, sorted, without hidden ones and those of stores.
+
+    What several files have between their names and suffixes belongs to the suffix if it names a task: ``.beats.txt``.
+    """
+    names = [path.relative_to(root) for path in files_below(root) if is_annotation_file(path.name) or _is_audio(path)]
+    names = [name for name in names if not any(folder.suffix == ".zarr" for folder in name.parents)]
+    inner = Counter((name.parent, Path(name.stem).suffix, name.suffix) for name in names)
+    for name in names:
+        kind = Path(name.stem).suffix
+        of_task = re.fullmatch(r"\.[\w-]+", kind) and hint(kind) and inner[name.parent, kind, name.suffix] > 1
+        suffix = f"{kind}{name.suffix}" if of_task else name.suffix
+        yield _FoundFile((*name.parent.parts, name.name.removesuffix(suffix)), suffix)
 
 
-def _side(file: _FoundFile, sides: Mapping[str, Collection[str]]) -> str:
-    """Return the side of a file by the outermost folder that names one, else by its name; empty if unknown."""
-    for part in file.parts[:-1]:
-        for side, words in sides.items():
-            if _is_word(part, words):
-                return side
+def _is_audio(path: Path) -> bool:
+    return path.suffix.lower() in AUDIO
+
+
+def _side(file: _FoundFile, sides: Mapping[str, _Words]) -> str:
+    """Return the side of a file by the outermost folder that names one, else by its name; empty if unknown.
+
+    Folders that were asked for come first.
+    """
+    for asked in (True, False):
+        for place in range(len(file.parts) - 1):
+            for side, words in sides.items():
+                if words.asked == asked and words.names_folder(file.parts, place):
+                    return side
     return next((side for side, words in sides.items() if _split_mark(file.parts[-1], words)), "")
 
 
@@ -231,22 +267,18 @@ def of_estimates(path: Path) -> bool:
     >>> of_estimates(Path("data/Preds/oak/a.lab")), of_estimates(Path("refs/a.lab")), of_estimates(Path("oak/a.lab"))
     (True, False, False)
     """
-    sides = {"reference": REFERENCE, "estimates": ESTIMATES}
+    sides = {"reference": _Words(REFERENCE), "estimates": _Words(ESTIMATES)}
     return _side(_FoundFile((*path.parts[:-1], ""), path.suffix), sides) == "estimates"
 
 
-def _is_word(name: str, words: Collection[str]) -> bool:
-    return name in words or name.lower() in words
-
-
-def _place(file: _FoundFile, words: Collection[str]) -> int:
+def _place(file: _FoundFile, words: _Words) -> int:
     """Return the position of the outermost folder that names a side; 0 if none does."""
-    return next((index for index, part in enumerate(file.parts[:-1]) if _is_word(part, words)), 0)
+    return next((place for place in range(len(file.parts) - 1) if words.names_folder(file.parts, place)), 0)
 
 
 def _series(
     files: Sequence[_FoundFile],
-    words: Collection[str],
+    words: _Words,
     root: Path,
     side: str,
     beside: Collection[tuple[str, ...]] = (),
@@ -254,7 +286,7 @@ def _series(
     """Group the files of one side into series, each with its pattern; separate those in folders `beside` others."""
     made = []
     for (fixed, *_), own in _shapes(files, words, beside).items():
-        parent = fixed if beside else fixed[:-1]
+        parent = () if words.asked else fixed if beside else fixed[:-1]
         made += [
             replace(pattern, parent=parent, listed=bool(beside)) for pattern in _patterns(own, len(fixed), words, side)
         ]
@@ -263,13 +295,13 @@ def _series(
     return _merge([one for one in made if one.tasks])
 
 
-def _tables(files: Iterable[_FoundFile], words: Collection[str], root: Path, side: str) -> Iterator[_Series]:
+def _tables(files: Iterable[_FoundFile], words: _Words, root: Path, side: str) -> Iterator[_Series]:
     """Find the series of Parquet files of many tracks: one for each annotation that they hold."""
     parquet = [file for file in files if file.suffix.lower() == _PARQUET]
     keys = ("system",) * (side == "estimates")
     for (fixed, depth, _), own in _shapes(parquet, words).items():
         paths = {file: (*file.parts[:-1], _SHARD.sub("{shard}", file.parts[-1])) for file in own}
-        held = annotations_in(own[0].path(root), _hint, keys)
+        held = annotations_in(own[0].path(root), hint, keys)
         tracks = [{file: one.tracks_in(file.path(root)) for file in own} for one in held]
         sharded = all("{shard}" in path[-1] for path in paths.values())
         # Files of one track each are no tables.
@@ -290,7 +322,7 @@ def _tables(files: Iterable[_FoundFile], words: Collection[str], root: Path, sid
 
 
 def _nested(
-    references: Sequence[_FoundFile], estimates: Sequence[_FoundFile], sides: Mapping[str, Collection[str]]
+    references: Sequence[_FoundFile], estimates: Sequence[_FoundFile], sides: Mapping[str, _Words]
 ) -> Iterator[tuple[_Series, _Series]]:
     """Find both sides if their files are in folders of the same names, such as those of artists and albums.
 
@@ -300,7 +332,7 @@ def _nested(
     for (fixed, depth, _), own in left.items():
         levels = range(len(fixed), depth - 1)
         varying = [level for level in levels if len({file.parts[level] for file in own}) > 1]
-        if not fixed or not varying or any(all(_hint(file.parts[place]) for file in own) for place in varying):
+        if not fixed or not varying or any(all(hint(file.parts[place]) for file in own) for place in varying):
             continue
         folders = {tuple(file.parts[place] for place in varying) for file in own}
         for (start, other_depth, _), found in right.items():
@@ -320,7 +352,7 @@ def _nested(
 
 
 def _shapes(
-    files: Iterable[_FoundFile], words: Collection[str], beside: Collection[tuple[str, ...]] = ()
+    files: Iterable[_FoundFile], words: _Words, beside: Collection[tuple[str, ...]] = ()
 ) -> dict[tuple[tuple[str, ...], int, str], list[_FoundFile]]:
     """Group files by the folders down to the one that names their side (or is `beside`), their depth and suffix."""
     shapes: dict[tuple[tuple[str, ...], int, str], list[_FoundFile]] = {}
@@ -329,7 +361,7 @@ def _shapes(
             fixed = max((one for one in beside if file.parts[: len(one)] == one), key=len, default=None)
         else:
             place = _place(file, words)
-            fixed = file.parts[: place + 1] if _is_word(file.parts[place], words) and len(file.parts) > 1 else ()
+            fixed = file.parts[: place + 1] if len(file.parts) > 1 and words.names_folder(file.parts, place) else ()
         if fixed is not None:
             shapes.setdefault((fixed, len(file.parts), file.suffix.lower()), []).append(file)
     return shapes
@@ -386,11 +418,11 @@ def _nested_pair(
     )
 
 
-def _patterns(files: Sequence[_FoundFile], fixed: int, words: Collection[str], side: str) -> Iterator[_Series]:
+def _patterns(files: Sequence[_FoundFile], fixed: int, words: _Words, side: str) -> Iterator[_Series]:
     """Find the patterns of files of equal depth whose first folders are the same."""
     levels = [{file.parts[place] for file in files} for place in range(fixed, len(files[0].parts) - 1)]
     varying = [fixed + index for index, names in enumerate(levels) if len(names) > 1]
-    kinds = [place for place in varying if all(_hint(file.parts[place]) for file in files)]
+    kinds = [place for place in varying if all(hint(file.parts[place]) for file in files)]
     marked = fixed == 0 and all(_split_mark(file.parts[-1], words) for file in files)
     if kinds and (marked or len(varying) > (side == "estimates")):  # a folder for each task
         for name in sorted({file.parts[kinds[0]] for file in files}):
@@ -465,22 +497,22 @@ def _of_references(files: Sequence[_FoundFile], varying: Sequence[int]) -> Itera
         yield _Series(_pattern(files[0], {place: "{part}", -1: "{track}"}), by_name)
 
 
-def _split_mark(stem: str, words: Collection[str]) -> tuple[str, str] | None:
+def _split_mark(stem: str, words: _Words) -> tuple[str, str] | None:
     """Find the text around the name of a track if a word at the start or end of file names is that of a side.
 
     Examples
     --------
-    >>> _split_mark("ref01", REFERENCE), _split_mark("one_est", ESTIMATES), _split_mark("refrain", REFERENCE)
-    (('ref', ''), ('', '_est'), None)
+    >>> _split_mark("ref01", _Words(REFERENCE)), _split_mark("refrain", _Words(REFERENCE))
+    (('ref', ''), None)
     """
     start = re.match(r"([A-Za-z]+)[-_. ]*", stem)
-    if start and _is_word(start[1], words):
+    if start and words.has(start[1]):
         return start[0], ""
     end = re.search(r"[-_. ]+([A-Za-z]+)$", stem)
-    return ("", end[0]) if end and _is_word(end[1], words) else None
+    return ("", end[0]) if end and words.has(end[1]) else None
 
 
-def _marked(files: Sequence[_FoundFile], varying: Sequence[int], words: Collection[str]) -> Iterator[_Series]:
+def _marked(files: Sequence[_FoundFile], varying: Sequence[int], words: _Words) -> Iterator[_Series]:
     """Files whose names tell the side: ``ref01.lab``, ``01_est.lab``, ``01/reference.lab``, ``01/est_oak.lab``."""
     groups: dict[tuple[tuple[str, ...], str, str], list[_FoundFile]] = {}
     for file in files:
@@ -500,52 +532,16 @@ def _marked(files: Sequence[_FoundFile], varying: Sequence[int], words: Collecti
             yield _Series("/".join((*folders, own[0].parts[-1])), found)
 
 
-def _hint(name: str) -> str:
-    """Return the task that the name of a folder suggests; empty if none."""
-    for word in re.split(r"[^a-z0-9]+", name.lower()):
-        if word and (word in _HINTS or word.removesuffix("s") in _HINTS):
-            return _HINTS.get(word) or _HINTS[word.removesuffix("s")]
-    return ""
-
-
 def _tasks_of(series: _Series, root: Path) -> tuple[str, ...]:
-    """Return the possible tasks of the files of a series, the likeliest first; add notes if it is unclear."""
-    sample = list(series.files.values())[:: max(1, len(series.files) // _SAMPLE)][:_SAMPLE]
-    votes = Counter(task for file in sample for task in _guess(file.path(root), file.suffix.lower()))
-    likely = tuple(task for task, count in votes.most_common() if 2 * count >= len(sample))
-    hinted = next(filter(None, map(_hint, reversed(series.pattern.split("/")))), "")
-    if hinted and (hinted in likely or any(_reads(file.path(root), hinted) for file in sample)):
+    """Return the possible tasks of the files of a series, the likeliest first."""
+    files = sample(list(series.files.values()))
+    votes = Counter(task for file in files for task in tasks_of(file.path(root), file.suffix))
+    likely = tuple(task for task, count in votes.most_common() if 2 * count >= len(files))
+    meant = (hint(part) for part in reversed(series.pattern.split("/")))
+    hinted = hint(files[0].suffix) or next(filter(None, meant), "")
+    if hinted and (hinted in likely or any(holds(file.path(root), hinted) for file in files)):
         return (hinted, *(task for task in likely if task != hinted))
     return likely
-
-
-def _guess(path: Path, suffix: str) -> tuple[str, ...]:
-    """Return the possible tasks of a file."""
-    if suffix in _BY_SUFFIX:
-        return (_BY_SUFFIX[suffix],)
-    if suffix == _PARQUET:
-        return tuple(one for one in _TRIED if _reads(path, one))
-    try:
-        if suffix == ".jams":
-            held = dict.fromkeys(choice.namespace for choice in open_jams(str(path), MAX_BYTES, str(path)).choices)
-            return tuple(dict.fromkeys(NAMESPACES[name].tasks[0] for name in held if _is_task(name)))
-        rows = number_lines(decode(read_bytes(path, MAX_BYTES), path), "#")[:200]
-    except AnnotationError:
-        return ()
-    fields = [split_line(line, sniff(line)) for _, line in rows]
-    task = guess_task(fields) or guess_task(fields[1:])  # the first row may be a header
-    return _ALSO.get(task, (task,)) if task else tuple(one for one in _TRIED if _reads(path, one))
-
-
-def _is_task(namespace: str) -> bool:
-    return namespace in NAMESPACES and bool(NAMESPACES[namespace].tasks)
-
-
-def _reads(path: Path, task: str) -> bool:
-    try:
-        return len(read(path, task=task)) > 0
-    except (AnnotationError, UnknownNameError):
-        return False
 
 
 def _merge(series: Sequence[_Series]) -> list[_Series]:
@@ -560,22 +556,27 @@ def _merge(series: Sequence[_Series]) -> list[_Series]:
     return list(merged.values())
 
 
-def _pairs(references: Sequence[_Series], estimates: Sequence[_Series]) -> Iterator[tuple[_Series, _Series, str]]:
-    """Pair each series of estimates with the series of references that has most of its tracks for a common task."""
+def _pairs(
+    references: Sequence[_Series], estimates: Sequence[_Series]
+) -> Iterator[tuple[_Series, _Series, Sequence[str]]]:
+    """Pair each series of estimates with the series of references that has most of its tracks, and their common tasks.
+
+    The tasks are in the order in which they are tried.
+    """
     for estimate in estimates:
-        best: tuple[int, int, _Series, _Series, str] | None = None
+        best: tuple[int, int, _Series, _Series, Sequence[str]] | None = None
         fitting: dict[str, int] = {}
         for other in references:
-            task = next((task for task in estimate.tasks if task in other.tasks), "")
-            if not task or not _are_beside(other.parent, estimate.parent):
+            tasks = [task for task in estimate.tasks if task in other.tasks]
+            if not tasks or not _are_beside(other.parent, estimate.parent):
                 continue
             left, right = _aligned(other, estimate)
             met = len(left.tracks.keys() & right.tracks.keys())
-            rank = (met, -estimate.tasks.index(task) - other.tasks.index(task))
+            rank = (met, -estimate.tasks.index(tasks[0]) - other.tasks.index(tasks[0]))
             if met:
                 fitting[left.path] = met
             if met and (best is None or rank > best[:2]):
-                best = (*rank, left, right, task)
+                best = (*rank, left, right, tasks)
                 chosen = left.path
         if best is not None:
             others = ", ".join(f"{path} ({met})" for path, met in fitting.items() if path != chosen)
@@ -609,15 +610,26 @@ def _within(series: _Series, around: tuple[str, str] | None) -> _Series:
     return replace(series, pattern=series.pattern.replace("{track}", f"{before}{{track}}{behind}"), files=files)
 
 
-def _write(root: Path, pairs: Sequence[tuple[_Series, _Series, str]], files: Sequence[_FoundFile], place: Path) -> str:
-    """Write the text of the pipeline, with messages of its planning as comments."""
+def _write(
+    root: Path,
+    pairs: Sequence[tuple[_Series, _Series, Sequence[str]]],
+    files: Mapping[_FoundFile, str],
+    series: Sequence[_Series],
+    place: Path,
+) -> str:
+    """Write the text of the pipeline, with messages of its planning as comments; `files` have their sides."""
     taken: Counter[str] = Counter()
     entries: list[str] = []
     runs = False
-    for reference, estimates, task in pairs:
-        taken[task] += 1
-        name = task if taken[task] == 1 else f"{task}_{taken[task]}"
-        entry, works = _entry(root, reference, estimates, task, name)
+    for reference, estimates, tasks in pairs:
+        tried: list[tuple[list[str], bool]] = []
+        for task in tasks:  # of files that cannot be read as the likeliest task, another one may be meant
+            name = task if not taken[task] else f"{task}_{taken[task] + 1}"
+            tried.append(_entry(root, reference, estimates, task, name))
+            if tried[-1][1]:
+                break
+        entry, works = tried[-1] if tried[-1][1] else tried[0]
+        taken[task if works else tasks[0]] += 1
         entries += entry
         runs |= works
     if not runs:
@@ -632,9 +644,21 @@ def _write(root: Path, pairs: Sequence[tuple[_Series, _Series, str]], files: Seq
     stem = re.sub(r"[^\w-]+", "-", root.resolve().name).strip("-") or "scores"
     used = {file for *sides, _ in pairs for one in sides for file in (*one.files.values(), *one.tables)}
     body = "\n".join(entries)
-    left = Counter("/".join(file.parts[:-1]) or "." for file in files if file not in used and str(file) not in body)
-    unused = ", ".join(f"{name} ({count})" for name, count in left.items())
-    tail = [f"# Not used, number of files by folder: {unused}"] if unused else []
+    left: dict[tuple[str, str], list[_FoundFile]] = {}
+    for file in files:
+        if file not in used and str(file) not in body:
+            left.setdefault(("/".join(file.parts[:-1]) or ".", file.suffix), []).append(file)
+    tail = []
+    for (folder, suffix), unused in left.items():
+        own = next((one for one in series if unused[0] in one.files.values()), None)
+        if own is not None:
+            other = "estimates" if files[unused[0]] == "reference" else "references"
+            reason = f"could be {' or '.join(own.tasks[:2])}, but no {other} are left for them"
+        elif files[unused[0]]:
+            reason = _unread(unused[0], root) or "each needs a pipeline written by hand"
+        else:
+            reason = "neither their folder nor their names say that they are references or estimates"
+        tail.append(f"# Not used: {folder} ({len(unused)}), files {suffix}: {reason}")
     tail += [f"store: {_scalar(f'stores/{stem}.zarr')}  # relative to this file", ""]
     return "\n".join([*head, *entries, *tail])
 
@@ -658,11 +682,12 @@ def _entry(root: Path, reference: _Series, estimates: _Series, task: str, name: 
     others = [one for one in estimates.tasks if one != task and one in reference.tasks]
     if others:
         notes.append(f"the files may also be for {' or '.join(others)}")
+    for one, other, side in ((reference, estimates, "estimates"), (estimates, reference, "references")):
+        if one.tasks[0] != task and one.tasks[0] not in other.tasks:
+            reason = why_not(next(iter(other.files.values())).path(root), one.tasks[0]).removeprefix(f"{root}{os.sep}")
+            notes.append(f"{one.path} may rather be {one.tasks[0]}, as which the {side} cannot be read: {reason}")
     comments = [f"  # Uncertain: {note}." for note in dict.fromkeys(notes)]
     findings, works = _findings(root, "\n".join(lines))
-    problem = _against_itself(reference, root, task) if works else ""
-    if problem:
-        findings, works = [*findings, f"  # Problem: {problem}"], False
     return [*findings, *comments, *(lines if works else (f"  # {line}" for line in lines))], works
 
 
@@ -672,38 +697,6 @@ def _side_of(series: _Series, task: str, option: str = "") -> str:
     options = [*filter(None, [option, columns and f"columns: {{{columns}}}"])]
     path = _scalar(series.path)
     return f"{{{', '.join([f'path: {path}', *options])}}}" if options else path
-
-
-def _against_itself(references: _Series, root: Path, task: str) -> str:
-    """Describe references that score badly against themselves, or against other annotators of the same tracks."""
-    by_track: dict[str, list[Path]] = {}
-    for (_, track), file in references.files.items():
-        by_track.setdefault(track, []).append(file.path(root))
-    tracks = list(by_track.values())
-    sample = tracks[:: max(1, len(tracks) // _SAMPLE)][:_SAMPLE]
-    rules = get_task(task).convention()
-    measures = {one.metric.name: one for one in rules.select()}
-    measure = next((measures[name] for name in get_task(task).headline_of(rules.name) if name in measures), None)
-    if measure is None or not measure.metric.perfect:
-        return ""
-    scores: dict[bool, list[float]] = {True: [], False: []}
-    for paths in sample:
-        for left, right in product(paths, paths):
-            with suppress(MirflowError, ValueError):  # the run reports what cannot be read or scored
-                rows = (to_ragged([read(path, task=task)]) for path in (left, right))
-                found = rules.score(Pairs.in_order(*rows), [measure], rules.grids[0])
-                if found.weight[0, 0]:
-                    scores[left == right].append(float(found.score[0, 0]))
-    own, others = scores[True], scores[False]
-    perfect = measure.metric.perfect
-    if own and not any(score == perfect for score in own):
-        return (
-            f"references against themselves have {measure} {max(own):.4g}, not {perfect:g}: are these files of {task}?"
-        )
-    if others and sum(others) < _DISAGREEMENT * perfect * len(others):
-        agreement = f"{measure} of one against another is {sum(others) / len(others):.2g} on a few tracks"
-        return f"annotators hardly agree ({agreement}): are these folders of different recordings?"
-    return ""
 
 
 def _findings(root: Path, entry: str) -> tuple[list[str], bool]:
@@ -718,7 +711,10 @@ def _findings(root: Path, entry: str) -> tuple[list[str], bool]:
     cells = sum(one is not None for row in found.estimates for one in row)
     names = ", ".join(found.systems[:5]) + (", ..." if len(found.systems) > 5 else "")
     size = f"{counted(both, 'reference')}, {counted(cells, 'estimate')} of {counted(len(found.systems), 'system')}"
-    return [f"  # Found: {size} ({names}).", *(f"  # Warning: {one.message}" for one in caught)], True
+    problem, scores = try_evaluation(found)
+    lines = [f"  # Found: {size} ({names}).", *(f"  # Warning: {one.message}" for one in caught)]
+    lines += [f"  # Scores: {scores}"] if scores else []
+    return [*lines, *([f"  # Problem: {problem}"] if problem else [])], not problem
 
 
 def _metadata(root: Path, tracks: Iterable[str]) -> str:
@@ -726,13 +722,18 @@ def _metadata(root: Path, tracks: Iterable[str]) -> str:
     wanted = set(tracks)
     for path in sorted((*root.glob("*.csv"), *root.glob("*/*.csv"))):
         try:
-            lines = decode(read_bytes(path, MAX_BYTES), path).splitlines()
-            rows = [split_line(line, ",") for line in lines]
+            data, size = read_within(path, _LARGEST_TABLE)
+            lines = [] if size > _LARGEST_TABLE else decode(data, path).splitlines()
         except AnnotationError:
             continue
-        for index, name in enumerate(rows[0] if rows and len(rows[0]) > 1 else ()):
-            values = {row[index] for row in rows[1:] if index < len(row)}
-            if 2 * len(values & wanted) > len(wanted):
+        header = split_line(lines[0], ",") if lines else []
+        if len(header) < 2 or any(map(is_number, header)):  # files of numbers may be many and long
+            continue
+        rows = [[normal_form(field) for field in split_line(line, ",")] for line in lines]
+        for index, name in enumerate(rows[0]):
+            values = [row[index] for row in rows[1:] if index < len(row)]
+            # A table with a track twice, such as one of results, says more than one thing about it.
+            if 2 * len(wanted & {*values}) > len(wanted) and len({*values}) == len(values):
                 text = _scalar(path.relative_to(root).as_posix())
                 return text if name == "track" else f"{{path: {text}, key: {_scalar(name)}}}"
     return ""

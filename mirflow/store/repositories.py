@@ -585,8 +585,8 @@ def join_systems(own: GroupContent, other: GroupContent, path: str | Path) -> Gr
     added = set(other.systems) - set(own.systems)
     if not added:
         return own
-    names = sorted(added)
-    some = ", ".join(map(repr, names[:3])) + (", ..." if len(names) > 3 else "")
+    theirs_only = sorted(added)
+    some = ", ".join(map(repr, theirs_only[:3])) + (", ..." if len(theirs_only) > 3 else "")
     theirs = f"{path}: {own.name!r} has systems there that the pipeline does not name ({some})"
     remedy = "name these systems, too, or another store; --prune (in Python prune=True) removes them"
     for what, asked, there in (("track", own.tracks, other.tracks), ("metric", own.measures, other.measures)):

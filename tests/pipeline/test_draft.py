@@ -209,7 +209,7 @@ def test_references_that_were_not_chosen_are_named(tmp_path: Path) -> None:
     files = {"reference/exact/{t}_x.txt": NOTES, "reference/rounded/{t}_r.txt": NOTES, "est/oak/{t}.txt": NOTES}
     text = draft_pipeline(lay_out(tmp_path, files))
     assert "references of the same tracks are also in reference/rounded/{track}_r.txt (3)" in text
-    assert "# Not used, number of files by folder: reference/rounded (3)" in text
+    assert "# Not used: reference/rounded (3), files .txt: could be transcription, but no estimates are left" in text
 
 
 def test_annotators_who_hardly_agree_are_a_problem(tmp_path: Path) -> None:
