@@ -285,8 +285,9 @@ def test_good_annotations_are_not_doubted(good: str, tmp_path: Path) -> None:
 
 
 def test_every_doubt_has_an_example() -> None:
-    # In the tests of audio_to_score, of MIDI files, of beats and of note_alignment.
+    # In the tests of audio_to_score, of MIDI files, of beats, of note_alignment, of constants and of lyrics.
     elsewhere = {"harmony", "pedal", "early_beats", "other_notes", "contradiction"}
+    elsewhere |= {"constant", "unknown_chords", "text_form"}
     remarked = {"odd_columns"}
     assert {doubt.rule for doubt in every_doubt()} | remarked == {case.rule for case in MISTAKES.values()} | elsewhere
     assert len({doubt.sign for doubt in every_doubt()}) == len(every_doubt())
