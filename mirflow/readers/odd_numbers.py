@@ -89,16 +89,18 @@ def may_repeat(times: Float, counts: Int) -> Bool:
 
 
 def _without_nan(annotation: Annotation) -> Annotation:
-    """Read frequencies that are NaN as unvoiced, as trackers write them."""
+    """Read frequencies that are NaN as unvoiced, as trackers write them; beside zeros, they are told."""
     frequency = annotation.columns["frequency"]
     silent = np.isnan(frequency)
     if not silent.any():
         return annotation
-    item = int(np.flatnonzero(silent)[0])
-    message = f"frequencies of {int(silent.sum())} frames are nan and read as unvoiced (0)"
-    remark = Remark("unvoiced", message, annotation.line(item), int(silent.sum()))
+    account = annotation.account
+    if (frequency <= 0).any():
+        item = int(np.flatnonzero(silent)[0])
+        message = f"frequencies of {int(silent.sum())} frames are nan and read as unvoiced, as those of 0 are"
+        account += (Remark("unvoiced", message, annotation.line(item), int(silent.sum())),)
     columns = {**annotation.columns, "frequency": np.where(silent, 0.0, frequency)}
-    return replace(annotation, columns=columns, account=(*annotation.account, remark))
+    return replace(annotation, columns=columns, account=account)
 
 
 def _too_low(pitches: Float, name: str) -> str:

@@ -70,13 +70,15 @@ def test_frequencies_too_low_for_pitches_are_told() -> None:
 
 
 @pytest.mark.parametrize(("format", "separator"), [("csv", ","), ("txt", " ")])
-def test_nan_is_unvoiced_and_told(format: str, separator: str) -> None:
+def test_nan_is_unvoiced_and_told_beside_other_marks(format: str, separator: str) -> None:
     text = f"0.0{separator}nan\n0.01{separator}220\n0.02{separator}NaN\n"
+    assert not parsed(text, "melody", format).account
+    text += f"0.03{separator}0\n"
     for found in (
         parsed(text, "melody", format),
         parsed(text.replace("220", "57"), "melody", format, pitch_unit="MIDI"),
     ):
-        assert np.allclose(found.columns["frequency"], [0, 220, 0])
+        assert np.allclose(found.columns["frequency"], [0, 220, 0, 0])
         assert [(remark.rule, remark.line, remark.count) for remark in found.account] == [("unvoiced", 1, 2)]
 
 
