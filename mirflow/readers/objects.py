@@ -315,7 +315,7 @@ def _from_pretty_midi(thing: Any, reading: Reading) -> Annotation:
     if reading.kind == "hits":
         others = sum(len(one.notes) for one in thing.instruments if not one.is_drum)
         if others:
-            account.add("channels", f"{counted(others, 'note')} that are not percussion are not read", count=others)
+            account.add("channels", f"{counted(others, 'note')} other than percussion not read", count=others)
         time, pitch, velocity = np.array(struck, dtype=np.float64).reshape(-1, 3).T
         drums = [str(int(one)) for one in pitch.tolist()]
         hits = {"time": time, "velocity": velocity}
