@@ -216,7 +216,7 @@ class Observations:
             return self._tempo(attrs, account)
         if kind in PITCHED:
             return self._pitched(kind, namespace, attrs)
-        labels = self._texts(namespace)
+        labels = _value_texts(self.values, namespace)
         if kind == "labels":
             return Annotation(kind, self._strengths("value", account), labels, attrs=attrs)
         if kind == "key":
@@ -235,19 +235,6 @@ class Observations:
             bars = np.array([_number_or_nan(value) for value in held], dtype=np.float64)
             columns |= {} if np.isnan(bars).any() else {"bar": bars}
         return Annotation(kind, columns, labels, attrs=attrs)
-
-    def _texts(self, namespace: str) -> list[str]:
-        """The values as labels."""
-        values = self.values
-        if NAMESPACES[namespace].value == "position":
-            values = [value.get("position") if isinstance(value, Mapping) else value for value in values]
-        # Positions of beats, the most frequent values that are not text, are whole numbers.
-        texts = [one if isinstance(one, str) else str(one) if type(one) is int else _text(one) for one in values]
-        if None in texts:
-            item = texts.index(None)
-            message = f"{self.where}[{item}].value: neither a text nor a number: {_shown(values[item])}"
-            raise InvalidAnnotationError(message, path=self.name)
-        return [text for text in texts if text is not None]
 
     def _lengths(self, level: Float, account: Account) -> Float:
         """The durations; those that are missing last until the next observation of their level, or until the end."""
@@ -391,18 +378,24 @@ def _ends_of(time: Float, duration: Float) -> Float:
     return end
 
 
-def _text(value: Any) -> str | None:
-    """A value as a label; None for a list or an object."""
+def _value_texts(values: Sequence[Any], namespace: str) -> list[str]:
+    if NAMESPACES[namespace].value == "position":
+        values = [value.get("position") if isinstance(value, Mapping) else value for value in values]
+    # Positions of beats, the most frequent values that are not text, are whole numbers.
+    return [value if isinstance(value, str) else str(value) if type(value) is int else _text(value) for value in values]
+
+
+def _text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return str(value) if isinstance(value, Real) else None
+    return str(value) if isinstance(value, (int, float)) else json.dumps(value)
 
 
 class _Header(msgspec.Struct):
     namespace: str = ""
-    data: msgspec.Raw = msgspec.Raw(b"")
+    data: msgspec.Raw = msgspec.Raw(b"[]")
     annotation_metadata: Any = None
     time: Any = None
     duration: Any = None
@@ -464,8 +457,6 @@ _OBSERVATIONS = msgspec.json.Decoder(list[_Observation] | _Columns)
 
 
 def _decode_observations(header: _Header, name: str, where: str, length: Any) -> Observations:
-    if not header.data:
-        raise InvalidAnnotationError(f"{where}: missing", path=name)
     try:
         observations = _typed_observations(header, name, where)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:  # skipped values have not been validated yet

@@ -25,6 +25,19 @@ _USUAL = frozenset(("velocity", "midi_velocity", "bar", "program"))
 _SHOWN = 3
 
 
+def separates(name: str, kind: Kind) -> bool:
+    """True if the values of a column of that name separate rows of one track, such as those of several systems.
+
+    Examples
+    --------
+    >>> from mirflow.annotations.schema import KINDS
+    >>> separates("Model", KINDS["notes"]), separates("level", KINDS["intervals"]), separates("level", KINDS["notes"])
+    (True, True, False)
+    """
+    named = heading(name)
+    return named in SEPARATING or (named == "level" and kind.adjacent)
+
+
 def demand_one_subject(
     column: str, values: Iterable[tuple[int | None, str]], path: str | None, *, track: str = "", remedy: str = ""
 ) -> None:
@@ -105,11 +118,11 @@ def report_header(
     values of a column that separates annotations. The remedies are for columns that can be declared, if `typed`.
     """
     for place in unread:
-        if heading(header[place]) in SEPARATING:
+        if separates(header[place], kind):
             demand_one_subject(
                 header[place], [(line, fields[place]) for line, fields in rows if place < len(fields)], account.path
             )
-    unread = [place for place in unread if heading(header[place]) not in SEPARATING]
+    unread = [place for place in unread if not separates(header[place], kind)]
     filled = [place for place in unread if any(place < len(fields) and fields[place] for _, fields in rows)]
     if not filled:
         return

@@ -181,3 +181,10 @@ def test_a_row_without_a_level_is_refused(given: list[object]) -> None:
     rows = {"level": given, "start": [0.0, 0.0, 1.0], "end": [2.0, 1.0, 2.0], "label": ["A", "a", "b"]}
     with pytest.raises(InvalidAnnotationError, match="row 2 has no level"):
         to_annotation(rows, "hierarchy")
+
+
+def test_a_column_of_levels_in_a_file_of_one_level_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("start,end,label,level\n0,2,A,0\n0,1,a,1\n1,2,b,1\n")
+    for task in ("hierarchy", "segment"):
+        with pytest.raises(InvalidAnnotationError, match=r"a\.csv:3: the rows are of level '0' and '1'; keep one"):
+            read(tmp_path / "a.csv", task=task)

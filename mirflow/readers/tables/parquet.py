@@ -42,7 +42,7 @@ from ..nested_columns import (
     without_dictionaries,
 )
 from ..options import COLUMNS, KEYS, Reading
-from ..unread_columns import CONTENT, report_header, unread_places
+from ..unread_columns import CONTENT, report_header, separates, unread_places
 from .distance_matrix import name_items
 from .table import RowKey, SameLine, TrackTable, demand_one_key
 
@@ -321,7 +321,8 @@ def _report_unread(reading: Reading, file: ParquetRows, chosen: Mapping[str, Lea
         for place in unread_places(row_kind(reading), names, places, reading.task)
         if apart or heading(names[place]) not in SEPARATING
     ]
-    wanted = {place for place in unread if heading(names[place]) in (*CONTENT, *SEPARATING)}
+    kind = row_kind(reading)
+    wanted = {place for place in unread if heading(names[place]) in CONTENT or separates(names[place], kind)}
     wanted |= {places["label"]} if wanted and "label" in places else set()
     columns = [["x"] * (1 if not wanted else 0) for _ in names]
     if wanted:
@@ -332,7 +333,7 @@ def _report_unread(reading: Reading, file: ParquetRows, chosen: Mapping[str, Lea
         longest = max(map(len, columns))
         columns = [column if place in wanted else ["x"] * longest for place, column in enumerate(columns)]
     rows = [(line, list(fields)) for line, fields in enumerate(zip(*columns, strict=False), 1)]
-    report_header(row_kind(reading), names, places, unread, rows, account)
+    report_header(kind, names, places, unread, rows, account)
     return account.remarks
 
 
