@@ -27,7 +27,7 @@ from .format import (
     variables,
 )
 from .generations import reading, resolve
-from .stored import CREATED, FORMAT, FORMAT_KEY, StoredGroup, coordinate_names
+from .stored import CREATED, FORMAT, FORMAT_KEY, StoredGroup, check_attributes, coordinate_names
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -112,6 +112,7 @@ def _checked(root: zarr.Group, path: str | Path) -> zarr.Group:
         raise StoreError(f"{path}: is {what}; `mirflow run` makes result stores")
     if version not in range(1, FORMAT + 1):
         raise StoreError(f"{path}: has format {version}, this mirflow reads formats up to {FORMAT}; upgrade mirflow")
+    check_attributes(root.attrs.asdict())
     return root
 
 

@@ -6,8 +6,9 @@ import os
 from collections.abc import Container, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
+import msgspec
 import numpy as np
 
 from ..metrics.base import Sparse
@@ -26,11 +27,55 @@ FORMAT = 2
 FORMAT_KEY = "mirflow_store"
 
 
+class _Warning(msgspec.Struct):
+    text: str
+    system: str
+
+
+class _Classes(msgspec.Struct):
+    names: list[str]
+    credits: list[tuple[str, str, float]] = []
+
+
+class _Attributes(msgspec.Struct):
+    """What mirflow reads among the attributes of a store and of an evaluation; a stranger may have written them."""
+
+    name: str | None = None
+    task: str | None = None
+    convention: str | None = None
+    grid: (
+        Annotated[str, msgspec.Meta(pattern=r"^(?![0-9])|^[0-9]{1,9}(\.[0-9]{1,20})?(e-?[0-9]{1,2})?$")] | float | None
+    ) = None
+    combine: str | None = None
+    pipeline: str | None = None
+    root: str | None = None
+    created: str | None = None
+    imported: str | list[str] | None = None
+    mapping: str | None = None
+    parameters: dict[str, dict[str, Any]] = {}
+    signatures: dict[str, str] = {}
+    versions: dict[str, str] = {}
+    printed_step: dict[str, float] = {}
+    warnings: list[_Warning] = []
+    classes: _Classes | None = None
+    reading: dict[str, dict[str, Any]] = {}
+    declared_metrics: dict[str, dict[str, Any]] = {}
+
+
+def check_attributes(attrs: Mapping[str, Any]) -> None:
+    """Raise a ValueError if an attribute of a store or of an evaluation has another type than mirflow writes."""
+    try:
+        msgspec.convert(dict(attrs), _Attributes)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"its attributes are not those of scores: {error}") from None
+
+
 def coordinate_names(attrs: dict[str, Any], arrays: Container[str]) -> list[str]:
-    """Take the names of coordinates out of the attributes of a group; raises a ValueError for those it does not have.
+    """Check the attributes of a group, and take the names of coordinates out; raises a ValueError for those it lacks.
 
     They are one text, as xarray expects it.
     """
+    check_attributes(attrs)
     listed = attrs.pop("coordinates", "")
     names = listed.split() if isinstance(listed, str) else [repr(listed)]
     for name in names:

@@ -16,6 +16,7 @@ from numcodecs.zstd import Zstd
 
 import mirflow
 from mirflow.errors import StoreError
+from mirflow.store.stored import _Attributes
 from tests.commands import invoke
 from tests.groups import random_group, write_store
 
@@ -130,6 +131,18 @@ def test_python_raises_an_error_that_names_the_store(store: Path, harm: Callable
     harm(store)
     with pytest.raises(StoreError, match=r"s\.zarr.*(is damaged|no such store|leads to|not a store)"):
         mirflow.open_store(store).load()
+
+
+@pytest.mark.parametrize("place", ["", "chord"], ids=["store", "evaluation"])
+def test_attributes_of_another_type_are_an_error_wherever_they_stand(store: Path, place: str) -> None:
+    kept = {file: file.read_text() for file in (store / "zarr.json", store / place / "zarr.json")}
+    for name in _Attributes.__struct_fields__:
+        for value in ("2026-13", "4" * 400) if name == "grid" else (5, [[]], {"x": [5]}):
+            change_arrays(store, place, lambda group, name=name, value=value: group["attributes"].update({name: value}))
+            with pytest.raises(StoreError, match=rf"s\.zarr: is damaged: its attributes are not .*`\$\.{name}"):
+                mirflow.open_store(store)
+            for file, text in kept.items():
+                file.write_text(text)
 
 
 @pytest.mark.parametrize("harm", HARMS, ids=lambda one: one.__name__)

@@ -304,7 +304,7 @@ class TestTwoWriters:
             return replace(content_of(system), attrs={"task": "chord", SIGNATURES: {measure: signature}})
 
         assert join_systems(signed("A", "x"), signed("B", "x"), "s3://bucket/x").systems == ("B", "A")
-        with pytest.raises(StoreError, match=r"'chord' has results of .* by other settings or another version"):
+        with pytest.raises(StoreError, match=r"'chord' has .* by other settings or another version"):
             join_systems(signed("A", "x"), signed("B", "y"), "s3://bucket/x")
 
     def test_an_interrupted_run_finds_its_journal(self, address):

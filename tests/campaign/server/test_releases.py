@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from mirflow.campaign.file import Split
 from mirflow.campaign.server.database import Database, User
-from mirflow.campaign.server.submissions.releases import climb, release
+from mirflow.campaign.server.submissions.releases import climb, decimals_of, release, rivals
 from mirflow.campaign.server.submissions.submission_tables import Released, Submission
 
 NOW = dt.datetime(2027, 1, 5, tzinfo=dt.UTC)
@@ -87,6 +87,36 @@ class TestTheLadder:
         assert climb(0.105, 0.1, SPLIT) == 0.105
         assert climb(0.1, 0.105, SPLIT, lower_is_better=True) == 0.1
         assert climb(0.1049, 0.1, SPLIT) is None
+
+
+class TestRivals:
+    def test_are_the_best_earlier_one_of_the_team_and_the_best_public_one_of_others(self, session: Session) -> None:
+        sending = [
+            ("b1", "bob", "public", 0.9), ("a1", "ada", "public", 0.7), ("a2", "ada", "public", 0.5),
+            ("mine", "ada", "public", 0.6), ("b2", "bob", "public", 0.95), ("a3", "ada", "public", 0.99),
+            ("b3", "bob", "private", 0.97),
+        ]  # fmt: skip
+        rows = {}
+        for name, team, visibility, value in sending:
+            rows[name] = row = sent(session, name, team)
+            row.visibility, row.state = visibility, "scored"
+            fixed = {"split": "test", "evaluation": "chord", "metric": "f", "rules": "1", "tracks": 4, "date": NOW}
+            session.add(Released(submission_id=row.number, value=value, headline=True, **fixed))
+        session.flush()
+        found = {relation: other.name for relation, other in rivals(session, rows["mine"], "test")["chord"].items()}
+        assert found == {"leader": "b2", "own": "a1"}
+
+
+class TestDecimals:
+    def test_of_hidden_splits_are_those_of_the_step_until_the_final_ranking(self) -> None:
+        published = Split.model_validate(
+            {"root": "x", "hidden": True, "final": {"frozen": "2027-01-01T00:00Z", "published": "2027-01-04T00:00Z"}}
+        )
+        assert decimals_of(SPLIT, NOW) == 3
+        assert decimals_of(None, NOW) == 3  # a split that the campaign no longer has
+        assert decimals_of(Split(root="dev"), NOW) is None
+        assert decimals_of(published, NOW) is None
+        assert decimals_of(published, dt.datetime(2027, 1, 3, tzinfo=dt.UTC)) == 3
 
 
 class TestAReleasedRow:

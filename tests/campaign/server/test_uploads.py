@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from mirflow.campaign.file import Limits
-from mirflow.campaign.server.submissions import uploads
+from mirflow.campaign.server.submissions import checking, uploads
 from mirflow.campaign.server.submissions.archives import ArchiveError, Unpacked, unpack
 from mirflow.campaign.server.submissions.checking import CheckAnswer, Expected, _track_problems, misfit
 from mirflow.campaign.server.submissions.confinement import (
@@ -313,6 +313,20 @@ def test_very_many_wrong_names_are_told_in_time() -> None:
     wrong = [one.message for one in found if one.rule == "unknown_track"]
     assert len(wrong) == 5000
     assert "did you mean 'the_beatles-00000-some-title'" in wrong[0]
+
+
+def test_findings_of_two_jobs_are_one_table_whose_errors_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "MAX_FINDINGS", 3)
+    note, fifth, whole = (
+        ("a.lab", 3, "note", "x", "m"),
+        ("a.lab", 5, "error", "x", "m"),
+        ("a.lab", None, "error", "x", "m"),
+    )
+    first = CheckAnswer(2, "d", [note, fifth, whole], 2, 0, 1, ["a.lab"])
+    other = CheckAnswer(0, "", [("b.lab", None, "warning", "y", "m"), ("", None, "error", "y", "m")], 1, 1, 0, [])
+    joined = first.with_findings(other)
+    assert joined.findings == [("", None, "error", "y", "m"), whole, fifth]
+    assert (joined.errors, joined.warnings, joined.notes, joined.files, joined.names) == (3, 1, 1, 2, ["a.lab"])
 
 
 def test_a_huge_label_is_cut_in_messages(check: Callable[..., CheckAnswer]) -> None:
