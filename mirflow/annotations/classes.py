@@ -28,6 +28,8 @@ class Classes:
     >>> genres = Classes.of(tree={"Jazz & Blues": ["Jazz", "Blues"], "Classical": None})
     >>> genres.names
     ('Jazz & Blues', 'Jazz', 'Blues', 'Classical')
+    >>> Classes.of(tree={"KD": ["KD"], "SD": ["SD", "SDB"]}).names
+    ('KD', 'SD', 'SDB')
     >>> genres.table[genres.names.index("Jazz")].tolist()
     [0.5, 1.0, 0.5, 0.0]
     """
@@ -143,7 +145,9 @@ def _paths(tree: Tree, above: tuple[str, ...]) -> list[tuple[str, tuple[str, ...
         name = normal_form(written)
         path = (*above, name)
         listed.append((name, path))
-        listed += _paths(below if isinstance(below, Mapping) else dict.fromkeys(below or ()), path)
+        subtree = below if isinstance(below, Mapping) else dict.fromkeys(below or ())
+        # A class that is listed among its own members, as in {KD: [KD, KD2]}, is itself.
+        listed += _paths({one: sub for one, sub in subtree.items() if normal_form(one) != name or sub}, path)
     names = [name for name, _ in listed]
     twice = next((name for index, name in enumerate(names) if name in names[:index]), None)
     if twice is not None:

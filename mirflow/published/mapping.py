@@ -299,6 +299,8 @@ class ScoreFile(Strict):
 
     path: PathPattern
     """Pattern with {system}, {track} or other placeholders, relative to root."""
+    format: Literal["table", "museval"] = "table"
+    """museval: JSON files of museval, one a track, with scores by source and frame; they need nothing but path."""
     delimiter: str = "comma"
     """A character, or comma, semicolon, tab, whitespace."""
     skip: int = Field(default=0, ge=0)
@@ -338,6 +340,14 @@ class ScoreFile(Strict):
         if len(self.delimiter) != 1 and self.delimiter not in _DELIMITERS:
             expected = f"a character or one of {', '.join(_DELIMITERS)}"
             raise ValueError(f"invalid delimiter {self.delimiter!r}: expected {expected}")
+        if self.format == "museval":
+            lacking = [f"{{{key}}}" for key in ("system", "track") if key not in self.placeholders]
+            changed = sorted(self.model_fields_set - {"path", "format"})
+            if lacking:
+                raise ValueError(f"write {' and '.join(lacking)} in the path of files of museval")
+            if changed:
+                raise ValueError(f"files of museval need nothing but path: leave out {', '.join(changed)}")
+            return self
         if bool(self.metrics) == (self.wide is not None):
             raise ValueError("expected either metrics (columns of metrics) or wide (columns of systems)")
         if self.key is not None and self.rows is None:
@@ -382,6 +392,8 @@ class ScoreFile(Strict):
 
     def declared(self) -> Iterable[tuple[str, ScoreColumn | Wide]]:
         """Every metric with its declaration in the mapping."""
+        if self.format == "museval":
+            return ()
         return self.metrics.items() if self.wide is None else [(self.wide.metric, self.wide)]
 
 

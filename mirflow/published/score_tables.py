@@ -19,7 +19,7 @@ from ..errors import (
     UnknownNameError,
     place_of,
 )
-from ..metrics.aggregates import AGGREGATES
+from ..metrics.aggregates import AGGREGATES, STATISTICS
 from ..metrics.base import Convention, get_task
 from ..metrics.measures import Measure, Metric, describe, parse
 from ..pipeline.discovery import absolute
@@ -42,6 +42,7 @@ from .mapping import (
     Wide,
     read_number,
 )
+from .museval_scores import MUSEVAL, MusevalScores, museval_measures, read_museval
 
 _DECIMAL = re.compile(r"[+-]?\d+,\d+")
 
@@ -275,6 +276,11 @@ def _measures(group: ScoreGroup, document: Document, place: Place, problems: lis
         key = "task" if error.what == "task" else "convention"
         problems.append(document.problem((*place, key), str(error)))
         return []
+    if any(table.format == MUSEVAL for table in group.tables):
+        if (group.task, group.convention) != ("separation", MUSEVAL):
+            problems.append(document.problem(place, "files of museval need task: separation and convention: museval"))
+            return []
+        return [{str(measure): measure for measure in museval_measures()} for _ in group.tables]
     if group.task is None and group.convention is not None:
         problems.append(document.problem((*place, "convention"), "needs a task: name it, too"))
     measures: list[dict[str, Measure]] = []
@@ -318,20 +324,30 @@ def _scores(
     files: Sequence[Sequence[Match]],
     origin: Mapping[str, str],
 ) -> GroupContent:
-    gathered = Gathered()
+    gathered, museval = Gathered(), MusevalScores()
     for one, known, matches in zip(group.tables, measures, files, strict=True):
         for match in matches:
             data = read_bytes(match.path, MAX_BYTES, match.name)
+            if one.format == MUSEVAL:
+                values = dict(zip(Pattern(one.path).names, match.values, strict=True))
+                museval.files[values["system"], values["track"]] = read_museval(decode(data, match.name), match.name)
+                gathered.digests.setdefault((values["system"], values["track"]), {})[digest_of(data)] = None
+                continue
             table = one.parse(decode(data, match.name, one.encoding), match.name)
             values = dict(zip(Pattern(one.path).names, match.values, strict=True))
             _RowReader(one, known, table, values, gathered).read(digest_of(data))
+    for cell, scores in museval.tracks():
+        gathered.cells[cell] = {name: (value, 1.0, "") for name, value in scores.items()}
+        gathered.unweighted |= scores.keys()
     if not gathered.cells:
         names = ", ".join(match.name for matches in files for match in matches[:2])
         raise InvalidAnnotationError(f"no row of the tables is a score: {names}; look at where and leave_out")
     every = []
     for measure in dict.fromkeys(measure for known in measures for measure in known.values()):
         if str(measure) in gathered.unweighted:  # unweighted, or the lengths of the references are unknown
-            metric = replace(measure.metric, pooling="none", recall=False, standard_aggregate="mean")
+            usual = measure.metric.standard_aggregate
+            usual = usual if usual in STATISTICS else "mean"
+            metric = replace(measure.metric, pooling="none", recall=False, standard_aggregate=usual)
             measure = Measure(replace(metric, weight="", weight_unit=""), measure.values)
         every.append(measure)
     described = {name: values.tolist() for name, values in describe(every).items() if name != "metric"}
@@ -354,6 +370,7 @@ def _scores(
     attrs["parameters"] = {str(measure): dict(measure.parameters) for measure in every if measure.parameters}
     attrs |= {IMPORTED: origin[IMPORTED], PRINTED_STEP: gathered.steps, **origin}
     cells = _cells(systems, tracks, tuple(map(str, every)), gathered)
+    cells = replace(cells, extras=museval.extras(systems, tracks))
     return GroupContent(group.name, systems, tracks, cells, described, {}, track_coords, attrs)
 
 

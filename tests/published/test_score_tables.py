@@ -160,7 +160,7 @@ def test_all_problems_of_a_mapping_at_once(tmp_path: Path) -> None:
     problems = [str(problem) for problem in caught.value.problems]
     assert problems == [
         "groups[0].tabels: unknown key; did you mean 'tables'? (line 4)",
-        "groups[1].tables[0].colums: unknown key; known: comment, delimiter, encoding, header, headings, key, "
+        "groups[1].tables[0].colums: unknown key; known: comment, delimiter, encoding, format, header, headings, key, "
         "leave_out, metrics, nan, path, rows, scale, skip, system, track, weight, where, wide (line 7)",
         "groups[1].tables[0].scale: invalid scale 'per cent': expected ratio, percent or a number above 0 (line 7)",
     ]
