@@ -117,3 +117,26 @@ def test_a_cause_in_many_files_is_one_line_of_a_long_list() -> None:
     assert len(lines_of_checks(checks[:40])) == 40
     (line,) = lines_of_checks(checks)
     assert line.endswith("(and 1 more line and 98 lines of 49 more files)")
+
+
+class TestOptionsOfBothSides:
+    @pytest.fixture(autouse=True)
+    def folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        Path("r.txt").write_text("".join(f"{time}\n" for time in TIMES))
+        Path("ms.txt").write_text("".join(f"{1000 * time:.0f}\n" for time in TIMES))
+        Path("ms.csv").write_text("idx,beat_ms\n" + "".join(f"{n},{1000 * time}\n" for n, time in enumerate(TIMES)))
+
+    def test_a_unit_that_one_side_has_is_doubted_with_the_option_of_that_side(self) -> None:
+        words = "evaluate", "r.txt", "ms.txt", "--task", "onset", "-m", "f_measure"
+        for options in ([], ["--time-unit", "ms"]):
+            assert "(--estimate-time-unit ms)" in " ".join(invoke(*words, *options).stderr.split())
+        assert "1.0000" in invoke(*words, "--estimate-time-unit", "ms").stdout
+
+    def test_columns_that_one_side_has_are_proposed_for_it_once_they_are_tried(self) -> None:
+        words, both = ("evaluate", "r.txt", "ms.csv", "--task", "beat", "-m", "f_measure"), ["--time-unit", "ms"]
+        failed = invoke(*words, "--columns", "time=beat_ms", *both)
+        cure = "the estimate alone can be read so: --estimate-columns time=beat_ms, --estimate-time-unit ms"
+        assert failed.stderr.splitlines()[-1] == cure
+        assert "1.0000" in invoke(*words, *cure.partition(": ")[2].replace(",", "").split()).stdout
+        assert "can be read so" not in invoke(*words, "--columns", "time=absent", *both).stderr

@@ -160,6 +160,7 @@ class CellProblem:
         for name in {self.system, self.track}:
             bare = re.escape(name)
             # Not wherever it stands: a track may be called as a word of the message is.
+            named = re.sub(rf"^(reference|estimate) [^:]*{bare}:", "", named)  # in memory
             named = re.sub(rf"(?<=[/\\\[]){bare}(?!\w)|(?<!\w){bare}(?=\.\w)|{re.escape(repr(name))}", "", named)
         return f"{self.status.name}: {self.kind}: {without_values(_FILE.sub('', named))}"
 

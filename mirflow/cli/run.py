@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -417,27 +418,48 @@ def evaluate_command(
     from ..store.cells import FAILED_METRICS
 
     style = choose_format(style, output)
-    ds = evaluate_paths(
+    score = partial(
+        evaluate_paths,
         *(reference, estimate, task),
         metrics=metric or None,
         convention=convention,
         grid=grid,
         annotators=(annotator, annotator if estimate_annotator is None else estimate_annotator),
         classes=None if classes is None else read_classes(classes),
-        **options,
     )
+    ds = score(**options)
     if options:  # not on standard output for programs: their tables begin with the header
         echo(_describe_reading(options), err=not for_people(style) or output is not None)
-    failed, partial = failed_cells(ds), partial_cells(ds)
-    reasons = [*failed, *partial]
+    failed = failed_cells(ds)
+    reasons = [*failed, *partial_cells(ds)]
     few = len(reasons) <= _NAMED
     for line in map(shorten_quotes, reasons) if few else problem_lines(ds.attrs["task"], find_problems(as_scores(ds))):
         echo(line, err=True)
     pair = ds.sizes["track"] == ds.sizes["system"] == 1
+    if failed and pair and (cure := _cure_of_one_side(score, options)):
+        echo(cure, err=True)
     if not (failed and pair and for_people(style)):
         emit(_evaluated(ds, pair, style, percent), style, output)
     if failed or FAILED_METRICS in ds.data_vars:
         context.exit(FAILED)
+
+
+def _cure_of_one_side(score: Callable[..., xr.Dataset], options: Mapping[str, Any]) -> str:
+    """Options that were given for both sides, as those of the one side that can be read so; empty if there is none."""
+    from ..errors import MirflowError
+    from ..readers.options import OPTIONS, SIDES
+    from ..store.cells import Status, text_of
+
+    common = {name: value for name, value in options.items() if name in OPTIONS}
+    apart = {name: value for name, value in options.items() if name not in OPTIONS}
+    for side in SIDES if common and False not in common.values() else ():  # --no-header has no form for one side
+        try:
+            ds = score(**apart, **{f"{side}_{name}": value for name, value in common.items()})
+        except MirflowError:
+            continue
+        if int(ds.status.item()) == Status.ok and not text_of(str(ds.message.item()), "warning"):
+            return f"the {side} alone can be read so: {typed(common).replace('--', f'--{side}-')}"
+    return ""
 
 
 def _describe_reading(options: Mapping[str, Any]) -> str:

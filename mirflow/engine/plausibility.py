@@ -25,6 +25,8 @@ RATIO = 10.0
 """Ratio of the sides' ends above which they are reported."""
 SECONDS = 30.0
 """Seconds that it must end later besides: short excerpts have large ratios."""
+UNITS = 300.0
+"""Ratio of the ends of two sides of several items each above which they are reported even if both are short."""
 APART = 1.0
 """Seconds above which sides without a common time are reported."""
 SHARE = 0.25
@@ -104,21 +106,24 @@ def implausible(kind: str, reference: Float, estimate: Float) -> dict[int, str]:
     Examples
     --------
     >>> beats, milliseconds = np.array([[0.5, 180.0, 360.0]]), np.array([[500.0, 180000.0, 360.0]])
-    >>> implausible("events", beats, milliseconds)[0]
-    'the estimate ends at 180000 s, the reference at 180 s: are both in seconds, and of the same recording?'
+    >>> implausible("events", beats, milliseconds)[0]  # doctest: +ELLIPSIS
+    'the estimate ends at 180000 s, the reference at 180 s: are both in seconds, and of the same recording? ...'
     """
     (begins, ends, count), (est_begins, est_ends, est_count) = reference.T, estimate.T
     many: Bool = (est_count >= SHARE * count) | (kind not in _SINGLE)
     with np.errstate(over="ignore"):  # what ends beyond all numbers ends too late
         long = (est_ends > RATIO * ends) & (est_ends - ends > SECONDS)
         short = (ends > RATIO * est_ends) & (ends - est_ends > SECONDS) & many
+        apart = np.maximum(ends, est_ends) > UNITS * np.minimum(ends, est_ends)
+        apart &= (np.minimum(count, est_count) >= _SPACED) & (np.minimum(ends, est_ends) > 0)
+        long, short = long | (apart & (est_ends > ends)), short | (apart & (ends > est_ends))
         after, before = est_begins > ends + APART, (est_ends < begins - APART) & many
     found: dict[int, str] = {}
     for pair in np.flatnonzero(long | short | after | before).tolist():
         if long[pair] or short[pair]:
             found[pair] = (
                 f"the estimate ends at {est_ends[pair]:.10g} s, the reference at {ends[pair]:.10g} s: "
-                "are both in seconds, and of the same recording?"
+                f"are both in seconds, and of the same recording?{_in_milliseconds(ends[pair], est_ends[pair])}"
             )
         else:
             where = f"after the reference ends ({ends[pair]:.10g} s)"
@@ -129,6 +134,15 @@ def implausible(kind: str, reference: Float, estimate: Float) -> dict[int, str]:
                 "are both of the same recording?"
             )
     return found
+
+
+def _in_milliseconds(reference: float, estimate: float) -> str:
+    """Remedy for sides that end as late as each other if the later one is read in ms; empty for others."""
+    late, early = max(reference, estimate), min(reference, estimate)
+    if not early > 0 or not UNITS < late / early < 1e6 / UNITS:
+        return ""
+    side = "estimate" if estimate > reference else "reference"
+    return f" If only the {side} is in ms: time_unit: ms of this side alone (--{side}-time-unit ms)"
 
 
 def lone_pedal(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:

@@ -21,6 +21,8 @@ class TestKinds:
         [
             ("est/KO1/a.lab:3: time is not a number: 'x'", "est/NG1/b.lab:17: time is not a number: 'x'"),
             ("a.lab: is empty", "b.lab: is empty"),
+            ("reference a: is at 3.5 s, before 4.25 s", "reference b: is at 1 s, before 2 s"),
+            ("a.lab:3: not a chord: 'H'; did you mean 'B'?", "b.lab:4: not a chord: 'K:maj'; did you mean 'C:maj'?"),
             ("system 'KO1' has no estimate of track 'a'", "system 'NG1' has no estimate of track 'b'"),
             ("est/a.lab:3: not a chord: 'H/3'", "est/b.lab:4: not a chord: 'H/3'"),
             ("refs.zarr [a]: is gone", "refs.zarr [b]: is gone"),
