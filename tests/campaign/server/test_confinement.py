@@ -475,8 +475,8 @@ def test_a_campaign_that_demands_confinement_is_refused_where_a_check_could_open
     assert found.returncode == 0, found.stderr
     for (folder, name), said in zip(folders.items(), json.loads(found.stdout), strict=True):
         if PLACES[name]:
-            assert f"does not support it: {PLACES[name]} can be read ({folder}" in said, name
-            assert "move the campaign and its data out of that folder" in said
+            assert f"is required, but the processes that read submissions can open {PLACES[name]} ({folder}" in said
+            assert "move the campaign and its data out of that folder, or write confinement: wanted" in said
         else:
             assert said == [], name
 

@@ -182,19 +182,22 @@ def demand_confinement(service: Service, confinement: Confinement) -> tuple[list
         confines = check_confines(campaign.limits, Path(upload), files, dict.fromkeys(beside))
         answer = confinement.run("hold", task, confines)
     held, missing = list(answer["held"]), lacks(answer["held"])
+    required = f"{path}: limits.confinement is required, but"
+    strict = campaign.limits.confinement == "required"
+    if missing and strict:
+        raise MirflowError(
+            f"{required} this host does not support it: {'; '.join(missing)}. Use Linux 6.12 or newer with Landlock "
+            "(docs/submissions.md), or write confinement: wanted"
+        )
     if "folders" in held and answer["opened"]:
         held.remove("folders")
         words, secret, around = answer["opened"][0]
         others = f" and {len(answer['opened']) - 1} more" if len(answer["opened"]) > 1 else ""
-        missing.append(
-            f"{words} can be read ({secret}{others}), since Python loads packages from {around}: move the campaign "
-            "and its data out of that folder"
-        )
-    if missing and campaign.limits.confinement == "required":
-        raise MirflowError(
-            f"{path}: limits.confinement is required, but this host does not support it: {'; '.join(missing)}. Use "
-            "Linux 6.12 or newer with Landlock (docs/submissions.md), or write confinement: wanted"
-        )
+        why = f"the processes that read submissions can open {words} ({secret}{others}), since Python loads packages"
+        why += f" from {around}: move the campaign and its data out of that folder"
+        if strict:
+            raise MirflowError(f"{required} {why}, or write confinement: wanted")
+        missing.append(why)
     return held, missing
 
 
