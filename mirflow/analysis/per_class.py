@@ -181,7 +181,7 @@ class TableSelection:
     """Reductions within each track, by the dims of the variable."""
     classes: str = ""
     """Of ratios that are read off a confusion: ``sum`` adds up the outcomes of all classes, a class is the only one;
-    empty: each has its own."""
+    empty: each has its own. Of orders of affinities, ``sum`` puts the decisions of all tags into one order."""
 
     @property
     def is_ratio(self) -> bool:
@@ -196,7 +196,8 @@ class TableSelection:
     @property
     def said_over(self) -> str:
         """Reductions within each track, as text."""
-        return say_over({**self.over, **({CLASS: self.classes} if self.classes else {})})
+        dim = next(iter(self.inner)) if self.kind in ORDER_AGGREGATES else CLASS
+        return say_over({**self.over, **({dim: self.classes} if self.classes else {})})
 
     @property
     def side(self) -> int:
@@ -212,7 +213,7 @@ class TableSelection:
     def labels(self) -> Labels:
         """The dims of the values over tracks: of affinities without that of relevance and affinity."""
         ordered = self.kind in ORDER_AGGREGATES
-        return {dim: names for dim, names in self.inner.items() if not (ordered and dim == SIDE)}
+        return {} if ordered and self.classes else {k: v for k, v in self.inner.items() if not (ordered and k == SIDE)}
 
     def outcomes(self, counts: Float) -> tuple[Float, Labels]:
         """Outcomes for ratios, from counts (n, dims left): (n, dims, 4), and the labels of these dims.
@@ -284,6 +285,11 @@ class TableSelection:
 
     def _statistic(self, values: Float) -> tuple[Float, Int]:
         """A statistic of the values of some tracks, or of their order, and how many have one."""
+        if self.kind in ORDER_AGGREGATES and self.classes:
+            # The decisions of all tags are one order, in which each track counts once.
+            flat = np.moveaxis(values, 1 + self.side, -1).reshape(-1, 1, 2)
+            number = (~np.isnan(values).all(axis=(1, 2))).sum()
+            return order(self.kind, flat, 2)[0][0], np.asarray(number, dtype=np.int64)
         if self.kind in ORDER_AGGREGATES:
             return order(self.kind, values, 1 + self.side)
         ordered = np.moveaxis(np.sort(values, axis=0), 0, -1)
@@ -405,8 +411,6 @@ def _sayings(ds: xr.Dataset, kind: str, words: set[str], mean: bool) -> Iterable
         dims = measure.metric.dims
         if kind not in _aggregates(ds, variable):
             continue
-        if not mean and kind not in RATIO_AGGREGATES:
-            continue
         # The accuracy of a class is the recall of its tracks; over all classes the two are the same.
         own = "recall" if kind == "accuracy" and dims == CONFUSED else kind
         dim = classes_of(dims)
@@ -433,7 +437,7 @@ def select_table(ds: xr.Dataset, variable: str, query: Query) -> TableSelection:
     """
     measure, table = find_measures(ds)[variable], table_of(ds, variable)
     kind = _aggregate_of(query.aggregate, measure)
-    classes, query = _over_classes(table, kind, query)
+    classes, query = _over_tags(table, kind, query) if kind in ORDER_AGGREGATES else _over_classes(table, kind, query)
     over = over_of(table, str(measure), query)
     systems = find_labels(ds, "system", _sorted_systems(ds, variable, query))
     refuse_annotators(ds, query, str(measure))
@@ -454,12 +458,21 @@ def select_table(ds: xr.Dataset, variable: str, query: Query) -> TableSelection:
         raise QueryError(list_missing(names_of(part, "system"), names_of(part, "track"), lacking, status))
     if missing == "zero" and lacking.any() and (kind in CLASS_AGGREGATES or measure.metric.orientation != "none"):
         raise QueryError(f"metric {measure}: the weights of missing scores are unknown; choose skip or common")
-    if kind in ORDER_AGGREGATES and over:
-        raise QueryError(f"aggregate {kind!r} puts all tracks in order: nothing can be reduced within them before")
     cells = {"_included": (("system", "track"), included), "_missing": (("system", "track"), lacking)}
     part = part.assign(cells).assign_attrs(missing=missing)
     places = part["_place"].values
     return TableSelection(part.drop_vars("_place"), table.isel(system=systems), places, measure, kind, over, classes)
+
+
+def _over_tags(table: xr.DataArray, kind: str, query: Query) -> tuple[str, Query]:
+    """``sum`` if a query is about the decisions of all tags in one order, and the query without that."""
+    (tag,) = (dim for dim in labels_of(table) if dim != SIDE)
+    if query.over and dict(query.over) != {tag: "sum"}:
+        raise QueryError(
+            f"aggregate {kind!r} puts all tracks in order: nothing can be reduced within them before, but over "
+            f"{tag}=sum puts the decisions of all tags into one order (micro)"
+        )
+    return ("sum", replace(query, over=None)) if query.over else ("", query)
 
 
 def _over_classes(table: xr.DataArray, kind: str, query: Query) -> tuple[str, Query]:

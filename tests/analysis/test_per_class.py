@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import xarray as xr
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 import mirflow
 from mirflow.errors import QueryError, UnknownNameError
@@ -241,6 +243,24 @@ class TestAffinities:
     def test_across_tags(self, store: Path) -> None:
         assert "roc_auc, mean over tags" in printed("query", store, "-m", "affinities", "--ci", "--across", "tag=mean")
 
+    @pytest.mark.parametrize(
+        ("kind", "oracle"), [("roc_auc", roc_auc_score), ("average_precision", average_precision_score)]
+    )
+    def test_micro_areas_are_those_of_scikit_learn(self, store: Path, kind: str, oracle: Any) -> None:
+        tags = mirflow.open_store(store)["tags"].to_dataset()
+        (variable,) = (name for name in tags.data_vars if name.startswith("affinities"))
+        values = tags[variable].sortby("system").transpose("system", "track", "tag", "side").values
+        found = rows("query", store, "-m", "affinities", "-a", kind, "--over", "tag=sum", "--sort", "name", "--ci")
+        for row, side in zip(found, np.moveaxis(values, -1, 0).transpose(1, 0, 2, 3), strict=True):
+            relevance, affinity = side.reshape(2, -1)
+            known = ~np.isnan(relevance)
+            assert row["value"] == pytest.approx(oracle(relevance[known] > 0, affinity[known]), abs=1e-12)
+            assert row["low"] <= row["value"] <= row["high"]
+
+    def test_other_reductions_within_a_track_are_refused(self, store: Path) -> None:
+        message = refused("query", store, "-m", "affinities", "-a", "roc_auc", "--over", "tag=mean")
+        assert "over tag=sum puts the decisions of all tags into one order (micro)" in message
+
     def test_comparisons_say_why_there_are_none(self, store: Path) -> None:
         with pytest.raises(QueryError, match="rank the systems on each tag instead"):
             mirflow.open_store(store).mirflow.compare("affinities")
@@ -347,6 +367,7 @@ class TestWhatToSay:
             ("tags", "micro_f", "-m outcomes -a f_measure --over tag=sum"),
             ("tags", "f1_micro", "-m outcomes -a f_measure --over tag=sum"),
             ("genres", "micro_f1", "-m confusion -a f_measure --over class=sum"),
+            ("tags", "micro_auc", "-m affinities -a roc_auc --over tag=sum"),
             ("tags", "macro_auc", "-m affinities -a roc_auc --across tag=mean"),
         ],
     )

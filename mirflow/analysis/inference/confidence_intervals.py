@@ -199,7 +199,8 @@ def _of_rates(
                 drawn = Rates(add_up(own, cluster_codes)[np.newaxis], ratio_of(selection, asked))
             else:
                 finish = partial(finish_values, dims=list(selection.labels), asked=asked)
-                drawn = Orders.of(own, selection.side, cluster_codes, selection.kind, finish)
+                together = bool(selection.classes)
+                drawn = Orders.of(own, selection.side, cluster_codes, selection.kind, finish, together=together)
             if drawn.clusters >= how.least:
                 ends = value[row, place], accelerations(drawn.left_out())
                 low[row, place], high[row, place] = bounds(draw(drawn, len(ends[0]), how), *ends, how)

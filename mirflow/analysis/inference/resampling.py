@@ -549,9 +549,17 @@ class Orders:
     """Statistics across the values, which are float64 (n, tags)."""
 
     @classmethod
-    def of(cls, values: Float, side: int, cluster: Int, kind: str, finish: Callable[[Float], Float]) -> Orders:
-        """From relevance and affinity along one axis of (tracks, dims); `side` is counted after the tracks."""
+    def of(
+        cls, values: Float, side: int, cluster: Int, kind: str, finish: Callable[[Float], Float], *, together: bool
+    ) -> Orders:
+        """From relevance and affinity along one axis of (tracks, dims); `side` is counted after the tracks.
+
+        The decisions of all tags are one order if `together`.
+        """
         relevance, affinity = np.moveaxis(values, 1 + side, 0)
+        if together:
+            cluster = np.repeat(cluster, relevance.shape[1])
+            relevance, affinity = relevance.reshape(-1, 1), affinity.reshape(-1, 1)
         tags = (Tag.of(*both, cluster) for both in zip(relevance.T, affinity.T, strict=True))
         return cls(tuple(tags), ORDER_AGGREGATES[kind].reached, int(cluster.max(initial=-1)) + 1, finish)
 
