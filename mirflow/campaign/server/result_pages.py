@@ -154,7 +154,7 @@ def _front(asked: Asked) -> Content:
     # The history of submissions covers the changes of splits.
     changes = [one for one in changes_of(asked.service) if one.store not in views.splits]
     news = sorted([*views.history(viewer), *news_of(changes, stores)], key=lambda one: one.time, reverse=True)
-    page = front(stores, news[:NEWS], own=views.own(viewer))
+    page = front(stores, news[:NEWS], own=views.own(viewer), splits=views.splits)
     return asked.render("front.html", page=page, here="front", grading=views.grading(viewer))
 
 

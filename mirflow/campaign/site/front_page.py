@@ -124,16 +124,26 @@ class FrontPage:
     news: Sequence[NewsItem]
     """News, newest first."""
     listening: list[WorthListening]
+    splits: Collection[str] = ()
+    """Stores that are splits of one campaign, in which a name is one submission."""
+
+    @property
+    def _named(self) -> set[tuple[str, str]]:
+        """Systems, with the store that a name is unique in: that of all splits is empty."""
+        places = {
+            page.store.name: "" if page.store.name in self.splits else page.store.name for page in self.evaluations
+        }
+        return {(row.system.name, places[page.store.name]) for page in self.evaluations for row in page.rows}
 
     @property
     def systems(self) -> int:
-        """Number of systems, counted separately for each store."""
-        return len({(page.store.name, row.system.name) for page in self.evaluations for row in page.rows})
+        """Number of systems, counted separately for each store, but once for all splits of a campaign."""
+        return len(self._named)
 
     @property
     def namesakes(self) -> list[str]:
-        """Names of systems in several stores."""
-        known = {(row.system.name, page.store.name) for page in self.evaluations for row in page.rows}
+        """Names of systems in several stores that may be different systems."""
+        known = self._named
         return sorted(name for name, stores in Counter(name for name, _ in known).items() if stores > 1)
 
     def store(self, name: str) -> StoreContents:
@@ -176,6 +186,7 @@ def front(
     *,
     own: Mapping[str, Collection[str]] = MappingProxyType({}),
     listening: Sequence[WorthListening] | None = None,
+    splits: Collection[str] = (),
 ) -> FrontPage:
     """Collect every evaluation with its leaders, and all systems by the headline metrics.
 
@@ -187,12 +198,14 @@ def front(
         The viewer's own systems by store.
     listening : sequence of WorthListening or None
         Tracks worth listening to; None: find them in the stores.
+    splits : collection of str
+        Stores that are splits of one campaign.
     """
     ordered = sorted(stores, key=lambda one: one.created, reverse=True)
     pages = [evaluation(one, name, own.get(one.name, ())) for one in ordered for name in one.ranked]
     if listening is None:
         listening = [found for one in ordered for found in worth_listening(one)]
-    return FrontPage(ordered, pages, news, _fold(listening))
+    return FrontPage(ordered, pages, news, _fold(listening), splits)
 
 
 def _cards_of(pages: Sequence[EvaluationPage]) -> list[list[EvaluationPage]]:

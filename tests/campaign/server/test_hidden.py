@@ -73,18 +73,40 @@ def test_each_account_climbs_by_itself(tmp_path: Path, confinement: Confinement)
     assert told == [(0.583, True), (None, False), (1.0, True), (0.667, True)]
 
 
+def messages_of(service: Service, id: str) -> list[str]:
+    assert service.database is not None
+    with service.database.read() as session:
+        found = session.scalars(select(Submission).where(Submission.id == id)).one()
+        return [one.message for one in findings_of(session, found)]
+
+
 def test_a_hidden_split_needs_all_tracks(tmp_path: Path, confinement: Confinement) -> None:
     service = open_campaign(tmp_path)
     files = estimates()
     del files["test3.lab"]
-    id = submit(service, "oak", files, splits=["dev", "test"])
+    id = submit(service, "oak", files, splits=["test"])
     work(service, confinement)
     assert state(service, id).state == "refused"
-    assert service.database is not None
-    with service.database.read() as session:
-        found = session.scalars(select(Submission)).one()
-        messages = [one.message for one in findings_of(session, found)]
-    assert messages == ["1 of 6 tracks of test (chord) have no estimate: test3; a hidden split requires all tracks"]
+    lacking = "1 of 6 tracks of test (chord) have no estimate: test3; a hidden split requires all tracks"
+    assert messages_of(service, id) == [lacking]
+
+
+def test_a_complete_split_is_scored_beside_a_hidden_one_that_is_not(tmp_path: Path, confinement: Confinement) -> None:
+    service = open_campaign(tmp_path, CAMPAIGN.replace("quota: 3", "quota: 1"))
+    files = estimates()
+    del files["test3.lab"]
+    id = submit(service, "oak", files, splits=["dev", "test"])
+    work(service, confinement)
+    assert (state(service, id).state, state(service, id).split_names) == ("scored", ("dev",))
+    assert scores(service, id, "dev")
+    assert not scores(service, id, "test")
+    assert messages_of(service, id) == [
+        "1 of 6 tracks of test (chord) have no estimate: test3; a hidden split requires all tracks, so that the system "
+        "is scored on dev alone; submit all under another name for test"
+    ]
+    again = submit(service, "oak-2", estimates(), splits=["test"])  # the quota was not used
+    work(service, confinement)
+    assert scores(service, again, "test")
 
 
 def test_names_of_hidden_tracks_are_told_only_where_a_table_lists_them(
@@ -98,7 +120,7 @@ def test_names_of_hidden_tracks_are_told_only_where_a_table_lists_them(
     assert service.database is not None
     with service.database.read() as session:
         messages = " ".join(one.message for one in findings_of(session, session.scalars(select(Submission)).one()))
-    assert "1 of 6 tracks of test" in messages
+    assert "1 of 6 tracks of test (chord) have no estimate (the organisers' data have the names" in messages
     assert "test3" not in messages
 
 

@@ -32,6 +32,10 @@ def test_the_front_page_has_all_evaluations_and_all_systems(campaign):
     assert page.systems == 6
     # A system of the same name in another store may be another system.
     assert page.namesakes == ["S1"]
+    # In splits of one campaign it is one submission.
+    page = front([campaign, other], splits=["campaign", "other"])
+    assert (page.systems, page.namesakes) == (5, [])
+    assert front([campaign, other], splits=["campaign"]).systems == 6
 
 
 def test_a_scorecard_has_the_systems_of_evaluations_that_share_some_and_leads_to_these(campaign):

@@ -66,6 +66,8 @@ class FoundProblem:
     severity: Literal["error", "warning", "note"]
     rule: str
     message: str
+    split: str = ""
+    """A hidden split that cannot be scored because of it."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,8 @@ class CheckAnswer:
     notes: int
     names: list[str]
     """Names of the files, which :func:`names_job` compares with those of the tracks."""
+    without: list[str]
+    """Splits that are left out, as files of some of their tracks are missing."""
 
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> CheckAnswer:
@@ -95,7 +99,8 @@ class CheckAnswer:
     def with_findings(self, other: CheckAnswer) -> CheckAnswer:
         """Add the findings of another answer."""
         counts = {name: getattr(self, name) + getattr(other, name) for name in ("errors", "warnings", "notes")}
-        return replace(self, findings=_most_severe([*self.findings, *other.findings]), **counts)
+        rows = _most_severe([*self.findings, *other.findings])
+        return replace(self, findings=rows, without=[*self.without, *other.without], **counts)
 
 
 def check_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
@@ -149,7 +154,16 @@ def _answer(rows: Sequence[FoundProblem]) -> dict[str, Any]:
         [clean_text(path)[:_LONGEST], line, severity, rule[:100], clean_text(message)[:_LONGEST]]
         for path, line, severity, rule, message in listed
     ]
-    return {"files": 0, "digest": "", "findings": findings, **counts, "left_out": [], "evaluations": [], "names": []}
+    return {
+        "files": 0,
+        "digest": "",
+        "findings": findings,
+        **counts,
+        "left_out": [],
+        "evaluations": [],
+        "names": [],
+        "without": [],
+    }
 
 
 def _most_severe(rows: list[Row]) -> list[Row]:
@@ -170,11 +184,22 @@ def names_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     Returns
     -------
     dict
-        As of :func:`check_job`, with findings about names alone.
+        As of :func:`check_job`, with findings about names alone, and ``without``: splits that are left out.
     """
     evaluations = [Evaluation.model_validate(one) for one in task["evaluations"]]
     expected = [Expected(**one) for one in task["expected"]]
-    return _answer(list(_track_problems(task["names"], evaluations, expected)))
+    rows = list(_track_problems(task["names"], evaluations, expected))
+    without = sorted({row.split for row in rows if row.split})
+    rest = sorted({one.split for one in expected if one.asked}.difference(without))
+    if not without or not rest:
+        return _answer(rows)
+    # What is complete is scored.
+    scored = f", so that the system is scored on {' and '.join(rest)} alone; submit all under another name for"
+    rows = [
+        replace(row, severity="warning", message=f"{row.message}{scored} {row.split}") if row.split else row
+        for row in rows
+    ]
+    return _answer(rows) | {"without": without}
 
 
 def misfit(name: str, evaluations: Sequence[Evaluation]) -> str:
@@ -279,11 +304,12 @@ def _track_of(name: str, evaluations: Sequence[Evaluation]) -> str:
 
 def _missing(one: Expected, missing: Sequence[str], tracks: int) -> FoundProblem:
     listed = ", ".join(missing[:_NAMED]) + (", ..." if len(missing) > _NAMED else "")
-    names = f": {listed}" if one.named else ""
+    names = f": {listed}" if one.named else " (the organisers' data have the names of the tracks)"
     what = f"{len(missing)} of {counted(tracks, 'track')} of {one.split} ({one.evaluation}) have no estimate{names}"
     # Scores over a subset of a hidden split would reveal those tracks.
     if one.hidden:
-        return FoundProblem("", None, "error", "missing", f"{what}; a hidden split requires all tracks")
+        message = f"{what}; a hidden split requires all tracks"
+        return FoundProblem("", None, "error", "missing", message, one.split)
     if len(missing) == tracks:
         return FoundProblem(
             "", None, "error", "missing", f"{what}; files must have the names of the tracks, including case"

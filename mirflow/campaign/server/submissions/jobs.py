@@ -206,6 +206,8 @@ class Jobs:
             mine.digest, mine.files = answer.digest, answer.files
             mine.errors, mine.warnings, mine.notes = answer.errors, answer.warnings, answer.notes
             mine.tries = 0
+            if not refused:
+                mine.splits = ",".join(split for split in mine.split_names if split not in answer.without)
             mine.state = "refused" if refused else "accepted"
             announce(session, self.campaign, mine, "refused" if refused else "accepted", self.service.clock())
             if refused:
@@ -428,7 +430,7 @@ def _apart(path: Path, state: Path) -> Iterator[str]:
 
 
 def _nothing(message: str) -> CheckAnswer:
-    return CheckAnswer(0, "", [("", None, "error", "archive", message[:1000])], 1, 0, 0, [])
+    return CheckAnswer(0, "", [("", None, "error", "archive", message[:1000])], 1, 0, 0, [], [])
 
 
 def _refusal(errors: int) -> str:
