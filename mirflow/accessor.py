@@ -171,7 +171,7 @@ class Inference:
         asked, how = _apart(options)
         query = make_query("compare", metric, aggregate, **asked)
         words: dict[str, Any] = {"test": test, "correction": correction, "all_pairs": all_pairs, "anytime": anytime}
-        return compare(ds, query, **words, **how, group=name)
+        return compare(ds, query, **{**words, **how}, group=name)
 
     def ranks(
         self,

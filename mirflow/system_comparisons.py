@@ -36,7 +36,6 @@ def compare(
     friedman: bool = False,
     unit: str = "track",
     cluster: str | None = None,
-    method: str | None = None,
     anytime: int | None = None,
     baseline: str | None = None,
     margin: float = 0.0,
@@ -63,7 +62,7 @@ def compare(
         The evaluation; None: every one that has the metrics.
     primary : bool
         Compare by the headline metric of each evaluation.
-    test, correction, unit, cluster, method, level, replicates, rng, anytime
+    test, correction, unit, cluster, level, replicates, rng, anytime
         See :func:`mirflow.analysis.inference.comparisons.compare`; None: its default.
     friedman : bool
         Friedman's test on ranks with Tukey-Kramer HSD instead.
@@ -96,7 +95,7 @@ def compare(
         If a path is not a result store.
     """
     how = {"test": test, "correction": correction, "cluster": cluster, "replicates": replicates, "rng": rng}
-    how |= {"method": method, "anytime": anytime}
+    how |= {"anytime": anytime}
     how = {name: value for name, value in how.items() if value is not None}
     _check_comparison(metric, options, how, primary=primary, friedman=friedman, baseline=baseline)
     listed = {"worst": worst, "best": best}

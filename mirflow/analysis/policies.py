@@ -24,6 +24,8 @@ METHODS = {
     NORMAL: "by the delta method",
 }
 """Methods of intervals; the first two are of bootstraps."""
+INVERTED = "inverted"
+"""Method of intervals that hold what a test does not exclude."""
 ANYTIME = "anytime"
 """Attribute of results that hold at every look while tracks are added: the units at which intervals are narrowest."""
 
@@ -47,6 +49,14 @@ def say_intervals(attrs: Mapping[str, str], over: str = "") -> str:
     """
     if attrs["method"] == SEQUENCE:
         return f"confidence sequence, which holds at every look, narrowest at n = {attrs[ANYTIME]}"
+    if attrs["method"] == INVERTED:
+        if attrs["correction"] == MAX_T:
+            return "what the corrected test does not exclude, all pairs together"
+        return (
+            "what the test does not exclude"
+            if attrs["correction"] == "none"
+            else "what the corrected test does not exclude"
+        )
     normal, drawn = f"{NORMAL} (delta method)", attrs["method"].removeprefix(f"{NORMAL}, ")
     if drawn == NORMAL:
         return f"{normal} over {over}" if over else normal

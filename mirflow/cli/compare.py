@@ -40,14 +40,13 @@ from .output import FAILED, choose_format, echo, emit, given_options, output_opt
 @click.option("--worst", type=click.IntRange(1), metavar="N", help="List N tracks that lose most from the baseline.")
 @click.option("--best", type=click.IntRange(1), metavar="N", help="List N tracks that gain most from the baseline.")
 @click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Level of intervals; tests use 1 - level.")
-@option("method")
 @click.option(
     "--anytime",
     type=click.IntRange(1),
     metavar="N",
     help="Intervals and tests that hold at every look while tracks are added, narrowest at N tracks.",
 )
-@click.option("--replicates", type=click.IntRange(1), help="Replicates of bootstrap and permutation. Default: 10000.")
+@click.option("--replicates", type=click.IntRange(1), help="Replicates of the permutation test. Default: 10000.")
 @click.option("--rng", type=click.IntRange(0), help="The seed. Default: 0.")
 @query_options("missing", "undefined", missing="Treatment of cells without a score. Default: common.")
 @option("group")

@@ -115,6 +115,9 @@ class Statistic(ScoreAggregate):
     without_each: Callable[[Float], Float] | None = None
     """Fast leave-one-out statistic: sorted scores (tracks,), at least two -> float64 (tracks,). None: `statistic` is
     called for each track."""
+    quantile: float | None = field(default=None, kw_only=True)
+    """Which quantile it is, between neighbours linearly; None: another statistic, for which tests leave out each score
+    in turn."""
 
     def of_ordered(self, ordered: Float, count: Int) -> Float:
         """Statistic of the first `count` (...) of sorted scores (..., tracks); NaN if there are none."""
@@ -266,7 +269,7 @@ def _average_precision(having: Float, every: Float) -> Float:
 
 for _one in (
     RatioOfSums("mean", "plain mean over the tracks", "one", "one"),
-    Statistic("median", "median over the tracks", _median, _median_without_each),
+    Statistic("median", "median over the tracks", _median, _median_without_each, quantile=0.5),
     RatioOfSums(
         "pooled", "mean over the tracks, weighted by the metric's own weight", "weight", "weight", requires="weights"
     ),

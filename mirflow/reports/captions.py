@@ -126,7 +126,7 @@ def letters_note(ds: xr.Dataset, metric: int) -> str:
     else:
         test = say_test(str(ds["test"].values[metric]), ds.attrs["correction"])
         tested = f"{test}, n = {pairs_span(ds, metric)}"
-        separable = bool(ds["least_p_corrected"].values[metric] < alpha_of(ds.attrs))
+        separable = bool(ds["least_p_corrected"].values[metric] <= alpha_of(ds.attrs))
     if not separable:
         return f"no letters: so few units cannot give a corrected p-value below {alpha:.3g} ({tested})"
     leader = str(ds[COMPARED_WITH].values[metric]) if COMPARED_WITH in ds.coords else ""
@@ -159,7 +159,7 @@ def ranks_note(ds: xr.Dataset, metric: int) -> str:
     """Meaning of intervals of ranks, as the end of a sentence; and why they exclude none where they do not."""
     level, correction = float(ds.attrs["level"]), ds.attrs["correction"]
     tested = f"{say_test(str(ds['test'].values[metric]), correction)}, n = {pairs_span(ds, metric)}"
-    if not ds["least_p_corrected"].values[metric] < alpha_of(ds.attrs):
+    if not ds["least_p_corrected"].values[metric] <= alpha_of(ds.attrs):
         return f"every rank is possible: so few units tell no systems apart ({tested})"
     together = "" if correction in ("bh", "none") else f"; they hold all true ranks with {100 * level:g} % confidence"
     return f"ranks not excluded at {1 - level:.3g} ({tested}){together}"

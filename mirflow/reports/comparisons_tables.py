@@ -107,7 +107,7 @@ def kinds_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
         rows.append((kind or str(ds["metric"].values[place]), *each, difference, *ps))
     notes = (
         f"difference: {names[0]} minus {names[1]}, of the score and of the losses by each kind of errors, with its "
-        f"{100 * float(ds.attrs['level']):g} % confidence interval ({say_intervals(ds.attrs)})",
+        f"{100 * float(ds.attrs['level']):g} % confidence interval (what the test of p does not exclude)",
         *(("ratios in percent",) if percent else ()),
         *(note for note in _pair_notes(ds, 0) if note.startswith(("n:", "[-]"))),
         f"p: {ds['test'].values[0]}: {TESTS[str(ds['test'].values[0])]}; p_corrected: over the kinds, by Holm (1979)",
@@ -233,7 +233,8 @@ def _pairs(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool, all
     listed = listed_pairs(order, all_pairs)
     for first, second in listed:
         gap, *ends, p, corrected = (float(array[first, second]) for array in floats)
-        difference = f"{show_value(gap, percent)} {show_interval(ends, percent, gap)}".strip()
+        shown_ends = ends if str(ds["test"].values[metric]) != "wilcoxon" else []
+        difference = f"{show_value(gap, percent)} {show_interval(shown_ends, percent, gap)}".strip()
         wins, ties, n = (int(array[first, second]) for array in counts)
         won = (f"{wins}/{ties}/{n - wins - ties}",) if unitwise else ()
         shown = _show_ps(ds, metric, p, corrected)
@@ -302,8 +303,10 @@ def _pair_notes(ds: xr.Dataset, metric: int) -> tuple[str, ...]:
     return (
         *(() if counts.any() else (nothing,)),
         f"n: {pairs_span(ds, metric)} units ({unit}{clustered}); {policies}",
-        f"difference: system minus other, with its {level} confidence interval ({say_intervals(attrs)})",
-        *few_notes(difference, low, attrs),
+        f"difference: system minus other, with its {level} confidence interval ({say_intervals(attrs)})"
+        if test != "wilcoxon"
+        else "difference: system minus other, without an interval, as the test is about another number",
+        *(few_notes(difference, low, attrs) if test != "wilcoxon" else ()),
         f"p: {test}: {TESTS[test]}{_MCNEMAR if unitwise and _is_right_or_wrong(ds, metric) else ''}; corrected: "
         f"{attrs['correction']}: {CORRECTIONS[attrs['correction']]}",
         *((f"{_WON}: units on which system {better}",) if unitwise else ()),

@@ -283,10 +283,24 @@ def show_value(value: float, percent: bool) -> str:
 
 
 def show_interval(ends: Sequence[float], percent: bool, value: float) -> str:
-    """Format an interval for people; a mark where a value has none, and nothing where none is asked for."""
+    """Format an interval for people; a mark where a value has none, and nothing where none is asked for.
+
+    The end of an interval without 0 is not rounded to 0.
+
+    Examples
+    --------
+    >>> show_interval((-0.00002, 0.31), False, 0.2), show_interval((0.00002, 0.31), False, 0.2)
+    ('[0.0000, 0.3100]', '[2e-05, 0.3100]')
+    """
     if not ends or not np.isfinite(value):
         return ""
-    return NO_INTERVAL if np.isnan(ends).any() else f"[{', '.join(show_value(end, percent) for end in ends)}]"
+    if np.isnan(ends).any():
+        return NO_INTERVAL
+    texts = [show_value(end, percent) for end in ends]
+    if ends[0] > 0 or ends[1] < 0:
+        exact = (f"{100 * end if percent else end:.0e}" for end in ends)
+        texts = [text if text.strip("-0.") else other for text, other in zip(texts, exact, strict=True)]
+    return f"[{', '.join(texts)}]"
 
 
 def group_labels(group: Sequence[object]) -> list[str]:

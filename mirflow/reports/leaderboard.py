@@ -14,7 +14,7 @@ import numpy as np
 
 from ..analysis.aggregation import COUNTS, aggregate_query
 from ..analysis.inference import intervals
-from ..analysis.inference.comparisons import compare_blocks, compared_blocks, like_best, tells_apart
+from ..analysis.inference.comparisons import compare_blocks, compared_blocks, gaps_to_best, like_best, tells_apart
 from ..analysis.inference.rank_intervals import first_shares, rank_bounds
 from ..analysis.inference.resampling import Resampling
 from ..analysis.policies import AUTO
@@ -83,6 +83,10 @@ class RankedSystem(msgspec.Struct, frozen=True):
     rank_high: int | None
     """The best and the worst rank by the headline metric that the comparison of all systems does not exclude; null
     where they were not compared, or too few tracks tell any apart."""
+    gap_low: Value
+    gap_high: Value
+    """Ends of the interval of its difference to the best system by the headline metric, which holds 0 where the two are
+    not told apart; null where they were not compared, and of the best system itself."""
     first: float | None
     """The share of bootstrap replicates in which it is the best; null where none were drawn."""
     like_best: bool | None
@@ -181,11 +185,13 @@ def _ranked(name: str, ds: xr.Dataset, query: Query, level: float | None) -> Ran
     like_the_best, letters, comparison = None, [""] * len(systems), ""
     low, high = [list[int | None]([None] * len(systems)) for _ in range(2)]
     first: list[float | None] = [None] * len(systems)
+    gaps = np.full((2, len(systems)), np.nan)
     if level is not None and len(systems) > 1:
         own = replace(query, metric=[str(headline)], exact=True, system=systems, sort=None)
         blocks, value = compared_blocks(ds, own)
         how = Resampling.of(level, AUTO, 10_000, 0)
-        compared = compare_blocks(blocks, value, how, sizes=False)
+        compared = compare_blocks(blocks, value, how)
+        gaps = gaps_to_best(compared)
         marks, comparison = like_best(compared)[:, 0], letters_note(compared, 0)
         like_the_best = marks if marks.any() else None
         letters = compared["letters"].values[:, 0].tolist()
@@ -202,6 +208,8 @@ def _ranked(name: str, ds: xr.Dataset, query: Query, level: float | None) -> Ran
             rank,
             low[row],
             high[row],
+            _number(float(gaps[0, row])),
+            _number(float(gaps[1, row])),
             first[row],
             None if like_the_best is None else bool(like_the_best[row]),
             letters[row],
@@ -271,7 +279,8 @@ def standings_of(ranked: RankedEvaluation, decimals: int | None = None) -> Stand
             counts.add(score.n)
         relation = "" if like_best is None else LEADER if system.rank == 1 else ALIKE if like_best else WORSE
         value, low, high = (math.nan if end is None else float(end) for end in (score.value, score.low, score.high))
-        rows.append(Standing(system.name, value, low, high, relation, system.letters))
+        gap = [math.nan if end is None else float(end) for end in (system.gap_low, system.gap_high)]
+        rows.append(Standing(system.name, value, low, high, relation, system.letters, *gap))
     return Standings(
         rows,
         unit=headline.unit,

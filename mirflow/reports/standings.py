@@ -14,6 +14,7 @@ from ..analysis.policies import MOST_SYSTEMS
 from ..analysis.scores import names_of
 from ..errors import counted
 from ..metrics.measures import SIGN_OF
+from ..ragged import Float
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -46,6 +47,10 @@ class Standing:
     """`LEADER`, `ALIKE`, `WORSE`; empty where that was not tested."""
     letters: str = ""
     """Systems that share one are not told apart; empty where that was not tested."""
+    gap_low: float = math.nan
+    gap_high: float = math.nan
+    """Ends of the interval of its difference to the leader, which holds 0 where the two are not told apart; NaN where
+    that was not tested, and of the leader."""
 
 
 @dataclass(frozen=True)
@@ -156,18 +161,22 @@ class Standings:
         them as percentages.
         """
         scale, rest = _Scale.of(self), self.rest()
-        bounded = any(not math.isnan(row.low) for row in self.rows)
+        bounded = scale.leader is not None or any(not math.isnan(row.low) for row in self.rows)
+        ends = "Difference to the leader" if scale.leader is not None else f"{100 * self.level:g} % interval"
         about = f"dot: value; line: {100 * self.level:g} % interval" if bounded else "dot: value"
+        if scale.leader is not None:
+            about += (
+                " of the difference to the leader, of all together: it reaches the leader's value where the two are "
+            )
+            about += "not told apart"
         if any(row.relation for row in self.rows):
             about += "; filled: leader or worse; hollow: not told apart"
-        if scale.band is not None:
-            about += "; band: interval of the leader"
         heads = [
             node("th", "#", scope="col", kind="number rank"),
             node("th", "System", scope="col", kind="who"),
             node("th", node("span", "Chart", kind="unseen"), scale.axis(), scope="col", kind="chart"),
             node("th", "Value", scope="col", kind="number"),
-            *([node("th", f"{100 * self.level:g} % interval", scope="col", kind="ends")] if bounded else []),
+            *([node("th", ends, scope="col", kind="ends")] if bounded else []),
             node("th", node("span", "Test", kind="unseen"), scope="col", kind="test"),
         ]
         rows = [self._row(row, scale, bounded) for row in self.rows]
@@ -181,8 +190,10 @@ class Standings:
         kind = {LEADER: "first", ALIKE: "alike", WORSE: "worse"}.get(
             row.relation, "plain first" if rank == "1" else "plain"
         )
-        interval = "" if math.isnan(row.low) else f"[{self.show(row.low)}, {self.show(row.high)}]"
-        ends = {f"data-{name}": f"{end:.10g}" for name, end in (("low", row.low), ("high", row.high)) if interval}
+        low, high = (row.gap_low, row.gap_high) if scale.leader is not None else (row.low, row.high)
+        interval = "" if math.isnan(low) else f"[{self.show(low)}, {self.show(high)}]"
+        ends = {f"data-{name}": f"{end:.10g}" for name, end in (("low", low), ("high", high)) if interval}
+        ends |= {"data-from": f"{scale.leader:.10g}"} if ends and scale.leader is not None else {}
         return node(
             "tr",
             node("td", rank, kind="number quiet rank"),
@@ -257,7 +268,12 @@ def relations_of(value: Sequence[float], letters: Sequence[str], sign: int) -> l
 
 
 def rank_result(
-    result: xr.Dataset, metric: int = 0, letters: Sequence[str] = (), tracks: int = 0, tested: bool = False
+    result: xr.Dataset,
+    metric: int = 0,
+    letters: Sequence[str] = (),
+    tracks: int = 0,
+    tested: bool = False,
+    gaps: Float | None = None,
 ) -> Standings:
     """The systems of the result of a query by one of its metrics, the best first.
 
@@ -273,6 +289,9 @@ def rank_result(
         All tracks, whether they count or not.
     tested : bool
         Whether the systems were compared.
+    gaps : float64 (2, systems) or None
+        Ends of the intervals of their differences to the best one, as
+        :func:`mirflow.analysis.inference.comparisons.gaps_to_best` gives them.
     """
     value, n = (result[name].values[:, metric] for name in ("value", "n"))
     nowhere = np.full(len(value), np.nan)
@@ -280,7 +299,8 @@ def rank_result(
     sign = SIGN_OF.get(names_of(result, "orientation")[metric], 0)
     columns = [one.tolist() for one in (value, low, high)]
     relations = relations_of(columns[0], letters, sign)
-    named = names_of(result, "system"), *columns, relations, letters or [""] * len(relations)
+    ends = np.full((2, len(value)), np.nan) if gaps is None or not any(relations) else gaps
+    named = names_of(result, "system"), *columns, relations, letters or [""] * len(relations), *ends.tolist()
     rows = [Standing(*row) for row in zip(*named, strict=True)]
     order = np.argsort(-sign * value, kind="stable").tolist()  # NaN comes last
     common = len(set(n.tolist())) == 1 and result.attrs.get("missing") == "common"
@@ -301,20 +321,21 @@ class _Scale:
 
     low: float
     high: float
-    band: tuple[float, float] | None
-    """The interval of the leader."""
+    leader: float | None
+    """The value of the leader, where differences to it have intervals."""
 
     @classmethod
     def of(cls, standings: Standings) -> _Scale:
-        ends = [end for row in standings.rows for end in (row.value, row.low, row.high) if math.isfinite(end)]
+        gapped = any(not math.isnan(row.gap_low) for row in standings.rows)
+        leader = next((row.value for row in standings.rows if row.relation == LEADER), None) if gapped else None
+        drawn = [(row.value, *_drawn_ends(row, leader)) for row in standings.rows]
+        ends = [end for row in drawn for end in row if math.isfinite(end)]
         low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
         room = (high - low) * _ROOM or abs(high) * 0.1 or 1.0
         low, high, inside = low - room, high + room, low >= 0 and high <= 1
         if not standings.unit and inside:
             low, high = max(low, 0.0), min(high, 1.0)
-        leader = next((row for row in standings.rows if row.relation == LEADER), None)
-        band = (leader.low, leader.high) if leader is not None and not math.isnan(leader.low) else None
-        return cls(low, high, band)
+        return cls(low, high, leader)
 
     @property
     def width(self) -> float:
@@ -338,19 +359,23 @@ class _Scale:
     def chart(self, row: Standing) -> Node:
         """The dot and the interval of a system."""
         parts = []
-        if self.band is not None:
-            start, end = ((min(max(one, self.low), self.high) - self.low) / self.width for one in self.band)
-            where = {"x": f"{100 * start:.2f}%", "width": f"{100 * (end - start):.2f}%"}
-            parts.append(node("rect", kind="band", height=str(_ROW), **where))
         parts += [self._line("rail", one, one, 0, _ROW) for one in ticks(self.low, self.high, 5)]
-        if not math.isnan(row.low):
-            parts.append(self._line("whisker", row.low, row.high, _ROW // 2, _ROW // 2))
+        if self.leader is not None:
+            parts.append(self._line("best", self.leader, self.leader, 0, _ROW))
+        low, high = _drawn_ends(row, self.leader)
+        if not math.isnan(low):
+            parts.append(self._line("whisker", low, high, _ROW // 2, _ROW // 2))
         if not math.isnan(row.value):
             parts.append(node("circle", cx=self.place(row.value), cy=str(_ROW // 2), r="5"))
         return node("svg", *parts, width="100%", height=str(_ROW), **{"aria-hidden": "true"})
 
     def _line(self, kind: str, left: float, right: float, top: int, bottom: int) -> Node:
         return node("line", kind=kind, x1=self.place(left), x2=self.place(right), y1=str(top), y2=str(bottom))
+
+
+def _drawn_ends(row: Standing, leader: float | None) -> tuple[float, float]:
+    """The ends of a line: of the interval of the value, or of the difference to the leader, from the leader on."""
+    return (row.low, row.high) if leader is None else (leader + row.gap_low, leader + row.gap_high)
 
 
 Node = tuple[str, dict[str, str], list[Any]]

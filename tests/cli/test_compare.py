@@ -124,8 +124,6 @@ class TestIntervals:
         )
         row = rows("query", store, *MAJMIN, "--ci", "--method", "normal")[0]
         assert (row["method"], row["replicates"]) == ("normal", 0)
-        output = printed("compare", store, *MAJMIN, "--method", "normal", "--baseline", "S0")
-        assert "interval: normal (delta method)" in output
         assert "'method' is about intervals; add 'ci'" in refused("query", store, *MAJMIN, "--method", "bca")
 
     def test_groups_of_tracks(self, store):
@@ -237,17 +235,20 @@ class TestCompare:
         assert [row["group"] for row in found] == ["chord"] * 3 + ["chord_mirex2013"] * 3
 
     def test_programs_get_everything(self, store, groups):
-        words = ("-a", "mean", "--test", "wilcoxon", "--correction", "bh", "--unit", "artist", "--level", "0.9")
+        words = ("-a", "mean", "--test", "t", "--correction", "bh", "--unit", "artist", "--level", "0.9")
         row = rows("compare", store, "-g", "chord", "-m", "root", *words)[1]
-        found = groups["chord"].mirflow.compare(
-            "root", "mean", test="wilcoxon", correction="bh", unit="artist", level=0.9
-        )
+        found = groups["chord"].mirflow.compare("root", "mean", test="t", correction="bh", unit="artist", level=0.9)
         assert [row["system"], row["other"], row["n"]] == ["S0", "S2", 5]
         assert [row["value"], row["other_value"]] == found["value"].values[[0, 2], 0].tolist()
         for name in ("difference", "low", "high", "p", "p_corrected", "superiority", "dz", "rank_biserial"):
             assert row[name] == found[name].values[0, 2, 0], name
         how = [row[name] for name in ("test", "correction", "level", "resampled", "aggregate")]
-        assert how == ["wilcoxon", "bh", 0.9, "artist", "mean"]
+        assert how == ["t", "bh", 0.9, "artist", "mean"]
+
+    def test_signed_ranks_have_no_interval_of_the_difference(self, store):
+        row = rows("compare", store, "-g", "chord", "-m", "root", "-a", "mean", "--test", "wilcoxon")[1]
+        assert (row["low"], row["high"]) == (None, None)
+        assert "without an interval" in printed("compare", store, "-m", "root", "-a", "mean", "--test", "wilcoxon")
 
     def test_ratios_in_percent_and_nothing_else(self, stored):
         path = stored(random_group(2, 6, 2, unit=["", "dB"]))

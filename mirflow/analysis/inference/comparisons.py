@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -21,13 +22,14 @@ from ..aggregation import (
     select_scores,
 )
 from ..per_class import TableSelection, rated_kind
-from ..policies import AUTO, COMPARED_WITH, MOST_SYSTEMS, alpha_of
+from ..policies import AUTO, COMPARED_WITH, INVERTED, MOST_SYSTEMS, alpha_of
 from ..queries import is_deviation, names_across
 from ..query_options import Query
 from ..scores import Array, names_of, show_span
 from ..system_groups import RUN
 from .blocks import SampleBlocks, tiles
-from .confidence_intervals import clusters_of, difference_bounds, pair_intervals, select_rates
+from .confidence_intervals import clusters_of, select_rates, values_of_all
+from .inversion import Spreads, invert
 from .paired import (
     DEFAULT_TEST,
     Compared,
@@ -41,18 +43,23 @@ from .paired import (
     every_pair,
     fill_pairs,
     least_of,
-    p_values,
     pairs_by_units,
     swap_leading,
     swap_pairs,
+    test_pairs,
+    write_bounds,
 )
 from .permutation import SwappedBlocks, swap_rates, swap_ratios, swap_scores
+from .pooled_scores import PooledScores
 from .repeated_runs import compare_runs, is_about_runs
-from .resampling import Rates, Resampling, Seed, add_up, draw, ratio_of
+from .resampling import Rates, Resampling, Seed, add_up, ratio_of
 from .sample import TRACK, Sample, check_numbers, recount, select_numbers
 
 if TYPE_CHECKING:
     import xarray as xr
+
+Bounds = Callable[[Float, Float], tuple[Float, Float]]
+"""The ends of intervals by what :meth:`_Comparison._test` returns."""
 
 
 def compare(
@@ -62,7 +69,6 @@ def compare(
     test: str = "auto",
     correction: str = "auto",
     level: float = 0.95,
-    method: str = AUTO,
     replicates: int = 10_000,
     unit: str = TRACK,
     cluster: str | None = None,
@@ -87,15 +93,16 @@ def compare(
         units' scores, each counted once, and are refused for weighted aggregates. ``auto`` is ``permutation``.
     correction : {"auto", "max-t", "holm", "bh", "none"}
         Over all pairs of systems, for each metric. ``max-t`` swaps the same units in all pairs at once, and asks how
-        often the largest difference of all is as large (Westfall and Young's step-down); it needs ``permutation``,
-        whose ``auto`` it is. Of the other tests ``auto`` is ``holm``.
+        often the largest difference of all is as large (Westfall and Young); it needs ``permutation``, whose ``auto``
+        it is. Of the other tests ``auto`` is ``holm``.
     level : float
-        Of the intervals, and of significance.
-    method, replicates, unit, cluster, rng, group
-        As for :func:`mirflow.analysis.inference.confidence_intervals.intervals`. The interval of a difference is that
-        of paired units.
+        Of the intervals, and of significance. An interval holds the differences that the corrected test does not
+        exclude (:mod:`mirflow.analysis.inference.inversion`), 0 among them just where ``significant`` is false; those
+        of ``max-t`` hold the true differences of all pairs together. Wilcoxon's test has none.
+    replicates, unit, cluster, rng, group
+        As for :func:`mirflow.analysis.inference.confidence_intervals.intervals`; the replicates are swaps.
     sizes : bool
-        Whether intervals and effect sizes are wanted; who differs from whom is known without them, in half the time.
+        Whether intervals and effect sizes are wanted, without which it takes less time.
     all_pairs : bool
         Compare all pairs, however many systems there are. By default, of more than 100 systems, the best one by each
         metric is compared with each other one. As it is known from the scores which one that is, p-values are
@@ -126,15 +133,14 @@ def compare(
         For a name that is not there, with a suggestion.
     """
     query = query or Query()
-    how = Resampling.of(level, method, replicates, rng, anytime)
-    attrs = {**how.attrs(), "test": test, "unit_of_comparison": unit}
+    how = Resampling.of(level, AUTO, replicates, rng, anytime)
+    attrs = {**_interval_attrs(how, correction), "test": test, "unit_of_comparison": unit}
     if anytime is not None and (is_about_runs(ds, query) or rated_kind(ds, query) is not None):
         raise QueryError("anytime is for metrics with one number per track; leave out across, or reduce dims")
     if is_about_runs(ds, query):
         return compare_runs(ds, query, how, attrs, correction, cluster, group, sizes=sizes)
     kind = rated_kind(ds, query)
     if kind is not None:
-        how.check_normal([kind], [str(query.metric)])
         return _compare_rates(ds, query, how, attrs, correction, cluster, group, sizes=sizes)
     blocks, value = compared_blocks(ds, query, unit, cluster)
     return compare_blocks(blocks, value, how, test, correction, cluster, group, sizes=sizes, all_pairs=all_pairs)
@@ -160,21 +166,26 @@ def compare_blocks(
     tests = choose_tests(test, blocks.kinds, names, cluster, how.anytime)
     correction = choose_correction(correction, tests)
     arrays, least = empty_arrays(len(value), len(names)), np.ones(len(names))
-    leaders, normal = [""] * len(names), []
+    leaders = [""] * len(names)
     for metric, orientation in enumerate(names_of(frame, "orientation")):
         compared = _Comparison(blocks, metric, tests[metric], correction, how, lower=orientation == "lower")
         leader = None if all_pairs else compared.leader(value[:, metric])
         if leader is not None:
             leaders[metric] = names_of(frame, "system")[leader]
         least[metric] = compared.fill(arrays, leader, sizes=sizes)
-        normal += compared.normal
-    attrs = {**how.attrs(np.concatenate(normal) if normal else None), "test": test, "correction": correction}
+    attrs = {**_interval_attrs(how, correction), "test": test}
     attrs["unit_of_comparison"] = blocks.unit
     attrs |= {"cluster": cluster or "", **origin_of(frame, group)}
     attrs |= {name: frame.attrs[name] for name in POLICIES if name in frame.attrs}
     along = {"aggregate": names_of(frame, "_aggregate"), "test": tests}
     along |= {COMPARED_WITH: leaders} if any(leaders) else {}
     return comparison_dataset(frame, value, arrays, least, along, attrs)
+
+
+def _interval_attrs(how: Resampling, correction: str) -> dict[str, str]:
+    """Attributes of a comparison about its intervals and its correction."""
+    attrs = {**how.attrs(), "correction": correction}
+    return attrs if how.anytime is not None else {**attrs, "method": INVERTED}
 
 
 def compared_blocks(
@@ -202,8 +213,6 @@ class _Comparison:
     how: Resampling
     lower: bool
     """Whether low values are better."""
-    normal: list[Bool] = field(default_factory=list)
-    """Whether the intervals of the pairs are normal."""
 
     @property
     def shares(self) -> bool:
@@ -228,13 +237,14 @@ class _Comparison:
         self.how = self.how.sharing(len(blocks))
         parts: list[Compared] = []
         samples: list[tuple[Sample, Int]] = []
+        bounds: list[tuple[Int, Bounds]] = []
         gathered: SwappedBlocks | None = None
         for systems, rows in blocks:
             sample = self.blocks.sample(self.blocks.cells(systems, self.metric), self.metric)
             local = np.searchsorted(systems, pairs[rows])
             for some, units in pairs_by_units(sample.included[..., 0], local):
                 own, two = sample.take(units), local[some]
-                self._fill_pairs(arrays, own, two, pairs[rows[some]], sizes=sizes)
+                bounds.append((rows[some], self._fill_pairs(arrays, own, two, pairs[rows[some]], sizes=sizes)))
                 parts.append(Compared(pairs[rows[some]], np.unique(sample.cluster[units])))
                 if self.test == DEFAULT_TEST and len(units):
                     if len(blocks) > 1:
@@ -242,31 +252,71 @@ class _Comparison:
                         gathered.add(own, 0, systems)
                     else:
                         samples.append((own, two))
-        if gathered is not None:
-            parts = [Compared(pairs, parts[0].clusters)]
-        if self.test != DEFAULT_TEST:
-            correct_pairs(arrays, self.metric, self.correction, pairs)
-        elif leader is not None and parts[0].clusters.size:
-            ratios = swap_ratios(samples[0][0], 0) if gathered is None else gathered.finish()
-            swap_leading(arrays, self.metric, ratios, pairs, self.correction, self.how)
-        else:
-            swaps = [swap_scores(own, 0, two) for own, two in samples]
-            if gathered is not None:
-                swaps = [gathered.finish().swaps(pairs)]
-            tested = [part for part in parts if len(part.clusters)]
-            swap_pairs(arrays, [self.metric], tested, swaps, self.correction, self.how)
+        limits = self._test(arrays, pairs, parts, samples, gathered, leads=leader is not None)
+        for rows, bound in bounds if sizes else ():
+            write_bounds(arrays, self.metric, pairs[rows], *bound(*(one[rows] for one in limits)), self.how.alpha)
         return least_of(self.test, self.correction, parts, every, self.how)
 
-    def _fill_pairs(self, arrays: dict[str, Array], sample: Sample, two: Int, pairs: Int, *, sizes: bool) -> None:
-        """Write what is about pairs alone, which are rows `two` of a sample with all units that they have."""
-        found: dict[str, Array] = {"n": np.full(len(pairs), len(sample.duration), dtype=np.int64)}
-        if sizes:
-            bounds = pair_intervals(sample, 0, two, self.how)
-            self.normal.append(bounds.pop("normal")[~np.isnan(bounds["low"])])
-            found |= bounds | effects(sample.score[..., 0], two, lower_is_better=self.lower)
+    def _test(
+        self,
+        arrays: dict[str, Array],
+        pairs: Int,
+        parts: Sequence[Compared],
+        samples: Sequence[tuple[Sample, Int]],
+        gathered: SwappedBlocks | None,
+        *,
+        leads: bool,
+    ) -> tuple[Float, Float]:
+        """Write p-values; return what bounds the intervals of the pairs, float64 (pairs,) each.
+
+        Of permutations these are the largest difference that is not excluded, in standard deviations under swaps, and
+        these; of other tests the level of each pair alone.
+        """
+        critical, spread = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
         if self.test != DEFAULT_TEST:
-            found["p"] = p_values(self.test, sample, 0, two, self.how)
+            critical[:] = correct_pairs(arrays, self.metric, self.correction, pairs, self.how.alpha)
+            return critical, spread
+        tested, rows = [part for part in parts if len(part.clusters)], np.arange(len(pairs))
+        if leads and tested:
+            ratios = swap_ratios(samples[0][0], 0) if gathered is None else gathered.finish()
+            limits = swap_leading(arrays, self.metric, ratios, pairs, self.correction, self.how)
+            return limits[0][:, 0], limits[1][:, 0]
+        swaps = [swap_scores(own, 0, two) for own, two in samples]
+        if gathered is not None:
+            tested, swaps = [Compared(pairs, parts[0].clusters)], [gathered.finish().swaps(pairs)]
+        place = {tuple(pair): row for pair, row in zip(pairs.tolist(), rows.tolist(), strict=True)}
+        found = swap_pairs(arrays, [self.metric], tested, swaps, self.correction, self.how)
+        for part, limit in zip(tested, found, strict=True):
+            own = [place[tuple(pair)] for pair in part.pairs.tolist()]
+            critical[own], spread[own] = (one[:, 0] for one in limit)
+        return critical, spread
+
+    def _fill_pairs(self, arrays: dict[str, Array], sample: Sample, two: Int, pairs: Int, *, sizes: bool) -> Bounds:
+        """Write what is about pairs alone, which are rows `two` of a sample with all units that they have.
+
+        The result gives the intervals of their differences by what `_test` returns.
+        """
+        found: dict[str, Array] = {"n": np.full(len(pairs), len(sample.duration), dtype=np.int64)}
+        value = values_of_all(sample, 0)
+        with np.errstate(invalid="ignore"):  # of two infinite values, NaN says that they have no difference
+            difference = value[two[:, 0]] - value[two[:, 1]]
+        if sizes:
+            found |= {"difference": difference}
+            found |= effects(sample.score[..., 0], two, lower_is_better=self.lower)
+        nothing = np.full(len(pairs), np.nan)
+        bounds: Bounds = lambda *_: (nothing, nothing)  # noqa: E731
+        if self.test != DEFAULT_TEST:
+            tested = test_pairs(self.test, sample, 0, two, self.how)
+            found["p"] = tested.p
+            bounds = lambda level, _: tested.bounds(level[0])  # noqa: E731
+        elif sizes and sample.clusters >= self.how.least:
+            if sample.kinds[0] in RATIOS:
+                spreads = Spreads.of(sample, 0, two)
+                bounds = lambda critical, spread: invert(difference, spread, critical, spreads)  # noqa: E731
+            else:
+                bounds = lambda critical, _: PooledScores(sample, 0, two).bounds(difference, critical)  # noqa: E731
         fill_pairs(arrays, self.metric, pairs, found)
+        return bounds
 
 
 def comparable(ds: xr.Dataset, query: Query) -> xr.Dataset:
@@ -313,7 +363,7 @@ def _compare_rates(
     arrays, columns = empty_arrays(*value.shape), value.shape[1]
     ratio, codes = ratio_of(selection, names_across(query.across)), clusters_of(selection, cluster)
     entries = np.stack([selection.read_all(row) for row in range(len(value))])
-    parts, swaps = [], []
+    parts, swaps, samples = [], [], []
     every = every_pair(len(value))
     for rows, tracks in pairs_by_units(part["_included"].values, every):
         pairs = every[rows]
@@ -321,15 +371,26 @@ def _compare_rates(
         counts = np.stack([add_up(entries[row, tracks], recount(codes[tracks])) for row in systems.tolist()])
         rates, places = Rates(counts, ratio), np.searchsorted(systems, pairs)
         parts.append(Compared(pairs, np.unique(codes[tracks])))
+        values = np.full((len(systems), columns), np.nan)
         if rates.clusters:
             swaps.append(swap_rates(rates, places))
-        found = _differences(rates, places, how) if sizes and rates.clusters else {}
+            samples.append((rates, places))
+            values = rates.values()
         number = np.full(len(pairs), len(tracks), dtype=np.int64)
         for column in range(columns):
-            own: dict[str, Array] = {name: values[:, column] for name, values in found.items()}
-            fill_pairs(arrays, column, pairs, {**own, "n": number})
+            found = {"difference": values[places[:, 0], column] - values[places[:, 1], column]} if sizes else {}
+            fill_pairs(arrays, column, pairs, {**found, "n": number})
     tested = [one for one in parts if len(one.clusters)]
-    swap_pairs(arrays, range(columns), tested, swaps, correction, how)
+    limits = swap_pairs(arrays, range(columns), tested, swaps, correction, how)
+    for one, (rates, places), limit in zip(tested, samples, limits, strict=True) if sizes else ():
+        if rates.clusters < how.least:
+            continue
+        left_out = rates.left_out().reshape(rates.clusters, -1, columns)
+        for column in range(columns):
+            difference = arrays["difference"][one.pairs[:, 0], one.pairs[:, 1], column]
+            critical, spread = (each[:, column] for each in limit)
+            ends = invert(difference, spread, critical, Spreads.by_jackknife(left_out[..., column], places))
+            write_bounds(arrays, column, one.pairs, *ends, how.alpha)
     least = np.full(columns, least_of(tests[0], correction, parts, len(every), how))
     attrs |= {"correction": correction, "cluster": cluster or "", **origin_of(part, group)}
     attrs |= {name: result.attrs[name] for name in ("missing", "over", "across") if name in result.attrs}
@@ -369,29 +430,9 @@ def _frame_of(part: xr.Dataset, result: xr.Dataset) -> xr.Dataset:
     return part.drop_dims(["track", "metric"]).assign_coords({"metric": np.array(names, dtype=str), **along})
 
 
-def _differences(rates: Rates, pairs: Int, how: Resampling) -> dict[str, Float]:
-    """Differences of all values of some pairs with their intervals: (pairs, values) each."""
-    value = rates.values()
-    shape = (len(value), value.shape[1], -1)
-    enough = rates.clusters >= how.least
-    drawn = draw(rates, value.size, how).reshape(shape) if enough else None
-    left_out = rates.left_out().T.reshape(shape) if enough else None
-    columns = [
-        difference_bounds(
-            value[:, column],
-            None if drawn is None else drawn[:, column],
-            None if left_out is None else left_out[:, column].T,
-            pairs,
-            how,
-        )
-        for column in range(value.shape[1])
-    ]
-    return {name: np.stack([one[name] for one in columns], axis=1) for name in columns[0]}
-
-
 def tells_apart(compared: xr.Dataset) -> Bool:
     """True if a comparison has enough units for a significant difference: bool (metrics,)."""
-    enough: Bool = compared["least_p_corrected"].values < alpha_of(compared.attrs)
+    enough: Bool = compared["least_p_corrected"].values <= alpha_of(compared.attrs)
     return enough
 
 
@@ -416,6 +457,18 @@ def like_best(compared: xr.Dataset) -> Bool:
             best = int(np.nanargmin(own) if orientation == "lower" else np.nanargmax(own))
             marks[:, metric] = ~significant[best, :, metric] & ~np.isnan(own)
     return marks
+
+
+def gaps_to_best(compared: xr.Dataset, metric: int = 0) -> Float:
+    """The ends of the intervals of the differences of all systems to the best one by a metric: float64 (2, systems).
+
+    NaN of the best one itself, where there is none, and where no two systems can be told apart.
+    """
+    value, orientation = compared["value"].values[:, metric], names_of(compared, "orientation")[metric]
+    if orientation == "none" or not tells_apart(compared)[metric] or np.isnan(value).all():
+        return np.full((2, len(value)), np.nan)
+    best = int(np.nanargmin(value) if orientation == "lower" else np.nanargmax(value))
+    return np.stack([compared[end].values[:, best, metric] for end in ("low", "high")])
 
 
 def mark_best(

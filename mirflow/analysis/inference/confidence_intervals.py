@@ -36,7 +36,6 @@ from .resampling import (
     statistics_of,
 )
 from .sample import TRACK, Sample, check_numbers, clusters, columns_by_pattern, recount
-from .sequences import sequence_bounds
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -269,10 +268,7 @@ def pair_intervals(sample: Sample, metric: int, pairs: Int, how: Resampling) -> 
     dict of str to array (pairs,)
         ``difference``, ``low`` and ``high`` float64; ``normal`` bool.
     """
-    every = np.ones((*sample.score.shape[:2], 1), dtype=bool)
-    score, weight = sample.score[..., [metric]], sample.weight[..., metric : metric + 1]
-    kind = sample.kinds[metric]
-    value = reduce(np.where(np.isnan(score), 0.0, score), weight, sample.duration, kind, every)[:, 0]
+    value, kind = values_of_all(sample, metric), sample.kinds[metric]
     normal = {"normal": np.zeros(len(pairs), dtype=np.bool_)}
     if sample.clusters < how.least:
         return {**difference_bounds(value, None, None, pairs, how), **normal}
@@ -281,12 +277,17 @@ def pair_intervals(sample: Sample, metric: int, pairs: Int, how: Resampling) -> 
     if how.is_normal(kind, sample.clusters):
         found, errors = difference_bounds(value, None, None, pairs, how), difference_errors(sample, metric, pairs)
         low, high = normal_bounds(found["difference"], errors, how.level)
-        if how.anytime is not None:
-            low, high = sequence_bounds(found["difference"], errors, sample.clusters, how.anytime, how.level)
         return {"difference": found["difference"], "low": low, "high": high, "normal": ~normal["normal"]}
     statistics = statistics_of(sample, [(system, metric) for system in systems.tolist()])
     drawn = draw(statistics, len(systems), how)
     return {**difference_bounds(value[systems], drawn, statistics.left_out(), place, how), **normal}
+
+
+def values_of_all(sample: Sample, metric: int) -> Float:
+    """The values of systems by one metric over all units of a sample, which all of them have: float64 (systems,)."""
+    every = np.ones((*sample.score.shape[:2], 1), dtype=bool)
+    score, weight = sample.score[..., [metric]], sample.weight[..., metric : metric + 1]
+    return reduce(np.where(np.isnan(score), 0.0, score), weight, sample.duration, sample.kinds[metric], every)[:, 0]
 
 
 def difference_bounds(

@@ -9,22 +9,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import QueryError, UnknownNameError
+from ...metrics.aggregates import STATISTICS
 from ...ragged import Bool, Float, Int
 from ..aggregation import POLICIES, aggregate_query, aggregate_selected, origin_of, reduce, select_scores
 from ..over_systems import refuse_over_systems
 from ..per_class import rated_kind
-from ..policies import AUTO
+from ..policies import AUTO, INVERTED
 from ..query_options import BEST, Query
 from ..scores import Array, names_of
 from ..selected import SelectionTotals
 from ..system_groups import MODEL, group_systems, has_runs
 from .blocks import SampleBlocks, tiles
 from .comparisons import compare
-from .confidence_intervals import pair_intervals
+from .confidence_intervals import values_of_all
+from .inversion import Spreads, invert
+from .normal import difference_errors, normal_bounds
 from .paired import pairs_by_units
+from .permutation import count_extremes, critical_of_each, swap_scores
+from .pooled_scores import PooledScores
 from .repeated_runs import is_about_runs
 from .resampling import Resampling
 from .sample import TRACK, Sample, codes_of, differences, select_numbers, settle
+from .sequences import sequence_bounds
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -39,7 +45,9 @@ def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 
     """Test systems for noninferiority to a baseline on the tracks that the two have in common.
 
     A system is *not worse* where the lower end of the interval of the difference (towards better values) is at least
-    ``-margin``; as the interval is two-sided, its lower end at 95 % is a one-sided bound at 97.5 %.
+    ``-margin``; as the interval is two-sided, its lower end at 95 % is a one-sided bound at 97.5 %. The interval holds
+    the differences that a permutation test of the two systems does not exclude, as in a comparison of the two; of
+    20,000 tracks or more it is a normal one.
 
     Parameters
     ----------
@@ -53,7 +61,7 @@ def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 
     margin : float
         How much worse a system may be, in the unit of the metric.
     **options
-        ``level``, ``method``, ``replicates``, ``cluster``, ``rng``, ``unit``, ``anytime``: see
+        ``level``, ``replicates``, ``cluster``, ``rng``, ``unit``, ``anytime``: see
         :func:`mirflow.analysis.inference.comparisons.compare`.
 
     Returns
@@ -190,8 +198,8 @@ def _judge_in_blocks(
     """
     import xarray as xr
 
-    words = {"level": 0.95, "method": AUTO, "replicates": 10_000, "rng": 0, "anytime": None, **options}
-    how = Resampling.of(*(words[name] for name in ("level", "method", "replicates", "rng", "anytime")))
+    words = {"level": 0.95, "replicates": 10_000, "rng": 0, "anytime": None, **options}
+    how = Resampling.of(words["level"], AUTO, words["replicates"], words["rng"], words["anytime"])
     systems = list(dict.fromkeys([*names, *names.values()]))
     # The tracks that two systems have in common are found pair by pair.
     policy = "skip" if query.missing in (None, "common") else query.missing
@@ -209,7 +217,7 @@ def _judge_in_blocks(
     floats = ("difference", "low", "high", "before", "after")
     found: dict[str, Array] = {name: np.full(shape, np.nan) for name in floats}
     found |= {name: np.zeros(shape, dtype=np.int64) for name in ("n", "n_lacking")}
-    found |= {name: np.zeros(shape, dtype=np.bool_) for name in ("normal", "equal")}
+    found["equal"] = np.zeros(shape, dtype=np.bool_)
     parts = list(tiles(pairs, blocks.most(shape[1])))
     how = how.sharing(2)
     for chosen, rows in parts:
@@ -231,7 +239,8 @@ def _judge_in_blocks(
         cluster = TRACK
     first, base = next(iter(names.items()))
     missing = select_scores(ds, replace(query, system=[first, base], sort=None), single=True).missing
-    attrs = {**how.attrs(found["normal"][~np.isnan(found["low"])]), "unit_of_comparison": TRACK}
+    attrs = how.attrs() if how.anytime is not None else {**how.attrs(), "method": INVERTED, "correction": "none"}
+    attrs["unit_of_comparison"] = TRACK
     attrs |= {"cluster": cluster or "", **origin_of(frame, words.get("group", ""))}
     policies = {**frame.attrs, **totals.policies(), "missing": missing}
     attrs |= {name: policies[name] for name in POLICIES if name in policies}
@@ -249,7 +258,8 @@ def _fill(
     """Write the differences of pairs of systems that have the same units into their rows."""
     systems = np.unique(pairs)
     own, local = sample.take(units, systems), np.searchsorted(systems, pairs)
-    for name, values in pair_intervals(own, metric, local, how).items():
+    bounds = difference_bounds(own, metric, local, how)
+    for name, values in zip(("difference", "low", "high"), bounds, strict=True):
         found[name][rows, metric] = values
     found["n"][rows, metric] = len(units)
     score, weight = (one[..., [metric]] for one in (own.score, own.weight))
@@ -258,6 +268,27 @@ def _fill(
     for row in rows[found["difference"][rows, metric] == 0].tolist():
         one, other = own.score[local[rows == row][0], :, metric]
         found["equal"][row, metric] = not settle(differences(one, other)).any()
+
+
+def difference_bounds(sample: Sample, metric: int, pairs: Int, how: Resampling) -> tuple[Float, Float, Float]:
+    """Differences of the values of pairs of systems, each pair alone, with intervals: float64 (pairs,) each."""
+    value, kind = values_of_all(sample, metric), sample.kinds[metric]
+    with np.errstate(invalid="ignore"):
+        difference = value[pairs[:, 0]] - value[pairs[:, 1]]
+    low, high = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
+    if sample.clusters < how.least:
+        return difference, low, high
+    if how.anytime is not None:
+        errors = difference_errors(sample, metric, pairs)
+        return difference, *sequence_bounds(difference, errors, sample.clusters, how.anytime, how.level)
+    if how.is_normal(kind, sample.clusters):
+        return difference, *normal_bounds(difference, difference_errors(sample, metric, pairs), how.level)
+    swaps = swap_scores(sample, metric, pairs)
+    spread = count_extremes(swaps, how)[1]
+    critical = (critical_of_each(swaps, how, how.alpha) / spread)[:, 0]
+    if kind in STATISTICS:
+        return difference, *PooledScores(sample, metric, pairs).bounds(difference, critical)
+    return difference, *invert(difference, spread[:, 0], critical, Spreads.of(sample, metric, pairs))
 
 
 def _check_orientations(metrics: Sequence[str], orientations: Sequence[str]) -> None:

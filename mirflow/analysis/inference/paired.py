@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,17 +16,26 @@ from ..aggregation import ranked
 from ..policies import COMPARED_WITH, MAX_T, SEQUENCE, alpha_of
 from ..scores import Array, names_of
 from .groups import letter_table, significance_groups
+from .inversion import agree
 from .normal import difference_errors
-from .permutation import KEPT, SwappedRatios, Swaps, count_extremes, single_step, step_down, swap_scores
+from .permutation import (
+    KEPT,
+    SwappedRatios,
+    Swaps,
+    count_extremes,
+    critical_of_each,
+    simultaneous,
+    simultaneous_of_some,
+)
 from .resampling import Resampling
 from .sample import Sample, columns_by_pattern, dataset_of, differences, settle
-from .sequences import sequence_p
+from .sequences import sequence_bounds, sequence_p
 
 if TYPE_CHECKING:
     import xarray as xr
 
 CORRECTIONS = {
-    MAX_T: "Westfall and Young (1993), step-down by the largest difference: the chance of any false one is bounded",
+    MAX_T: "Westfall and Young (1993), by the largest difference of all pairs: the chance of any false one is bounded",
     "holm": "Holm (1979): the chance of any false difference is bounded",
     "bh": "Benjamini and Hochberg (1995): the share of false differences among those found is bounded",
     "none": "p-values as they are",
@@ -252,32 +262,38 @@ def choose_tests(
     return [name] * len(kinds)
 
 
-def p_values(test: str, sample: Sample, metric: int, pairs: Int, how: Resampling) -> Float:
-    """The two-sided p-value of each pair of systems.
+class Tested(NamedTuple):
+    """Tests of some pairs, each alone."""
+
+    p: Float
+    """float64 (pairs,). 1 where no unit differs; NaN without units, or, for Student's test, with only one, and for
+    means of infinite scores."""
+    bounds: Callable[[float], tuple[Float, Float]]
+    """The ends of the intervals of the differences that are not excluded at a level of significance."""
+
+
+def test_pairs(test: str, sample: Sample, metric: int, pairs: Int, how: Resampling) -> Tested:
+    """The two-sided tests of pairs of systems that are not permutations.
 
     Parameters
     ----------
-    test : {"permutation", "wilcoxon", "t", "sequence"}
+    test : {"wilcoxon", "t", "sequence"}
     sample : Sample
         Units that all systems of the pairs have.
     metric : int
     pairs : int64 (pairs, 2)
     how : Resampling
-
-    Returns
-    -------
-    float64 (pairs,)
-        1 where no unit differs; NaN without units, or, for Student's test, with only one, and for means of
-        infinite scores.
     """
+    nothing = np.full(len(pairs), np.nan)
     if sample.score.shape[1] == 0:
-        return np.full(len(pairs), np.nan)
-    if test == "permutation":
-        return count_extremes(swap_scores(sample, metric, pairs), how)[0][:, 0]
+        return Tested(nothing, lambda _: (nothing, nothing))
     if test == SEQUENCE:
         return _by_sequence(sample, metric, pairs, how)
     first, second = (sample.score[pairs[:, side], :, metric].T for side in (0, 1))
-    return _by_units(test, differences(first, second))
+    difference = differences(first, second)
+    # Signed ranks are about another number than the difference of the values.
+    bounds = partial(_student_bounds, difference) if test == "t" else lambda _: (nothing, nothing)
+    return Tested(_by_units(test, difference), bounds)
 
 
 def least_p(test: str, clusters: int, how: Resampling) -> float:
@@ -296,16 +312,17 @@ def least_p(test: str, clusters: int, how: Resampling) -> float:
     return 2.0 ** (1 - clusters) if listed else 1 / (how.replicates + 1)
 
 
-def _by_sequence(sample: Sample, metric: int, pairs: Int, how: Resampling) -> Float:
-    """p-values of confidence sequences; 1 of fewer units than the first look needs."""
+def _by_sequence(sample: Sample, metric: int, pairs: Int, how: Resampling) -> Tested:
+    """Confidence sequences; nothing is excluded by fewer units than the first look needs."""
     assert how.anytime is not None
     if sample.clusters < how.least:
-        return np.ones(len(pairs))
+        nothing = np.full(len(pairs), np.nan)
+        return Tested(np.ones(len(pairs)), lambda _: (nothing, nothing))
     ratios = [sample.sums(system, metric) for system in range(len(sample.score))]
     value = np.array([divide(above.sum(), below.sum(), np.nan) for above, below in ratios])
-    difference = settle(value[pairs[:, 0]] - value[pairs[:, 1]])
-    errors = difference_errors(sample, metric, pairs)
-    return sequence_p(difference, errors, sample.clusters, how.anytime, how.level)
+    difference, errors = value[pairs[:, 0]] - value[pairs[:, 1]], difference_errors(sample, metric, pairs)
+    about = errors, sample.clusters, how.anytime, how.level
+    return Tested(sequence_p(settle(difference), *about), partial(sequence_bounds, difference, *about))
 
 
 def _by_units(test: str, difference: Float) -> Float:
@@ -340,6 +357,19 @@ def _student(difference: Float) -> Float:
     return np.asarray(2 * stdtr(count - 1, -np.abs(ratio)))
 
 
+def _student_bounds(difference: Float, alpha: float) -> tuple[Float, Float]:
+    from scipy.special import stdtrit
+
+    count = len(difference)
+    if count < 2:
+        return np.full(difference.shape[1], np.nan), np.full(difference.shape[1], np.nan)
+    with np.errstate(invalid="ignore"):
+        mean = difference.mean(axis=0)
+        half = stdtrit(count - 1, 1 - alpha / 2) * difference.std(axis=0, ddof=1) / np.sqrt(count)
+        half = np.where(settle(np.ptp(difference, axis=0)) == 0, 0.0, half)
+    return mean - half, mean + half
+
+
 _SIGNED = ("difference", "dz", "rank_biserial", "cliffs_delta")
 _FLOATS = ("difference", "low", "high", "p", "p_corrected", "superiority", *_SIGNED[1:])
 _COUNTS = ("n", "wins", "ties")
@@ -347,12 +377,12 @@ LONG_NAMES = {
     "value": "aggregate over tracks",
     "letters": "systems that share a letter are not told apart by the test",
     "difference": "value of system minus value of other, on the units of both",
-    "low": "lower end of the confidence interval of the difference",
-    "high": "upper end of the confidence interval of the difference",
+    "low": "lower end of the interval of differences that the corrected test does not exclude",
+    "high": "upper end of the interval of differences that the corrected test does not exclude",
     "p": "p-value",
     "p_corrected": "p-value, corrected for all pairs of a metric",
     "least_p_corrected": "smallest corrected p-value that so few units can give",
-    "significant": "whether the corrected p-value is below 1 - level",
+    "significant": "whether the corrected p-value is 1 - level or less",
     "n": "number of units compared",
     "wins": "number of units on which system is better",
     "ties": "number of units on which both are equal",
@@ -394,10 +424,10 @@ def comparison_dataset(
         few units for any two systems to differ, or where not all pairs were compared.
     """
     alpha = alpha_of(attrs)
-    significant = np.asarray(arrays["p_corrected"] < alpha)
+    significant = np.asarray(arrays["p_corrected"] <= alpha)
     groups = []
     for metric, orientation in enumerate(names_of(frame, "orientation")):
-        lettered = least[metric] < alpha and not (COMPARED_WITH in along and along[COMPARED_WITH][metric])
+        lettered = least[metric] <= alpha and not (COMPARED_WITH in along and along[COMPARED_WITH][metric])
         order = ranked(value[:, metric], orientation) if lettered else []
         known = [place for place in order if not np.isnan(value[place, metric])]
         groups.append(significance_groups(significant[..., metric], known) if known else [])
@@ -431,15 +461,52 @@ def fill_pairs(arrays: Mapping[str, Array], metric: int, pairs: Int, found: Mapp
         arrays[name][second, first, metric] = values
 
 
-def correct_pairs(arrays: Mapping[str, Array], metric: int, correction: str, pairs: Int) -> None:
+def correct_pairs(arrays: Mapping[str, Array], metric: int, correction: str, pairs: Int, alpha: float) -> float:
     """Write the corrected p-values of one metric, given the p-values of some pairs.
 
     They are corrected for all pairs, as if those left out did not differ at all: the pairs with the best system are
     chosen by the values themselves.
+
+    Parameters
+    ----------
+    arrays, metric, correction, pairs
+    alpha : float
+
+    Returns
+    -------
+    float
+        The level at which the test of each pair alone is as the corrected one at `alpha`.
     """
     p, systems = arrays["p"][pairs[:, 0], pairs[:, 1], metric], len(arrays["p"])
     others = np.ones(systems * (systems - 1) // 2 - len(pairs))
-    write_corrected(arrays, metric, pairs, correct(np.append(p, others), correction)[: len(pairs)])
+    every = np.append(p, others)
+    corrected = correct(every, correction)
+    write_corrected(arrays, metric, pairs, corrected[: len(pairs)])
+    return level_of_each(correction, int((corrected <= alpha).sum()), int((~np.isnan(every)).sum()), alpha)
+
+
+def level_of_each(correction: str, significant: int, number: int, alpha: float) -> float:
+    """The level at which the test of each pair alone is as the corrected one at `alpha`.
+
+    Holm's procedure stops at a pair whose p-value is above ``alpha / (number - significant)``, and those before it have
+    smaller ones; Benjamini and Hochberg's intervals of those found are at ``alpha significant / number`` (Benjamini and
+    Yekutieli 2005).
+
+    Examples
+    --------
+    >>> level_of_each("holm", 2, 6, 0.05), level_of_each("bh", 3, 6, 0.05), level_of_each("none", 2, 6, 0.05)
+    (0.0125, 0.025, 0.05)
+    """
+    if correction == "holm":
+        return alpha / max(number - significant, 1)
+    return alpha * max(significant, 1) / max(number, 1) if correction == "bh" else alpha
+
+
+def write_bounds(arrays: Mapping[str, Array], metric: int, pairs: Int, low: Float, high: Float, alpha: float) -> None:
+    """Write the intervals of pairs into both halves; they exclude 0 where the corrected p-value is `alpha` or less."""
+    at = pairs[:, 0], pairs[:, 1], metric
+    ends = agree(low, high, arrays["difference"][at], arrays["p_corrected"][at] <= alpha)
+    fill_pairs(arrays, metric, pairs, dict(zip(("low", "high"), ends, strict=True)))
 
 
 def compared_pairs(ds: xr.Dataset, metric: int) -> Int:
@@ -470,6 +537,10 @@ class Compared:
     clusters: Int
 
 
+Critical = tuple[Float, Float]
+"""The largest difference of pairs that is not excluded, in standard deviations, and these: float64 (pairs, values)."""
+
+
 def swap_pairs(
     arrays: Mapping[str, Array],
     metrics: Sequence[int],
@@ -477,7 +548,7 @@ def swap_pairs(
     swaps: Sequence[Swaps],
     correction: str,
     how: Resampling,
-) -> None:
+) -> list[Critical]:
     """Write the p-values of permutation tests, and the corrected ones.
 
     Parameters
@@ -491,6 +562,11 @@ def swap_pairs(
         Of each part.
     correction : str
     how : Resampling
+
+    Returns
+    -------
+    list of Critical
+        Of each part.
     """
     spreads = []
     kept: list[Float] = []
@@ -500,27 +576,40 @@ def swap_pairs(
         spreads.append(spread)
         for index, metric in enumerate(metrics):
             fill_pairs(arrays, metric, part.pairs, {"p": p[:, index]})
+    if not parts:
+        return []
     if correction != MAX_T:
-        for metric in metrics:
-            correct_pairs(arrays, metric, correction, every_pair(len(arrays["p"])))
-    elif parts:
-        every = np.unique(np.concatenate([part.clusters for part in parts]))
-        own = [np.searchsorted(every, part.clusters) for part in parts]
-        corrected = step_down(list(zip(swaps, own, strict=True)), spreads, len(every), how, kept)
-        pairs = np.concatenate([part.pairs for part in parts])
-        for index, metric in enumerate(metrics):
-            write_corrected(arrays, metric, pairs, corrected[:, index])
+        levels = [
+            correct_pairs(arrays, metric, correction, every_pair(len(arrays["p"])), how.alpha) for metric in metrics
+        ]
+        return [_of_each(one, spread, levels, how) for one, spread in zip(swaps, spreads, strict=True)]
+    every = np.unique(np.concatenate([part.clusters for part in parts]))
+    own = [np.searchsorted(every, part.clusters) for part in parts]
+    corrected, critical = simultaneous(list(zip(swaps, own, strict=True)), spreads, len(every), how, kept)
+    pairs = np.concatenate([part.pairs for part in parts])
+    for index, metric in enumerate(metrics):
+        write_corrected(arrays, metric, pairs, corrected[:, index])
+    return [(np.broadcast_to(critical, spread.shape), spread) for spread in spreads]
+
+
+def _of_each(swaps: Swaps, spread: Float, levels: Sequence[float], how: Resampling) -> Critical:
+    """By the swaps of each pair alone, at the level of each value."""
+    columns = [critical_of_each(swaps, how, level)[:, index] for index, level in enumerate(levels)]
+    return np.stack(columns, axis=1) / spread, spread
 
 
 def swap_leading(
     arrays: Mapping[str, Array], metric: int, ratios: SwappedRatios, pairs: Int, correction: str, how: Resampling
-) -> None:
+) -> Critical:
     """Write the p-values of permutation tests of the pairs with the best system, corrected for all pairs of systems."""
-    fill_pairs(arrays, metric, pairs, {"p": count_extremes(ratios.swaps(pairs), how)[0][:, 0]})
+    swaps = ratios.swaps(pairs)
+    p, spread = count_extremes(swaps, how)
+    fill_pairs(arrays, metric, pairs, {"p": p[:, 0]})
     if correction == MAX_T:
-        write_corrected(arrays, metric, pairs, single_step(ratios, pairs, how))
-    else:
-        correct_pairs(arrays, metric, correction, pairs)
+        corrected, own, critical = simultaneous_of_some(ratios, pairs, how)
+        write_corrected(arrays, metric, pairs, corrected)
+        return np.broadcast_to(critical, (len(pairs), 1)), own[:, np.newaxis]
+    return _of_each(swaps, spread, [correct_pairs(arrays, metric, correction, pairs, how.alpha)], how)
 
 
 def least_of(test: str, correction: str, parts: Sequence[Compared], pairs: int, how: Resampling) -> float:

@@ -1,7 +1,9 @@
 """Permutation tests of pairs of systems: their results are swapped unit by unit, and the values compared again.
 
 A swap is a sign. For means and weighted ratios the sums of all systems under all swaps are two matrix products, which
-all pairs share: the difference of a pair is computed from two rows.
+all pairs share: the difference of a pair is computed from two rows. Medians and other statistics of sorted scores are
+compared by how far single swaps move them (:mod:`.pooled_scores`), which is a sum, too. Statistics of swapped scores
+themselves would have two modes where systems are far apart, and no standard deviation that tells how far.
 """
 
 from __future__ import annotations
@@ -15,9 +17,11 @@ import numpy as np
 
 from ...kernels.ratios import divide
 from ...metrics.aggregates import STATISTICS
-from ...ragged import Float, Int
+from ...ragged import Bool, Float, Int
+from .normal import influence
+from .pooled_scores import PooledScores
 from .resampling import Rates, Ratios, Resampling, chunks, without_rounding
-from .sample import Sample, differences
+from .sample import Sample
 
 _NEAR = 1e-11
 KEPT = 1 << 27
@@ -41,14 +45,27 @@ class Swaps:
     """Differences up to this one are rounding: float64 (pairs, values)."""
     observed: Float
     """Observed absolute differences: float64 (pairs, values)."""
+    spread: Float | None = None
+    """The standard deviation of the differences over all swaps, where it is known without them: float64 (pairs,
+    values)."""
     stored: Callable[[], Iterator[Float]] | None = None
     """Returns chunks of the differences where sums under all swaps are stored; then `difference` is not called."""
+    centred: Callable[[Float], Float] | None = None
+    """As `difference`, in standard deviations, after the scores of one system of each pair were raised such that their
+    values are equal; None: it is not known."""
+    stored_centred: Callable[[], Iterator[Float]] | None = None
 
     def chunks(self, how: Resampling) -> Iterator[Float]:
         """Differences under all swaps: float64 (some replicates, pairs, values)."""
         if self.stored is not None:
             return self.stored()
         return map(self.difference, how.signs(self.clusters, self.near.size)[0])
+
+    def centred_chunks(self, how: Resampling) -> Iterator[Float]:
+        """Differences without those of the values, in standard deviations: float64 (some replicates, pairs, values)."""
+        if self.stored_centred is not None:
+            return self.stored_centred()
+        return map(self.centred, how.signs(self.clusters, self.near.size)[0]) if self.centred is not None else iter(())
 
 
 class SignedSums(NamedTuple):
@@ -79,6 +96,9 @@ class SwappedRatios:
     """The terms of all systems."""
     sums: SignedSums | None = None
     """The sums under all swaps; in place of the terms, where these do not fit in one block."""
+    squares: Float | None = None
+    """Sums of squared differences of the influences of clusters on every two values (systems, systems), where the terms
+    are not there; NaN of systems that were in no block together."""
 
     @classmethod
     def of(cls, ratios: Ratios) -> SwappedRatios:
@@ -130,6 +150,12 @@ class SwappedRatios:
 
         return difference
 
+    def moved(self, sums: SignedSums) -> Float:
+        """Sums of the influences of clusters on the value of each system, by swaps: float64 (systems, replicates)."""
+        below = self.total.below[self.denominator]
+        value = divide(self.total.above, below, np.nan)
+        return np.asarray(divide(sums.above - value * sums.below[self.denominator], below, np.nan))
+
     def near(self, pairs: Int) -> Float:
         """Differences of pairs up to this one are rounding: float64 (pairs,)."""
         size = divide(self.scale, self.total.below[self.denominator, 0])
@@ -148,8 +174,37 @@ class SwappedRatios:
             for part in chunks(self.sums.above.shape[1], near.size):
                 yield compare(self.sums.part(part)).T[..., np.newaxis]
 
+        def centred(sums: SignedSums, spread: Float) -> Float:
+            moved = self.moved(sums)
+            return ((moved[pairs[:, 0]] - moved[pairs[:, 1]]) / spread[:, np.newaxis]).T[..., np.newaxis]
+
+        def stored_centred() -> Iterator[Float]:
+            assert self.sums is not None
+            # Chunks are those of the differences.
+            spread = self.spread_of_moved(pairs)
+            for part in chunks(self.sums.above.shape[1], near.size):
+                yield centred(self.sums.part(part), spread)
+
+        if self.sums is not None:
+            return Swaps(
+                difference, self.clusters, near, np.abs(compare(self.total)), None, stored, None, stored_centred
+            )
         observed = np.abs(compare(self.total))
-        return Swaps(difference, self.clusters, near, observed, stored if self.sums is not None else None)
+        own = self.spread_of_moved(pairs)
+        return Swaps(difference, self.clusters, near, observed, centred=lambda signs: centred(self.signed(signs), own))
+
+    def spread_of_moved(self, pairs: Int) -> Float:
+        """Standard deviations of the differences of :meth:`moved` under all swaps; 1 where nothing moves."""
+        if self.squares is not None:
+            square = self.squares[pairs[:, 0], pairs[:, 1]]
+        else:
+            assert self.ratios is not None
+            value = divide(self.total.above[:, 0], self.total.below[self.denominator, 0], np.nan)
+            below = self.ratios.below[:, self.denominator]
+            each = divide(self.ratios.above - value * below, below.sum(axis=0), np.nan).T
+            square = squares_between(each)[pairs[:, 0], pairs[:, 1]]
+        spread = np.sqrt(square)
+        return np.where((spread > self.near(pairs)) | np.isnan(spread), spread, 1.0)
 
 
 class SwappedBlocks:
@@ -165,6 +220,7 @@ class SwappedBlocks:
         self._totals: dict[int, tuple[float, float]] = {}
         self._systems: dict[int, tuple[int, int]] = {}
         self._denominators: dict[bytes, int] = {}
+        self._squares: dict[tuple[int, int], float] = {}
 
     def add(self, sample: Sample, metric: int, systems: Int) -> None:
         """Add the systems of a sample, each once however often it is met."""
@@ -175,6 +231,9 @@ class SwappedBlocks:
                 if digest not in self._denominators:
                     self._denominators[digest] = self._wait(below)
                 self._systems[system] = self._wait(above), self._denominators[digest]
+        squares = squares_between(np.stack([influence(sample, row, metric) for row in range(len(systems))]))
+        every = systems.tolist()
+        self._squares |= {(one, two): squares[i, j] for i, one in enumerate(every) for j, two in enumerate(every)}
 
     def _wait(self, terms: Float) -> int:
         """Put terms among those of the next product, and return their row."""
@@ -202,7 +261,14 @@ class SwappedBlocks:
         total = SignedSums(*(np.array([self._totals[row][:1] for row in rows]) for rows in (above, below)))
         scale = np.array([self._totals[row][1] for row in above])
         denominator = np.array([below.index(row) for _, row in systems], dtype=np.int64)
-        return SwappedRatios(total, scale, denominator, self._clusters, None, sums)
+        order = sorted(self._systems)
+        squares = np.array([[self._squares.get((one, two), np.nan) for two in order] for one in order])
+        return SwappedRatios(total, scale, denominator, self._clusters, None, sums, squares)
+
+
+def squares_between(rows: Float) -> Float:
+    """Sums of squared differences of every two rows (n, terms): float64 (n, n)."""
+    return np.stack([np.square(rows - row).sum(axis=1) for row in rows])
 
 
 def swap_ratios(sample: Sample, metric: int) -> SwappedRatios:
@@ -220,26 +286,35 @@ def swap_scores(sample: Sample, metric: int, pairs: Int) -> Swaps:
 
 
 def _swap_ordered(sample: Sample, metric: int, pairs: Int) -> Swaps:
-    """Swap two systems' scores unit by unit, and compare their medians or another statistic."""
-    score, cluster, aggregate = sample.score[:, :, metric], sample.cluster, STATISTICS[sample.kinds[metric]]
-    number = np.int64(score.shape[1])
-    size = np.where(np.isfinite(score), np.abs(score), 0.0)
-    near = _NEAR * size.max(axis=1)
+    """Swap how far each cluster of two systems' units moves a statistic."""
+    pooled = PooledScores(sample, metric, pairs)
+    moves = pooled.moves(np.zeros(len(pairs)))
+    score = sample.score[:, :, metric]
+    with np.errstate(invalid="ignore"):
+        value = STATISTICS[sample.kinds[metric]].of_ordered(np.sort(score, axis=1), np.full(len(score), score.shape[1]))
+        # Ties may tell the scores of two systems apart whose values are equal: these do not differ.
+        equal = value[pairs[:, 0]] == value[pairs[:, 1]]
+    observed = np.where(equal, 0.0, np.abs(moves.sum(axis=1)))
+    observed[np.isnan(value[pairs]).any(axis=1)] = np.nan
+    near = _NEAR * np.abs(moves).sum(axis=1)
+    spread = np.sqrt(np.square(moves).sum(axis=1))
+    columns = moves.T.copy()
 
-    def difference(signs: Float) -> Float:
-        stays = signs[:, cluster] > 0
-        found = np.empty((len(signs), len(pairs), 1))
-        for index, (left, right) in enumerate(pairs.tolist()):
-            sides = ((score[left], score[right]), (score[right], score[left]))
-            first, second = (
-                aggregate.of_ordered(np.sort(np.where(stays, *side), axis=1), np.full(len(signs), number))
-                for side in sides
-            )
-            found[:, index, 0] = differences(first, second)
-        return found
+    with np.errstate(invalid="ignore"):
+        shift = value[pairs[:, 0]] - value[pairs[:, 1]]
+    raised = pooled.moves(np.where(np.isfinite(shift), shift, 0.0))
+    size = np.sqrt(np.square(raised).sum(axis=1, keepdims=True))
+    raised = divide(raised, size).T.copy()
 
-    observed = np.abs(difference(np.ones((1, sample.clusters)))[0])
-    return Swaps(difference, sample.clusters, near[pairs].sum(axis=1)[:, np.newaxis], observed)
+    spread = np.where(spread > near, spread, 1.0)
+    return Swaps(
+        lambda signs: (signs @ columns)[..., np.newaxis],
+        sample.clusters,
+        near[:, np.newaxis],
+        observed[:, np.newaxis],
+        spread[:, np.newaxis],
+        centred=lambda signs: (signs @ raised)[..., np.newaxis],
+    )
 
 
 def swap_rates(rates: Rates, pairs: Int) -> Swaps:
@@ -259,7 +334,18 @@ def swap_rates(rates: Rates, pairs: Int) -> Swaps:
                 found[part, index] = first - second
         return found
 
-    return Swaps(difference, rates.clusters, near, np.abs(difference(np.ones((1, rates.clusters)))[0]))
+    size = total.shape[0], rates.clusters, -1
+    left_out = rates.left_out().T.reshape(len(rates.counts), -1, rates.clusters).transpose(0, 2, 1).reshape(size)
+    moved = left_out - left_out.mean(axis=1, keepdims=True)
+    own = np.sqrt(np.square(moved[pairs[:, 0]] - moved[pairs[:, 1]]).sum(axis=1))
+    own = np.where(own > near, own, 1.0)
+
+    def centred(signs: Float) -> Float:
+        each = np.stack([signs @ one for one in moved])
+        return np.asarray(((each[pairs[:, 0]] - each[pairs[:, 1]]) / own[:, np.newaxis]).transpose(1, 0, 2))
+
+    observed = np.abs(difference(np.ones((1, rates.clusters)))[0])
+    return Swaps(difference, rates.clusters, near, observed, centred=centred)
 
 
 def count_extremes(swaps: Swaps, how: Resampling, kept: list[Float] | None = None) -> tuple[Float, Float]:
@@ -292,22 +378,62 @@ def count_extremes(swaps: Swaps, how: Resampling, kept: list[Float] | None = Non
     # What was observed is one of the replicates, listed or not (Phipson and Smyth 2010).
     drawn = 0 if exact else 1
     p = divide(extreme + drawn, number + drawn, np.nan)
-    spread = np.sqrt(divide(square, finite))
+    spread = np.sqrt(divide(square, finite)) if swaps.spread is None else swaps.spread
     return np.where(np.isnan(observed), np.nan, p), np.where(spread > swaps.near, spread, 1.0)
 
 
-def step_down(
+def _largest_allowed(ordered: Float, number: Float, drawn: int, alpha: float) -> Float:
+    """The largest value that is not significant, of each column.
+
+    Parameters
+    ----------
+    ordered : float64 (n, columns)
+        The largest replicates, in ascending order; all of them, or more than are allowed to be as large.
+    number : float64 (columns,)
+        Of replicates.
+    drawn : int
+        1 where what was observed is counted as one of them, otherwise 0.
+    alpha : float
+
+    Returns
+    -------
+    float64 (columns,)
+        Infinite where so few replicates make nothing significant.
+    """
+    allowed = np.floor(alpha * (number + drawn) + _NEAR).astype(np.int64) - drawn
+    row = np.clip(len(ordered) - 1 - allowed, 0, len(ordered) - 1)
+    return np.where(allowed < 0, np.inf, ordered[row, np.arange(ordered.shape[1])])
+
+
+def critical_of_each(swaps: Swaps, how: Resampling, alpha: float) -> Float:
+    """The largest difference of each pair that its swaps do not exclude at a level: float64 (pairs, values)."""
+    drawn, shape = 0 if how.lists_signs(swaps.clusters) else 1, swaps.near.shape
+    most = int(alpha * (1 << max(swaps.clusters - 1, 0) if not drawn else how.replicates + 1)) + 1
+    top, number = np.empty((0, *shape)), np.zeros(shape)
+    for found in swaps.chunks(how):
+        number += len(found) - np.count_nonzero(np.isnan(found), axis=0)
+        top = np.concatenate([top, np.where(np.isnan(found), -np.inf, np.abs(found))])
+        if len(top) > most:
+            top = np.partition(top, len(top) - most, axis=0)[-most:]
+    top.sort(axis=0)
+    return _largest_allowed(top.reshape(len(top), -1), number.ravel(), drawn, alpha).reshape(shape)
+
+
+def simultaneous(
     parts: Sequence[tuple[Swaps, Int]],
     spreads: Sequence[Float],
     clusters: int,
     how: Resampling,
     kept: Sequence[Float] = (),
-) -> Float:
-    """Simultaneous p-values of all pairs: step-down by the largest difference in standard deviations (max-T).
+) -> tuple[Float, Float]:
+    """Simultaneous p-values of all pairs, by the largest difference of all in standard deviations (max-T).
 
     In each replicate the same clusters are swapped in every pair, so that the distribution of the largest difference
     holds their dependence. A swap does not change the sum of a pair's squared differences: of means, the difference in
-    such deviations orders the replicates as Student's t does.
+    such deviations orders the replicates as Student's t does. All pairs are compared with the largest difference of
+    all pairs (a single step), because a step-down has no simultaneous intervals. Where systems are far apart, swaps
+    move all of their pairs alike; so that the intervals hold together in spite of it, the largest difference is also
+    that of the scores without the differences of the values. A single pair needs no such care.
 
     Parameters
     ----------
@@ -323,53 +449,64 @@ def step_down(
 
     Returns
     -------
-    float64 (pairs, values)
+    p : float64 (pairs, values)
         Of all parts, one after the other; the values are families of their own. NaN where nothing is compared.
+    critical : float64 (values,)
+        The largest number of standard deviations that is not significant.
 
     References
     ----------
-    Westfall and Young, *Resampling-based multiple testing*, 1993, algorithm 4.1; Romano and Wolf, JASA 2005.
+    Westfall and Young, *Resampling-based multiple testing*, 1993, section 2.3; Hothorn, Bretz and Westfall,
+    "Simultaneous inference in general parametric models", Biometrical Journal 50(3), 2008.
     """
     spread, near = np.concatenate(spreads), np.concatenate([swaps.near for swaps, _ in parts])
-    observed = np.concatenate([swaps.observed for swaps, _ in parts]) / spread
+    observed = np.concatenate([swaps.observed for swaps, _ in parts])
     known = ~np.isnan(observed)
-    near = near / spread
-    # From the smallest to the largest: in each place the largest so far is that of all pairs that are left.
-    order = np.argsort(np.where(known, observed, -np.inf), axis=0, kind="stable")
-    limits = np.take_along_axis(observed - near, order, axis=0)
-    exact = how.lists_signs(clusters)
     computed: Iterable[Sequence[Float]]
     if len(parts) == 1:
         computed = ([one] for one in kept or parts[0][0].chunks(how))
     else:
         every_sign = how.signs(clusters, near.size)[0]
         computed = ([swaps.difference(signs[:, own]) for swaps, own in parts] for signs in every_sign)
-    extreme, number = np.zeros(near.shape), 0
+    largest = _largest_of_all(computed, known, spread)
+    if len(known) > 1:
+        if len(parts) == 1:
+            computed = ([one] for one in parts[0][0].centred_chunks(how))
+        else:
+            every_sign = how.signs(clusters, near.size)[0]
+            computed = ([swaps.centred(signs[:, own]) for swaps, own in parts if swaps.centred] for signs in every_sign)
+        np.fmax(largest, _largest_of_all(computed, known, np.ones_like(spread)), out=largest)
+    return _by_maxima(largest, (observed - near) / spread, how, clusters)
+
+
+def _largest_of_all(computed: Iterable[Sequence[Float]], known: Bool, spread: Float) -> Float:
+    """The largest difference of known pairs in each replicate, of chunks of parts: float64 (values, replicates)."""
+    maxima = []
     for every in computed:
         # By pair: the replicates of each value.
         found = [column for one in every for column in one.transpose(1, 2, 0)]
-        number += len(every[0])
-        for value in range(near.shape[1]):
-            largest = np.zeros(len(every[0]))
-            for index, pair in enumerate(order[:, value].tolist()):
-                if known[pair, value]:
-                    # What is undefined is not the largest.
-                    np.fmax(largest, np.abs(found[pair][value]) / spread[pair, value], out=largest)
-                    extreme[index, value] += np.count_nonzero(largest >= limits[index, value])
-    drawn = 0 if exact else 1
-    ordered = (extreme + drawn) / (number + drawn)
-    # A pair is told apart only if all that differ more are.
-    ordered = np.maximum.accumulate(ordered[::-1], axis=0)[::-1]
-    found_p = np.empty_like(ordered)
-    np.put_along_axis(found_p, order, ordered, axis=0)
-    return np.where(known, found_p, np.nan)
+        largest = np.zeros((known.shape[1], len(every[0])))
+        for pair, value in zip(*np.nonzero(known), strict=True):
+            # What is undefined is not the largest.
+            np.fmax(largest[value], np.abs(found[pair][value]) / spread[pair, value], out=largest[value])
+        maxima.append(largest)
+    return np.concatenate(maxima, axis=1)
 
 
-def single_step(ratios: SwappedRatios, pairs: Int, how: Resampling) -> Float:
-    """Simultaneous p-values of some pairs, by the largest difference of all pairs in standard deviations (max-T).
+def _by_maxima(maxima: Float, limits: Float, how: Resampling, clusters: int) -> tuple[Float, Float]:
+    """p-values of pairs, float64 (pairs, values), by the largest of each replicate, float64 (values, replicates)."""
+    ordered, drawn = np.sort(maxima, axis=1), 0 if how.lists_signs(clusters) else 1
+    number = ordered.shape[1]
+    less = np.stack([np.searchsorted(one, limits[:, value]) for value, one in enumerate(ordered)], axis=1)
+    p = np.where(np.isnan(limits), np.nan, (number - less + drawn) / (number + drawn))
+    return p, _largest_allowed(ordered.T, np.full(len(ordered), float(number)), drawn, how.alpha)
 
-    For pairs that were chosen by the values themselves, as those with the best system are: the largest difference of
-    the chosen ones alone would be too small to compare with.
+
+def simultaneous_of_some(ratios: SwappedRatios, pairs: Int, how: Resampling) -> tuple[Float, Float, Float]:
+    """:func:`simultaneous` p-values of some of many pairs, those with the best system, without all pairs in memory.
+
+    As the best one is known by the values themselves, the largest difference of its pairs alone would be too small to
+    compare with.
 
     Parameters
     ----------
@@ -381,16 +518,19 @@ def single_step(ratios: SwappedRatios, pairs: Int, how: Resampling) -> Float:
 
     Returns
     -------
-    float64 (pairs,)
-        NaN where nothing is compared.
+    p, spread : float64 (pairs,)
+        NaN where nothing is compared; the standard deviation of the differences under swaps.
+    critical : float64 (1,)
     """
     systems = len(ratios.denominator)
     others = [np.arange(first + 1, systems, dtype=np.int64) for first in range(systems - 1)]
     rows = [np.stack([np.full_like(second, first), second], axis=1) for first, second in enumerate(others)]
     compared = [ratios.compare(own) for own in rows]
-    square, number = ([np.zeros(len(own)) for own in rows] for _ in range(2))
+    square, number, centred = ([np.zeros(len(own)) for own in rows] for _ in range(3))
     for sums in ratios.chunks(how, _WIDTH):
+        moved = ratios.moved(sums)
         for first, compare in enumerate(compared):
+            centred[first] += np.square(moved[first] - moved[first + 1 :]).sum(axis=1)
             found = compare(sums)
             bounded = np.isfinite(found)
             number[first] += np.count_nonzero(bounded, axis=1)
@@ -398,22 +538,30 @@ def single_step(ratios: SwappedRatios, pairs: Int, how: Resampling) -> Float:
             square[first] += np.einsum("pr,pr->p", found, found)
     spreads = [np.sqrt(divide(*both)) for both in zip(square, number, strict=True)]
     spreads = [np.where(one > ratios.near(own), one, 1.0) for one, own in zip(spreads, rows, strict=True)]
+    for first, own in enumerate(rows):
+        # Of systems that were in no block together by the replicates.
+        drawn = np.sqrt(centred[first] / max(int(number[first].max(initial=1)), 1))
+        exact = ratios.spread_of_moved(own)
+        centred[first] = np.where(np.isnan(exact), np.where(drawn > ratios.near(own), drawn, 1.0), exact)
     spread = np.array([spreads[first][second - first - 1] for first, second in pairs.tolist()])
     observed = np.abs(ratios.compare(pairs)(ratios.total)[:, 0])
     limits = (observed - ratios.near(pairs)) / spread
-    extreme, drawn = np.zeros(len(pairs)), 0 if how.lists_signs(ratios.clusters) else 1
-    replicates = drawn
+    maxima = []
     for sums in ratios.chunks(how, _WIDTH):
-        largest = np.zeros(sums.above.shape[1])
-        for compare, own in zip(compared, spreads, strict=True):
+        largest, moved = np.zeros(sums.above.shape[1]), ratios.moved(sums)
+        for first, (compare, own, size) in enumerate(zip(compared, spreads, centred, strict=True)):
             found = compare(sums)
             np.abs(found, out=found)
             found /= own[:, np.newaxis]
             # What is undefined is not the largest.
             np.fmax(largest, np.fmax.reduce(found, axis=0), out=largest)
-        extreme += np.count_nonzero(largest >= limits[:, np.newaxis], axis=1)
-        replicates += len(largest)
-    return np.where(np.isnan(observed), np.nan, (extreme + drawn) / replicates)
+            np.subtract(moved[[first]], moved[first + 1 :], out=found)
+            np.abs(found, out=found)
+            found /= size[:, np.newaxis]
+            np.fmax(largest, np.fmax.reduce(found, axis=0), out=largest)
+        maxima.append(largest)
+    p, critical = _by_maxima(np.concatenate(maxima)[np.newaxis], limits[:, np.newaxis], how, ratios.clusters)
+    return p[:, 0], spread, critical
 
 
 def _half_difference(sums: Float, left: Int, right: Int) -> Float:

@@ -20,11 +20,20 @@ import numpy as np
 from ...errors import QueryError, counted
 from ...ragged import Float, Int
 from ..aggregation import add_variables, origin_of
+from ..policies import INVERTED
 from ..queries import evaluate_query, names_across
 from ..query_options import Query, as_names
 from ..scores import Array, group_tracks, members_of, names_of
 from ..system_groups import MODEL, RUN, group_systems, has_runs
-from .paired import choose_correction, comparison_dataset, correct_pairs, effects, empty_arrays, fill_pairs
+from .paired import (
+    choose_correction,
+    comparison_dataset,
+    correct_pairs,
+    effects,
+    empty_arrays,
+    fill_pairs,
+    write_bounds,
+)
 from .resampling import Resampling, draw, statistics_of
 from .sample import Sample, sample_of, select_numbers
 
@@ -65,14 +74,12 @@ class RunMeans:
         below = sum(part**2 / free for part, free in parts if free)
         return total, total**2 / below if below else float(units - 1)
 
-    def bounds(self, level: float, first: int, second: int | None = None) -> tuple[float, float]:
-        """The interval of a mean, or of the difference of two."""
+    def bounds(self, level: float, first: int) -> tuple[float, float]:
+        """The interval of a mean."""
         from scipy.special import ndtri, stdtrit
 
         value, drawn = self.value[first], self.replicates[first]
-        if second is not None:
-            value, drawn = value - self.value[second], drawn - self.replicates[second]
-        _, free = self.spread(first, second)
+        _, free = self.spread(first)
         tail = (1 - level) / 2
         wider = stdtrit(free, 1 - tail) / ndtri(1 - tail)
         low, high = np.quantile(drawn, [tail, 1 - tail])
@@ -87,6 +94,14 @@ class RunMeans:
         if variance == 0:
             return 1.0 if difference == 0 else 0.0
         return float(2 * stdtr(free, -difference / variance**0.5))
+
+    def not_excluded(self, first: int, second: int, alpha: float) -> tuple[float, float]:
+        """The differences that this test does not exclude."""
+        from scipy.special import stdtrit
+
+        variance, free = self.spread(first, second)
+        difference, half = float(self.value[first] - self.value[second]), float(stdtrit(free, 1 - alpha / 2))
+        return difference - half * variance**0.5, difference + half * variance**0.5
 
 
 def mean_of_runs(sample: Sample, metric: int, runs: Mapping[str, Int], how: Resampling) -> RunMeans | None:
@@ -200,9 +215,7 @@ def compare_runs(
             value[:, metric] = [sample.values()[rows, metric].mean() for rows in runs.values()]
             continue
         value[:, metric] = means.value
-        ends = np.array([means.bounds(how.level, first, second) for first, second in pairs.tolist()])
         found: dict[str, Array] = {"difference": value[pairs[:, 0], metric] - value[pairs[:, 1], metric]}
-        found |= {"low": ends[:, 0], "high": ends[:, 1]}
         found["p"] = np.array([means.p_value(first, second) for first, second in pairs.tolist()])
         units = np.flatnonzero(sample.included[runs[models[0]][0], :, metric])
         found["n"] = np.full(len(pairs), len(units))
@@ -210,9 +223,11 @@ def compare_runs(
             score = np.stack([sample.score[rows][:, units, metric].mean(axis=0) for rows in runs.values()])
             found |= effects(score, pairs, lower_is_better=names_of(part, "orientation")[metric] == "lower")
         fill_pairs(arrays, metric, pairs, found)
-        correct_pairs(arrays, metric, correction, pairs)
+        level = correct_pairs(arrays, metric, correction, pairs, how.alpha)
+        ends = np.array([means.not_excluded(first, second, level) for first, second in pairs.tolist()])
+        write_bounds(arrays, metric, pairs, ends[:, 0], ends[:, 1], how.alpha)
     frame = _frame_of_models(part, runs)
-    attrs = {**attrs, "method": METHOD, "correction": correction, "cluster": cluster or "", **origin_of(part, group)}
+    attrs = {**attrs, "method": INVERTED, "correction": correction, "cluster": cluster or "", **origin_of(part, group)}
     attrs |= {name: part.attrs[name] for name in ("missing", "undefined", "left_out") if name in part.attrs}
     attrs["across"] = f"{RUN}=mean"
     along = {"aggregate": names_of(part, "_aggregate"), "test": [TEST] * len(metrics)}

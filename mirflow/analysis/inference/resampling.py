@@ -55,8 +55,6 @@ class Resampling:
         check_level(level)
         if anytime is not None and anytime < 1:
             raise QueryError(f"invalid anytime {anytime}: expected the units at which sequences are to be narrowest")
-        if anytime is not None and method != AUTO:
-            raise QueryError(f"anytime has confidence sequences in place of intervals: leave out method {method!r}")
         if method not in (AUTO, *METHODS):
             raise UnknownNameError("interval method", method, [AUTO, *METHODS])
         if replicates < 1:
@@ -65,6 +63,11 @@ class Resampling:
         if seed < 0:
             raise QueryError(f"rng {seed}: a seed is not negative")
         return cls(float(level), method, int(replicates), seed, anytime=anytime)
+
+    @property
+    def alpha(self) -> float:
+        """The level of significance, such as 0.05 for 0.95, without rounding errors."""
+        return round(1 - self.level, 12)
 
     @property
     def least(self) -> int:

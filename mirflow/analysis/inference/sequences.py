@@ -33,7 +33,9 @@ def mixing(planned: int, alpha: float) -> float:
     return float((twice + np.log(twice + 1)) / planned)
 
 
-def sequence_bounds(value: Float, error: Float, units: int, planned: int, level: float) -> tuple[Float, Float]:
+def sequence_bounds(
+    value: Float, error: Float, units: int, planned: int, level: float, alpha: float | None = None
+) -> tuple[Float, Float]:
     """The ends of the intervals of values after so many units.
 
     Parameters
@@ -44,6 +46,8 @@ def sequence_bounds(value: Float, error: Float, units: int, planned: int, level:
         Present number of units, and that at which the sequence is narrowest.
     level : float
         The share of sequences that hold the true value at every look.
+    alpha : float or None
+        Another level of significance than ``1 - level``, for which the sequence is narrowest.
 
     Returns
     -------
@@ -54,8 +58,8 @@ def sequence_bounds(value: Float, error: Float, units: int, planned: int, level:
     >>> [end.round(4).tolist() for end in sequence_bounds(np.array([0.1]), np.array([0.02]), 100, 100, 0.95)]
     [[0.0393], [0.1607]]
     """
-    alpha = 1 - level
-    times = units * mixing(planned, alpha)
+    times = units * mixing(planned, 1 - level)
+    alpha = 1 - level if alpha is None else alpha
     half = error * np.sqrt(2 * (times + 1) / times * np.log(np.sqrt(times + 1) / alpha))
     return value - half, value + half
 

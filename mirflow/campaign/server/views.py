@@ -404,7 +404,9 @@ def _ranked(
         comparison="",
         metrics=[*metrics.values()],
         systems=[
-            RankedSystem(system, ranks[system], None, None, None, None, "", {**about[system]}, scores[system])
+            RankedSystem(
+                system, ranks[system], None, None, None, None, None, None, "", {**about[system]}, scores[system]
+            )
             for system in sorted(scores, key=lambda one: (ranks[one] is None, ranks[one] or 0))
         ],
     )

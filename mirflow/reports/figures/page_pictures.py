@@ -142,12 +142,15 @@ def _with_few_colours(png: bytes) -> bytes:
 
 
 def _draw_rows(ax: Axes, standings: Standings, rows: Sequence[Standing]) -> None:
+    gapped = any(not math.isnan(row.gap_low) for row in standings.rows)
+    leader = next((row.value for row in standings.rows if row.relation == LEADER), 0.0)
+    if gapped:
+        ax.axvline(leader, color=PALE, linewidth=1.3, zorder=0)
     for at, row in enumerate(rows):
         colour = GREY if row.relation == WORSE else BLUE
-        if math.isfinite(row.low):
-            ax.hlines(at, row.low, row.high, color=colour, linewidth=1.3)
-            if row.relation == LEADER:
-                ax.axvspan(row.low, row.high, color=PALE, alpha=0.45, linewidth=0, zorder=0)
+        low, high = (leader + row.gap_low, leader + row.gap_high) if gapped else (row.low, row.high)
+        if math.isfinite(low) and math.isfinite(high):
+            ax.hlines(at, low, high, color=colour, linewidth=1.3)
         face = "white" if row.relation == ALIKE else colour
         ax.plot(row.value, at, "o", color=colour, markerfacecolor=face, markersize=5, zorder=3)
         beside: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points", "fontsize": 7}
@@ -160,9 +163,10 @@ def _draw_rows(ax: Axes, standings: Standings, rows: Sequence[Standing]) -> None
     ax.set_xticks(ticks(low, high, 4))
     ax.grid(axis="x")
     ax.set_xlim(low, high)
-    bounded = any(math.isfinite(row.low) for row in rows)
+    bounded = gapped or any(math.isfinite(row.low) for row in rows)
     value = f"value [{standings.unit}]" if standings.unit else "value"
-    ax.set_xlabel(f"{value} and {100 * standings.level:g}\u00a0% interval" if bounded else value)
+    whose = " of the difference to the leader" if gapped else ""
+    ax.set_xlabel(f"{value} and {100 * standings.level:g}\u00a0% interval{whose}" if bounded else value)
 
 
 def _written(ax: Axes, form: PictureForm) -> bytes:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...analysis.aggregation import reduce
 from ...analysis.inference import compare, intervals
-from ...analysis.inference.comparisons import compared_blocks
+from ...analysis.inference.comparisons import compared_blocks, gaps_to_best
 from ...analysis.inference.rank_intervals import first_shares, rank_bounds
 from ...analysis.inference.resampling import Resampling, least_units
 from ...analysis.missing import (
@@ -185,10 +185,12 @@ def describe_inference(
         how = [] if np.isnan(low).all() else [f"{level} intervals: {say_intervals(found.attrs, 'tracks')}."]
         both = {name: list(map(_end, end.tolist())) for name, end in (("low", low), ("high", high))}
         words = " ".join(filter(None, [*how, *few, compared["how"], f"Signature: {signed[names[at]]}"]))
+        gaps = compared.get("gaps")
         about = {"aggregate": aggregates[at], **compared, "how": words, "signature": str(signed[names[at]])}
         if metric in main:
             tested = bool(compared["how"])
-            about["standings"] = rank_result(found, at, compared["letters"], scores.sizes["track"], tested)
+            about["standings"] = rank_result(found, at, compared["letters"], scores.sizes["track"], tested, gaps)
+        about.pop("gaps", None)
         described.append((metric, {**both, **about}))
     return described
 
@@ -217,7 +219,7 @@ def _compare_systems(scores: xr.Dataset, names: Sequence[str], leading: Sequence
     systems = scores.sizes["system"]
     paired = systems <= _PAIRED
     try:
-        ds = compare(scores, Query(list(names), exact=True), sizes=paired)
+        ds = compare(scores, Query(list(names), exact=True))
     except QueryError:  # of one system
         return {}
     found: dict[str, Mapping[str, Any]] = {}
@@ -227,6 +229,7 @@ def _compare_systems(scores: xr.Dataset, names: Sequence[str], leading: Sequence
         columns = [ds[key].values[..., metric][upper] for key in ("difference", "low", "high", "p_corrected")]
         pairs = [[_rounded(one) for one in row] for row in zip(*columns, strict=True)] if paired else []
         about = {**_NOT_COMPARED, "pairs": pairs, "how": f"{note[0].upper()}{note[1:]}."}
+        about["gaps"] = gaps_to_best(ds, metric)
         if any(letters):
             ranks = [show_ranks(*both) for both in zip(*bounds[..., metric], strict=True)]
             how = f"{about['how']} Ranks: those that the test does not exclude."

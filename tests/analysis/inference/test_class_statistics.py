@@ -281,16 +281,17 @@ class TestComparisons:
         for system in range(3):
             np.testing.assert_allclose(found["value"].values[system], world.values("recall", system), atol=1e-12)
         one = world.board.mirflow.compare(**question(over={}, system=["S0", "S2"]), replicates=300)
-        np.testing.assert_array_equal(one["low"].values[0, 1], found["low"].values[0, 2])
+        assert (one["low"].values[0, 1] >= found["low"].values[0, 2]).all()  # of three pairs together
         np.testing.assert_array_equal(one["p"].values[0, 1], found["p"].values[0, 2])
         assert np.isnan(found["dz"]).all()
         assert found["n"].values[0, 1].tolist() == [40, 40, 40]
 
-    def test_an_interval_of_a_difference_is_that_of_paired_tracks(self):
-        world = World(30)
-        found = world.board.mirflow.compare(**question(), replicates=400, method="percentile")
-        differences = np.subtract(*(drawn(world, "recall", 400, system=system) for system in (0, 1)))
-        np.testing.assert_allclose(found["low"].values[0, 1], np.quantile(differences, 0.025, axis=0), atol=1e-12)
+    def test_an_interval_is_nearly_that_of_paired_tracks_drawn_again(self):
+        world = World(80)
+        found = world.board.mirflow.compare(**question(), replicates=2000)
+        differences = np.subtract(*(drawn(world, "recall", 2000, system=system) for system in (0, 1)))
+        width = np.quantile(differences, 0.975, axis=0) - np.quantile(differences, 0.025, axis=0)
+        np.testing.assert_allclose((found["high"] - found["low"]).values[0, 1], width, rtol=0.15)
 
     def test_pairs_are_compared_on_their_own_tracks(self):
         world = World(20, systems=3, lacking=5)

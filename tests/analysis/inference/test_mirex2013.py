@@ -112,6 +112,8 @@ def test_differences_by_permutation(compared, official):
 
 def test_who_differs_in_recall(compared):
     letters = dict(zip(compared["system"].values, compared["letters"].values[:, 0], strict=True))
-    assert letters["CB4"] == letters["NMSD2"] == "a"
-    assert {letters[system] for system in ("CF2", "NG1", "PP3")} == {"d"}
+    assert "a" in letters["CB4"]
+    assert "a" in letters["NMSD2"]
+    assert len({letters[system] for system in ("CF2", "NG1", "PP3")}) == 1
+    assert not set(letters["CF2"]) & set(letters["KO2"])
     assert compared["difference"].values[1, 0, 0] == pytest.approx(0.8226 - 0.8178, abs=1e-4)

@@ -56,7 +56,8 @@ def test_verdicts_follow_the_margin_and_the_orientation(store, metric, margin, e
 def test_intervals_are_those_of_the_comparison_of_two_systems(store):
     for row in rows("compare", store, "-m", "error", "--baseline", "base"):
         (pair,) = rows("compare", store, "-m", "error", "-s", row["system"], "-s", "base")
-        assert (-pair["difference"], -pair["high"], -pair["low"]) == (row["gain"], row["low"], row["high"])
+        ends = [-pair[name] for name in ("difference", "high", "low")]
+        assert [row[name] for name in ("gain", "low", "high")] == pytest.approx(ends, abs=1e-15)
 
 
 def test_values_before_and_after_are_those_on_common_tracks(tmp_path):

@@ -39,14 +39,6 @@ def test_intervals_are_those_of_a_sandwich_estimator(kind, cluster):
     assert {"method": "normal", "replicates": "0"}.items() <= found.attrs.items()
 
 
-def test_a_difference_is_paired():
-    score, weight = random_scores(2, 60)
-    weight[1] = weight[0]
-    found = group_of(score, weight).mirflow.compare(method="normal", level=0.9, replicates=50)
-    ends = [found[name].values[0, 1, 0] for name in ("low", "high")]
-    np.testing.assert_allclose(ends, expected_of(score[0, :, 0] - score[1, :, 0], weight[0, :, 0]), rtol=1e-12)
-
-
 def test_scores_that_do_not_count_add_nothing():
     score, weight = random_scores(2, 40)
     score[0, 5:9], weight[0, 11] = np.nan, 0
@@ -86,20 +78,12 @@ class TestDefault:
     def test_medians_few_clusters_and_what_is_asked_for_are_bootstraps(self, words):
         ds = random_world(2, 60, track_meta={"artist": ARTISTS})
         assert ds.mirflow.intervals(**words, replicates=80).attrs["method"] == "bca"
-        assert ds.mirflow.compare(**words, replicates=80).attrs["method"] == "bca"
-
-    def test_comparisons_too(self):
-        found = random_world(3, 60).mirflow.compare(replicates=80)
-        again = random_world(3, 60).mirflow.compare(replicates=80, method="normal")
-        assert found.attrs["method"] == "normal"
-        assert found.identical(again)
 
 
 def test_other_statistics_have_none():
     message = r"method 'normal' is for means and weighted ratios, not for the median of 'majmin'; choose bca"
-    for ask in ("intervals", "compare"):
-        with pytest.raises(QueryError, match=message):
-            getattr(random_world(2, 9).mirflow, ask)(aggregate="median", method="normal")
+    with pytest.raises(QueryError, match=message):
+        random_world(2, 9).mirflow.intervals(aggregate="median", method="normal")
 
 
 @pytest.mark.slow
@@ -111,5 +95,3 @@ def test_of_twenty_thousand_tracks_both_agree_to_three_digits(kind):
     np.testing.assert_allclose(ends_of(normal), ends_of(drawn), atol=5e-4 * normal["value"].values.max())
     width = [found["high"].values - found["low"].values for found in (normal, drawn)]
     np.testing.assert_allclose(width[0], width[1], rtol=0.03)  # the width of 10,000 replicates is as uncertain
-    pairs = [ds.mirflow.compare(aggregate=kind, method=method) for method in ("bca", "auto")]
-    np.testing.assert_allclose(ends_of(pairs[1]), ends_of(pairs[0]), atol=5e-4)

@@ -41,17 +41,16 @@ def test_systems_come_in_the_order_in_which_they_add_most(way, seed):
     assert found["low"].item() <= gain <= found["high"].item()
 
 
-def test_the_interval_of_the_gain_is_that_of_a_comparison():
+def test_the_interval_of_the_gain_is_that_of_paired_tracks():
     ds = random_group(2, 30, 1, seed=3)
-    found = ds.mirflow.oracle("majmin")
+    found = ds.mirflow.oracle("majmin", "mean")
     leader = found["step"].values[:, 0].tolist().index(1)
-    both = random_group(2, 30, 1, seed=3).copy(deep=True)
-    row = both.score.values[..., 0].argmax(axis=0)
-    for name in ("score", "weight"):
-        both[name][1 - leader, :, 0] = np.take_along_axis(ds[name].values[..., 0], row[np.newaxis], axis=0)[0]
-    pair = both.mirflow.compare("majmin")
-    ends = [pair[name].values[1 - leader, leader, 0] for name in ("difference", "low", "high")]
-    assert [found[name].item() for name in ("gain", "low", "high")] == pytest.approx(ends, abs=1e-12)
+    score = ds.score.values[..., 0]
+    gains = make_group((score.max(axis=0) - score[leader])[np.newaxis, :, np.newaxis], standard=["mean"])
+    alone = gains.mirflow.intervals("majmin")
+    assert [found[name].item() for name in ("gain", "low", "high")] == pytest.approx(
+        [alone[name].item() for name in ("value", "low", "high")], abs=1e-12
+    )
 
 
 def test_of_many_systems_the_first_thirty_are_in_order_and_all_count():

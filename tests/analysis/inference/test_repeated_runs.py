@@ -98,9 +98,11 @@ class TestIntervals:
         drawn = np.linspace(-1.0, 1.0, 1001)
         means = RunMeans(np.zeros(2), np.stack([drawn, np.zeros(1001)]), np.zeros((40, 2)), np.ones(2), np.full(2, 5))
         assert means.spread(0, 1) == (2.0, 8.0)
-        low, high = means.bounds(0.9, 0, 1)
-        # The quantiles of 5 and 95 % are -0.9 and 0.9; those of Student's t and of the normal distribution from tables.
-        assert (low, high) == pytest.approx((-0.9 * 1.859548 / 1.644854, 0.9 * 1.859548 / 1.644854), rel=1e-6)
+        # Quantiles of Student's t and of the normal distribution from tables; those of the replicates are -0.9 and 0.9.
+        assert means.not_excluded(0, 1, 0.1)[1] == pytest.approx(1.859548 * 2**0.5, rel=1e-6)
+        assert means.spread(0) == (1.0, 4.0)
+        low, high = means.bounds(0.9, 0)
+        assert (low, high) == pytest.approx((-0.9 * 2.131847 / 1.644854, 0.9 * 2.131847 / 1.644854), rel=1e-6)
 
     def test_they_are_wider_than_those_of_fixed_runs(self, store):
         of_models = {row["system"]: row for row in rows("query", store, "--across", "run=mean", "--ci")}

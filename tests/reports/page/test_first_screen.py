@@ -60,9 +60,10 @@ def test_it_is_there_without_scripts(report: Any, browser: Any) -> None:
     context.close()
 
 
-def test_the_chart_shows_values_and_intervals_of_the_query(report: Any, visit: Any) -> None:
+def test_the_chart_shows_values_of_the_query_and_differences_of_the_comparison(report: Any, visit: Any) -> None:
     store, path = report
-    found = mirflow.query(store, metric="majmin", ci=0.95).dataset
+    found = mirflow.query(store, metric="majmin").dataset
+    compared = mirflow.open_store(store)["chord"].mirflow.compare("majmin").isel(metric=0)
     page = visit(path)
     shown = page.locator(".forest tbody tr").evaluate_all(
         """rows => rows.map(row => [row.querySelector("th").title, Number(row.querySelector("data").dataset.value),
@@ -70,9 +71,27 @@ def test_the_chart_shows_values_and_intervals_of_the_query(report: Any, visit: A
     )
     assert [name for name, *_ in shown][:2] in (["oak", "elm"], ["elm", "oak"])
     for name, value, interval in shown:
-        own = found.sel(system=name).isel(metric=0)
-        assert value == pytest.approx(float(own["value"]), abs=1e-9)
-        assert interval == f"[{float(own['low']):.3f}, {float(own['high']):.3f}]"
+        assert value == pytest.approx(found["value"].sel(system=name).item(), abs=1e-9)
+        pair = compared.sel(system=name, other=shown[0][0])
+        ends = f"[{pair['low'].item():.3f}, {pair['high'].item():.3f}]"
+        assert interval == (ends if name != shown[0][0] else "")
+
+
+def test_a_line_of_the_chart_reaches_the_value_of_the_leader_where_the_two_are_not_told_apart(
+    report: Any, visit: Any
+) -> None:
+    rows = (
+        visit(report[1])
+        .locator(".forest tbody tr")
+        .evaluate_all(
+            """rows => rows.map(row => [row.querySelector("td.test").textContent,
+        ...["line.best", "line.whisker"].flatMap(kind => [...row.querySelectorAll(kind)]).flatMap(
+        line => [line.x1, line.x2].map(end => end.baseVal.value))])"""
+        )
+    )
+    assert [relation for relation, *_ in rows][:2] == ["leader", "not told apart"]
+    for relation, leader, _, *ends in rows[1:]:
+        assert (ends[0] <= leader <= ends[1]) == (relation == "not told apart")
 
 
 def test_main_metrics_are_a_click_away_and_follow_percentages(report: Any, visit: Any) -> None:
@@ -85,7 +104,7 @@ def test_main_metrics_are_a_click_away_and_follow_percentages(report: Any, visit
     page.wait_for_function("() => document.querySelector('.forest data').textContent.length === 4")
     assert float(page.locator(".forest data").first.inner_text()) == pytest.approx(100 * before, abs=0.06)
     assert page.locator("#standings .lead data").inner_text() == f"{100 * before:.1f} %"
-    ends = page.locator(".forest td.ends").first
+    ends = page.locator(".forest td.ends").nth(1)
     exact = [100 * float(ends.get_attribute(f"data-{name}") or "") for name in ("low", "high")]
     assert ends.inner_text() == f"[{exact[0]:.1f}, {exact[1]:.1f}]"
 
@@ -107,7 +126,8 @@ def test_a_system_of_the_chart_is_compared_with_the_leader(report: Any, visit: A
     pair = mirflow.open_store(store)["chord"].mirflow.compare("majmin").sel(system="fir", other=leader).isel(metric=0)
     text = page.locator("#gains .difference").inner_text()
     ends = ", ".join(f"{float(pair[name]):+.3f}" for name in ("low", "high"))
-    assert text == f"{float(pair['difference']):+.3f} [{ends}], p < 0.001: told apart"
+    assert text.startswith(f"{float(pair['difference']):+.3f} [{ends}], p < 0.001: told apart")
+    assert text.endswith("those of all pairs of systems together.")
     assert "gains=fir" in page.url
     assert page.locator("#gains canvas.waterfall").is_visible()
 
@@ -161,9 +181,9 @@ def test_several_evaluations_are_listed_with_their_results(three: Path, visit: A
 @pytest.mark.parametrize(
     ("form", "first", "row"),
     [
-        ("CSV", '#,System,Value,"95 % interval, low","95 % interval, high",Test', "1,{0},{1},"),
-        ("Markdown", "| # | System | Value | 95 % interval | Test |", "| 1 | {0} | {2:.3f} |"),
-        ("LaTeX", "\\begin{{tabular}}{{rlrll}}", "1 & {0} & \\textbf{{{2:.3f}}} & ["),
+        ("CSV", '#,System,Value,"Difference to the leader, low","Difference to the leader, high",Test', "1,{0},{1},"),
+        ("Markdown", "| # | System | Value | Difference to the leader | Test |", "| 1 | {0} | {2:.3f} |"),
+        ("LaTeX", "\\begin{{tabular}}{{rlrll}}", "1 & {0} & \\textbf{{{2:.3f}}} & "),
     ],
 )
 def test_tables_can_be_copied(report: Any, visit: Any, form: str, first: str, row: str) -> None:

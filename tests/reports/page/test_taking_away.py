@@ -65,17 +65,20 @@ def test_charts_are_specifications_of_vega_lite_with_all_digits(page: Any, score
         rows = found[part]["data"]["values"]
         assert len(rows) == score.size
         assert all(row["value"] == score.sel(system=row["system"], track=row["track"]) for row in rows)
-    values = scores.mirflow.intervals("majmin")
-    both = zip(found["standings"]["data"]["values"], found["leaderboard"]["data"]["values"], strict=True)
-    assert all(one == pytest.approx(other, abs=1e-9) for one, other in both)
+    values, compared = scores.mirflow.intervals("majmin"), scores.mirflow.compare("majmin").isel(metric=0)
     for row in found["alike"]["data"]["values"]:
         one, other = (score.sel(system=row[name]) for name in ("system", "other"))
         assert row["value"] == pytest.approx(np.corrcoef(one, other)[0, 1], abs=1e-12)
-    for row in found["standings"]["data"]["values"]:
+    for row in found["leaderboard"]["data"]["values"]:
         own = values.sel(system=row["system"], metric="majmin")
         assert [row[name] for name in ("value", "low", "high")] == pytest.approx(
             [own[name].item() for name in ("value", "low", "high")], abs=1e-9
         )
+    leader, *others = found["standings"]["data"]["values"]
+    for row in others:
+        pair = compared.sel(system=row["system"], other=leader["system"])
+        ends = [leader["value"] + pair[name].item() for name in ("low", "high")]
+        assert [row["low"], row["high"]] == pytest.approx(ends, abs=1e-9)
     of, _, against = found["gains"]["title"].partition(" against ")
     for row in found["gains"]["data"]["values"]:
         gain = score.sel(system=of, track=row["track"]) - score.sel(system=against, track=row["track"])
@@ -91,9 +94,7 @@ def test_pictures_have_title_and_caption_and_png_is_twice_as_fine(page: Any) -> 
     assert texts[0] == "Majmin: chord, x"
     assert texts[1].endswith("is not told apart from it; fir is worse.")
     assert set(SYSTEMS) <= set(texts)
-    key = (
-        "dot: value; line: 95 % interval; filled: leader or worse; hollow: not told apart; band: interval of the leader"
-    )
+    key = "dot: value; line: 95 % interval of the difference to the leader, of all together"
     assert key in " ".join(texts)
     assert len([*drawn.iter(f"{SVG}path")]) > 3 * len(SYSTEMS)
     png = saved(page, "standings", "PNG")
@@ -164,7 +165,7 @@ def test_latex_has_a_caption_and_bold_and_csv_a_column_for_each_end(page: Any) -
     assert "\\caption{Majmin: chord, x}" in text
     assert "\\textbf{" in text
     heads = copied(page, "standings", "CSV").splitlines()[0]
-    assert '"95 % interval, low","95 % interval, high"' in heads
+    assert '"Difference to the leader, low","Difference to the leader, high"' in heads
 
 
 def test_a_citation_has_the_signature_of_the_numbers(page: Any, store: Path) -> None:

@@ -75,14 +75,15 @@ function testOf(state, of, against) {
   if (difference === null) return null;
   const turn = of === first ? 1 : -1;
   const ends = turn > 0 ? rest.slice(0, 2) : [rest[1], rest[0]];
-  return el("p", { class: "difference" }, differenceOf(state, turn * difference, ends.includes(null) ? [] : ends.map((end) => turn * end), rest[2]));
+  return el("p", { class: "difference" }, differenceOf(state, turn * difference, ends.includes(null) ? [] : ends.map((end) => turn * end), rest[2]),
+    now.systems.length > 2 ? el("small", { class: "quiet" }, " Interval and p are those of all pairs of systems together.") : null);
 }
 
 /** A difference, its interval and what a test says, as far as they are known. */
 function differenceOf({ about, percent }, difference, ends, p) {
   const write = signedFormatter(formatter(about, percent));
   const interval = ends.length ? ` [${ends.map(write).join(", ")}]` : "";
-  const told = p === null || Number.isNaN(p) ? "" : `, p ${p < 0.0005 ? "< 0.001" : `= ${p.toFixed(3)}`}: ${p < 0.05 ? "told apart" : "not told apart"}`;
+  const told = p === null || Number.isNaN(p) ? "" : `, p ${p < 0.0005 ? "< 0.001" : `= ${p.toFixed(3)}`}: ${p <= 0.05 ? "told apart" : "not told apart"}`;
   return [el("b", { "data-value": difference, "data-ends": ends.join(" "), "data-p": p }, `${write(difference)}${unitOf(about, percent)}`), `${interval}${told}`];
 }
 
@@ -90,7 +91,7 @@ function differenceOf({ about, percent }, difference, ends, p) {
 function testShown(state, of, against) {
   const node = el("p", { class: "difference", role: "status" }, "The two systems are being compared …");
   comparePair(state, of, against).then((found) => {
-    const how = el("small", { class: "quiet" }, ` Computed in the page, of ${shownOf(state)} and this pair alone: percentile bootstrap, permutation test.`);
+    const how = el("small", { class: "quiet" }, ` Computed in the page, of ${shownOf(state)} and this pair alone: permutation test, and what it does not exclude.`);
     node.replaceChildren(...(found ? [...differenceOf(state, found.difference, found.ends, found.p), how] :
       ["Too few tracks, or none with numbers that can be drawn, for an interval and a test."]));
   });

@@ -51,8 +51,11 @@ function intervalOf(make, units, { seed, draws, level }) {
   return [quantile(known, (1 - level) / 2), quantile(known, (1 + level) / 2)];
 }
 
-/** How often two sides differ as much as they do if their results are swapped unit by unit, in all ways or at random. */
-function swapTest([one, other], units, { seed, swaps }) {
+/**
+ * How often two sides differ as much as they do if their results are swapped unit by unit, in all ways or at random; and
+ * the differences that this test does not exclude, of ratios of sums.
+ */
+function swapTest([one, other], units, { seed, swaps, level }) {
   // The same unit of both sides, so that a swap takes the other one.
   const join = (name) => one[name] && Float64Array.of(...one[name], ...other[name]);
   const joined = { scores: join("scores"), above: join("above"), below: join("below") };
@@ -70,26 +73,58 @@ function swapTest([one, other], units, { seed, swaps }) {
   const observed = Math.abs(difference(() => false));
   // Differences of sums in another order are rounding errors.
   const least = observed - 1e-11 * Math.max(...(joined.scores || joined.above.map((above, cell) => above / (joined.below[cell] || 1))).map(Math.abs));
-  let [extreme, known, bits] = [0, 0, 0];
+  const size = new Float64Array(number);
+  let [extreme, known, bits, square] = [0, 0, 0, 0];
   for (let swap = 0; swap < number; swap++) {
     const found = Math.abs(difference(exact ? (unit) => (swap >> unit) & 1 : (unit) => {
       if (unit % 32 === 0) bits = random();
       return (bits >>> (unit % 32)) & 1;
     }));
+    size[swap] = Number.isNaN(found) ? -1 : found;
     known += Number.isNaN(found) ? 0 : 1;
+    square += Number.isNaN(found) ? 0 : found ** 2;
     extreme += found >= least ? 1 : 0;
   }
   // What was observed is one of the ways (Phipson and Smyth 2010).
   const drawn = exact ? 0 : 1;
-  return Number.isNaN(observed) ? NaN : (extreme + drawn) / (known + drawn);
+  const p = Number.isNaN(observed) ? NaN : (extreme + drawn) / (known + drawn);
+  const allowed = Math.floor((1 - level) * (known + drawn) + 1e-9) - drawn;
+  const ends = one.scores || Number.isNaN(p) || allowed < 0 ? [] :
+    notExcluded(one, other, units, size.sort()[number - 1 - allowed] ** 2 / (square / known || 1), square / known);
+  // What is rounded does not contradict the test.
+  if (ends.length && p > 1 - level + 1e-9) return { p, ends: [Math.min(ends[0], 0), Math.max(ends[1], 0)] };
+  return { p, ends };
+}
+
+/** The differences within some standard deviations of swaps, as in inversion.py; `limit` is the square of their number. */
+function notExcluded(one, other, units, limit, variance) {
+  const total = (values) => values.reduce((sum, value) => sum + value, 0);
+  const [wholes, values] = [[one, other].map((side) => total(side.below)), [one, other].map((side) => total(side.above) / total(side.below))];
+  let [own, shares, both] = [0, 0, 0];
+  for (let unit = 0; unit < units; unit++) {
+    const [moved, weight] = [0, 1].map((side) => {
+      const { above, below } = side ? other : one;
+      return [(above[unit] - values[side] * below[unit]) / wholes[side], below[unit] / wholes[side]];
+    }).reduce(([a, b], [c, d]) => [a - c, (b + d) / 2]);
+    own += moved ** 2;
+    shares += weight ** 2;
+    both += moved * weight;
+  }
+  const difference = values[0] - values[1];
+  const expected = own + 2 * difference * both + difference ** 2 * shares;
+  const scaled = limit * (expected > 1e-14 * difference ** 2 ? variance / expected : 1);
+  const [leading, middle] = [1 - scaled * shares, scaled * both];
+  if (leading <= 1e-9) return [];
+  const root = Math.sqrt(Math.max(middle ** 2 + leading * scaled * own, 0));
+  return [difference - (middle + root) / leading, difference - (middle - root) / leading];
 }
 
 /** Do a job: intervals of the values of some sides, or of the difference of two, which is tested. */
 function answer(job) {
   if (!job.paired) return job.sides.map((side) => intervalOf((picks) => valueOf(side, picks), side.units, job));
   const [[one, other], { units }] = [job.sides, job.sides[0]];
-  const differ = (picks) => valueOf(one, picks) - valueOf(other, picks);
-  return { difference: differ(Uint32Array.from({ length: units }, (_, unit) => unit)), ends: intervalOf(differ, units, job), p: swapTest([one, other], units, job) };
+  const every = Uint32Array.from({ length: units }, (_, unit) => unit);
+  return { difference: valueOf(one, every) - valueOf(other, every), ...swapTest([one, other], units, job) };
 }
 
 const waiting = new Map();
@@ -108,7 +143,7 @@ function computeHere() {
 }
 
 function start() {
-  const source = [quantile, randomOf, valueOf, intervalOf, swapTest, answer].join("\n");
+  const source = [quantile, randomOf, valueOf, intervalOf, notExcluded, swapTest, answer].join("\n");
   try {
     const address = URL.createObjectURL(new Blob([`${source}\nonmessage = ({ data: { id, job } }) => postMessage({ id, found: answer(job) });`], { type: "text/javascript" }));
     worker = new Worker(address);

@@ -22,8 +22,10 @@ export function readForest(table) {
   return [...table.querySelectorAll("tbody tr")].map((row) => {
     const [value, ends] = [row.querySelector("td.strong data"), row.querySelector("td.ends")];
     const shown = value ? value.dataset.value ?? value.textContent : row.querySelector("td.strong").textContent;
+    // Ends of differences are drawn from the leader's value on.
+    const end = (text) => (number(text) === null ? null : number(text) + Number(ends.dataset.from ?? 0));
     return { system: row.querySelector("th").title || row.querySelector("th").textContent, value: Number.isNaN(Number(shown)) ? null : number(shown),
-      low: number(ends?.dataset.low), high: number(ends?.dataset.high), relation: row.querySelector("td.test")?.textContent || "" };
+      low: end(ends?.dataset.low), high: end(ends?.dataset.high), relation: row.querySelector("td.test")?.textContent || "" };
   });
 }
 

@@ -1,0 +1,145 @@
+"""How often comparisons of systems are wrong, on simulated scores whose true differences are known.
+
+``python benchmarks/inference_simulations.py pairs`` compares several systems, of which some are equal: the share of
+simulations in which any two equal systems are told apart (promised: at most 0.05), and in which every interval holds
+the true difference (0.95). ``gates`` judges a system that is worse than its baseline by just the margin (passes: at
+most
+0.025), ``anytime`` looks at two equal systems after every track (0.05), ``plan`` compares systems that differ by what
+pilots said to be the resolution (significant: 0.8), and ``ranks`` tests mean ranks (Friedman, Tukey-Kramer). Standard
+errors are those of a binomial share. Each simulation has the seed of its design, so that a line can be run alone
+(``--only``).
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read when numpy is imported
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from mirflow.analysis.inference import compare
+from mirflow.analysis.selection import Query
+from mirflow.metrics.aggregates import Statistic, declare
+
+
+def _trimmed(ordered: np.ndarray, count: np.ndarray) -> np.ndarray:
+    place = np.arange(ordered.shape[-1])
+    cut = (count // 10)[..., np.newaxis]
+    inside = (place >= cut) & (place < count[..., np.newaxis] - cut)
+    return np.where(inside, ordered, 0.0).sum(axis=-1) / inside.sum(axis=-1)
+
+
+def _quartile(ordered: np.ndarray, count: np.ndarray) -> np.ndarray:
+    place = 0.25 * (count - 1)
+    low, high = np.floor(place).astype(int), np.ceil(place).astype(int)
+    first, second = (np.take_along_axis(ordered, one[..., np.newaxis], -1)[..., 0] for one in (low, high))
+    return first + (place - low) * (second - first)
+
+
+declare(Statistic("trimmed_mean", "mean over the tracks without the tenths at both ends", _trimmed))
+declare(Statistic("lower_quartile", "first quartile over the tracks", _quartile, quantile=0.25))
+
+NOISE: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] = {
+    "normal": lambda rng, shape: rng.normal(size=shape),
+    "exponential": lambda rng, shape: rng.exponential(size=shape),
+    "lognormal": lambda rng, shape: rng.lognormal(size=shape),
+    "t3": lambda rng, shape: rng.standard_t(3, shape),
+}
+"""What systems differ by on each track, beside their means."""
+
+
+def board(score: np.ndarray, weight: np.ndarray | None = None, name: str = "mean") -> xr.Dataset:
+    """Scores (systems, tracks) as an evaluation."""
+    dims = ("system", "track", "metric")
+    weight = np.ones_like(score) if weight is None else np.broadcast_to(weight, score.shape)
+    about = {"aggregates": f"mean median pooled wcsr {name}", "standard_aggregate": name}
+    about |= {"orientation": "higher", "unit": ""}
+    names = {
+        dim: [f"{dim[0]}{place}" for place in range(size)] for dim, size in zip(dims, (*score.shape, 1), strict=True)
+    }
+    coords = {key: ("metric", [value]) for key, value in about.items()}
+    cells = {"score": (dims, score[..., np.newaxis]), "weight": (dims, weight[..., np.newaxis])}
+    cells |= {"status": (dims[:2], np.ones(score.shape, dtype=np.int8)), "duration": ("track", np.ones(score.shape[1]))}
+    return xr.Dataset(cells, {**names, **coords})
+
+
+@dataclass(frozen=True)
+class Design:
+    """Systems on tracks that are hard for all of them."""
+
+    kind: str = "mean"
+    tracks: int = 50
+    equal: int = 2
+    """Systems without a difference."""
+    others: int = 0
+    """Systems that are better by 0.5, 1, 1.5, ... standard deviations of the noise."""
+    noise: str = "normal"
+    hard: float = 1.0
+    """Standard deviation of the tracks."""
+    unequal: float = 1.0
+    """How many times larger the noise of the last of the equal systems is."""
+    weights: str = "equal"
+    """``equal``; ``shared``, log-normal ones of the tracks; ``own``, log-normal ones of each system."""
+
+    def __str__(self) -> str:
+        spread = f", spread 1:{self.unequal:g}" if self.unequal != 1 else ""
+        weights = f", {self.weights} weights" if self.weights != "equal" else ""
+        return (
+            f"{self.kind}, n={self.tracks}, {self.equal} equal + {self.others}, {self.noise}, tracks {self.hard:g}"
+            f"{spread}{weights}"
+        )
+
+    def draw(self, rng: np.random.Generator) -> tuple[xr.Dataset, np.ndarray]:
+        """An evaluation, and the true values of its systems up to a constant."""
+        systems = self.equal + self.others
+        offset = np.concatenate([np.zeros(self.equal), 0.5 * np.arange(1, self.others + 1)])
+        noise = NOISE[self.noise](rng, (systems, self.tracks))
+        noise[self.equal - 1] *= self.unequal
+        score = self.hard * rng.normal(size=self.tracks) + noise + offset[:, np.newaxis]
+        shape = {"equal": (1,), "shared": (1, self.tracks), "own": score.shape}[self.weights]
+        weight = rng.lognormal(size=shape) if self.weights != "equal" else np.ones(shape)
+        return board(score, weight, self.kind), offset
+
+
+def pairs() -> Iterator[Design]:
+    """Designs of comparisons of all pairs."""
+    for kind in ("mean", "median", "trimmed_mean", "lower_quartile"):
+        for tracks in (8, 20, 50, 200) if kind in ("mean", "median") else (20, 50):
+            yield Design(kind, tracks)
+            yield Design(kind, tracks, equal=5)
+            yield Design(kind, tracks, equal=4, others=8)
+        yield Design(kind, 50, equal=4, others=8, noise="exponential")
+        yield Design(kind, 50, equal=4, others=8, noise="t3", hard=3.0)
+        yield Design(kind, 50, equal=3, others=3, unequal=3.0)
+    for kind in ("mean", "median"):
+        yield Design(kind, 50, equal=40, others=10)
+    for tracks in (12, 50):
+        yield Design("wcsr", tracks, equal=4, others=8, weights="shared")
+        yield Design("pooled", tracks, equal=4, others=8, weights="own")
+
+
+def try_pairs(design: Design, number: int, replicates: int, rng: np.random.Generator) -> str:
+    """Compare all pairs."""
+    wrong = held = 0
+    for _ in range(number):
+        ds, true = design.draw(rng)
+        found = compare(ds, Query(aggregate=design.kind), replicates=replicates, rng=rng)
+        difference = true[:, np.newaxis] - true
+        upper = np.triu(np.ones(difference.shape, dtype=bool), 1)
+        significant, low, high = (found[name].values[..., 0] for name in ("significant", "low", "high"))
+        wrong += bool((significant & upper & (difference == 0)).any())
+        held += bool(((low <= difference) & (difference <= high) | ~upper).all())
+        apart = (low > 0) | (high < 0)
+        assert (apart[upper] == significant[upper]).all(), "an interval contradicts its test"
+    return f"any false {say(wrong, number)}; all intervals hold {say(held, number)}"
+
+
+def say(count: int, number: int) -> str:
+    """A share with its standard error."""
+    share = count / number
+    return f"{share:.3f} ({np.sqrt(max(share * (1 - share), 0.25 / number) / number):.3f})"
