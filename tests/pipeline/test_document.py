@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirflow.pipeline.document import parse_document, read_document
+from mirflow.pipeline.document import MAX_BYTES, parse_document, read_document, without_folders
 
 
 def problems(text: str, **environment: str) -> list[str]:
@@ -67,6 +67,14 @@ def test_aliases_that_explode_are_refused() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
     assert problems("\n".join(lines)) == ["expands to more than 20000 values: do its aliases multiply?"]
+
+
+def test_text_that_is_too_long_is_not_parsed() -> None:
+    """A megabyte, even of comments, takes a second, and a store of others may hold any text."""
+    long = "name: demo  #" + "x" * MAX_BYTES
+    assert problems(long) == ["has more than 1048576 characters: not a pipeline"]
+    assert without_folders(long) == ""
+    assert problems(long[:1000]) == []
 
 
 def test_aliases_that_contain_themselves_are_refused() -> None:
