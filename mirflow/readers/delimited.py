@@ -168,7 +168,8 @@ class Layout:
         text, hint, options = fields[place], "", self.reading.delimited
         midi = note_number(text) if column in ("pitch", "frequency") else None
         if midi is not None:
-            return midi if options.pitch_unit == "MIDI" else float(midi_to_hz(midi))
+            hertz = _units(self.kind.name).get(column) == "Hz" and options.pitch_unit == "Hz"
+            return float(midi_to_hz(midi)) if hertz else midi
         if text.lower() in _FLAGS and column in self.kind.flags:
             return _FLAGS[text.lower()]
         if _DECIMAL.fullmatch(text):

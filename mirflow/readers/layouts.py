@@ -518,11 +518,12 @@ def refusal(
     message = f"not a row of {called} ({', '.join(kind.row(task))}): {' '.join(fields)!r}"
     if remedy:
         return InvalidAnnotationError(f"{message}; {remedy}", path=name, line=line)
-    message += look(guess, kind)
     leading = _leading(fields)
-    if kind.name == "events" and len(leading) > 1 and leading[0] == leading[1]:
-        message += "; for point labels of Audacity, declare columns: {time: 0, label: 2}"
-    elif kind.columns and len(leading) >= kind.numbers:
+    if kind.name == "events" and guess in ("segment", "") and len(leading) > 1 and leading[0] == leading[1]:
+        message += "; for point labels, as of Audacity, declare columns: {time: 0, label: 2} (--columns time=0,label=2)"
+        return InvalidAnnotationError(message, path=name, line=line)
+    message += look(guess, kind)
+    if kind.columns and len(leading) >= kind.numbers:
         usual = ", ".join(f"{one}: {kind.usual_order.index(one)}" for one in kind.needed[0])
         message += f"; or declare the columns to read, such as columns: {{{usual}}}"
     return InvalidAnnotationError(message, path=name, line=line)

@@ -129,8 +129,10 @@ class TestFollowing:
     def test_what_is_missing_or_no_number(self, tmp_path: Path) -> None:
         with pytest.raises(InvalidAnnotationError, match="no column holds 'position'"):
             read(write(tmp_path, "a.txt", "1 2\n"), task="score_following", columns={"time": 0, "pitch": 1})
-        with pytest.raises(InvalidAnnotationError, match=r"b.txt:2: pitch is not a number: 'C4'"):
-            read(write(tmp_path, "b.txt", "1 2 0 60\n1 2 0 C4\n"), task="score_following")
+        with pytest.raises(InvalidAnnotationError, match=r"b.txt:2: pitch is not a number: 'Do4'"):
+            read(write(tmp_path, "b.txt", "1 2 0 60\n1 2 0 Do4\n"), task="score_following")
+        named = read(write(tmp_path, "c.txt", "1 2 0 60\n1 2 0 C#4\n"), task="score_following")
+        assert named.columns["pitch"].tolist() == [60.0, 61.0]
 
     def test_only_there_the_unit_is_milliseconds_by_itself(self) -> None:
         assert Reading.of(task="score_following").delimited.divisor == 1000
