@@ -129,7 +129,13 @@ class TestServers:
         server.failing, server.times = {"ref/t01.lab": 500}, 1
         run(path)
         assert_same_scores(path, dataset)
+        # Its bytes are read again, and are those of the stored score; that of the missing estimate has none.
+        assert run(path) == {"changed": 1, "reused": 5}
+        server.failing, server.times = {"ref/t01.lab": 500}, 1
+        run(path)
+        (dataset / "ref/t01.lab").write_text("0 9 N\n")
         assert run(path) == {"changed": 2, "reused": 4}
+        assert_same_scores(path, dataset)
 
     @pytest.mark.parametrize(
         ("reference", "estimates", "message"),
