@@ -23,6 +23,7 @@ from mirflow.pipeline.plan import Reference
 from mirflow.readers.options import Reading
 from mirflow.readers.readings import open_readings, write_readings
 from mirflow.readers.sources import FileSource
+from mirflow.store import open_pack
 from mirflow.store.cells import SCORED, Status, read_message
 
 from .changes import changes_of
@@ -113,12 +114,27 @@ def _readings(example: Example, data: bytes, folder: Path) -> list[str]:
         return [str(error)]
 
 
+def _pack(example: Example, data: bytes, folder: Path) -> list[str]:
+    """What is told of an annotation in a pack, or when it is packed."""
+    (folder / "packed").mkdir(exist_ok=True)
+    (folder / "packed" / _name(example, "a")).write_bytes(data)
+    pattern, out = folder / "packed" / _name(example, "{track}"), folder / "a.zarr"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MirflowWarning)
+        try:
+            mirflow.pack(pattern, out, example.task, overwrite=True, format=example.format, **example.reading)
+        except MirflowError as error:
+            return [str(error)]
+    return [remark.message for remark in open_pack(out)["a"].read()[0].account]
+
+
 DOORS: dict[str, Callable[[Example, bytes, Path], list[str] | None]] = {
     "run": _run,
     "load": _load,
     "check": _check,
     "evaluate": _evaluate,
     "readings": _readings,
+    "pack": _pack,
 }
 """What each door tells of a file; None if it could not get as far."""
 
