@@ -144,7 +144,8 @@ class JamsFile:
             wanted = wanted_namespaces(reading.kind, reading.task, reading.namespace)
             if difflib.get_close_matches(namespace, wanted, 1, _ALIKE):
                 account.add("namespaces", f"the annotation in the unknown namespace {namespace!r} is not read")
-        annotation = replace(annotation, account=account.remarks)
+        if account.remarks:
+            annotation = replace(annotation, account=account.remarks)
         if reading.kind == "events":
             annotation = select_beats(annotation, reading, self.name)
         elif reading.kind == "text":
@@ -203,8 +204,8 @@ class Observations:
     name: str = "<jams>"
     where: str = "data"
     """Path of the annotation within the file, in messages."""
-    last: float = math.nan
-    """End of the annotation, otherwise of the track; NaN if unknown."""
+    extent: tuple[Any, Any, Any] = (None, None, None)
+    """Time and duration of the annotation, and length of the track, as they are written."""
 
     def annotation(self, kind: str, namespace: str, attrs: Mapping[str, Attribute], account: Account) -> Annotation:
         """Convert to an annotation of a kind that the namespace can be read as."""
@@ -216,7 +217,7 @@ class Observations:
             return self._tempo(attrs, account)
         if kind in PITCHED:
             return self._pitched(kind, namespace, attrs)
-        labels = _value_texts(self.values, namespace)
+        labels = self._texts(namespace)
         if kind == "labels":
             return Annotation(kind, self._strengths("value", account), labels, attrs=attrs)
         if kind == "key":
@@ -236,21 +237,42 @@ class Observations:
             columns |= {} if np.isnan(bars).any() else {"bar": bars}
         return Annotation(kind, columns, labels, attrs=attrs)
 
+    def _texts(self, namespace: str) -> list[str]:
+        """The values as labels."""
+        values = self.values
+        if NAMESPACES[namespace].value == "position":
+            values = [value.get("position") if isinstance(value, Mapping) else value for value in values]
+        # Positions of beats, the most frequent values that are not text, are whole numbers.
+        texts: list[Any] = [
+            one if isinstance(one, str) else str(one) if type(one) is int else _text(one) for one in values
+        ]
+        if None in texts:
+            item = texts.index(None)
+            message = f"{self.where}[{item}].value: neither a text nor a number: {_shown(values[item])}"
+            raise InvalidAnnotationError(message, path=self.name)
+        return texts
+
     def _lengths(self, level: Float, account: Account) -> Float:
         """The durations; those that are missing last until the next observation of their level, or until the end."""
         missing = np.flatnonzero(np.isnan(self.duration))
         if not len(missing):
             return self.duration
-        lengths = self.duration.copy()
+        lengths, last = self.duration.copy(), self._last()
         for item in missing.tolist():
             later = self.time[(level == level[item]) & (self.time > self.time[item])]
-            lengths[item] = (later.min() if len(later) else self.last) - self.time[item]
+            lengths[item] = (later.min() if len(later) else last) - self.time[item]
             if not lengths[item] > 0:
                 self._refuse_duration(item, "and no later observation or end of the annotation says how long it lasts")
         first = f"{self.where}[{missing[0]}].duration"
         message = f"{counted(len(missing), 'observation')} without a duration (first {first}): until the next one"
         account.add("durations", message, count=len(missing))
         return lengths
+
+    def _last(self) -> float:
+        """End of the annotation, otherwise of the track; NaN if unknown."""
+        time, duration, length = map(_number_or_nan, self.extent)
+        last = (0.0 if math.isnan(time) else time) + duration
+        return last if math.isfinite(last) else length
 
     def _refuse_duration(self, item: int, why: str) -> None:
         message = f"{self.where}[{item}].duration: missing, null or not a number, {why}"
@@ -378,24 +400,18 @@ def _ends_of(time: Float, duration: Float) -> Float:
     return end
 
 
-def _value_texts(values: Sequence[Any], namespace: str) -> list[str]:
-    if NAMESPACES[namespace].value == "position":
-        values = [value.get("position") if isinstance(value, Mapping) else value for value in values]
-    # Positions of beats, the most frequent values that are not text, are whole numbers.
-    return [value if isinstance(value, str) else str(value) if type(value) is int else _text(value) for value in values]
-
-
-def _text(value: Any) -> str:
+def _text(value: Any) -> str | None:
+    """A value as a label; None for a list or an object."""
     if value is None:
         return ""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return str(value) if isinstance(value, (int, float)) else json.dumps(value)
+    return str(value) if isinstance(value, Real) else None
 
 
 class _Header(msgspec.Struct):
     namespace: str = ""
-    data: msgspec.Raw = msgspec.Raw(b"[]")
+    data: msgspec.Raw = msgspec.Raw(b"")
     annotation_metadata: Any = None
     time: Any = None
     duration: Any = None
@@ -457,24 +473,18 @@ _OBSERVATIONS = msgspec.json.Decoder(list[_Observation] | _Columns)
 
 
 def _decode_observations(header: _Header, name: str, where: str, length: Any) -> Observations:
+    if not header.data:
+        raise InvalidAnnotationError(f"{where}: missing", path=name)
     try:
-        observations = _typed_observations(header, name, where)
+        return _typed_observations(header, name, where, (header.time, header.duration, length))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:  # skipped values have not been validated yet
         raise UnreadableError(f"{where}: is not JSON: {error}", path=name) from None
-    return replace(observations, last=_last_of(header.time, header.duration, length))
 
 
-def _last_of(time: Any, duration: Any, length: Any) -> float:
-    """The end of an annotation by its time and duration; without them, that of the track."""
-    begin, own = _number_or_nan(time), _number_or_nan(duration)
-    last = (0.0 if math.isnan(begin) else begin) + own
-    return last if math.isfinite(last) else _number_or_nan(length)
-
-
-def _typed_observations(header: _Header, name: str, where: str) -> Observations:
+def _typed_observations(header: _Header, name: str, where: str, extent: tuple[Any, Any, Any]) -> Observations:
     form = NAMESPACES[header.namespace].value
     if form == "tag":  # the confidence of a tag is its affinity
-        return _odd_observations(header, name, where)
+        return _odd_observations(header, name, where, extent)
     rows: Sequence[_TextObservation | _NumberObservation | _ContourObservation]
     try:
         if form == "contour":  # unvoiced points have a negative frequency
@@ -484,13 +494,13 @@ def _typed_observations(header: _Header, name: str, where: str) -> Observations:
             rows = texts = (_NUMBERS if form in ("hz", "midi") else _TEXTS).decode(header.data)
             values = [row.value for row in texts]
     except msgspec.ValidationError:
-        return _odd_observations(header, name, where)
+        return _odd_observations(header, name, where, extent)
     time = np.array([row.time for row in rows], dtype=np.float64)
     duration = np.array([row.duration for row in rows], dtype=np.float64)
-    return Observations(time, duration, values, (), name, where)
+    return Observations(time, duration, values, (), name, where, extent)
 
 
-def _odd_observations(header: _Header, name: str, where: str) -> Observations:
+def _odd_observations(header: _Header, name: str, where: str, extent: tuple[Any, Any, Any]) -> Observations:
     try:
         rows = _OBSERVATIONS.decode(header.data)
     except msgspec.ValidationError as error:
@@ -510,7 +520,7 @@ def _odd_observations(header: _Header, name: str, where: str) -> Observations:
         message = f"{where}[{times.index(None)}].time: missing, null or not a number"
         raise InvalidAnnotationError(message, path=name)
     time, duration = (np.array(column, dtype=np.float64) for column in (times, durations))
-    return Observations(time, duration, values, confidence, name, where)
+    return Observations(time, duration, values, confidence, name, where, extent)
 
 
 def annotators_of(path: str, reading: Reading, name: str) -> list[str]:
@@ -648,8 +658,8 @@ def _observations_in(annotation: Any, where: str, length: Any) -> Observations:
     time = np.array([row.time for row in rows], dtype=np.float64)
     duration = np.array([row.duration for row in rows], dtype=np.float64)
     values, confidence = [row.value for row in rows], [row.confidence for row in rows]
-    last = _last_of(annotation.time, annotation.duration, length)
-    return Observations(time, duration, values, confidence, where=where, last=last)
+    extent = annotation.time, annotation.duration, length
+    return Observations(time, duration, values, confidence, where=where, extent=extent)
 
 
 def schema_problems(path: str | Path, max_bytes: int = MAX_BYTES) -> list[Problem]:
