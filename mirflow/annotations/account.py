@@ -67,7 +67,9 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "usual_columns": Rule("note", "columns that many files have beside an annotation, such as confidences"),
         "positions": Rule("note", "positions in the bar that do not count up, by which downbeats are chosen"),
         "mixed_columns": Rule("note", "columns of tables in memory that hold values of several types"),
-        "unvoiced": Rule("note", "frames whose frequency is nan, which are read as unvoiced"),
+        "unvoiced": Rule(
+            "note", "frames whose frequency is nan in files where others are 0; both are read as unvoiced"
+        ),
         "odd_columns": Rule(
             "warning",
             "columns whose order or meaning is implausible: positions in the bar that begin at 0 or never return to 1, "

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 
 from ..errors import MetricError
-from ..ragged import Bool, Column, Int, Ragged, concatenate
+from ..ragged import Bool, Column, Float, Int, Ragged, concatenate, rows_of
 from .measures import Measure, Parameter
 
 RIGHT = -1
@@ -123,12 +123,60 @@ Align = Callable[[Ragged, Ragged, Measure, bool], Mending]
 If `exact`, all differences are errors; otherwise, not those within the tolerances of the measure."""
 
 
+def number_texts(labels: Sequence[str]) -> Int:
+    """Number labels, with equal numbers for equal texts: int64 (labels,)."""
+    numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
+    return np.array([numbers[label] for label in labels], dtype=np.int64)
+
+
+def merge_rows(rows: Ragged, number_labels: Callable[[Sequence[str]], Int], kept: Float | None = None) -> Ragged:
+    """Merge intervals of each row that meet and have labels with equal numbers, but for some times at which they meet.
+
+    Examples
+    --------
+    >>> rows = Ragged({"start": np.array([0.0, 1.0, 3.0]), "end": np.array([1.0, 2.0, 4.0]),
+    ...                "label": np.array([0, 0, 0])}, (np.array([3]),), ("A",))
+    >>> merged = merge_rows(rows, number_texts)
+    >>> merged.columns["start"].tolist(), merged.columns["end"].tolist(), merged.counts[0].tolist()
+    ([0.0, 3.0], [2.0, 4.0], [2])
+    """
+    owner, start, end = rows_of(rows.counts[0]), rows.columns["start"], rows.columns["end"]
+    number = np.append(number_labels(rows.labels), -1)[rows.columns["label"]]
+    first = np.ones(len(owner), dtype=np.bool_)
+    first[1:] = (owner[1:] != owner[:-1]) | (start[1:] != end[:-1]) | (number[1:] != number[:-1])
+    first |= np.isin(start, kept) if kept is not None else False
+    last = np.append(first[1:], True)[: len(first)]
+    columns = {name: values[last if name == "end" else first] for name, values in rows.columns.items()}
+    return Ragged(columns, (np.bincount(owner[first], minlength=len(rows)).astype(np.int64),), rows.labels)
+
+
+@dataclass(frozen=True)
+class LabelRows:
+    """How intervals with labels are written: one label may be several intervals that meet."""
+
+    number: Callable[[Sequence[str]], Int]
+    """Numbers labels, with equal numbers for spellings of the same one: int64 (labels,)."""
+    examples: tuple[tuple[str, str], ...]
+    """Different labels, in two spellings each, that show whether a metric tells such intervals apart."""
+    bounded: bool = False
+    """Whether intervals with the same label are different ones where the other side has a boundary, too."""
+
+    def merge(self, sides: tuple[Ragged, Ragged], number: Callable[[Sequence[str]], Int]) -> tuple[Ragged, Ragged]:
+        """Both sides of a pair with each label as one interval."""
+        kept = [np.append(side.columns["start"], side.columns["end"]) if self.bounded else None for side in sides]
+        return merge_rows(sides[0], number, kept[1]), merge_rows(sides[1], number, kept[0])
+
+
 @dataclass(frozen=True)
 class ErrorBudget:
     """The kinds of errors of a task, and how they are found."""
 
     kinds: tuple[ErrorKind, ...]
     align: Align
+    rows: LabelRows | None = None
+    """Of intervals with labels."""
+    version: int = 1
+    """Increased when shares change."""
 
     def losses(self, whole: Measure) -> tuple[Measure, ...]:
         """Losses by each kind, of the score under a measure; raise a MetricError for one that cannot be split."""
@@ -138,6 +186,7 @@ class ErrorBudget:
         common = replace(
             whole.metric,
             name=LOST,
+            version=whole.metric.version + self.version - 1,
             title="Loss",
             key="",
             aliases=(),

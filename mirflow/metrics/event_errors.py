@@ -74,17 +74,18 @@ def _classify_beats(reference: Float, estimate: Float, window: float, exact: boo
     hit = _matched(reference, estimate, window)
     for kind, own in zip(kinds, hit, strict=True):
         kind[own] = RIGHT
+    half = 0.0  # of an interval, which a single beat does not have
     if len(reference) > 1:
         _find_tempo(reference, estimate, *kinds)
         half = float(np.median(np.diff(reference))) / 2
-        left = np.flatnonzero(kinds[0] == _MISSING), np.flatnonzero(kinds[1] == _EXTRA)
-        near = _nearest(reference[left[0]], estimate[left[1]], half)
-        pairs = left[0][near[0]], left[1][near[1]]
-        if exact:
-            pairs = np.concatenate([hit[0], pairs[0]]), np.concatenate([hit[1], pairs[1]])
-            order = np.argsort(pairs[0], kind="stable")
-            pairs = pairs[0][order], pairs[1][order]
-        _find_shifts(reference, estimate, *kinds, *pairs, window)
+    left = np.flatnonzero(kinds[0] == _MISSING), np.flatnonzero(kinds[1] == _EXTRA)
+    near = _nearest(reference[left[0]], estimate[left[1]], half)
+    pairs = left[0][near[0]], left[1][near[1]]
+    if exact:
+        pairs = np.concatenate([hit[0], pairs[0]]), np.concatenate([hit[1], pairs[1]])
+        order = np.argsort(pairs[0], kind="stable")
+        pairs = pairs[0][order], pairs[1][order]
+    _find_shifts(reference, estimate, *kinds, *pairs, window)
     return kinds
 
 
@@ -222,5 +223,5 @@ def _are_beside(times: Float, others: Float, most: float) -> Bool:
     return beside
 
 
-BEATS = ErrorBudget(_BEATS, _align_beats)
+BEATS = ErrorBudget(_BEATS, _align_beats, version=2)
 ONSETS = ErrorBudget(_ONSETS, _align_onsets)

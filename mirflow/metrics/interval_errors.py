@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ..ragged import Bool, Float, Int, Ragged
 from ..theory.keys import FIFTH_DOWN, FIFTH_UP, PARALLEL, RELATIVE, SAME, UNNAMED, parse_key, relation_table
-from .edits import RIGHT, Edits, ErrorBudget, ErrorKind
+from .edits import RIGHT, Edits, ErrorBudget, ErrorKind, LabelRows
 from .measures import Measure
 
 Classify = Callable[[Int, Int], Int]
@@ -106,9 +106,12 @@ _BOUNDARIES = len(_RELATIONS)
 
 def _codes_of(rows: Ragged) -> Int:
     """The key of each label of a row, and that of no label."""
-    of_label = np.array([(parse_key(label) or UNNAMED).code for label in (*rows.labels, "X")], dtype=np.int64)
-    codes: Int = of_label[np.append(rows.columns["label"], -1)]
+    codes: Int = _number_keys((*rows.labels, "X"))[np.append(rows.columns["label"], -1)]
     return codes
+
+
+def _number_keys(labels: Sequence[str]) -> Int:
+    return np.array([(parse_key(label) or UNNAMED).code for label in labels], dtype=np.int64)
 
 
 def _relate(reference: Int, estimate: Int) -> Int:
@@ -137,4 +140,6 @@ KEYS = ErrorBudget(_RELATIONS, _align_keys)
 LOCAL_KEYS = ErrorBudget(
     (*_RELATIONS, ErrorKind("boundaries", "a change of keys that is early or late")),
     _align_local_keys,
+    LabelRows(_number_keys, (("C:maj", "C major"), ("G:maj", "G major"), ("A:min", "A minor"))),
+    version=2,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from math import factorial
@@ -12,7 +12,7 @@ import numpy as np
 from ..kernels.intervals import batches
 from ..ragged import Bool, Float, Int, Ragged, concatenate, rows_of
 from .base import Convention, Grid, Pairs, Scores
-from .edits import KIND, OF, Mending
+from .edits import KIND, OF, LabelRows, Mending, merge_rows, number_texts
 from .measures import Measure, parse
 
 _ITEMS = 2**19
@@ -62,10 +62,13 @@ def _split(
     references, estimates = _alike(pairs.references, pairs.estimates)
     pairs = replace(pairs, references=references, estimates=estimates)
     exact = exact or not whole.metric.itemwise or whole.parameters.get("matching", "optimal") != "optimal"
-    edits = [
-        errors.align(references.take([own]), estimates.take([other]), whole, exact)
-        for own, other in zip(pairs.reference_row.tolist(), pairs.estimate_row.tolist(), strict=True)
-    ]
+    numbering = None if errors.rows is None else _numbering(convention, pairs, errors.rows, whole, grid)
+    edits = []
+    for own, other in zip(pairs.reference_row.tolist(), pairs.estimate_row.tolist(), strict=True):
+        sides = references.take([own]), estimates.take([other])
+        if errors.rows is not None and numbering is not None:
+            sides = errors.rows.merge(sides, numbering)
+        edits.append(errors.align(*sides, whole, exact))
     present = [one.present for one in edits]
     sizes = np.array([one.size for one in edits], dtype=np.int64)
     sizes = (sizes + 1) << np.array([len(kinds) for kinds in present], dtype=np.int64)
@@ -95,6 +98,52 @@ def _split(
         loss[index] = _split(convention, pairs[index], whole, grid, again, exact=True)[0]
         refused |= {unseen[pair]: reason for pair, reason in again.items()}
     return loss, weight
+
+
+def _numbering(
+    convention: Convention, pairs: Pairs, rows: LabelRows, whole: Measure, grid: Grid
+) -> Callable[[Sequence[str]], Int] | None:
+    """What numbers labels so that a metric takes intervals that meet, and have the same number, for one; or None."""
+    for number in (rows.number, number_texts):
+        respelled = number is rows.number and any(one != other for one, other in rows.examples)
+        sides = pairs.references, pairs.estimates
+        fewer = any(len(merge_rows(side, number).columns["start"]) < len(side.columns["start"]) for side in sides)
+        if fewer and not _tells_rows(convention, pairs, rows.examples, whole, grid, respelled=respelled):
+            return number
+    return None
+
+
+def _tells_rows(
+    convention: Convention,
+    pairs: Pairs,
+    examples: Sequence[tuple[str, str]],
+    whole: Measure,
+    grid: Grid,
+    *,
+    respelled: bool,
+) -> bool:
+    """Whether a metric tells one interval from several with its label that meet.
+
+    Two sides of which both, either or none is written in shorter intervals are scored.
+    """
+    count, names = len(examples), [name for spellings in examples for name in spellings]
+    within = np.array([0.0, 0.23, 0.31, 0.5, 0.86])
+
+    def written(bounds: Float, parts: int) -> Ragged:
+        start = (bounds[:-1, np.newaxis] + np.diff(bounds)[:, np.newaxis] * within[:parts]).ravel()
+        label = (2 * np.arange(count)[:, np.newaxis] + np.arange(parts) % (1 + respelled)).ravel()
+        columns = {"start": start, "end": np.append(start[1:], bounds[-1]), "label": label}
+        return Ragged(columns, (np.array([len(start)]),), tuple(names))
+
+    ends: tuple[Float, Float] = np.linspace(0, 20 * count, count + 1), np.linspace(0, 20 * count, count + 1)
+    ends[1][1:-1] += 6.0 - 12.0 * (np.arange(count - 1) % 2)
+    sides = [concatenate([written(bounds, parts) for parts in (1, len(within))]) for bounds in ends]
+    reference_row, estimate_row = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    every = replace(
+        pairs, references=sides[0], estimates=sides[1], reference_row=reference_row, estimate_row=estimate_row
+    )
+    score = convention.score(every, [whole], grid).score[:, 0]
+    return not np.allclose(score, score[0], rtol=0, atol=1e-9)
 
 
 def _alike(*sides: Ragged) -> list[Ragged]:

@@ -44,7 +44,7 @@ from .layouts import (
     named_columns,
     odd_velocities,
 )
-from .odd_numbers import tell_odd_numbers
+from .odd_numbers import tell_odd_numbers, tell_repeated_rows
 from .options import HARTE, KEYS, DelimitedOptions, Reading
 from .positions import select_beats
 from .ranks import order_names
@@ -227,6 +227,8 @@ def finish(annotation: Annotation, reading: Reading, name: str | Path) -> Annota
     kind = KINDS[reading.kind]
     if kind.pitched and reading.delimited.pitch_unit == "MIDI":
         demand_midi(annotation, name)
+    if annotation.schema.times and len(annotation.schema.dims) == 1:
+        annotation = tell_repeated_rows(annotation)
     if kind.name in ("notes", "series") or kind.adjacent:
         annotation = tell_odd_numbers(annotation, reading)
     if kind.level:

@@ -25,6 +25,7 @@ from .delimited import Layout, annotation_of, find_layout, finish, is_odd_key, r
 from .downloads import download
 from .formats import FORMATS, LAYOUTS
 from .layouts import are_numbers_of, are_plain
+from .odd_numbers import may_repeat
 from .options import HARTE, DelimitedOptions, Reading
 from .sources import FileSource
 from .words import Words
@@ -134,7 +135,7 @@ def parse_files(
         table = _table(words, files, layout, width) if layout.header is None else None
         if table is None:
             continue
-        if table.plain and _are_as_read(layout) and not table.ends_before_starts():
+        if table.plain and _are_as_read(layout) and not table.may_be_odd():
             rows.append((held[table.files], table.ragged()))
         else:
             single |= {int(held[file]): found for file, found in table.annotations(words, own_names)}
@@ -161,9 +162,11 @@ class _RegularFiles:
     plain: bool
     """Whether the labels clearly are labels of the task, if any text is one but for numbers, in their normal form."""
 
-    def ends_before_starts(self) -> bool:
-        """True if a row ends before it starts, so that the file may hold durations."""
+    def may_be_odd(self) -> bool:
+        """True if a row ends before it starts, so that its file may hold durations, or if rows may be there twice."""
         names = [*_number_columns(self.layout)]
+        if may_repeat(self.numbers[:, 0], self.counts).any():
+            return True
         if not {"start", "end"} <= {*names}:
             return False
         start, end = (self.numbers[:, names.index(name)] for name in ("start", "end"))

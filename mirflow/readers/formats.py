@@ -54,7 +54,7 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
                 "layers": "annotations in namespaces of other tasks and by other annotators than the chosen one; "
                 "sandbox, curators and other metadata; confidences that the task does not use"
             },
-            reports=("durations", "namespaces", "columns", "text_form", "odd_columns", "unmapped"),
+            reports=("durations", "namespaces", "columns", "text_form", "odd_columns", "positions", "unmapped"),
         ),
         **dict.fromkeys(
             ("lab", "txt", "csv", "tsv"),
@@ -65,7 +65,10 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
                     "usual_columns": "row numbers, confidences, comments and colours, and what describes the track in "
                     "a table of tracks, as they do not affect scores; all other columns if `columns` is declared"
                 },
-                reports=("content_columns", "columns", "text_form", "odd_columns", "unmapped"),
+                reports=(
+                    *("content_columns", "columns", "text_form", "unmapped", "odd_columns", "positions", "unvoiced"),
+                    "repeated_rows",
+                ),
             ),
         ),
         "svl": FileFormat(

@@ -152,7 +152,7 @@ def _hits(file: mido.MidiFile, name: str | Path, account: Account) -> Annotation
     if others:
         count = sum(others.values())
         listed = ", ".join(str(channel + 1) for channel in sorted(others))
-        message = f"{counted(count, 'note')} of channels that are not percussion are not read: {listed}"
+        message = f"{counted(count, 'note')} of other channels than percussion not read (channels {listed})"
         account.add("channels", message, count=count)
     ticks, pitch, velocity = np.array(sorted(found), dtype=np.int64).reshape(-1, 3).T
     columns = {"time": Clock.of(file, name).seconds(ticks), "velocity": velocity.astype(np.float64)}
@@ -203,15 +203,15 @@ def _tracks_of(data: bytes, account: Account) -> bytes:
         place = end
     beyond = unknown.count(_TRACK.decode())
     if beyond:
-        account.add("chunks", f"{counted(beyond, 'track')} beyond the {announced} of the header are not read")
+        account.add("chunks", f"{counted(beyond, 'track')} beyond the {announced} of the header not read")
     if len(unknown) > beyond:
         listed = ", ".join(dict.fromkeys(repr(kind) for kind in unknown if kind != _TRACK.decode()))
-        message = f"{counted(len(unknown) - beyond, 'chunk')} of an unknown type are skipped: {listed}"
+        message = f"{counted(len(unknown) - beyond, 'chunk')} of an unknown type skipped: {listed}"
         account.add("chunks", message, count=len(unknown) - beyond)
     if tracks < announced:  # damaged, which decoding reports
         return b"".join([*parts, data[place:]])
     if place < len(data):
-        account.add("chunks", f"{counted(len(data) - place, 'byte')} after the last track are not read")
+        account.add("chunks", f"{counted(len(data) - place, 'byte')} after the last track not read")
     return b"".join(parts)
 
 

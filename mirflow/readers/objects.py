@@ -278,8 +278,20 @@ def _from_source(thing: Source, reading: Reading) -> Annotation:
 
 @converts(lambda thing: hasattr(thing, "data_vars"))
 def _from_dataset(thing: Any, reading: Reading) -> Annotation:
-    """Convert a labelled dataset; without a kind, by its task."""
-    return from_dataset(thing if "kind" in thing.attrs else thing.assign_attrs(kind=reading.kind))
+    """Convert a labelled dataset; without a kind, by its task. Other variables of its items are reported."""
+    annotation = from_dataset(thing if "kind" in thing.attrs else thing.assign_attrs(kind=reading.kind))
+    kind = annotation.schema
+    if not kind.dims or kind.dims[1:]:
+        return annotation
+    read = {variable.name for variable in kind.variables}
+    columns = {str(name): one.values for name, one in thing.variables.items() if one.dims == kind.dims}
+    others = columns.keys() - read - {*kind.dims}
+    if not others:
+        return annotation
+    account = Account(None)
+    places = {name: place for place, name in enumerate(columns) if name not in others}
+    _report_others(kind, columns, places, account)
+    return replace(annotation, account=(*annotation.account, *account.remarks))
 
 
 @converts(is_jams)
@@ -303,7 +315,7 @@ def _from_pretty_midi(thing: Any, reading: Reading) -> Annotation:
     if reading.kind == "hits":
         others = sum(len(one.notes) for one in thing.instruments if not one.is_drum)
         if others:
-            account.add("channels", f"{counted(others, 'note')} that are not percussion are not read", count=others)
+            account.add("channels", f"{counted(others, 'note')} other than percussion not read", count=others)
         time, pitch, velocity = np.array(struck, dtype=np.float64).reshape(-1, 3).T
         drums = [str(int(one)) for one in pitch.tolist()]
         hits = {"time": time, "velocity": velocity}
@@ -370,10 +382,15 @@ def _is_hugging_face(thing: object) -> bool:
 def table_columns(table: Any) -> dict[str, Column]:
     """The columns of a data frame or table by name; columns of lists as arrays of lists or arrays.
 
-    Fields of structs are columns by their paths, such as ``chords.start``, and numbers of classes are named.
+    Fields of structs are columns by their paths, such as ``chords.start``, and numbers of classes are named. Levels of
+    an index of pandas that have a name and several values are columns, too.
     """
     if _is_hugging_face(table):
         table = table.with_format("arrow")[:]
+    elif is_type(table, "pandas", "DataFrame"):
+        named = [name for name in table.index.names if name is not None and name not in table.columns]
+        levels = [name for name in named if table.index.get_level_values(name).nunique() > 1]
+        table = table.reset_index(level=levels) if levels else table
     elif not _has_columns(table):  # a stream of arrow
         import pyarrow
 

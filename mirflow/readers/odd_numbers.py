@@ -8,7 +8,7 @@ import numpy as np
 
 from ..annotations.account import Remark
 from ..annotations.annotation import Annotation
-from ..ragged import Float
+from ..ragged import Bool, Float, Int, offsets_of
 from .options import Reading
 
 LOWEST = 15.0
@@ -33,6 +33,9 @@ def tell_odd_numbers(annotation: Annotation, reading: Reading) -> Annotation:
     kind, usual = annotation.schema, not reading.delimited.columns
     message = ""
     if kind.name == "series":
+        frequency = annotation.columns["frequency"]
+        if len(frequency) and frequency.max() >= LOWEST:  # which NaN is not
+            return annotation
         annotation = _without_nan(annotation)
         message = _too_low(annotation.columns["frequency"], "frequencies")
         message = message and f"{message}: pitches are in Hz, not in octaves or another unit"
@@ -44,17 +47,60 @@ def tell_odd_numbers(annotation: Annotation, reading: Reading) -> Annotation:
     return replace(annotation, account=(*annotation.account, *remark)) if message else annotation
 
 
+def tell_repeated_rows(annotation: Annotation) -> Annotation:
+    """Add a remark if all rows are there twice: one file after another, or each row twice.
+
+    Examples
+    --------
+    >>> beats = Annotation("events", {"time": np.array([0.5, 1.0, 0.5, 1.0])})
+    >>> tell_repeated_rows(beats).account[0].message
+    'all 2 rows are there twice'
+    """
+    count = len(annotation)
+    times = next(iter(annotation.columns.values()))
+    if count < 2 * _FEWEST or count % 2:
+        return annotation
+    half = count // 2
+    parts = [(slice(half), slice(half, None))] if times[0] == times[half] else []
+    parts += [(slice(0, None, 2), slice(1, None, 2))] if times[0] == times[1] else []
+    labels = list(annotation.labels or ()) if parts else []
+    for one, other in parts:
+        alike = (np.array_equal(column[one], column[other]) for column in annotation.columns.values())
+        if labels[one] == labels[other] and all(alike):
+            line = annotation.line(range(count)[other][0])
+            remark = Remark("repeated_rows", f"all {half} rows are there twice", line, half)
+            return replace(annotation, account=(*annotation.account, remark))
+    return annotation
+
+
+def may_repeat(times: Float, counts: Int) -> Bool:
+    """Mask of joined rows with these counts that `tell_repeated_rows` has to look at.
+
+    Examples
+    --------
+    >>> may_repeat(np.array([0.5, 1.0, 0.5, 1.0, 0.5, 1.0]), np.array([4, 2])).tolist()
+    [True, False]
+    """
+    first = offsets_of(counts)[:-1]
+    even = (counts >= 2 * _FEWEST) & (counts % 2 == 0)
+    second, middle = np.where(even, first + 1, first), np.where(even, first + counts // 2, first)
+    mask: Bool = even & ((times[first] == times[second]) | (times[first] == times[middle]))
+    return mask
+
+
 def _without_nan(annotation: Annotation) -> Annotation:
-    """Read frequencies that are NaN as unvoiced, as trackers write them."""
+    """Read frequencies that are NaN as unvoiced, as trackers write them; beside zeros, they are told."""
     frequency = annotation.columns["frequency"]
     silent = np.isnan(frequency)
     if not silent.any():
         return annotation
-    item = int(np.flatnonzero(silent)[0])
-    message = f"frequencies of {int(silent.sum())} frames are nan and read as unvoiced (0)"
-    remark = Remark("unvoiced", message, annotation.line(item), int(silent.sum()))
+    account = annotation.account
+    if (frequency <= 0).any():
+        item = int(np.flatnonzero(silent)[0])
+        message = f"frequencies of {int(silent.sum())} frames are nan and read as unvoiced, as those of 0 are"
+        account += (Remark("unvoiced", message, annotation.line(item), int(silent.sum())),)
     columns = {**annotation.columns, "frequency": np.where(silent, 0.0, frequency)}
-    return replace(annotation, columns=columns, account=(*annotation.account, remark))
+    return replace(annotation, columns=columns, account=account)
 
 
 def _too_low(pitches: Float, name: str) -> str:
@@ -82,7 +128,7 @@ def _lengths(annotation: Annotation, last: str) -> str:
     """Evidence that the second column holds durations: many rows end before they start."""
     start, end = annotation.columns["start"], annotation.columns["end"]
     mask = end < start
-    if len(start) < _FEWEST or 2 * mask.sum() < len(start):
+    if not mask.any() or len(start) < _FEWEST or 2 * mask.sum() < len(start):
         return ""
     message = f"{int(mask.sum())} of {len(start)} rows end before they start"
     # As lengths they are plausible if each row then ends before the next one starts, but for rounding.

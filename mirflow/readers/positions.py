@@ -117,8 +117,8 @@ def _swapped(annotation: Annotation) -> str:
     time, labels = annotation.columns.get("time"), annotation.labels
     if time is None or labels is None or len(time) < _ENOUGH:
         return ""
-    counted, descends = time[0] in (0, 1) and (np.diff(time) == 1).all(), bool((np.diff(time) < 0).any())
-    if not counted and not descends:
+    descends = bool((time[1:] < time[:-1]).any())
+    if not descends and (time[0] not in (0, 1) or (np.diff(time) != 1).any()):
         return ""
     try:
         second = np.array(list(map(float, labels)), dtype=np.float64)

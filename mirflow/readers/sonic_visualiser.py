@@ -57,7 +57,7 @@ def parse_svl(data: bytes, reading: Reading, format: str = "svl", name: str | Pa
     layer, account = fitting[0], Account(str(name), FORMATS["svl"].silent)
     if document.loose:
         lines = [line for _, line in document.loose]
-        message = f"{counted(len(lines), 'point')} of no layer are not read"
+        message = f"{counted(len(lines), 'point')} of no layer not read"
         account.add("rows", message, line=lines[0], count=len(lines))
     levels = [line for point, line in layer.points if "level" in point]
     if reading.kind == "notes" and 0 < len(levels) < len(layer.points):

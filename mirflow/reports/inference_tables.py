@@ -60,17 +60,34 @@ def show_ranks(low: float, high: float) -> str:
     return f"{low:.0f}" if low == high else f"{low:.0f}-{high:.0f}"
 
 
-def _show_share(share: float) -> str:
-    """Format a share of replicates for people, with the digits that thousands of them settle."""
-    return "-" if np.isnan(share) else f"{share:.2f}"
+def show_shares(shares: Sequence[float]) -> list[str]:
+    """Format shares of replicates for people, with the digits that thousands of them settle.
+
+    Shares that sum to one are printed so: those that are rounded down by most are rounded up.
+
+    Examples
+    --------
+    >>> show_shares([0.5849, 0.4151]), show_shares([0.585, 0.415]), show_shares([1 / 3, 1 / 3, 1 / 3])
+    (['0.58', '0.42'], ['0.59', '0.41'], ['0.34', '0.33', '0.33'])
+    >>> show_shares([float("nan"), 0.4])
+    ['-', '0.40']
+    """
+    values = np.asarray(shares, dtype=np.float64)
+    if np.isnan(values).any() or not np.isclose(values.sum(), 1.0, rtol=0, atol=1e-9):
+        return ["-" if np.isnan(share) else f"{share:.2f}" for share in values]
+    hundredths = np.round(100 * values, 9)  # 0.29 is 28.999999999999996 hundredths
+    whole = np.floor(hundredths)
+    order = np.argsort(whole - hundredths, kind="stable")
+    whole[order[: round(100 - whole.sum())]] += 1
+    return [f"{share / 100:.2f}" for share in whole]
 
 
 def _ranks(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -> Table:
     names = ds["system"].values.tolist()
     value, low, high, first = (ds[name].values[:, metric] for name in ("value", "rank_low", "rank_high", "first"))
     rows = tuple(
-        (names[at], show_value(value[at], percent), show_ranks(low[at], high[at]), _show_share(first[at]))
-        for at in order
+        (names[at], show_value(value[at], percent), show_ranks(low[at], high[at]), share)
+        for at, share in zip(order, show_shares(first[order].tolist()), strict=True)
     )
     kind, name = (str(ds[one].values[metric]) for one in ("aggregate", "metric"))
     clustered = f", {together(ds.attrs['cluster'])}" if ds.attrs["cluster"] else ""
@@ -93,7 +110,11 @@ def _ranks(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -> 
 
 def _better(ds: xr.Dataset, metric: int, order: Sequence[int]) -> Table:
     names, better = ds["system"].values.tolist(), ds["better"].values[..., metric]
-    rows = tuple((names[at], *(_show_share(better[at, other]) for other in order)) for at in order)
+    shown = np.full(better.shape, "-", dtype=object)
+    for index, at in enumerate(order):
+        for other in order[index + 1 :]:
+            shown[at, other], shown[other, at] = show_shares([better[at, other], better[other, at]])
+    rows = tuple((names[at], *(str(shown[at, other]) for other in order)) for at in order)
     note = "share of the replicates in which the system of the row is better than that of the column"
     return Table(("better", *(names[at] for at in order)), rows, notes=(note,), keys=1)
 

@@ -27,7 +27,8 @@ def are_normal(texts: Sequence[str]) -> bool:
     >>> are_normal(["verse 1", "É"]), are_normal(["verse  1"]), are_normal(["E\\u0301"])
     (True, False, False)
     """
-    joined = "\n".join(texts)
-    if joined.isascii() and joined.count("\n") < max(len(texts), 1) and joined.replace("\n", "").isprintable():
-        return not any(blanks in f"\n{joined}\n" for blanks in ("  ", "\n ", " \n"))
+    joined = "|".join(texts)
+    plain = joined.isascii() and joined.isprintable() and joined[:1] != " " and joined[-1:] != " "
+    if plain and "  " not in joined and "| " not in joined and " |" not in joined:
+        return True
     return all(text == normal_form(text) for text in texts)

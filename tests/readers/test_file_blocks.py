@@ -107,12 +107,16 @@ def outcome(annotation: Annotation) -> tuple[object, ...]:
         None if annotation.lines is None else [*annotation.lines],
         dict(annotation.attrs),
         annotation.files,
+        annotation.account,
     )
 
 
 @settings(max_examples=400)
 @example("chord", ["0 1 C\n1 2 G\n"] * 4)
 @example("transcription", ["0 1 440 80\n"] * 4)
+@example("chord", ["0 1 C\n1 2 G\n" * 2, "1 0.5 C\n2 0.5 G\n", "0 1 a  b\n", '0 1 "C"\n', "0 1 C\tx\n", "0 1 C\n"])
+@example("drums", ["0.5 kick\n1 snare\n" * 2, "0.5 kick\n0.5 kick\n1 snare\n1 snare\n", "0.5 a\n0.5 b\n" * 2])
+@example("local_key", ["0 1 Key Bb\n", "0 1 Silence\n", "0 1 A minor 0.9\n", "0 1 A minor\n"])
 @example("beat", ["0.5\n1.0", "0.5 1\n1 2\n", "0.5\t1\n1\t2\r\n", "1 2 3\n2 3 4\n"])
 @given(st.sampled_from(sorted(READINGS)), st.lists(regular() | odd(), min_size=1, max_size=8))
 def test_the_annotations_are_those_of_single_files(name: str, texts: list[str]) -> None:

@@ -140,6 +140,29 @@ def test_labels_of_several_types_are_reported() -> None:
         to_annotation(pd.DataFrame({"time": [1.0, "x"]}), "beat")
 
 
+def test_a_named_index_is_a_column() -> None:
+    index = pd.Index(["a", "b"], name="model")
+    with pytest.raises(InvalidAnnotationError, match="the rows are of model 'a' and 'b'; keep one of them"):
+        to_annotation(pd.DataFrame({"time": [1.0, 2.0]}, index), "beat")
+    tracks = pd.DataFrame({"time": [6.0, 7.0]}, pd.Index(["x", "y"], name="track"))
+    with pytest.raises(InvalidAnnotationError, match="the table has a column 'track': select one track"):
+        to_annotation(tracks, "beat")
+    assert to_annotation(tracks.loc[["x"]], "beat").columns["time"].tolist() == [6.0]
+    assert list(mirflow.score(tracks, tracks, "beat", metrics=["f_measure"]).track.values) == ["x", "y"]
+    times = pd.DataFrame({"label": ["1", "2"]}, pd.Index([0.5, 1.5], name="time"))
+    assert to_annotation(times, "beat").columns["time"].tolist() == [0.5, 1.5]
+
+
+def test_variables_beside_those_of_a_dataset_are_treated_as_columns() -> None:
+    chords = mirflow.annotation("chord", [[0.0, 1.0], [1.0, 2.0]], ["C", "G"])
+    found = to_annotation(chords.assign(mood=("segment", ["x", "y"])), "chord")
+    assert [remark.message for remark in found.account] == ["the column 'mood' is not read"]
+    for name, message in (("mode", "the column 'mode' is not read"), ("model", "the rows are of model 'x' and 'y'")):
+        with pytest.raises(InvalidAnnotationError, match=message):
+            to_annotation(chords.assign({name: ("segment", ["x", "y"])}), "chord")
+    assert to_annotation(chords.assign_coords(model="x", confidence=("segment", [0.1, 0.2])), "chord").account == ()
+
+
 FLAT = [
     ("beat", BEATS),
     ("chord", {**CHORDS, "label": ["C:maj", "G:min", "N"]}),

@@ -134,6 +134,19 @@ def test_columns_of_other_lengths_are_refused() -> None:
         opened(json.dumps(data).encode(), "tag_open")
 
 
+@pytest.mark.parametrize("value", [{"label": "C"}, ["C"]])
+def test_a_label_is_a_text_or_a_number(value: Any) -> None:
+    rows = [{"time": 0.0, "duration": 1.0, "value": one} for one in ("C", value)]
+    data = json.dumps({"annotations": [{"namespace": "segment_open", "data": rows}]}).encode()
+    with pytest.raises(InvalidAnnotationError, match=r"data\[1\]\.value: neither a text nor a number"):
+        opened(data, "segment_open")
+
+
+def test_an_annotation_without_data_is_invalid() -> None:
+    with pytest.raises(InvalidAnnotationError, match=r"a\.jams: annotations\[0\]\.data: missing"):
+        opened(b'{"annotations": [{"namespace": "chord"}]}', "chord")
+
+
 @pytest.mark.parametrize("namespace", sorted(jams.schema.__NAMESPACE__))
 def test_each_namespace_of_jams_is_read_or_refused_by_name(namespace: str) -> None:
     if namespace in NAMESPACES:

@@ -70,13 +70,15 @@ def test_frequencies_too_low_for_pitches_are_told() -> None:
 
 
 @pytest.mark.parametrize(("format", "separator"), [("csv", ","), ("txt", " ")])
-def test_nan_is_unvoiced_and_told(format: str, separator: str) -> None:
+def test_nan_is_unvoiced_and_told_beside_other_marks(format: str, separator: str) -> None:
     text = f"0.0{separator}nan\n0.01{separator}220\n0.02{separator}NaN\n"
+    assert not parsed(text, "melody", format).account
+    text += f"0.03{separator}0\n"
     for found in (
         parsed(text, "melody", format),
         parsed(text.replace("220", "57"), "melody", format, pitch_unit="MIDI"),
     ):
-        assert np.allclose(found.columns["frequency"], [0, 220, 0])
+        assert np.allclose(found.columns["frequency"], [0, 220, 0, 0])
         assert [(remark.rule, remark.line, remark.count) for remark in found.account] == [("unvoiced", 1, 2)]
 
 
@@ -131,3 +133,22 @@ def test_times_are_no_lyrics(text: str, message: str) -> None:
 @pytest.mark.parametrize("text", ["99 red balloons\n", "1 2 step\n", "1 2 3\n4 5 6\n", "1999 party\n"])
 def test_numbers_may_be_lyrics(text: str) -> None:
     assert parsed(text, "lyrics").labels == text.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("task", "rows"),
+    [
+        ("onset", ["0.5", "1.0", "1.5"]),
+        ("beat", ["0.5 1", "1.0 2"]),
+        ("drums", ["0.5 kick", "0.5 snare", "1.0 kick"]),
+        ("segment", ["0 1 A", "1 2 B"]),
+        ("transcription", ["0 1 440", "1 2 220"]),
+    ],
+)
+def test_a_file_that_holds_everything_twice_is_told(task: str, rows: list[str]) -> None:
+    joined, doubled = rows * 2, [row for row in rows for _ in range(2)]
+    for text, line in ((joined, len(rows) + 1), (doubled, 2)):
+        (remark,) = [one for one in parsed("\n".join(text), task).account if one.rule == "repeated_rows"]
+        assert (remark.message, remark.line) == (f"all {len(rows)} rows are there twice", line)
+    for other in (rows, [*rows * 2, rows[0]], [*rows * 2][:-1]):
+        assert not [one for one in parsed("\n".join(other), task).account if one.rule == "repeated_rows"]

@@ -167,7 +167,7 @@ def test_what_is_beside_the_layer_is_reported() -> None:
     assert "layers of other kinds" in FORMATS["svl"].silent["layers"]
     orphans = document(melody, '<dataset id="99"><point frame="1"/>\n<point frame="2"/></dataset>')
     (remark,) = parse_svl(orphans, MELODY).account
-    assert (remark.rule, remark.message, remark.line) == ("rows", "2 points of no layer are not read", 9)
+    assert (remark.rule, remark.message, remark.line) == ("rows", "2 points of no layer not read", 9)
     notes = ['frame="0" value="60" duration="9" level="0.5"', 'frame="9" value="60" duration="9"']
     (remark,) = parse_svl(document(layer(notes, 3)), Reading.of("transcription")).account
     assert (remark.rule, remark.line, remark.count) == ("columns", 7, 1)

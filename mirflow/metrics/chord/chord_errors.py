@@ -7,10 +7,10 @@ from functools import partial
 import numpy as np
 
 from ...ragged import Int, Ragged
-from ..edits import RIGHT, Edits, ErrorBudget, ErrorKind
+from ..edits import RIGHT, Edits, ErrorBudget, ErrorKind, LabelRows
 from ..interval_errors import align_pieces
 from ..measures import Measure
-from .rules import Chords, encode_sides
+from .rules import Chords, encode_sides, number_chords
 
 _KINDS = (
     ErrorKind("no_chord", "no chord, or a gap, where the reference has a chord, or the other way round"),
@@ -39,7 +39,8 @@ def _classify(chords: Chords, reference: Int, estimate: Int) -> Int:
     return np.select(wrong, [_NO_CHORD, _ROOT, _QUALITY, _BASS], RIGHT).astype(np.int64)
 
 
-ERRORS = ErrorBudget(_KINDS, partial(_align, carry=True))
+_ROWS = LabelRows(number_chords, (("C:maj", "C"), ("G:maj", "G"), ("A:min", "A:min")))
+ERRORS = ErrorBudget(_KINDS, partial(_align, carry=True), _ROWS, version=2)
 """Of conventions in which a chord lasts through the gap after it."""
-ERRORS_WITH_GAPS = ErrorBudget(_KINDS, partial(_align, carry=False))
+ERRORS_WITH_GAPS = ErrorBudget(_KINDS, partial(_align, carry=False), _ROWS, version=2)
 """Of conventions that take gaps for no chord."""

@@ -56,6 +56,12 @@ def encode_runs(labels: Sequence[str]) -> Int:
     return np.asarray(np.unique(packed, return_inverse=True)[1], dtype=np.int64)
 
 
+def number_chords(labels: Sequence[str]) -> Int:
+    """Number labels, with equal numbers for spellings of the same chord, extensions included: int64 (labels,)."""
+    each = [_packed(encode_vocabulary(labels, reduce_extended=reduced)) for reduced in (False, True)]
+    return np.asarray(np.unique(np.column_stack(each), axis=0, return_inverse=True)[1], dtype=np.int64).reshape(-1)
+
+
 def _packed(table: ChordTable) -> Int:
     root, bass = table.root.astype(np.int64) + 1, table.bass.astype(np.int64) + 1
     return (root << 4 | bass) << 12 | table.pitches

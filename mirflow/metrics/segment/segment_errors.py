@@ -8,7 +8,7 @@ import numpy as np
 
 from ...kernels.matching import match, match_nearest_first
 from ...ragged import Bool, Float, Int, Ragged
-from ..edits import RIGHT, ErrorBudget, ErrorKind
+from ..edits import RIGHT, ErrorBudget, ErrorKind, LabelRows, number_texts
 from ..interval_errors import LabelSpans
 from ..measures import Measure
 
@@ -107,4 +107,6 @@ def _classify(reference: Float, estimate: Float, window: float) -> tuple[Int, In
     return kinds
 
 
-SEGMENTS = ErrorBudget(_KINDS, _align)
+SEGMENTS = ErrorBudget(
+    _KINDS, _align, LabelRows(number_texts, (("A", "A"), ("B", "B"), ("C", "C")), bounded=True), version=2
+)

@@ -40,17 +40,27 @@ function statisticOf(aggregate, included, system, chosen, tracks) {
   return terms ? quantile(terms.scores.sort(), 0.5) : NaN;
 }
 
+/** Shares in percent that sum to 100 if the shares sum to one: those that are rounded down by most are rounded up. */
+function percentages(shares) {
+  const exact = shares.map((share) => 100 * (share ?? NaN)), whole = exact.map((one) => Math.floor(one + 1e-9));
+  if (!(Math.abs(exact.reduce((sum, one) => sum + one, 0) - 100) < 1e-6)) return exact.map(Math.round);
+  const order = [...exact.keys()].sort((a, b) => (exact[b] - whole[b]) - (exact[a] - whole[a]) || a - b);
+  for (const place of order.slice(0, 100 - whole.reduce((sum, one) => sum + one, 0))) whole[place] += 1;
+  return whole;
+}
+
 /** @param {() => void} again called when there is more to be drawn */
 export async function drawLeaderboard(state, again) {
   const { now, about } = state;
   const rows = await valuesOf(state, state.metric, state.aggregate);
   const inference = fittingInference(state, again);
+  const percents = percentages(inference?.first ?? []);
   const others = now.main.filter((metric) => metric !== state.metric);
   const columns = await Promise.all(others.map((metric) => valuesOf(state, metric, now.metrics[metric].standard_aggregate)));
   const entries = state.shownSystems.map((system) => ({ name: now.systems[system], system, ...rows[system],
     low: inference ? endOf(inference.low[system]) : null, high: inference ? endOf(inference.high[system]) : null,
     letters: inference && inference.letters.length ? inference.letters[system] : "",
-    ranks: inference && inference.letters.length ? inference.ranks[system] : "", first: inference?.first?.length ? inference.first[system] : null, others: columns.map((one) => one[system].value) }));
+    ranks: inference && inference.letters.length ? inference.ranks[system] : "", first: inference?.first?.length ? inference.first[system] : null, percent: percents[system], others: columns.map((one) => one[system].value) }));
   rank(entries, about.sign);
   const { column, turned } = state.ranking;
   const turn = turned ? -1 : 1;
@@ -155,7 +165,7 @@ function tableOf(state, entries, others, inference) {
     el("td", { class: "chart" }, bar(entry, scale)),
     inference && inference.letters.length ? el("td", { class: "letters" }, entry.letters) : null,
     inference && inference.letters.length ? el("td", {}, entry.ranks) : null,
-    inference?.first?.length ? el("td", { class: "number", title: entry.first }, entry.first === null ? "–" : `${(100 * entry.first).toFixed(0)} %`) : null,
+    inference?.first?.length ? el("td", { class: "number", title: entry.first }, entry.first === null ? "–" : `${entry.percent} %`) : null,
     el("td", { class: "number quiet count" }, entry.n), el("td", { class: "number quiet" }, entry.missing || ""),
     ...others.map((metric, place) => el("td", { class: "number", title: entry.others[place] },
       formatter(now.metrics[metric], state.percent)(entry.others[place])))));
