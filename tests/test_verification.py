@@ -351,6 +351,8 @@ HOSTILE = {
     "lines": SIGNED + "a & b \\\\\n" * 100_000 + ROW,
     "names": SIGNED + "x & 1 \\\\ % mirflow: " + "a=b," * 200_000 + "c=d : metric=majmin",
     "broken": "% mirflow 1: " + "chord/majmin;" * 60_000,
+    "feet": SIGNED + "signature:a/" * 20_000 + ROW,
+    "scripts": SIGNED + "<script></script>" * 50_000 + "\\iftrue" * 50_000 + ROW,
     "tags": SIGNED + "<!-- mirflow: " * 70_000 + "<tr<td" * 50_000,
 }
 

@@ -131,7 +131,9 @@ def read_signed(path: Path, most: int = 64 * 2**20) -> SignedDocument:
 
 
 _COMMENT = re.compile(r"mirflow(?: (?P<number>[0-9]{1,4}))?: ?(?P<text>.*)", re.DOTALL)
-_FOOT = re.compile(r"signature:\s*([\w%.~@()=*:,'!+-]+/[\w%.~@()=*:,/'!+-]+;[\w%.~@()=*:,/'!+;-]*\w)")
+_FOOT = re.compile(
+    r"signature:\s{0,9}([\w%.~@()=*,'!+-]{1,200}/[\w%.~@()=*:,/'!+-]{1,2000}+;[\w%.~@()=*:,/'!+;-]{0,20000}\w)"
+)
 """A signature that readers of a table see below it."""
 
 
@@ -552,11 +554,12 @@ def _without_comments(text: str) -> str:
     """HTML without comments, but for signatures, and without elements that show nothing; lines stay."""
     parts: list[str] = []
     at = 0
+    small = re.sub("[A-Z]", lambda letter: letter[0].lower(), text)  # as long as the text, in any alphabet
     opens = re.compile(r"<!--|<(template|script|style|noscript)\b", re.IGNORECASE)
     while (found := opens.search(text, at)) is not None:
         begin = found.start()
         closing = f"</{found[1].lower()}>" if found[1] else "-->"
-        end = text.find(closing, begin) if not found[1] else text.lower().find(closing, begin)
+        end = (small if found[1] else text).find(closing, begin)
         kept = not found[1] and re.match(r"<!-- ?mirflow", text[begin : begin + 13]) is not None
         stop = len(text) if end < 0 else end + len(closing)
         parts.append(text[at:begin])
