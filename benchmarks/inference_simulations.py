@@ -3,26 +3,29 @@
 ``python benchmarks/inference_simulations.py pairs`` compares several systems, of which some are equal: the share of
 simulations in which any two equal systems are told apart (promised: at most 0.05), and in which every interval holds
 the true difference (0.95). ``gates`` judges a system that is worse than its baseline by just the margin (passes: at
-most
-0.025), ``anytime`` looks at two equal systems after every track (0.05), ``plan`` compares systems that differ by what
-pilots said to be the resolution (significant: 0.8), and ``ranks`` tests mean ranks (Friedman, Tukey-Kramer). Standard
-errors are those of a binomial share. Each simulation has the seed of its design, so that a line can be run alone
-(``--only``).
+most 0.025), and ``anytime`` looks at two equal systems after every track from 30 to 1,000 (told apart at any look: at
+most 0.05). Standard errors of the shares are in parentheses. Each design has a seed of its own, so that it can be run
+alone (``--only TEXT``).
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read when numpy is imported
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
+from zlib import crc32
 
 import numpy as np
 import xarray as xr
 
 from mirflow.analysis.inference import compare
+from mirflow.analysis.inference.noninferiority import noninferiority
+from mirflow.analysis.inference.sequences import sequence_p
 from mirflow.analysis.selection import Query
 from mirflow.metrics.aggregates import Statistic, declare
 
@@ -143,3 +146,59 @@ def say(count: int, number: int) -> str:
     """A share with its standard error."""
     share = count / number
     return f"{share:.3f} ({np.sqrt(max(share * (1 - share), 0.25 / number) / number):.3f})"
+
+
+def try_gates(number: int, only: str) -> None:
+    """Judge systems that are worse by the margin, with differences of several shapes and weights."""
+    for tracks, weights, shape in product((12, 40), ("equal", "lognormal"), ("normal", "exponential", "-exponential")):
+        name = f"gate, n={tracks}, {weights} weights, {shape} differences"
+        if only not in name:
+            continue
+        rng, passed = np.random.default_rng(crc32(name.encode())), 0
+        for _ in range(number):
+            noise = NOISE[shape.strip("-")](rng, (tracks,))
+            gain = (noise - (shape != "normal")) * (-1 if shape.startswith("-") else 1) - 0.5
+            weight = rng.lognormal(size=(1, tracks)) if weights == "lognormal" else None
+            ds = board(np.stack([np.zeros(tracks), gain]), weight, "wcsr")
+            found = noninferiority(ds, Query(), "s0", margin=0.5, replicates=999)
+            passed += found["low"].item() >= -0.5
+        print(f"{name}: passed {say(passed, number)}", flush=True)
+
+
+def try_anytime(number: int, only: str) -> None:
+    """Look at two equal systems after every track."""
+    looks = np.arange(30, 1001)
+    for planned, (shape, draw) in product((50, 200, 1000), NOISE.items()):
+        name = f"anytime, N={planned}, {shape} differences"
+        if only not in name:
+            continue
+        rng = np.random.default_rng(crc32(name.encode()))
+        gain = draw(rng, (number, looks[-1]))
+        gain -= {"exponential": 1.0, "lognormal": np.exp(0.5)}.get(shape, 0.0)
+        mean = gain.cumsum(axis=1)[:, looks - 1] / looks
+        spread = np.sqrt(np.maximum(np.square(gain).cumsum(axis=1)[:, looks - 1] / looks - mean**2, 0.0) / looks)
+        p = np.stack(
+            [sequence_p(mean[:, at], spread[:, at], int(units), planned, 0.95) for at, units in enumerate(looks)]
+        )
+        print(f"{name}: told apart {say(int((p <= 0.05).any(axis=0).sum()), number)}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("pairs", "gates", "anytime"))
+    parser.add_argument("--number", type=int, default=1000, help="simulations of each design")
+    parser.add_argument("--replicates", type=int, default=999)
+    parser.add_argument("--only", default="", metavar="TEXT", help="designs whose names contain it")
+    words = parser.parse_args()
+    if words.what == "gates":
+        try_gates(words.number, words.only)
+    elif words.what == "anytime":
+        try_anytime(words.number, words.only)
+    for design in pairs() if words.what == "pairs" else ():
+        if words.only in str(design):
+            rng = np.random.default_rng(crc32(str(design).encode()))
+            print(f"{design}: {try_pairs(design, words.number, words.replicates, rng)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -48,7 +48,7 @@ def say_intervals(attrs: Mapping[str, str], over: str = "") -> str:
     'normal (delta method) from 20000 units on, else bootstrap, bca, 10000 replicates'
     """
     if attrs["method"] == SEQUENCE:
-        return f"confidence sequence, which holds at every look, narrowest at n = {attrs[ANYTIME]}"
+        return f"confidence sequence for all looks, if no difference is very skewed; narrowest at n = {attrs[ANYTIME]}"
     if attrs["method"] == INVERTED:
         if attrs["correction"] == MAX_T:
             return "what the corrected test does not exclude, all pairs together"
