@@ -76,7 +76,7 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
             parser=".sonic_visualiser:parse_svl",
             takes="the only layer of notes, of values over time, or of instants, as the task needs",
             silent={"layers": "layers of other kinds, recordings and the display of a session; labels of values"},
-            reports=("rows", "columns"),
+            reports=("rows", "columns", "positions", "odd_columns"),
         ),
         "midi": FileFormat(
             suffixes=(".mid",),
@@ -88,7 +88,7 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
                 "events": "controllers other than pedals, aftertouch, texts, system-exclusive events, note-offs "
                 "without a note, and pitch bends that do not move a note's start by half a semitone"
             },
-            reports=("unended", "bends", "percussion", "channels", "chunks"),
+            reports=("unended", "bends", "percussion", "channels", "chunks", "pedal"),
         ),
         # The McGill Billboard project names its files so.
         "billboard": FileFormat(
@@ -96,7 +96,7 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
             parser=".billboard:parse_billboard",
             takes="phrases with their chords, metres, letters or functions",
             silent={"layers": "title, artist, tonic and leading instruments"},
-            reports=("repeated_rows",),
+            reports=("repeated_rows", "positions"),
         ),
         "musicxml": FileFormat(
             suffixes=(".xml", ".mxl"),
@@ -142,7 +142,7 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
                 "events": "events of pedals that change nothing",
                 "layers": "lines about meters, sections and beats; attributes of notes of the score",
             },
-            reports=("repeated_rows",),
+            reports=("repeated_rows", "pedal"),
         ),
         "run": FileFormat(
             table=".tables.rankings:open_run",

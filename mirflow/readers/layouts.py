@@ -55,7 +55,7 @@ _DECISIONS = ("present", "relevant", "rel")
 """Names of the numbers of a reference; tables of estimates may contain a copy of the reference."""
 _LARGER_IS_FARTHER = ("distance", "distances", "dist", "cost", "dissimilarity", "divergence", "d")
 # Row numbers, as in tables of pandas, and other names of the subject of rows.
-_BESIDE = frozenset({"", "index", "row", *TRACK_NAMES, *KEYS})
+_BESIDE = frozenset({"", "index", "idx", "row", *TRACK_NAMES, *KEYS})
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w.-]*|\d+")
 _BY_NAME_ALONE = ("bar", "detected", "program", "drum")
 """Columns that only their own names in a header may denote."""

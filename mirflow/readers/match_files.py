@@ -191,7 +191,7 @@ def parse_match(data: bytes, reading: Reading, format: str = "match", name: str 
     if repeated:
         message = f"repeats {counted(len(repeated), 'line')} of notes, each of which is read once"
         account.add("repeated_rows", message, line=repeated[0], count=len(repeated))
-    return replace(found, account=account.remarks)
+    return replace(found, account=(*found.account, *account.remarks))
 
 
 def _alignment(performance: _Performance) -> Annotation:

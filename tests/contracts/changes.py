@@ -580,6 +580,13 @@ def _controller(midi: Midi, random: Random) -> Midi:
     return _with_event(midi, random, Message("control_change", control=number, value=100, channel=_channel(midi)))
 
 
+@_change(Midi, "more")
+def _sustain_pedal(midi: Midi, random: Random) -> Midi | None:
+    if not (midi.holds_notes and midi.performed) or _channel(midi) == 9:
+        return None
+    return _with_event(midi, random, Message("control_change", control=64, value=100, channel=_channel(midi)))
+
+
 @_change(Midi, "more", rules="events")
 def _text_event(midi: Midi, random: Random) -> Midi:
     kind = random.choice(["lyrics", "marker", "text"])

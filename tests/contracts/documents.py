@@ -138,6 +138,8 @@ class Midi(Document):
     division: int = 100
     holds_notes: bool = True
     """Whether its notes are read; otherwise its pedals."""
+    performed: bool = True
+    """Whether pedals may extend its notes, unlike those of a score."""
 
     def data(self) -> bytes:
         file, held = mido.MidiFile(type=1, ticks_per_beat=self.division), io.BytesIO()
