@@ -86,7 +86,8 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
             takes="notes with velocity, program and name of track; the sustain pedal; tempi",
             silent={
                 "events": "controllers other than pedals, aftertouch, texts, system-exclusive events, note-offs "
-                "without a note, and pitch bends that do not move a note's start by half a semitone"
+                "without a note, pitch bends that do not move a note's start by half a semitone, and, in the task "
+                "drums, notes that are not percussion, if others are"
             },
             reports=("unended", "bends", "percussion", "channels", "chunks", "pedal"),
         ),
@@ -178,7 +179,7 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
             table=".tables.distance_matrix:open_matrix",
             whole=True,
             takes="distances, or similarities in an .npz, which give the order of the items of each row",
-            silent={"rows": "the title of MIREX's layout"},
+            silent={"rows": "the title of MIREX's layout; single values in an .npz"},
             reports=("layers",),
         ),
     }

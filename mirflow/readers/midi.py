@@ -149,7 +149,7 @@ def _hits(file: mido.MidiFile, name: str | Path, account: Account) -> Annotation
         remedy = "put drums on channel 10, as pretty_midi does with is_drum=True"
         message = f"all notes are on channel {min(others) + 1}, none on the percussion channel 10: {remedy}"
         raise InvalidAnnotationError(message, path=name)
-    if others:
+    if others and not found:
         count = sum(others.values())
         listed = ", ".join(str(channel + 1) for channel in sorted(others))
         message = f"{counted(count, 'note')} of other channels than percussion not read (channels {listed})"

@@ -314,7 +314,7 @@ def _from_pretty_midi(thing: Any, reading: Reading) -> Annotation:
     struck = sorted((n.start, n.pitch, n.velocity) for one in thing.instruments if one.is_drum for n in one.notes)
     if reading.kind == "hits":
         others = sum(len(one.notes) for one in thing.instruments if not one.is_drum)
-        if others:
+        if others and not struck:
             account.add("channels", f"{counted(others, 'note')} other than percussion not read", count=others)
         time, pitch, velocity = np.array(struck, dtype=np.float64).reshape(-1, 3).T
         drums = [str(int(one)) for one in pitch.tolist()]

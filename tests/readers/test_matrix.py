@@ -204,7 +204,7 @@ class TestArrays:
 
     def test_other_arrays_of_an_archive_are_reported(self, tmp_path):
         arrays = {"distances": self.DISTANCES, "items": ["x", "y", "z"]}
-        for more in ({}, {"years": [1.5, 2.0, 3.0]}, {"track_id": ["a"], "seed": 7}):
+        for more in ({}, {"years": [1.5, 2.0, 3.0]}, {"track_id": ["a"], "weights": [1.5]}):
             np.savez(tmp_path / "m.npz", **arrays, **more)
             opened = open_table(str(tmp_path / "m.npz"), Reading.of(task="retrieval"), "m.npz")
             remarks = opened.annotation(RowKey("x"), b"").account

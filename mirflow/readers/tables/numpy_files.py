@@ -56,7 +56,7 @@ class NamedArray:
     names: Mapping[str, Names] = field(default_factory=dict)
     """Lists by their names in the archive, in lower case."""
     others: tuple[str, ...] = ()
-    """Names of other arrays in the archive."""
+    """Names of other arrays in the archive, but for single values."""
 
     def named(self, keys: Sequence[str]) -> Names | None:
         """The list with the first of the given names that exists."""
@@ -141,7 +141,7 @@ def _from_archive(path: str, reading: Reading, name: str, kinds: str) -> NamedAr
                 names[key.lower()] = tuple(normal_form(str(text)) for text in one.tolist())
             elif one.ndim == 2 and one.dtype.kind in kinds:
                 tables[key] = one
-            else:
+            elif one.ndim:
                 others.append(key)
     if len(tables) != 1:
         found = (
