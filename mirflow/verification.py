@@ -19,6 +19,7 @@ from .analysis.over_systems import split_over
 from .analysis.queries import choose_one, evaluate_query
 from .analysis.query_options import Names, QueryOptions, make_query
 from .analysis.scores import as_scores, coords_of, names_of
+from .analysis.signatures import UNKNOWN as UNNAMED
 from .analysis.signatures import Signature, sign
 from .analysis.system_groups import RUN
 from .engine.runs import run_plans
@@ -221,8 +222,15 @@ def _rules_of(signed: Signature) -> Rules:
     return signed.task, signed["conv"], signed["grid"], signed["combine"]
 
 
+def _is_unnamed(signed: Signature) -> bool:
+    """Whether numbers are of imported scores that name no task or no convention, which only a store has."""
+    return UNNAMED in (signed.task, signed["conv"])
+
+
 def _flaw(signed: Signature) -> str:
     """Why this version of mirflow cannot compute a number; empty if it can."""
+    if _is_unnamed(signed):
+        return ""
     try:
         metrics = get_task(signed.task).convention(signed["conv"]).metrics
         for one in signed.metrics:
@@ -296,7 +304,7 @@ def _of_folders(reference: str, estimates: str, signed: Sequence[Signature]) -> 
     """A pipeline of one evaluation for the rules of each signature; None without any that can be computed."""
     rules: dict[tuple[Any, ...], list[Signature]] = {}
     for one in signed:
-        if not _flaw(one) and not _lacks_map(one):
+        if not _flaw(one) and not _lacks_map(one) and not _is_unnamed(one):
             rules.setdefault((*_rules_of(one), one["read"]), []).append(one)
     evaluations = []
     for number, ((task, convention, grid, combine, _), alike) in enumerate(rules.items()):
@@ -524,7 +532,8 @@ def _recompute(signed: Signature, systems: Sequence[str], boards: Mapping[str, x
     reasons = [flaw] if (flaw := _flaw(signed)) else []
     named = {name: ds for name, ds in boards.items() if name == signed.group}
     for name, ds in (named or boards).items():
-        if (ds.attrs.get("task"), ds.attrs.get("convention")) != (signed.task, signed["conv"]):
+        rules = [ds.attrs.get(part) or UNNAMED for part in ("task", "convention")]
+        if rules != [signed.task, signed["conv"]]:
             continue
         chosen = _systems_in(ds, signed, systems)
         if isinstance(chosen, str):
@@ -561,7 +570,7 @@ def _reads_alike(signed: Signature, computed: Signature) -> bool:
     How the columns of text are laid out does not matter. Earlier versions named only those options that conventions
     have a say in: others that a signature does not name may have any value.
     """
-    usual = get_task(signed.task).convention(signed["conv"]).reading
+    usual = {} if _is_unnamed(signed) else get_task(signed.task).convention(signed["conv"]).reading
     theirs, ours = dict(signed["read"]), dict(computed["read"])
     demanded = [name for name in theirs if name.partition(".")[2] not in _LAYOUT]
     demanded += [name for name in ours if name.partition(".")[2] in usual]

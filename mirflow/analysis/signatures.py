@@ -71,7 +71,7 @@ class Field:
 FIELDS: Mapping[str, Field] = MappingProxyType(
     {
         "group": Field("name of the evaluation; left out: that of the task"),
-        "conv": Field("convention", "mir_eval"),
+        "conv": Field("convention; unknown of imported scores that name none", "mir_eval"),
         "grid": Field("grid of time: a word, or the hop of frames in seconds; left out: that of the convention"),
         "combine": Field("how several references of a track are combined; left out: each track has one"),
         "read": Field(
@@ -99,6 +99,8 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
 )
 """The fields of a signature, in their order."""
 
+UNKNOWN = "unknown"
+"""Task and convention of imported scores that name none."""
 _SAFE = "_.-~@()=*/'!"
 _ALONE = f"{_SAFE},:"
 """Characters that need no percent sign outside of lists."""
@@ -294,7 +296,7 @@ def sign(ds: xr.Dataset, query: Query, result: xr.Dataset, *, percent: bool = Fa
     for (kind, version, shown), places in groups.items():
         own = {"agg": kind, "rev": version, "unit": shown, "n": show_span(_counts(result, places))}
         metrics = tuple(about[place][0] for place in places)
-        signed.append(Signature(str(ds.attrs.get("task") or "unknown"), metrics, {**shared, **own}))
+        signed.append(Signature(str(ds.attrs.get("task") or UNKNOWN), metrics, {**shared, **own}))
     return signed
 
 
@@ -328,7 +330,7 @@ def _fields_of(ds: xr.Dataset, query: Query, result: xr.Dataset) -> dict[str, Va
     group, over = (str(result.attrs.get(name, "")) for name in ("group", "over"))
     return {
         "group": "" if group == task else group,
-        "conv": convention or "mir_eval",
+        "conv": convention or UNKNOWN,
         "grid": grid if chosen_grid(task, convention, grid) else "",
         "combine": str(attrs.get("combine") or ""),
         "read": _options_of(task, convention, attrs.get(READING) or {}),

@@ -172,8 +172,8 @@ def budgets(
             continue
         try:
             task, convention, combine = (str(ds.attrs.get(one, "")) for one in ("task", "convention", "combine"))
-            if not task:
-                raise MetricError(f"{name}: scores that were imported without a task have no kinds of errors")
+            if not task or not convention:
+                raise MetricError(f"{name}: imported scores that name no task and convention have no kinds of errors")
             measures = _measures_of(task, convention, combine, metric or headline_metric(ds))
         except (MetricError, UnknownNameError) as error:
             refused.append(error)

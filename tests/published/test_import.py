@@ -77,6 +77,23 @@ def test_scores_without_a_task_can_be_asked(tmp_path: Path, question: str) -> No
         assert style != "latex" or r"\caption{: " not in shown
 
 
+@pytest.mark.parametrize("task", ["task: chord", "name: any"])
+def test_numbers_of_scores_that_name_no_rules_are_verified(mapping: Path, tmp_path: Path, task: str) -> None:
+    text = MAPPING.replace("task: chord", task)
+    own = "{column: majmin, orientation: higher," if task == "name: any" else "{column: majmin,"
+    mapping.write_text(text.replace("{column: majmin,", own))
+    mirflow.import_scores(mapping, tmp_path / "x.zarr")
+    asked = mirflow.query(tmp_path / "x.zarr", missing="skip")
+    for name, text in (("t.csv", asked.to_csv()), ("t.tex", asked.to_latex())):
+        (tmp_path / name).write_text(text)
+        assert "conv=unknown" in text
+        checks = mirflow.verify(tmp_path / name, store=tmp_path / "x.zarr")
+        assert {one.verdict for one in checks} == {"equal"}
+    assert {one.verdict for one in mirflow.verify(tmp_path / "t.csv", reference=tmp_path, estimates=tmp_path)} == {
+        "not computable"
+    }
+
+
 def test_scores_without_weights_cannot_be_pooled(mapping: Path, tmp_path: Path) -> None:
     mirflow.import_scores(mapping, tmp_path / "x.zarr")
     found = invoke("query", tmp_path / "x.zarr", "-m", "runtime", "-a", "pooled")
