@@ -56,7 +56,7 @@ def demand_right(pair: tuple[str, str], random: Random, folder: Path) -> None:
 
 @pytest.mark.parametrize("pair", PAIRS, ids=_IDS)
 def test_each_change_is_taken_or_told(pair: tuple[str, str], folder: Path) -> None:
-    @settings(max_examples=6 if pair[0] in SLOW else 20, **_COMMON)
+    @settings(max_examples=4 if pair[0] in SLOW else 15, **_COMMON)
     @given(random=st.randoms(use_true_random=False))
     def check(random: Random) -> None:
         demand_right(pair, random, folder)

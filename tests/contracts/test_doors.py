@@ -160,7 +160,7 @@ _SETTINGS: dict[str, Any] = {
 
 @pytest.mark.parametrize("format", _FORMATS)
 def test_each_door_tells_what_the_reader_tells(format: str, tmp_path: Path) -> None:
-    @settings(max_examples=3 if format in ("musicxml", "kern") else 8, **_SETTINGS)
+    @settings(max_examples=2 if format in ("musicxml", "kern") else 6, **_SETTINGS)
     @given(random=st.randoms(use_true_random=False))
     def check(random: Random) -> None:
         example, change, data = _drawn(format, random)
@@ -177,7 +177,7 @@ def test_each_door_tells_what_the_reader_tells(format: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("format", _FORMATS)
 def test_files_that_are_read_at_once_have_the_same_cells(format: str, tmp_path: Path) -> None:
-    @settings(max_examples=3 if format in ("musicxml", "kern") else 6, **_SETTINGS)
+    @settings(max_examples=2 if format in ("musicxml", "kern") else 5, **_SETTINGS)
     @given(random=st.randoms(use_true_random=False))
     def check(random: Random) -> None:
         example, change, data = _drawn(format, random)

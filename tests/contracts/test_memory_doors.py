@@ -39,7 +39,7 @@ def _accumulated(task: str, reference: Any, estimates: list[Any]) -> tuple[list[
 
 @pytest.mark.parametrize("form", [name for name in FORMS if name != "parquet"])
 def test_accumulators_say_what_evaluate_says(form: str, tmp_path: Path) -> None:
-    @settings(max_examples=25, **_SETTINGS)
+    @settings(max_examples=15, **_SETTINGS)
     @given(random=st.randoms(use_true_random=False))
     def check(random: Random) -> None:
         task, change = random.choice(list(TABLES)), random.choice(CHANGES)

@@ -42,7 +42,7 @@ def demand_right(form: str, task: str, random: Random, folder: Path) -> None:
 @pytest.mark.parametrize("task", TABLES)
 @pytest.mark.parametrize("form", FORMS)
 def test_each_change_of_columns_is_taken_or_told(form: str, task: str, tmp_path: Path) -> None:
-    @settings(max_examples=15, **_COMMON)
+    @settings(max_examples=10, **_COMMON)
     @given(random=st.randoms(use_true_random=False))
     def check(random: Random) -> None:
         demand_right(form, task, random, tmp_path)
