@@ -606,7 +606,7 @@ def _percussion(midi: Midi, random: Random) -> Midi | None:
     return replace(midi, tracks=(*midi.tracks, hit))
 
 
-@_change(Midi, "more", rules="channels")
+@_change(Midi, "more", rules="channels events")
 def _notes_of_a_melody(midi: Midi, random: Random) -> Midi | None:
     if _channel(midi) != 9:
         return None
