@@ -196,8 +196,8 @@ def missing_note(attrs: Mapping[str, Any], lost: str = "") -> str:
     Examples
     --------
     >>> missing_note({"missing": "common", "costliest": "ash lacks 2; without it 6 count", "empty_estimates": "1"})
-    'missing (common): only the tracks that every system has (ash lacks 2; without it 6 count); 1 empty estimate \
-counts as it is scored'
+    'missing (common): only the tracks that every system has (ash lacks 2; without it 6 count); 1 empty estimate is \
+scored'
     """
     words = MISSING[attrs["missing"]]
     if UNCOUNTED in attrs:
@@ -214,11 +214,10 @@ def empty_note(attrs: Mapping[str, Any]) -> str:
     Examples
     --------
     >>> empty_note({"empty_estimates": "2"})
-    '2 empty estimates count as they are scored'
+    '2 empty estimates are scored'
     """
     count = int(attrs.get(EMPTY_COUNTED, 0))
-    words = "counts as it is" if count == 1 else "count as they are"
-    return f"{counted(count, 'empty estimate')} {words} scored" if count else ""
+    return f"{counted(count, 'empty estimate')} {'is' if count == 1 else 'are'} scored" if count else ""
 
 
 def undefined_note(attrs: Mapping[str, Any], lost: str = "") -> str:

@@ -17,7 +17,7 @@ from mirflow.errors import QueryError
 ROOT = Path(__file__).parents[2]
 PIPELINE = ROOT / "pipelines" / "demo.yaml"
 PER_TRACK = {"meta_title", "meter", "origin", "tempo"}
-PER_SYSTEM = {"format", "style"}
+PER_SYSTEM = {"style"}
 PER_METRIC = {"title", "unit", "orientation", "pooling", "standard_aggregate", "aggregates", "version", "weight_unit"}
 
 
