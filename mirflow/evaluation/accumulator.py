@@ -27,14 +27,8 @@ from ..ragged import Float, Int
 from ..readers.objects import TRACK, ObjectSource, is_object, name_keys, to_annotation
 from ..store.cells import FAILED_METRIC, FAILED_METRICS, NUMERATOR, Cells, Status, concatenate_cells, no_cells
 from ..store.format import kept_settings, metric_coords
-from .evaluate import (
-    EvaluationRules,
-    describe_doubts,
-    describe_failures,
-    describe_gaps,
-    describe_remarks,
-    unmeasured,
-)
+from .evaluate import EvaluationRules
+from .result_warnings import describe_doubts, describe_failures, describe_gaps, describe_remarks, unmeasured
 from .sides import ESTIMATE, TracksLike, holds_tracks, sources_of, work_of
 
 if TYPE_CHECKING:
