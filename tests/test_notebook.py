@@ -113,7 +113,7 @@ def test_work_that_takes_no_time_shows_no_progress_unless_asked(cell: Run) -> No
 
 def test_a_timeline_is_a_frame_that_plays_and_reaches_nothing(cell: Run, browser: Any) -> None:
     files = "'ref/t01.lab', {'ada': 'ref/t01.lab', 'bob': 'ref/t02.lab'}"
-    code = f"mirflow.timeline({files}, 'majmin', 'chord', track='t<1')"
+    code = f"mirflow.timeline({files}, 'chord', 'majmin', track='t<1')"
     (output,) = cell(code)
     assert output.data["text/plain"].startswith("Timeline of 't<1' by majmin: ada 1.0000, bob ")
     page = browser.new_page()

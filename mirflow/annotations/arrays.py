@@ -155,7 +155,8 @@ def as_column(name: str, value: Any) -> Column:
         what = "rows differ in length" if isinstance(value, list | tuple) else f"{type(value).__name__}: {error}"
         raise InvalidAnnotationError(f"{name} is not an array: {what}") from None
     if array.dtype == object and not array.ndim:
-        raise InvalidAnnotationError(f"{name} is not an array: {type(value).__name__}")
+        cure = "; pass its .numpy()" if callable(getattr(value, "numpy", None)) else ""
+        raise InvalidAnnotationError(f"{name} is not an array: {type(value).__name__}{cure}")
     return array
 
 
@@ -170,6 +171,21 @@ def as_items(values: Sequence[Any]) -> Column:
     items = np.empty(len(values), dtype=object)
     items[:] = list(values)
     return items
+
+
+def is_number_text(text: str) -> bool:
+    """True for text that Python reads as a number.
+
+    Examples
+    --------
+    >>> is_number_text("0.5"), is_number_text("C:maj")
+    (True, False)
+    """
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def numbers(name: str, value: Any, shape: tuple[int | None, ...] = (None,)) -> Float:
@@ -188,7 +204,9 @@ def numbers(name: str, value: Any, shape: tuple[int | None, ...] = (None,)) -> F
     if array.dtype.kind not in "iuf":
         for item in value if isinstance(value, list | tuple) and array.ndim == 1 else array.ravel().tolist():
             if item is not None and (isinstance(item, bool) or not isinstance(item, Real)):
-                raise InvalidAnnotationError(f"{name} is not a number: {item!r}")
+                written = isinstance(item, str) and is_number_text(item)
+                cure = "; numbers are written as text: convert them to float" if written else ""
+                raise InvalidAnnotationError(f"{name} is not a number: {item!r}{cure}")
     try:
         array = array.astype(np.float64)
     except OverflowError:
@@ -198,7 +216,9 @@ def numbers(name: str, value: Any, shape: tuple[int | None, ...] = (None,)) -> F
     fits = array.ndim == len(shape) and all(want in (None, size) for want, size in zip(shape, array.shape, strict=True))
     if not fits:
         wanted = ", ".join("n" if size is None else str(size) for size in shape) + ("," if len(shape) == 1 else "")
-        raise InvalidAnnotationError(f"{name} has the shape {array.shape}, not ({wanted})")
+        pairs = array.ndim == 2 and array.shape[1] == 2 and shape == (None,)
+        cure = "; rows of two numbers look like intervals, of which onsets are the first column" if pairs else ""
+        raise InvalidAnnotationError(f"{name} has the shape {array.shape}, not ({wanted}){cure}")
     return np.ascontiguousarray(array) if shape else array
 
 

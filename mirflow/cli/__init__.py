@@ -38,6 +38,8 @@ SECTIONS = {
     "tools": "Tools",
 }
 """The sections of ``mirflow --help``."""
+_MEANT = {"--limit": "--worst", "--top": "--best", "--output-format": "--format", "-f": "--format", "-n": "--worst"}
+"""Options of other programs, and those that do the same here."""
 _STOPPED = (output.HUNG_UP, output.INTERRUPTED, output.TERMINATED)
 _EXITS = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in output.MEANINGS.items())
 
@@ -144,7 +146,12 @@ class Commands(click.Group):
         if isinstance(error, click.exceptions.Abort | KeyboardInterrupt):
             return _print_message("interrupted", output.INTERRUPTED)
         if isinstance(error, click.ClickException):
-            vars(error)["message"] = visible(error.message)
+            message = error.message
+            if isinstance(error, click.NoSuchOption) and error.ctx is not None:
+                known = {name for option in error.ctx.command.params for name in option.opts}
+                near = _MEANT.get(error.option_name, "")
+                message += f" Did you mean {near}?" if near in known and near not in message else ""
+            vars(error)["message"] = visible(message)
             error.show()
             return output.BAD_INPUT
         if self.debug:

@@ -59,6 +59,8 @@ _SLOWEST = MappingProxyType(
 """Seconds between two items of a task above which their times are reported: in ms they are as far apart."""
 _SPACED = 4
 """Items by which that is judged."""
+_FASTEST, _MANY = MappingProxyType({"beat": 0.1, "downbeat": 0.2}), 50
+"""Mean seconds between so many items or more of a task below which they are reported as frames: 600 beats a minute."""
 
 _SINGLE = ("events", "hits", "notes", "following")
 """Kinds of single events; items of others cover the time up to their end."""
@@ -175,8 +177,8 @@ def _having_pedals(measures: Sequence[Measure], annotations: AnnotationRows) -> 
     return annotations.remarked("pedal")
 
 
-def far_apart(task: str, spans: Float) -> dict[int, str]:
-    """The annotations whose items are much too far apart for seconds, with the doubt about each.
+def odd_spacing(task: str, spans: Float) -> dict[int, str]:
+    """The annotations whose items are too far apart for seconds, or too close for beats, with the doubt about each.
 
     Parameters
     ----------
@@ -186,12 +188,20 @@ def far_apart(task: str, spans: Float) -> dict[int, str]:
 
     Examples
     --------
-    >>> far_apart("beat", np.array([[0.5, 60.0, 120.0], [500.0, 60000.0, 120.0]]))  # doctest: +ELLIPSIS
+    >>> odd_spacing("beat", np.array([[0.5, 60.0, 120.0], [500.0, 60000.0, 120.0]]))  # doctest: +ELLIPSIS
     {1: '120 items in 59500 s, one every 500 s: are the times in ms, frames or samples? Seconds are expected; ...'}
+    >>> odd_spacing("beat", np.array([[0.0, 34.99, 3500.0]]))
+    {0: '3500 items in 34.99 s, one every 0.01 s: are they frames, as of an activation curve? Beats are expected'}
     """
     first, last, count = spans.T
     spacing = divide(last - first, count - 1, where=count >= _SPACED)
-    return {
+    close = (count >= _MANY) & (spacing < _FASTEST.get(task, 0.0))
+    frames = {
+        row: f"{count[row]:.0f} items in {last[row] - first[row]:.6g} s, one every {spacing[row]:.2g} s: are they "
+        "frames, as of an activation curve? Beats are expected"
+        for row in np.flatnonzero(close).tolist()
+    }
+    return frames | {
         row: f"{count[row]:.0f} items in {last[row] - first[row]:.6g} s, one every {spacing[row]:.4g} s: are the times "
         "in ms, frames or samples? Seconds are expected; time_unit (ms, frames@0.01, samples@44100) reads such files, "
         "arrays have to be divided"
@@ -243,9 +253,10 @@ SPACING = Doubt(
     "the items of a side, or of both, are too far apart for seconds: more than "
     f"{_SLOWEST['melody']:.0f} s between frames of pitches, {_SLOWEST['beat']:.0f} s between beats, "
     f"{_SLOWEST['transcription']:.0f} s between notes, {_SLOWEST['segment'] / 60:.0f} minutes between sections. They "
-    "are milliseconds, frames or samples",
+    f"are milliseconds, frames or samples. Or {_MANY} beats or more are less than {_FASTEST['beat']:g} s apart, as "
+    "frames of an activation curve",
 )
-"""The doubt of `far_apart`."""
+"""The doubt of `odd_spacing`."""
 _VOCABULARIES = Doubt(
     "labels",
     "fewer than one in ten labels of the estimate occur in the reference, both have five or more, and a metric "
@@ -283,7 +294,7 @@ def odd_sides(
     spans : float64 (rows, 3)
         Rows of `extents`.
     """
-    found = far_apart(task, spans)
+    found = odd_spacing(task, spans)
     texts: dict[int, str] = {}
     for doubt in doubts:
         if doubt.of_side is not None:

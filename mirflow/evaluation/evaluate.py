@@ -274,13 +274,18 @@ def plain_pair(
     defaults = {} if task is None else get_task(task).convention(convention).reading
     read_now = [is_read(one, task) for one in (reference, estimate)]
     _demand_read([name for name in options if not _is_of_labels(name)], read_now)
-    left, right = (
-        read(one, task=task, **{**defaults, **chosen})
-        if now and task is not None
-        else _in_vocabulary(to_plain(one, task, defaults), task, chosen)
-        for one, now, chosen in zip((reference, estimate), read_now, (own, other), strict=True)
-    )
-    return left, right
+    sides: list[Plain] = []
+    for side, one, now, chosen in zip(SIDES, (reference, estimate), read_now, (own, other), strict=True):
+        try:
+            if now and task is not None:
+                sides.append(read(one, task=task, **{**defaults, **chosen}))
+            else:
+                sides.append(_in_vocabulary(to_plain(one, task, defaults), task, chosen))
+        except InvalidAnnotationError as error:
+            if error.path is not None:
+                raise
+            raise InvalidAnnotationError(error.message, path=side, line=error.line) from None
+    return sides[0], sides[1]
 
 
 _IN_MEMORY = {

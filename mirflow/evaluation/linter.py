@@ -18,7 +18,7 @@ from ..annotations.source import HeldSource, Source
 from ..annotations.validation import inspect
 from ..engine.block import BlockWork, TrackWork, score_block
 from ..engine.pitch_units import PITCH_HINT, midi_numbers
-from ..engine.plausibility import SPACING, doubts_of, extents, far_apart
+from ..engine.plausibility import SPACING, doubts_of, extents, odd_spacing
 from ..errors import AnnotationError, UnreadableError, counted
 from ..metrics.base import Convention, get_task, tasks
 from ..metrics.measures import LABELS, Measure
@@ -469,7 +469,7 @@ def _check_annotation(
 
 def _doubts(annotation: Annotation, task: str, rules: Convention, annotator: str) -> Iterator[FileProblem]:
     """Doubts of a run about the annotation that do not depend on the other side."""
-    spaced = far_apart(task, extents(annotation.schema, to_ragged([annotation])))
+    spaced = odd_spacing(task, extents(annotation.schema, to_ragged([annotation])))
     yield from (FileProblem("warning", SPACING.rule, text, annotator=annotator) for text in spaced.values())
     for doubt in doubts_of(rules, rules.select()):
         if doubt.of_side is not None and (text := doubt.of_side(annotation)):

@@ -433,12 +433,22 @@ def _read(parameter: Parameter, text: str, where: str) -> Value:
     return value
 
 
+_MILLISECONDS = 500.0
+"""Times the default from which a number of seconds is refused, as one of milliseconds that were meant."""
+
+
 def _check_bounds(parameter: Parameter, value: float, where: str) -> None:
     unit = f" {parameter.unit}" if parameter.unit else ""
     if parameter.above is not None and not value > parameter.above:
         raise MetricError(f"{where}: parameter {parameter.name!r} must be greater than {parameter.above:g}{unit}")
     if parameter.least is not None and not value >= parameter.least:
         raise MetricError(f"{where}: parameter {parameter.name!r} must be at least {parameter.least:g}{unit}")
+    usual = parameter.default
+    if parameter.unit == "s" and isinstance(usual, float) and 0 < usual <= 1 and value >= _MILLISECONDS * usual:
+        raise MetricError(
+            f"{where}: parameter {parameter.name!r} of {value:g} s is {value / usual:g} times its default of "
+            f"{usual:g} s: it is in seconds, not in milliseconds"
+        )
 
 
 _USUAL = MappingProxyType(

@@ -57,8 +57,8 @@ class TimelinePlayer:
 def timeline(
     reference: Any,
     estimates: Any,
-    metric: str | None = None,
     task: str | None = None,
+    metric: str | None = None,
     *,
     track: str = "track",
     convention: str | None = None,
@@ -73,10 +73,10 @@ def timeline(
         A single annotation.
     estimates : the same, or mapping of str to the same
         One estimate, or those of several systems by name.
-    metric : str or None
-        Judges the parts of the estimates, as in :func:`mirflow.explain`; None: the first that does.
     task, convention, classes, **options
         As for :func:`mirflow.evaluate`.
+    metric : str or None
+        Judges the parts of the estimates, as in :func:`mirflow.explain`; None: the first that does.
     track : str
         Name that is shown.
 
