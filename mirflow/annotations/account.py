@@ -195,6 +195,7 @@ def warn_of_accounts(accounts: Iterable[tuple[str, Sequence[Remark]]]) -> None:
     --------
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
     ...     warn_of_accounts([("a.csv", [Remark("columns", "not read: key"), Remark("rows", "2 are not read", 4)])])
     >>> str(caught[0].message)
     'a.csv: not read: key (and 1 more remark, see account)'

@@ -87,30 +87,25 @@ def won_by(task: str, constant: str, metrics: Iterable[str]) -> list[str]:
     return [name for name in dict.fromkeys(metrics) if name in WINS.get(task, {}).get(constant, ())]
 
 
-SHARE = 0.1
+SHARE = 0.3
 """Share of the time that an estimate of chords may leave open as `X` without a warning."""
-DISTINCT = 3
+DISTINCT = 5
 """Number of different labels that a reference has if an estimate with a single one is reported."""
 
 
 def doubts_about_constants(task: str) -> tuple[Doubt, ...]:
-    """The doubts about labelled intervals that are the same throughout, for a task with metrics that they win."""
-    single = Doubt(
-        "constant",
+    """The doubts about estimates of labelled intervals that say nothing, and win metrics of a task."""
+    if "X" in WINS.get(task, {}):
+        unknown = (
+            "the estimate is `X` for more than {:.0%} of its time, which `mirex` counts as right, as mir_eval does"
+        )
+        sign, of_pair = unknown.format(SHARE), _unknown_chords
+        return (Doubt("unknown_chords", sign, of_pair=of_pair, suspects=_having_unknown_chords),)
+    sign = (
         f"the estimate has one label throughout, where its reference has {DISTINCT} or more, and a metric is then "
-        "perfect: precisions of boundaries, undersegmentation",
-        of_pair=partial(_single_label, task),
-        suspects=_having_a_single_label,
+        "perfect: precisions of boundaries, undersegmentation"
     )
-    if "X" not in WINS.get(task, {}):
-        return (single,)
-    unknown = Doubt(
-        "unknown_chords",
-        f"the estimate is `X` for more than {SHARE:.0%} of its time, which `mirex` counts as right, as mir_eval does",
-        of_pair=_unknown_chords,
-        suspects=_having_unknown_chords,
-    )
-    return unknown, single
+    return (Doubt("constant", sign, of_pair=partial(_single_label, task), suspects=_having_a_single_label),)
 
 
 def _single_label(task: str, measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:

@@ -150,6 +150,7 @@ def published(entry: dict) -> list[float]:
     return [float(one) for part in (*entry["frameless"].values(), dict(enumerate(nce))) for one in part.values()]
 
 
+@pytest.mark.filterwarnings("ignore:.*has the label .* throughout:mirflow.errors.MirflowWarning")
 @pytest.mark.parametrize("part", ["flat", "flat_unrounded"])
 def test_salami_agrees_with_frameless_eval(folder: Path, part: str) -> None:
     entries = json.loads((folder / "expected.json").read_text())[part]

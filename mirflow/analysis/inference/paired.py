@@ -494,7 +494,7 @@ def level_of_each(correction: str, significant: int, number: int, alpha: float) 
 
     Examples
     --------
-    >>> level_of_each("holm", 2, 6, 0.05), level_of_each("bh", 3, 6, 0.05), level_of_each("none", 2, 6, 0.05)
+    >>> level_of_each("holm", 2, 6, 0.05), level_of_each("bh", 2, 4, 0.05), level_of_each("none", 2, 6, 0.05)
     (0.0125, 0.025, 0.05)
     """
     if correction == "holm":

@@ -322,8 +322,8 @@ def test_findings_of_two_jobs_are_one_table_whose_errors_are_kept(monkeypatch: p
         ("a.lab", 5, "error", "x", "m"),
         ("a.lab", None, "error", "x", "m"),
     )
-    first = CheckAnswer(2, "d", [note, fifth, whole], 2, 0, 1, ["a.lab"])
-    other = CheckAnswer(0, "", [("b.lab", None, "warning", "y", "m"), ("", None, "error", "y", "m")], 1, 1, 0, [])
+    first = CheckAnswer(2, "d", [note, fifth, whole], 2, 0, 1, ["a.lab"], [])
+    other = CheckAnswer(0, "", [("b.lab", None, "warning", "y", "m"), ("", None, "error", "y", "m")], 1, 1, 0, [], [])
     joined = first.with_findings(other)
     assert joined.findings == [("", None, "error", "y", "m"), whole, fifth]
     assert (joined.errors, joined.warnings, joined.notes, joined.files, joined.names) == (3, 1, 1, 2, ["a.lab"])

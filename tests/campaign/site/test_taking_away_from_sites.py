@@ -49,10 +49,16 @@ def test_tables_have_all_digits_and_the_command_gives_them(
     values = {row["system"]: row for row in json.loads(printed(*words[1:], "--format", "json"))}
     chart, table = (list(csv.DictReader(copied(page, menus.nth(at), "CSV").splitlines())) for at in (0, 1))
     for row in (*chart, *table):
-        own = values[row["System"]]
-        assert float(row.get("Value", row.get("Majmin"))) == pytest.approx(own["value"], abs=1e-9)
+        assert float(row.get("Value", row.get("Majmin"))) == pytest.approx(values[row["System"]]["value"], abs=1e-9)
+    for row in table:
         for end in ("low", "high"):
-            assert float(row[f"95 % interval, {end}"]) == pytest.approx(own[end], abs=1e-9)
+            assert float(row[f"95 % interval, {end}"]) == pytest.approx(values[row["System"]][end], abs=1e-9)
+    leader, *others = chart
+    assert [leader[f"Difference to the leader, {end}"] for end in ("low", "high")] == ["", ""]
+    for row in others:
+        gap = values[row["System"]]["value"] - values[leader["System"]]["value"]
+        low, high = (float(row[f"Difference to the leader, {end}"]) for end in ("low", "high"))
+        assert low <= gap <= high
     assert len(chart) == len(table) == len(values)
     spec = json.loads(copied(page, menus.first, "Vega-Lite"))
     assert {row["system"] for row in spec["data"]["values"]} == set(values)
