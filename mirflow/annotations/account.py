@@ -48,7 +48,7 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RemarkRule:
     """A reason why a part of an input is reported.
 
     ``error``: the annotation cannot be used. ``warning``: its meaning is in doubt. ``repair``: it was changed as the
@@ -60,40 +60,42 @@ class Rule:
     """Description in the documentation."""
 
 
-RULES: Mapping[str, Rule] = MappingProxyType(
+RULES: Mapping[str, RemarkRule] = MappingProxyType(
     {
-        "content_columns": Rule("error", "a column beside the label that holds text, such as the mode of a key"),
-        "columns": Rule("note", "columns that the task does not read"),
-        "usual_columns": Rule("note", "columns that many files have beside an annotation, such as confidences"),
-        "positions": Rule("note", "positions in the bar that do not count up, by which downbeats are chosen"),
-        "mixed_columns": Rule("note", "columns of tables in memory that hold values of several types"),
-        "unvoiced": Rule(
+        "content_columns": RemarkRule("error", "a column beside the label that holds text, such as the mode of a key"),
+        "columns": RemarkRule("note", "columns that the task does not read"),
+        "usual_columns": RemarkRule("note", "columns that many files have beside an annotation, such as confidences"),
+        "positions": RemarkRule("note", "positions in the bar that do not count up, by which downbeats are chosen"),
+        "mixed_columns": RemarkRule("note", "columns of tables in memory that hold values of several types"),
+        "unvoiced": RemarkRule(
             "note", "frames whose frequency is nan in files where others are 0; both are read as unvoiced"
         ),
-        "odd_columns": Rule(
+        "odd_columns": RemarkRule(
             "warning",
             "columns whose order or meaning is implausible: positions in the bar that begin at 0 or never return to 1, "
             "numbers from 1 where times are expected and times beside them, velocities where pitches are expected and "
             "pitches after them",
         ),
-        "rows": Rule("note", "rows that hold no item of the annotation"),
-        "repeated_rows": Rule("warning", "rows that are there twice"),
-        "unmapped": Rule(
+        "rows": RemarkRule("note", "rows that hold no item of the annotation"),
+        "repeated_rows": RemarkRule("warning", "rows that are there twice"),
+        "unmapped": RemarkRule(
             "warning",
             "a map of labels knows less than half of a side's labels, of two or more: the letters of segments, read by "
             "`functions7`",
         ),
-        "text_form": Rule("note", "labels or names written in another Unicode form, or with other blanks"),
-        "durations": Rule("repair", "items without a duration, which last until the next one"),
-        "events": Rule("note", "events of MIDI files that are not notes of the annotation, such as texts"),
-        "bends": Rule("note", "notes whose pitch is bent where they start"),
-        "channels": Rule("note", "notes of channels that the task does not read"),
-        "percussion": Rule("note", "notes of percussion in a task of pitched notes"),
-        "unended": Rule("repair", "notes without an end"),
-        "chunks": Rule("note", "unknown chunks of a file"),
-        "namespaces": Rule("note", "annotations of JAMS files in unknown namespaces with names like those of the task"),
-        "layers": Rule("note", "layers, tiers, parts or annotations of a file that were not chosen"),
-        "pedal": Rule("note", "a sustain pedal that is ignored, so that notes end with their keys"),
+        "text_form": RemarkRule("note", "labels or names written in another Unicode form, or with other blanks"),
+        "durations": RemarkRule("repair", "items without a duration, which last until the next one"),
+        "events": RemarkRule("note", "events of MIDI files that are not notes of the annotation, such as texts"),
+        "bends": RemarkRule("note", "notes whose pitch is bent where they start"),
+        "channels": RemarkRule("note", "notes of channels that the task does not read"),
+        "percussion": RemarkRule("note", "notes of percussion in a task of pitched notes"),
+        "unended": RemarkRule("repair", "notes without an end"),
+        "chunks": RemarkRule("note", "unknown chunks of a file"),
+        "namespaces": RemarkRule(
+            "note", "annotations of JAMS files in unknown namespaces with names like those of the task"
+        ),
+        "layers": RemarkRule("note", "layers, tiers, parts or annotations of a file that were not chosen"),
+        "pedal": RemarkRule("note", "a sustain pedal that is ignored, so that notes end with their keys"),
     }
 )
 """All reasons by name."""

@@ -125,7 +125,7 @@ def read_signed(path: Path, most: int = 64 * 2**20) -> SignedDocument:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise QueryError(f"{path}: not UTF-8 (byte {error.start})") from None
-    document = _Document()
+    document = _SignedDocument()
     read(text, str(path), document)
     return document.finished()
 
@@ -147,7 +147,7 @@ class _Grid:
     unsigned: list[str] = field(default_factory=list)
 
 
-class _Document:
+class _SignedDocument:
     """What is read of a file, in its order: its numbers, and the rows and tables without signatures."""
 
     def __init__(self) -> None:
@@ -337,7 +337,7 @@ _LATEX_MARKS = re.compile(
 )
 
 
-def _read_latex(text: str, path: str, document: _Document) -> None:
+def _read_latex(text: str, path: str, document: _SignedDocument) -> None:
     """Numbers in LaTeX: a row is what stands between the comments of rows, or since a rule."""
     read = partial(latex_text, redefined=redefined_in(text))
     text, branches = _shown(text)
@@ -514,7 +514,7 @@ def _latex_plain(code: str) -> str:
     return re.sub(r"\\\\\s*$", "", re.sub(r"\\([_%&#${}])", r"\1", code))
 
 
-def _read_markdown(text: str, path: str, document: _Document) -> None:
+def _read_markdown(text: str, path: str, document: _SignedDocument) -> None:
     """Numbers in tables of Markdown, and in those of HTML in between."""
     fenced = inside = False
     for number, line in enumerate(_without_comments(text).splitlines(), 1):
@@ -543,7 +543,7 @@ def _read_markdown(text: str, path: str, document: _Document) -> None:
             document.foot(line)
 
 
-def _read_html(text: str, path: str, document: _Document) -> None:
+def _read_html(text: str, path: str, document: _SignedDocument) -> None:
     """Numbers in tables of HTML."""
     text = _without_comments(text)
     ends = [found.end() for found in re.finditer("\n", text)]
@@ -573,7 +573,7 @@ _CELL = re.compile(r"<t[dh]\b([^<>]*)>", re.IGNORECASE)
 _HARMLESS = re.compile(r"\s*(?:(?:class|align|valign|scope|headers|id)\s*=\s*(?:\"[^\"]*\"|'[^']*'|[\w-]+)\s*)*")
 
 
-def _read_rows(text: str, document: _Document, place_of: Callable[[int], str]) -> None:
+def _read_rows(text: str, document: _SignedDocument, place_of: Callable[[int], str]) -> None:
     """Numbers in HTML, whose rows have their comment at the end."""
     begin, problem, done = -1, "", True  # where a row begins, what may hide it, and whether it was read
     at = shown = 0
@@ -620,7 +620,7 @@ def _html_cells(row: str) -> tuple[list[str], str]:
     return cells, odd
 
 
-def _read_csv(text: str, path: str, document: _Document) -> None:
+def _read_csv(text: str, path: str, document: _SignedDocument) -> None:
     """Numbers in CSV with the columns that mirflow writes."""
     try:
         rows = csv.reader(io.StringIO(text), strict=True)
@@ -648,7 +648,7 @@ _TWICE = object()
 """The value of a key that an object has twice."""
 
 
-def _read_json(text: str, path: str, document: _Document) -> None:
+def _read_json(text: str, path: str, document: _SignedDocument) -> None:
     """Numbers in JSON: objects with a signature and a value, at any depth."""
 
     def collect(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -675,7 +675,7 @@ def _read_json(text: str, path: str, document: _Document) -> None:
             queue += [(f"{place}.{key}", item) for key, item in reversed(one.items())]
 
 
-def _add_board(metrics: list[Any], systems: list[Any], place: str, document: _Document) -> None:
+def _add_board(metrics: list[Any], systems: list[Any], place: str, document: _SignedDocument) -> None:
     """The numbers of an evaluation of a leaderboard."""
     signed = {one.get("name"): one.get(SIGNATURE) for one in metrics if isinstance(one, dict)}
     for number, system in enumerate(systems):
@@ -687,7 +687,7 @@ def _add_board(metrics: list[Any], systems: list[Any], place: str, document: _Do
             _add_row({**row, "system": system.get("name")}, f"{place}.systems[{number}]", document)
 
 
-def _add_row(row: Mapping[str, Any], place: str, document: _Document) -> None:
+def _add_row(row: Mapping[str, Any], place: str, document: _SignedDocument) -> None:
     """The number of a row for programs."""
     signed, value = row[SIGNATURE], row[VALUE]
     text = value if isinstance(value, str) else "" if value is None else None
@@ -724,7 +724,7 @@ _FIXED = frozenset(
     )
 )
 """Columns of rows for programs that name no group and no label."""
-_FORMATS: Mapping[str, Callable[[str, str, _Document], None]] = {
+_FORMATS: Mapping[str, Callable[[str, str, _SignedDocument], None]] = {
     **dict.fromkeys((".tex", ".ltx"), _read_latex),
     **dict.fromkeys((".md", ".markdown"), _read_markdown),
     **dict.fromkeys((".html", ".htm"), _read_html),
