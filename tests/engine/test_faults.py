@@ -179,7 +179,7 @@ def test_a_file_too_large_for_memory_is_unreadable(tmp_path: Path) -> None:
     assert done.returncode == 3, done.stderr
     ds = scores(tmp_path)
     assert ds.status.values.tolist() == [[int(Status.ok), int(Status.unreadable)]]
-    assert str(ds.message[0, 1].item()) == "est/x/b.txt: too large: memory ran out while it was read"
+    assert str(ds.message[0, 1].item()) == "reason (estimate): est/x/b.txt: too large: memory ran out while it was read"
     command = [sys.executable, "-m", "mirflow", "check", str(tmp_path / "est/x/b.txt"), "--task", "beat"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=limit, env=env)
     assert (done.returncode, done.stderr) == (2, "error: out of memory: a file is too large for this process\n")

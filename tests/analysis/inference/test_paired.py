@@ -391,8 +391,9 @@ class TestMaxT:
             weight = np.broadcast_to(rng.uniform(100, 300, (1, 40, 1)), noise.shape)
             board = group_of(hard + noise, weight)
             found += board.mirflow.compare(aggregate=kind, replicates=400)["significant"].values.any()
-        # 0.05 within three standard errors of 400 draws.
-        assert 0.018 <= found / 400 <= 0.083
+        # At most 0.05, within three standard errors of 400 draws. The test is conservative, as the largest difference
+        # counts with and without the differences of the values, so that intervals hold together.
+        assert 0.004 <= found / 400 <= 0.083
 
     @pytest.mark.slow
     def test_with_a_difference_the_pairs_without_one_are_still_in_five_percent(self):
