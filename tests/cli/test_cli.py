@@ -381,9 +381,7 @@ class TestRun:
         invoke("run", write_dataset(tmp_path))
         listed = invoke("show", tmp_path / "store.zarr", "--problems", "--format", "csv")
         assert listed.exit_code == 0
-        assert listed.stdout.startswith("group,system,track,status,scored,kind,side,message\n")
-        # Of some random estimates much is X, which is told.
-        assert {row["kind"] for row in csv.DictReader(io.StringIO(listed.stdout))} == {"warning"}
+        assert listed.stdout == "group,system,track,status,scored,kind,side,message\n"
 
     def test_an_unusable_reference_is_no_systems_fault(self, tmp_path):
         pipeline = write_dataset(tmp_path)

@@ -330,7 +330,13 @@ def _others(parameter: Parameter) -> list[object]:
         return [not parameter.default]
     values = (1, 2, 7) if isinstance(parameter.default, int) else (0.0, 0.01, 0.1, 1.0, 2.0, 30.0)
     above, least = parameter.above, parameter.least
-    numbers = [value for value in values if (above is None or value > above) and (least is None or value >= least)]
+    # Seconds of many times the default are refused as milliseconds.
+    most = 100 * parameter.default if parameter.unit == "s" and parameter.default else np.inf
+    numbers = [
+        value
+        for value in values
+        if (above is None or value > above) and (least is None or value >= least) and value <= most
+    ]
     return [*numbers, *parameter.words]
 
 
