@@ -241,14 +241,12 @@ def _read_manifest(archive: tarfile.TarFile, file: Path) -> Mapping[str, Any]:
     if held is None:
         raise BackupError(f"{file}: not a backup of a campaign: it does not begin with {MANIFEST}")
     manifest: dict[str, Any] = json.load(held)
-    # Backups made before revisions have a number instead.
-    schema = migrations.BASELINE if manifest["schema"] == 1 else manifest["schema"]
-    if manifest["format"] != FORMAT or schema not in migrations.revisions():
+    if manifest["format"] != FORMAT or manifest["schema"] not in migrations.revisions():
         raise BackupError(
             f"{file}: was made by mirflow {manifest['mirflow']}, which is newer than this one; restore it with that "
             "version"
         )
-    return {**manifest, "schema": schema}
+    return manifest
 
 
 def _check_restored(place: Path, file: Path) -> None:

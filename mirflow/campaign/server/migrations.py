@@ -11,18 +11,16 @@ from pathlib import Path
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection
 
-__all__ = ["BASELINE", "newest", "revision_of", "revisions", "stamp", "upgrade"]
+__all__ = ["FOLDER", "newest", "revision_of", "revisions", "stamp", "upgrade"]
 
-BASELINE = "0001"
-"""Revision of old databases that store a version number instead of a revision."""
+FOLDER = Path(__file__).with_name("revisions")
 _TABLE = "version"
 
 
 def _scripts() -> ScriptDirectory:
-    folder = Path(__file__).with_name("revisions")
-    return ScriptDirectory(folder, version_locations=[folder])
+    return ScriptDirectory(FOLDER, version_locations=[FOLDER])
 
 
 def _context(connection: Connection) -> MigrationContext:
@@ -43,11 +41,6 @@ def newest() -> str:
 
 def revision_of(connection: Connection) -> str | None:
     """Return the revision of a database; None if it has no tables."""
-    inspector = inspect(connection)
-    if not inspector.has_table(_TABLE):
-        return None
-    if any(column["name"] == "number" for column in inspector.get_columns(_TABLE)):
-        return BASELINE
     return _context(connection).get_current_revision()
 
 
@@ -67,8 +60,6 @@ def upgrade(connection: Connection) -> list[str]:
         The applied revisions.
     """
     before, scripts = revision_of(connection), _scripts()
-    if before == BASELINE:
-        connection.exec_driver_sql(f"DROP TABLE {_TABLE}")
     steps = list(scripts.iterate_revisions("head", before))[::-1]
     context = _context(connection)
     with Operations.context(context):

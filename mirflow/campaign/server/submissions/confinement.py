@@ -47,7 +47,6 @@ JOBS: Mapping[str, str] = {
     "score": ".scoring:score_job",
     "release": ".scoring:release_job",
     "publish": ".scoring:publish_job",
-    "recall": ".scoring:recall_job",
     "lists": "..graders.pooling:lists_job",
     "pool": "..graders.pooling:pool_job",
 }

@@ -17,8 +17,8 @@ from .claims import Claims, LostClaimError
 from .confinement import JobLimitError, JobRefusedError, StoppedError, SystemTroubleError
 from .jobs import Jobs
 from .notifications import announce
-from .releases import judge, keep_true_scores, lacks_true_scores, release, rivals
-from .submission_tables import PublicCopy, Released, Scored, Submission
+from .releases import judge, release, rivals
+from .submission_tables import PublicCopy, Scored, Submission
 
 _PUBLISH = 10.0
 """Seconds after which public copies are checked even while other work is waiting."""
@@ -40,7 +40,6 @@ class Publication:
     def __init__(self, claims: Claims, jobs: Jobs) -> None:
         self.claims, self.jobs = claims, jobs
         self.service, self.campaign, self.database = claims.service, claims.campaign, claims.database
-        self._recalled: set[tuple[int, str]] = set()
         self._looked = time.monotonic()
 
     @property
@@ -131,25 +130,6 @@ class Publication:
                     self._release_split(row, split)
                 remove(self.service.submissions_folder / row.id)
         return taken
-
-    def recall(self) -> bool:
-        """Record the true scores of one submission that was released before they were stored."""
-        hidden = [name for name, split in self.campaign.splits.items() if split.hidden]
-        lacking = lacks_true_scores(hidden)
-        with self.database.read() as session:
-            rows = session.scalars(select(Released).where(*lacking).order_by(Released.id))
-            row = next((row for row in rows if (row.submission_id, row.split) not in self._recalled), None)
-            name = "" if row is None else row.submission.name
-        if row is None:
-            return False
-        self._recalled.add((row.submission_id, row.split))  # do not retry submissions that are not in the store
-        task = {"store": str(self.service.stores_folder / f"{row.split}.zarr"), "system": name}
-        values = self.jobs.confinement.run(
-            "recall", task, self.jobs.trusted(), beat=lambda: not self.claims.stopped.is_set()
-        )["values"]
-        with self.database.write() as session:
-            keep_true_scores(session, row.submission_id, row.split, values)
-        return True
 
     def lift(self) -> bool:
         """Publish submissions whose embargo has ended; False if there are none."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from ...file import Split
@@ -181,32 +181,6 @@ def release(
     session.flush()
     if session.get(Scored, (submission.number, name, rules)) is None:
         session.add(Scored(submission_id=submission.number, split=name, rules=rules, date=now))
-
-
-def lacks_true_scores(splits: Iterable[str]) -> tuple[ColumnElement[bool], ...]:
-    """Conditions for scores on hidden splits that were released before true scores were stored."""
-    known = or_(Released.value.is_not(None), Released.improved.is_(False))
-    return Released.split.in_(list(splits)), Released.true_value.is_(None), known
-
-
-def keep_true_scores(
-    session: Session, number: int, split: str, values: Mapping[str, Iterable[Mapping[str, Any]]]
-) -> None:
-    """Add missing true scores of a submission to its released scores.
-
-    Parameters
-    ----------
-    number : int
-        Number of the submission.
-    values : mapping
-        See :func:`release`.
-    """
-    known = {(evaluation, one["metric"]): one for evaluation, listed in values.items() for one in listed}
-    chosen = select(Released).where(Released.submission_id == number, *lacks_true_scores([split]))
-    for row in session.scalars(chosen):
-        one = known.get((row.evaluation, row.metric))
-        if one is not None:
-            row.true_value, row.true_low, row.true_high = one["value"], one["low"], one["high"]
 
 
 def _best(session: Session, submission: Submission, row: Released) -> float | None:

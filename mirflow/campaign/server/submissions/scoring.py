@@ -167,13 +167,6 @@ def _known(content: GroupContent, systems: Iterable[str]) -> list[str]:
     return [name for name in systems if name in content.systems]
 
 
-def recall_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
-    """Read the ``values`` of a ``system`` by evaluation from a ``store``."""
-    store, system = Path(task["store"]), str(task["system"])
-    scored = read_scores(store) if store.exists() else {}
-    return {"values": {name: values_of(ds, system) for name, ds in scored.items() if system in ds["system"].values}}
-
-
 def _run_alone(task: Mapping[str, Any], journal: Journal, send: SendMessage) -> tuple[EvaluationReport, ...]:
     """Run the evaluations for which a submission has files, from their readings."""
     campaign, split = Campaign.of(task["campaign"]), str(task["split"])

@@ -134,7 +134,7 @@ class Worker:
             return True
         if self.publication.lift() or self.jobs.read_earlier() or self.publication.publish():
             return True
-        if self.publication.rescore() or self.publication.recall():
+        if self.publication.rescore():
             return True
         if not self.jobs.knows_tracks:
             self.jobs.references()  # shown to submitters on the form
