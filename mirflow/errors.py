@@ -96,6 +96,19 @@ class MirflowError(Exception):
     """Base of all errors that mirflow raises on purpose."""
 
 
+class MissingPackageError(MirflowError, ImportError):
+    """A package of an extra is not installed."""
+
+
+def needs_mir_eval(what: str, error: ModuleNotFoundError) -> MissingPackageError:
+    """Name the extras that install what a module on top of mir_eval lacks."""
+    package = str(error.name).partition(".")[0]
+    extras = "mir_eval,report" if package == "matplotlib" else "mir_eval"
+    return MissingPackageError(
+        f"{what} need {package}: pip install 'mirflow[{extras}]', or '.[{extras}]' in a checkout"
+    )
+
+
 class MirflowWarning(UserWarning):
     """Base of all warnings that mirflow emits on purpose."""
 
