@@ -119,16 +119,17 @@ class Works(Sequence[BlockWork]):
     """The stale cells of a plan as blocks of work, in the order of the tracks; each is made on access."""
 
     def __init__(self, plan: EvaluationPlan, stale: Stale) -> None:
-        self._plan, self._stale = plan, stale
+        self.plan, self._stale = plan, stale
         self._columns = np.flatnonzero(stale.cells.any(axis=0))
         self._size, self._by_annotator = block_size(plan.task, plan.max_block), plan.by_annotator
 
     def __len__(self) -> int:
         return -(-len(self._columns) // self._size)
 
-    def tracks_in(self, place: int) -> int:
-        """Number of tracks of a block."""
-        return min(self._size, len(self._columns) - place * self._size)
+    def columns_of(self, place: int) -> Int:
+        """Places of the tracks of a block in the plan."""
+        columns: Int = self._columns[place * self._size :][: self._size]
+        return columns
 
     @overload
     def __getitem__(self, place: int) -> BlockWork: ...
@@ -137,14 +138,13 @@ class Works(Sequence[BlockWork]):
     def __getitem__(self, place: int | slice) -> BlockWork | list[BlockWork]:
         if isinstance(place, slice):
             return [self[one] for one in range(len(self))[place]]
-        plan = self._plan
-        start = range(len(self))[place] * self._size
-        tracks = tuple(map(self._track, self._columns[start : start + self._size].tolist()))
+        plan = self.plan
+        tracks = tuple(map(self._track, self.columns_of(range(len(self))[place]).tolist()))
         rules = plan.name, plan.task, plan.convention, plan.grid, plan.measures, plan.combine
         return BlockWork(*rules, tracks, self._by_annotator, plan.classes, plan.plugins)
 
     def _track(self, column: int) -> TrackWork:
-        plan, rows = self._plan, np.flatnonzero(self._stale.cells[:, column])
+        plan, rows = self.plan, np.flatnonzero(self._stale.cells[:, column])
         given = rows.tolist()
         systems = tuple([plan.systems[row] for row in given])
         estimates = tuple([plan.estimates[row][column] for row in given])

@@ -18,8 +18,7 @@ from ..annotations.source import Source
 from ..metrics.base import Pairs, Sparse, get_task
 from ..pipeline.plan import EvaluationPlan, Stale
 from ..ragged import Bool, Column, Int, concatenate
-from ..store.cells import NUMERATOR, CellPlaces, Cells, GroupContent, concatenate_cells, no_numerators, relabel
-from ..store.format import FINGERPRINTS, dense_cells, usable_text
+from ..store.cells import NUMERATOR, concatenate_cells, no_numerators
 from .block import BLOCK, EACH_SCORE, EACH_WEIGHT, BlockWork, Works, name_extras, score_block
 
 if TYPE_CHECKING:
@@ -41,23 +40,6 @@ def lazy_blocks(works: Sequence[BlockWork]) -> list[Any]:
         task(dask_key_name=f"{work.evaluation}-block-{number}-{run}")
         for number, (task, work) in enumerate(zip(tasks, works, strict=True))
     ]
-
-
-def to_arrays(cells: Cells, systems: Sequence[str], extras: Mapping[str, Sparse]) -> dict[str, Any]:
-    """The cells of one block as dense arrays over (system, track of the block, ...), with text as objects.
-
-    `extras` have the labels of the whole, of which those of a block, such as annotators, may be fewer.
-    """
-    block = GroupContent("block", tuple(systems), tuple(dict.fromkeys(cells.track)), cells)
-    arrays = {name: usable_text(values) for name, values in dense_cells(block).items() if name != FINGERPRINTS}
-    place = CellPlaces(block.systems, block.tracks).of(cells)
-    for name, like in extras.items():
-        dense = np.full((block.shape[0] * block.shape[1], *map(len, like.coords)), like.fill)
-        if name in cells.extras:
-            sparse = relabel(cells.extras[name], like.coords)
-            dense[(place[sparse.index[:, 0]], *sparse.index[:, 1:].T)] = sparse.value
-        arrays[name] = dense.reshape(*block.shape, *dense.shape[1:])
-    return arrays
 
 
 def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:

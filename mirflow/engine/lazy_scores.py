@@ -1,18 +1,14 @@
-"""Scores as lazy arrays in chunks of tracks: only requested chunks are read, and they are scored together.
-
-Scoring a block of tracks costs little more than scoring one track. Therefore, chunks may be single tracks: the number
-of chunks per task is chosen when dask knows which are needed.
-"""
+"""The scores of a plan as lazy arrays: only what is asked for is read, each cell once for all variables."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import accumulate, chain
-from operator import getitem
-from typing import Any
+from operator import index as as_integer
+from typing import Any, TypeAlias
+from weakref import WeakValueDictionary
 
 import dask.array as da
 import numpy as np
@@ -20,116 +16,245 @@ from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph, Layer, MaterializedLayer
 
 from ..metrics.base import Sparse
-from ..store.cells import CELL_ATTRS, no_cells
-from .block import BLOCK, BlockWork, block_size, score_block
-from .lazy import to_arrays
+from ..pipeline.plan import EvaluationPlan, Stale
+from ..ragged import Int
+from ..store.cells import CELL_ATTRS, CellPlaces, Cells, GroupContent, concatenate_cells, no_cells, relabel
+from ..store.format import FINGERPRINTS, TEXTS, dense_cells, usable_text
+from .block import Works, block_size
+from .graph import block_graph
 
 _CELL = ("system", "track")
+_TEXT = np.dtype("O", metadata={"element_type": str})
+"""Of texts that xarray writes without computing them first to see what they are."""
+
 Arrays = Mapping[str, Any]
+Pick: TypeAlias = "int | Int"
+"""What is selected along a dim: a place, which removes the dim, or places."""
 
 
 def lazy_scores(
-    works: Sequence[BlockWork], systems: Sequence[str], width: int, extras: Mapping[str, Sparse]
+    plan: EvaluationPlan, width: int, extras: Mapping[str, Sparse], size: int | None = None
 ) -> dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]]:
-    """Dims, dask array and attributes of each variable of a store's group, over all systems and tracks of the works.
+    """Dims, dask array and attributes of each variable of a store's group, over all systems and tracks of a plan.
 
     Parameters
     ----------
-    works : sequence of BlockWork
-        One per chunk, each with all systems of its tracks.
-    systems : sequence of str
+    plan : EvaluationPlan
     width : int
         Number of scalar measures.
     extras : mapping of str to Sparse
         Templates of the results with extra dims; only dims, coords, attrs and fill are used.
+    size : int or None
+        Number of tracks of a chunk; None: those of a block of a run.
     """
     layout: dict[str, tuple[tuple[str, ...], tuple[int, ...], Any, Mapping[str, Any]]] = {}
-    for name, values in to_arrays(no_cells(("",) * width), (), {}).items():
+    for name, values in to_arrays(no_cells(("",) * width), (), (), {}).items():
         dims = ("track",) if name == "duration" else (*_CELL, "metric")[: values.ndim]
-        layout[name] = dims, values.shape[2:], values.dtype, CELL_ATTRS[name]
+        layout[name] = dims, values.shape[2:], _TEXT if name in TEXTS else values.dtype, CELL_ATTRS[name]
     for name, sparse in extras.items():
-        layout[name] = ((*_CELL, *sparse.dims), tuple(map(len, sparse.coords)), np.float64, sparse.attrs)
-    chunks = ScoredChunks(works, systems, extras)
-    sizes = tuple(len(work.tracks) for work in works)
-    lazy: dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]] = {}
+        layout[name] = (*_CELL, *sparse.dims), tuple(map(len, sparse.coords)), np.dtype(np.float64), sparse.attrs
+    cells = ScoredCells(plan, dict(extras), size or block_size(plan.task, plan.max_block), uuid.uuid4().hex)
+    lazy = {}
     for name, (dims, tail, dtype, attrs) in layout.items():
-        head = (len(systems),) * (dims[0] == "system")
-        key, rest = f"{chunks.name}-{name}", (0,) * len(tail)
-        picked = {
-            (key, *(0,) * len(head), number, *rest): (getitem, (chunks.name, number), name)
-            for number in range(len(works))
-        }
-        graph = HighLevelGraph(
-            {chunks.name: chunks, key: CulledLayer(picked)}, {chunks.name: set(), key: {chunks.name}}
-        )
-        shape = (*((size,) for size in head), sizes, *((size,) for size in tail))
-        lazy[name] = (dims, da.Array(graph, key, shape, dtype), dict(attrs))
+        sizes = (*plan.shape[dims[0] == "track" :], *tail)
+        lazy[name] = dims, ScoreArray.of(cells, name, dtype, tuple(map(np.arange, sizes))), dict(attrs)
     return lazy
 
 
-class ScoredChunks(Layer):  # type: ignore[misc]  # dask has no annotations
-    """The scoring layer of a graph: a dict of arrays for each chunk.
+def to_arrays(
+    cells: Cells, systems: Sequence[str], tracks: Sequence[str], extras: Mapping[str, Sparse]
+) -> dict[str, Any]:
+    """Cells as dense arrays over (system, track, ...), with text as objects; those of others are left out.
 
-    Keys are unique to the object: two objects in one expression must never share a task, as their files may differ
-    even if their names do not.
+    `extras` have the labels of the whole, of which those of some cells, such as annotators, may be fewer.
+    """
+    block = GroupContent("block", tuple(systems), tuple(tracks), cells)
+    arrays = {name: usable_text(values) for name, values in dense_cells(block).items() if name != FINGERPRINTS}
+    place = CellPlaces(block.systems, block.tracks).of(cells)
+    for name, like in extras.items():
+        dense = np.full((block.shape[0] * block.shape[1], *map(len, like.coords)), like.fill)
+        if name in cells.extras:
+            sparse = relabel(cells.extras[name], like.coords)
+            own = place[sparse.index[:, 0]] >= 0
+            dense[(place[sparse.index[own, 0]], *sparse.index[own, 1:].T)] = sparse.value[own]
+        arrays[name] = dense.reshape(*block.shape, *dense.shape[1:])
+    return arrays
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Some systems, and some tracks in chunks; no system: what the references alone say of the tracks."""
+
+    name: str
+    rows: Int
+    columns: Int
+    size: int
+
+    @cached_property
+    def chunks(self) -> tuple[int, ...]:
+        """Number of tracks of each chunk."""
+        return tuple(min(self.size, len(self.columns) - start) for start in range(0, len(self.columns), self.size))
+
+    def tracks(self, number: int) -> Int:
+        """Places of the tracks of a chunk."""
+        return self.columns[number * self.size :][: self.size]
+
+
+class ScoredCells(Layer):  # type: ignore[misc]  # dask has no annotations
+    """The part of a graph that scores: blocks of all cells that an expression needs, and chunks that are cut from them.
+
+    One object serves all arrays of an evaluation. So blocks are made, as those of a run are, when dask knows everything
+    that is needed: each cell is scored once, whatever is selected from how many variables, and with it only its own
+    files are read. Keys are unique to the object.
 
     Parameters
     ----------
-    works : sequence of BlockWork, one a chunk
-    systems : sequence of str
+    plan : EvaluationPlan
     extras : mapping of str to Sparse
+        Templates of the results with extra dims.
+    size : int
+        Number of tracks of a chunk.
+    token : str
+        Unique to the object.
     """
 
-    def __init__(self, works: Sequence[BlockWork], systems: Sequence[str], extras: Mapping[str, Sparse]) -> None:
+    has_legacy_tasks = True
+
+    def __init__(self, plan: EvaluationPlan, extras: Mapping[str, Sparse], size: int, token: str) -> None:
         super().__init__()
-        self.name = f"{works[0].evaluation if works else 'none'}-{uuid.uuid4().hex}"
-        self.works = tuple(works)
-        self.arrange = partial(to_arrays, systems=tuple(systems), extras=dict(extras))
+        self.plan, self.extras, self.size, self.token = plan, extras, size, token
+        self.name = f"{plan.name}-cells-{self.token}"
+        # An array holds its own selection.
+        self._selections: WeakValueDictionary[str, Selection] = WeakValueDictionary()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ScoredCells, (self.plan, self.extras, self.size, self.token), [*self._selections.values()]
+
+    def __setstate__(self, selections: Sequence[Selection]) -> None:
+        for one in selections:
+            self.add(one)
+
+    def select(self, rows: Int, columns: Int) -> Selection:
+        """A selection of systems and tracks by their places, the same for all variables."""
+        name = f"{self.plan.name}-chunk-{self.token}-{tokenize(rows, columns)}"
+        known = self._selections.get(name)
+        return known or self.add(Selection(name, rows, columns, self.size))
+
+    def add(self, selection: Selection) -> Selection:
+        """Provide the chunks of a selection."""
+        return self._selections.setdefault(selection.name, selection)
 
     def cull(self, keys: set[Any], all_hlg_keys: Collection[Any]) -> tuple[Layer, Mapping[Any, set[Any]]]:
         """The tasks for the requested chunks, and their dependencies."""
-        asked = sorted(key[1] for key in keys if isinstance(key, tuple) and len(key) == 2 and key[0] == self.name)
+        asked = sorted(key for key in keys if isinstance(key, tuple) and key[0] in self._selections)
         tasks = self._tasks(asked)
         return MaterializedLayer(tasks), {key: set(task[1:]) for key, task in tasks.items()}
 
-    def _tasks(self, asked: Sequence[int]) -> dict[Any, tuple[Any, ...]]:
-        """One task for each block of chunks, and one to extract each chunk from it."""
-        if not asked:
-            return {}
-        most = block_size(self.works[0].task, BLOCK)
-        together = max(1, most // max(len(self.works[number].tracks) for number in asked))
+    def _tasks(self, asked: Sequence[tuple[str, int]]) -> dict[Any, tuple[Any, ...]]:
+        """A task for each block of the cells of some chunks, and one to cut each chunk from the blocks."""
+        plan, token = self.plan, tokenize(self.token, asked)
+        needed, measured = np.zeros(plan.shape, dtype=np.bool_), np.zeros(plan.shape, dtype=np.bool_)
+        for name, number in asked:
+            one = self._selections[name]
+            needed[np.ix_(one.rows, one.tracks(number))] = True
+            measured[:1, one.tracks(number)] |= not len(one.rows)
+        # Of tracks without a needed cell, only the references are read.
+        measured &= ~needed.any(axis=0)
+        plan = replace(plan, max_block=max(plan.max_block, self.size))
+        without = replace(plan, estimates=((None,) * plan.shape[1],) * plan.shape[0])
         tasks: dict[Any, tuple[Any, ...]] = {}
-        for start in range(0, len(asked), together):
-            numbers = asked[start : start + together]
-            works = [self.works[number] for number in numbers]
-            block = f"{self.name}-block-{tokenize(numbers)}"
-            # Bound, not passed: dask would search an argument, with all its sources, for keys.
-            tasks[block] = (partial(_score_together, works, self.arrange),)
-            ends = accumulate(len(work.tracks) for work in works)
-            for number, work, end in zip(numbers, works, ends, strict=True):
-                tasks[self.name, number] = (partial(_take_chunk, end - len(work.tracks), end), block)
+        block_of: dict[int, Any] = {}
+        for works in (Works(plan, Stale(needed)), Works(without, Stale(measured))):
+            graph = block_graph(works, f"{token}{'-reference' * (works.plan is without)}")
+            tasks |= graph
+            block_of |= {column: key for key, (task,) in graph.items() for column in task.columns.tolist()}
+        for key in asked:
+            one = self._selections[key[0]]
+            columns = one.tracks(key[1]).tolist()
+            labels = [plan.systems[row] for row in one.rows], [plan.tracks[column] for column in columns]
+            blocks = dict.fromkeys(block_of[column] for column in columns)
+            tasks[key] = (partial(_cut_chunk, *labels, self.extras), *blocks)
         return tasks
-
-    @cached_property
-    def _whole(self) -> dict[Any, tuple[Any, ...]]:
-        return self._tasks(range(len(self.works)))
-
-    def is_materialized(self) -> bool:
-        """True if the tasks have been made."""
-        return "_whole" in self.__dict__
 
     def get_output_keys(self) -> set[Any]:
         """One key per chunk."""
-        return {(self.name, number) for number in range(len(self.works))}
+        return {(name, number) for name, one in self._selections.items() for number in range(len(one.chunks))}
+
+    def is_materialized(self) -> bool:
+        """Tasks are made anew for all that is selected."""
+        return False
 
     def __getitem__(self, key: Any) -> Any:
-        return self._whole[key]
+        return self._tasks(sorted(self.get_output_keys()))[key]
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._whole)
+        return iter(self._tasks(sorted(self.get_output_keys())))
 
     def __len__(self) -> int:
-        return len(self._whole)
+        return len(self._tasks(sorted(self.get_output_keys())))
+
+
+def _cut_chunk(systems: Sequence[str], tracks: Sequence[str], extras: Mapping[str, Sparse], *blocks: Cells) -> Arrays:
+    cells = concatenate_cells(blocks)
+    if systems:
+        return to_arrays(cells, systems, tracks, extras)
+    every = GroupContent("tracks", tuple(dict.fromkeys(cells.system)), tuple(tracks), cells)
+    return dense_cells(every, ["duration"])
+
+
+class ScoreArray(da.Array):  # type: ignore[misc]  # dask has no annotations
+    """A variable of the scores, which selects cells before there is a graph.
+
+    A chunk has all systems of its tracks; a selection has chunks of its own, of what is selected and nothing else. Any
+    other operation gives a plain dask array.
+    """
+
+    cells: ScoredCells
+    variable: str
+    picks: tuple[Pick, ...]
+
+    @classmethod
+    def of(cls, cells: ScoredCells, variable: str, dtype: Any, picks: tuple[Pick, ...]) -> ScoreArray:
+        """An array of what is picked along each dim of a variable: systems, unless it has none, tracks, and others."""
+        (*system, track), others = picks[: 1 + (variable != "duration")], picks[1 + (variable != "duration") :]
+        none = np.zeros(0, dtype=np.int64)
+        selection = cells.select(np.atleast_1d(system[0]) if system else none, np.atleast_1d(track))
+        key = f"{selection.name}-{variable}-{tokenize(picks)}"
+        sizes: list[tuple[int, ...]] = [(len(pick),) for pick in (*system, *others) if not isinstance(pick, int)]
+        place = len(system) - (bool(system) and isinstance(system[0], int))
+        index = tuple(0 if isinstance(pick, int) else slice(None) for pick in (*system, track))
+        take = partial(_take, variable, index, others)
+        chunks = range(len(selection.chunks))
+        if isinstance(track, int):
+            keys = {0: (key, *(0,) * len(sizes))}
+        else:
+            zeros = (0,) * place, (0,) * (len(sizes) - place)
+            keys = {number: (key, *zeros[0], number, *zeros[1]) for number in chunks}
+            sizes.insert(place, selection.chunks)
+        layer = CulledLayer({keys[number]: (take, (selection.name, number)) for number in keys})
+        layer.selection = selection
+        graph = HighLevelGraph({cells.name: cells, key: layer}, {cells.name: set(), key: {cells.name}})
+        array: ScoreArray = cls(graph, key, tuple(sizes), dtype)
+        array.cells, array.variable, array.picks = cells, variable, picks
+        return array
+
+    def __getitem__(self, index: Any) -> Any:
+        """What is selected by places, slices, and at most one array of distinct places."""
+        asked = index if isinstance(index, tuple) else (index,)
+        axes = [axis for axis, pick in enumerate(self.picks) if not isinstance(pick, int)]
+        picks = [*self.picks]
+        if len(asked) > len(axes) or sum(isinstance(one, np.ndarray | list) for one in asked) > 1:
+            return super().__getitem__(index)
+        for axis, one in zip(axes, asked, strict=False):
+            try:
+                key = np.asarray(one) if isinstance(one, list) else one
+                pick = np.asarray(picks[axis])[key if isinstance(key, slice | np.ndarray) else as_integer(key)]
+            except TypeError:  # an array that is computed, a new axis, all that is left
+                return super().__getitem__(index)
+            if np.ndim(pick) > 1 or not np.size(pick) or len(np.unique(pick)) < np.size(pick):
+                return super().__getitem__(index)
+            picks[axis] = pick if np.ndim(pick) else int(pick)
+        return ScoreArray.of(self.cells, self.variable, self.dtype, tuple(picks))
 
 
 class CulledLayer(MaterializedLayer):  # type: ignore[misc]  # dask has no annotations
@@ -138,19 +263,18 @@ class CulledLayer(MaterializedLayer):  # type: ignore[misc]  # dask has no annot
     Dask's own culling keeps all of them if the number of requested keys happens to be the same.
     """
 
+    selection: Selection | None = None
+    """What the tasks take from, which lives as long as they do."""
+
     def cull(self, keys: set[Any], all_hlg_keys: Collection[Any]) -> tuple[Layer, Mapping[Any, set[Any]]]:
         """The requested chunks."""
         tasks = {key: self.mapping[key] for key in keys if key in self.mapping}
         return MaterializedLayer(tasks), {key: set(task[1:2]) for key, task in tasks.items()}
 
 
-def _score_together(works: Sequence[BlockWork], arrange: Any) -> Arrays:
-    tracks = tuple(chain.from_iterable(work.tracks for work in works))
-    arrays: Arrays = arrange(score_block(replace(works[0], tracks=tracks)))
-    return arrays
-
-
-def _take_chunk(start: int, stop: int, arrays: Arrays) -> Arrays:
-    """Select the tracks of a chunk: along the first dim of variables of tracks, along the second of cells."""
-    tracks = slice(start, stop)
-    return {name: values[tracks] if name == "duration" else values[:, tracks] for name, values in arrays.items()}
+def _take(variable: str, index: tuple[Any, ...], others: tuple[Pick, ...], arrays: Arrays) -> Any:
+    """A variable of a chunk, and of it what is picked along the dims after systems and tracks."""
+    values, first = arrays[variable][index], sum(isinstance(one, slice) for one in index)
+    for place in reversed(range(len(others))):
+        values = values.take(others[place], axis=first + place)
+    return values

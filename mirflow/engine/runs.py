@@ -634,13 +634,13 @@ def _compute(
     chosen = choose_scheduler(scheduler, works, guarded, workers)
     if not works:
         return chosen
-    progress.start(sum(own.tracks_in(place) for _, own, place in works.owners))
+    progress.start(sum(len(own.columns_of(place)) for _, own, place in works.owners))
 
     def done(number: int, cells: Cells) -> None:
         job, own, place = works.owners[number]
         journal.append(job.plan.name, job.plan.signature, cells)
         job.add(cells, job.plan.places.of(cells))
-        progress.advance(own.tracks_in(place))
+        progress.advance(len(own.columns_of(place)))
         if job.plan.on_error == "raise":
             raise_failure(cells)
 
@@ -797,9 +797,8 @@ def open_pipeline(pipeline: str | Path, *, root: str | Path | None = None, block
     root : path or None
         Overrides the root of the file.
     block : int or None
-        Tracks per chunk. None: ``execution.block`` of the file, otherwise 1. Accessing a chunk reads all systems of its
-        tracks. Chunks that are accessed together are scored together, so small ones are cheap; above 10,000 tracks,
-        larger ones reduce dask's overhead.
+        Tracks per chunk. None: those of a block of a run. What is selected first, with ``sel`` or ``isel``, is all that
+        is read: of one cell, its reference and its estimate.
 
     Returns
     -------
@@ -818,12 +817,10 @@ def open_pipeline(pipeline: str | Path, *, root: str | Path | None = None, block
     if block is not None and block < 1:
         raise PipelineError([Problem("block", f"{block} is not a number of tracks, which is at least 1")], pipeline)
     planned = plan(pipeline, root=root)
-    execution = planned.pipeline.execution
-    size = block or (execution.block if "block" in execution.model_fields_set else 1)
-    return xr.DataTree.from_dict({one.name: open_plan(replace(one, max_block=size)) for one in planned.plans})
+    return xr.DataTree.from_dict({one.name: open_plan(one, block) for one in planned.plans})
 
 
-def open_plan(plan: EvaluationPlan) -> xr.Dataset:
+def open_plan(plan: EvaluationPlan, block: int | None = None) -> xr.Dataset:
     """The scores of an evaluation, computed on access, as a group of the tree of `open_pipeline`."""
     import xarray as xr
 
@@ -831,9 +828,8 @@ def open_plan(plan: EvaluationPlan) -> xr.Dataset:
     from .lazy_scores import lazy_scores
 
     scalars = [measure for measure in plan.measures if not measure.metric.dims]
-    works = [*Works(plan, Stale(np.ones(plan.shape, dtype=np.bool_)))]
     extras = expected_extras(plan)
-    variables = lazy_scores(works, plan.systems, len(scalars), extras)
+    variables = lazy_scores(plan, len(scalars), extras, block)
     coords: dict[str, Any] = {"system": list(plan.systems), "track": list(plan.tracks)}
     coords |= {name: ("metric", values) for name, values in describe(scalars).items()}
     for dim, named in (("track", plan.track_meta), ("system", plan.system_meta)):

@@ -294,7 +294,7 @@ def _split_plan(plan: EvaluationPlan, progress: Progress, guarded: bool) -> xr.D
 
         def finish(number: int, cells: Cells) -> None:
             done[number] = cells
-            shown.advance(works.tracks_in(number))
+            shown.advance(len(works.columns_of(number)))
 
         execute(works, choose_scheduler("auto", works, guarded), finish)
     empty = no_cells(tuple(map(str, plan.measures)))

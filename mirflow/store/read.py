@@ -202,7 +202,8 @@ def content_of(ds: xr.Dataset, name: str | None = None) -> GroupContent:
     missing += [dim for dim in DIMS if dim not in ds.dims or dim not in ds.coords]
     if missing:
         raise StoreError(f"not the scores of an evaluation: no {', '.join(missing)} in this dataset")
-    ds = ds.transpose(*DIMS, ...)
+    # All variables at once: of lazy scores, those of a cell come from the same task.
+    ds = ds.transpose(*DIMS, ...).compute()
     systems, tracks, measures = (tuple(map(str, ds[dim].values.tolist())) for dim in DIMS)
     attrs = {str(key): value for key, value in nested_attrs(ds.attrs).items() if key != CREATED}
     # Cells that xarray filled when it joined datasets have no status.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import dask
 import numpy as np
 import pytest
 import xarray as xr
@@ -12,9 +15,9 @@ from click.testing import CliRunner
 
 import mirflow
 from mirflow.cli import cli
-from mirflow.engine import lazy_scores
+from mirflow.engine import graph
 from mirflow.engine import schedule as execution
-from mirflow.engine.block import score_block
+from mirflow.engine.block import BlockWork, score_block
 from mirflow.engine.runs import RunReport, preview
 from mirflow.errors import (
     AnnotationError,
@@ -281,40 +284,73 @@ def test_a_lazy_tree_computes_nothing_until_asked(folder: Path, monkeypatch: pyt
     np.testing.assert_array_equal(part, eager.score.sel(track="t04", metric="majmin"))
 
 
-@pytest.mark.parametrize(("said", "asked", "size"), [("", None, 1), ("", 4, 4), ("2", None, 2), ("2", 1, 1)])
-def test_one_lazy_cell_reads_the_files_of_its_chunk_alone(
-    folder: Path, said: str, asked: int | None, size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pipeline = folder / "pipeline.yaml"
-    lines = [line for line in pipeline.read_text().splitlines() if not line.startswith("execution")]
-    pipeline.write_text("\n".join([*lines, f"execution: {{block: {said}}}" if said else "", ""]))
-    score = mirflow.open_pipeline(pipeline, block=asked)["chord"].score
-    assert max(score.chunks[1]) == size
-    read: list[str] = []
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that are opened, as ``folder/track``."""
+    opened: list[str] = []
     for module in (file_blocks, sources):
         monkeypatch.setattr(
             module,
             "read_bytes",
-            lambda path, *more: (read.append(Path(path).stem), read_bytes(path, *more))[1],
+            lambda path, *more: (
+                opened.append("/".join(Path(path).with_suffix("").parts[-2:])),
+                read_bytes(path, *more),
+            )[1],
         )
-    score.sel(system="ada", track="t05", metric="majmin").compute(scheduler="synchronous")
-    first = 5 // size * size
-    assert sorted(read) == sorted(f"t{track:02}" for track in range(first, 6) for _ in ("ref", "ada", "bob"))
+    return opened
 
 
-def test_lazy_chunks_that_are_asked_together_are_scored_together(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tree = mirflow.open_pipeline(folder / "pipeline.yaml", block=1)
-    scored: list[list[str]] = []
-    monkeypatch.setattr(
-        lazy_scores,
-        "score_block",
-        lambda work: (scored.append([one.track for one in work.tracks]), score_block(work))[1],
-    )
-    part = tree["chord"].to_dataset()[["score", "weight", "message"]].sel(track=["t04", "t01"])
-    part = part.compute(scheduler="synchronous")
-    assert scored == [["t01", "t04"]]
-    run(folder)
-    np.testing.assert_array_equal(part.score, scores(folder).score.sel(track=["t04", "t01"]))
+@pytest.mark.parametrize("block", [None, 1, 4])
+def test_a_lazy_cell_reads_its_reference_and_its_estimate_alone(
+    folder: Path, block: int | None, read: list[str]
+) -> None:
+    ds = mirflow.open_pipeline(folder / "pipeline.yaml", block=block)["chord"].to_dataset()
+    assert max(ds.score.chunks[1]) == (block or 2)  # as the file says
+    for lazy in (
+        ds.score.sel(system="ada", track="t05", metric="majmin"),
+        ds.score.sel(metric=["thirds", "majmin"]).sel(track=["t05"]).isel(system=[0]),
+        ds.isel(track=ds.track == "t05").sel(system="ada"),
+    ):
+        read.clear()
+        lazy.compute(scheduler="synchronous")
+        assert sorted(read) == ["ada/t05", "ref/t05"]
+    read.clear()
+    ds.sel(track="t03").duration.compute(scheduler="synchronous")
+    assert read == ["ref/t03"]
+
+
+@pytest.mark.filterwarnings("ignore:The data type", "ignore:Consolidated metadata")  # of zarr, about any dataset
+@pytest.mark.parametrize(
+    "take",
+    [
+        lambda tree, ds, path: tree.compute(),
+        lambda tree, ds, path: ds.to_zarr(path),
+        lambda tree, ds, path: mirflow.save(tree, path),
+        lambda tree, ds, path: tree.mirflow.query("majmin"),
+        lambda tree, ds, path: dask.compute(ds, ds.sel(system="ada"), ds.duration.max(), ds.isel(track=[4, 1]).message),
+        lambda tree, ds, path: (ds.score.weighted(ds.weight).mean("track") - ds.score.isel(track=0)).compute(),
+        lambda tree, ds, path: pickle.loads(pickle.dumps(ds)).compute(),
+    ],
+)
+def test_a_lazy_tree_scores_each_cell_once(
+    take: Callable[[Any, Any, Path], object], folder: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = mirflow.open_pipeline(folder / "pipeline.yaml")
+    scored: list[tuple[str, str]] = []
+    blocks: list[int] = []
+
+    def score(work: BlockWork) -> Cells:
+        scored.extend(work.cells)
+        blocks.append(len(work))
+        return score_block(work)
+
+    monkeypatch.setattr(graph, "score_block", score)
+    read.clear()
+    with dask.config.set(scheduler="synchronous"):
+        take(tree, tree["chord"].to_dataset(), folder / "saved.zarr")
+    assert sorted(scored) == [(f"t{track:02}", system) for track in range(6) for system in ("ada", "bob")]
+    assert blocks == [4, 4, 4]  # those of a run
+    assert sorted(read) == sorted(f"{side}/t{track:02}" for track in range(6) for side in ("ada", "bob", "ref"))
 
 
 def test_a_chunk_without_tracks_is_refused(folder: Path) -> None:
