@@ -165,9 +165,7 @@ def read_pack(path: str | Path) -> Pack:
             values = read_whole(root, name)
             columns[name] = np.array(values.tolist(), dtype=np.str_) if values.dtype.kind == "T" else values
         if "label" in columns:
-            # Packs of early versions call the variable with the texts ``label_vocabulary``.
-            vocabulary = str(root["label"].attrs.get("vocabulary", VOCABULARY))
-            labels = tuple(read_whole(root, vocabulary).tolist())
+            labels = tuple(read_whole(root, VOCABULARY).tolist())
             codes = columns["label"] = columns["label"].astype(np.int64)
             if codes.size and not (codes.min() >= -1 and codes.max() < len(labels)):
                 raise DamagedError(path, "a label's code is outside the vocabulary", _REMEDY)

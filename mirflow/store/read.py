@@ -110,8 +110,8 @@ def _checked(root: zarr.Group, path: str | Path) -> zarr.Group:
         packed = "a pack of annotations: `mirflow check` says what is in it"
         what = packed if "mirflow_pack" in root.attrs else "Zarr, but not a result store of mirflow"
         raise StoreError(f"{path}: is {what}; `mirflow run` makes result stores")
-    if version not in range(1, FORMAT + 1):
-        raise StoreError(f"{path}: has format {version}, this mirflow reads formats up to {FORMAT}; upgrade mirflow")
+    if version != FORMAT:
+        raise StoreError(f"{path}: has format {version}, this mirflow reads format {FORMAT}; upgrade mirflow")
     check_attributes(root.attrs.asdict())
     return root
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import zarr
-from zarr.codecs import ZstdCodec
 
 from mirflow.metrics.base import Sparse
 from mirflow.store import GroupContent
@@ -68,36 +65,6 @@ def make_content(cells: Cells | None = None, **changes: Any) -> GroupContent:
 def files_of(folder: Path) -> dict[str, bytes]:
     """All files below a folder, by their relative names."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-
-
-def name_by_slashes(path: Path) -> None:
-    """Give the chunks of a store the names of earlier stores, such as ``c/0/1``."""
-    for file in [*path.resolve().rglob("c.*")]:
-        place = file.parent / file.name.replace(".", "/")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        file.rename(place)
-    for file in path.resolve().rglob("zarr.json"):
-        file.write_text(file.read_text().replace('"separator": "."', '"separator": "/"'))
-
-
-def make_format_1(path: Path) -> None:
-    """Give a store the layout of version 1, in which a chunk has the scores of all metrics."""
-    name_by_slashes(path)
-    root = zarr.open_group(str(path.resolve()), mode="r+", use_consolidated=False)
-    for _, group in root.groups():
-        for name in ("score", "weight"):
-            array = group[name]
-            values, dims, attrs = array[...], array.metadata.dimension_names, dict(array.attrs)
-            chunks = (1, min(20_000, values.shape[1]), values.shape[2])
-            group.create_array(
-                name, shape=values.shape, dtype="float64", chunks=chunks, fill_value=array.fill_value, overwrite=True,
-                compressors=ZstdCodec(level=0, checksum=True), dimension_names=dims, attributes=attrs,
-                config={"write_empty_chunks": True},
-            )[...] = values  # fmt: skip
-    root.update_attributes({"mirflow_store": 1})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of zarr, about consolidated metadata
-        zarr.consolidate_metadata(root.store)
 
 
 def assert_same_cells(actual: Cells, expected: Cells) -> None:

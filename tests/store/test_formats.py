@@ -1,4 +1,4 @@
-"""Layout 2 of stores, whose shards of scores are read by metric, beside layout 1, which is read as before."""
+"""The layout of stores, whose shards of scores are read by metric."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mirflow.store.read import read_scores
 from mirflow.store.zarr_io import GenerationStore
 
 from ..groups import random_group, write_store
-from .example import make_content, make_format_1
+from .example import make_content
 
 TRACKS, METRICS = 9000, 4
 
@@ -138,30 +138,6 @@ def test_scores_are_read_once_if_all_of_them_are(store, read_bytes):
     assert ds.score.isel(metric=[1, 3], system=1).identical(part.score.isel(metric=[1, 3], system=1))
     assert np.shares_memory(ds.score.values, part.score.values)
     assert read_bytes == read
-
-
-def test_layout_1_reads_as_layout_2(store, tmp_path, scores):
-    after = [read_group(store, "chord"), read_scores(store)["chord"].load(), read_tree(store)["chord"].to_dataset()]
-    after[2].load()
-    shown = str(mirflow.query(store, metric="majmin"))
-    make_format_1(store)
-    assert zarr.open_group(str(store), mode="r")["chord/score"].shards is None
-    before = [read_group(store, "chord"), read_scores(store)["chord"].load(), read_tree(store)["chord"].to_dataset()]
-    for name in ("score", "weight", "status", "stamp"):
-        np.testing.assert_array_equal(getattr(before[0].cells, name), getattr(after[0].cells, name), strict=True)
-    assert before[1].identical(after[1])
-    assert before[2].load().identical(after[2])
-    assert str(mirflow.query(store, metric="majmin")) == shown
-
-
-def test_the_next_publish_writes_layout_2(store, tmp_path):
-    before = read_group(store, "chord")
-    make_format_1(store)
-    with StoreWriter(store) as writer:
-        writer.publish([writer.contents()["chord"]], {"name": "x"})
-    root = zarr.open_group(str(store), mode="r")
-    assert (root.attrs["mirflow_store"], root["chord/score"].shards) == (2, (1, TRACKS, METRICS))
-    np.testing.assert_array_equal(read_group(store, "chord").cells.score, before.cells.score, strict=True)
 
 
 @pytest.mark.parametrize("metrics", [[2], [0, 1, 2, 3]], ids=["part", "whole"])

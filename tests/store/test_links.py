@@ -29,8 +29,6 @@ from .example import (
     files_of,
     make_cells,
     make_content,
-    make_format_1,
-    name_by_slashes,
 )
 
 BY_SYSTEM = ("score", "weight", "status", "repairs", "message", "digest", "stamp")
@@ -136,24 +134,6 @@ def test_other_tracks_metrics_and_labels_are_rewritten_from_what_is_stored(store
     assert after["confusion"][...].sum() == before.cells.extras["confusion"].value.sum()
 
 
-def test_a_store_of_layout_1_is_linked_where_the_layouts_agree(store):
-    make_format_1(store)
-    before = inodes(store.resolve())
-    after = inodes(add(store))
-    assert {system: after[system] for system in before} == before, "a chunk of few tracks is the same in both"
-    assert zarr.open_group(str(store), mode="r").attrs["mirflow_store"] == 2
-
-
-def test_chunks_named_by_slashes_are_linked_to_names_with_dots(store):
-    name_by_slashes(store)
-    before, cells = inodes(store.resolve()), read_group(store, "chord").cells
-    assert (store / "chord/score/c/0/0/0").is_file()
-    after = inodes(add(store))
-    assert {system: after[system] for system in before} == before
-    assert not (store / "chord/score/c").exists()
-    assert_same_cells(read_group(store, "chord").part(SYSTEMS).cells, cells)
-
-
 @pytest.mark.parametrize("number", [errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOSYS])
 def test_where_links_are_refused_files_are_copied(store, monkeypatch, number):
     def refuse(*_args, **_keywords):
@@ -185,14 +165,6 @@ def test_a_reader_keeps_its_generation_while_new_ones_share_its_files(store):
     with pytest.raises(StoreError, match="was replaced by later runs while it was open"):
         tree.score.load()
     np.testing.assert_array_equal(read_tree(store)["chord"].score.values[:3], expected)
-
-
-def test_a_reader_of_layout_1_keeps_reading_while_layout_2_is_published(store):
-    make_format_1(store)
-    tree = read_tree(store)["chord"]
-    add(store)
-    assert tree.sizes["system"] == 3
-    np.testing.assert_array_equal(tree.score.values, read_tree(store)["chord"].score.values[:3])
 
 
 _SYSTEMS, _TRACKS, _MEASURES = ("a", "b", "c", "d"), ("s", "t", "u", "v"), ("m", "n", "o")

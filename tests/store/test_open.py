@@ -189,7 +189,7 @@ def test_other_zarr_and_packs_are_refused_by_name(tmp_path):
 
 def test_a_store_of_a_later_format_is_refused(tmp_path):
     zarr.create_group(str(tmp_path / "x.zarr"), attributes={"mirflow_store": 3})
-    with pytest.raises(StoreError, match=r"has format 3, this mirflow reads formats up to 2; upgrade mirflow"):
+    with pytest.raises(StoreError, match=r"has format 3, this mirflow reads format 2; upgrade mirflow"):
         read_tree(tmp_path / "x.zarr")
 
 
