@@ -644,7 +644,7 @@ def _compute(
         if job.plan.on_error == "raise":
             raise_failure(cells)
 
-    execute(works, chosen, done, workers)
+    execute(works, chosen, done, workers, progress.stage)
     return chosen
 
 

@@ -17,14 +17,16 @@ from importlib.metadata import version
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from pickle import PickleError
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from ..annotations.schema import kind_of
 from ..annotations.source import Source
-from ..errors import MirflowError, RunError, SchedulerError, UnreadableError
+from ..errors import MirflowError, PluginError, RunError, SchedulerError, UnreadableError, counted
 from ..interruption import deferred
+from ..plugins import import_module
 from ..store.cells import Cells, concatenate_cells
 from .block import BlockWork, failed_cells, score_block
 
@@ -54,6 +56,9 @@ WORKER_SECONDS = 60
 
 CHECK_SECONDS = 5
 """After how many seconds without a result a run asks whether its cluster still has workers."""
+
+_MOST_FOLDERS = 100
+"""About how many folders of files workers are asked for."""
 
 _MOST_AT_ONCE = 256
 """Most blocks in a graph, all of which is in memory."""
@@ -112,7 +117,13 @@ def _size(source: Source) -> int:
         return 0
 
 
-def execute(works: Sequence[BlockWork], scheduler: Any, done: Done, workers: int | None = None) -> None:
+def execute(
+    works: Sequence[BlockWork],
+    scheduler: Any,
+    done: Done,
+    workers: int | None = None,
+    waiting: Callable[[str], None] = lambda _: None,
+) -> None:
     """Score blocks, and pass each result to `done` when it arrives.
 
     Parameters
@@ -123,6 +134,8 @@ def execute(works: Sequence[BlockWork], scheduler: Any, done: Done, workers: int
     done : callable
     workers : int or None
         Number of threads or processes; None: one a core.
+    waiting : callable
+        Called with what a cluster is waited for, and with an empty text when that has come.
     """
     if not works:
         return
@@ -136,7 +149,7 @@ def execute(works: Sequence[BlockWork], scheduler: Any, done: Done, workers: int
     elif isinstance(scheduler, str) and "://" not in scheduler:
         raise SchedulerError(f"unknown scheduler {scheduler!r}; known: auto, {', '.join(LOCAL)}, tcp://host:port")
     else:
-        _execute_on_cluster(works, scheduler, done)
+        _execute_on_cluster(list(works), scheduler, done, waiting)
 
 
 def _execute_locally(
@@ -312,7 +325,7 @@ def start_forkserver() -> None:
             del os.environ[name]
 
 
-def _execute_on_cluster(works: Sequence[BlockWork], scheduler: Any, done: Done) -> None:
+def _execute_on_cluster(works: Sequence[BlockWork], scheduler: Any, done: Done, waiting: Callable[[str], None]) -> None:
     try:
         from distributed import Client
     except ImportError:
@@ -320,14 +333,15 @@ def _execute_on_cluster(works: Sequence[BlockWork], scheduler: Any, done: Done) 
         raise SchedulerError(message) from None
 
     if not isinstance(scheduler, str):
-        _Cluster(scheduler, own=False).execute(works, done)
+        _Cluster(scheduler, waiting, own=False).execute(works, done)
         return
+    waiting(f"waiting for the dask scheduler at {scheduler}")
     try:
         client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise SchedulerError(f"no dask scheduler answers at {scheduler}: {error}") from None
     with _quiet_client(), closing(client):
-        _Cluster(client, own=True).execute(works, done)
+        _Cluster(client, waiting, own=True).execute(works, done)
 
 
 @contextmanager
@@ -348,13 +362,15 @@ class _Cluster:
     Parameters
     ----------
     client : distributed.Client
+    waiting : callable
+        Called with what is waited for, and with an empty text when that has come.
     own : bool
         Whether the client was made for this run. A user's client may belong to a cluster that starts workers only when
         it has tasks: it gets the blocks before it needs a worker.
     """
 
-    def __init__(self, client: Any, *, own: bool) -> None:
-        self.client, self.own = client, own
+    def __init__(self, client: Any, waiting: Callable[[str], None], *, own: bool) -> None:
+        self.client, self.waiting, self.own = client, waiting, own
 
     @property
     def address(self) -> str:
@@ -365,7 +381,7 @@ class _Cluster:
         """Score blocks; those that workers died of are then scored alone, one by one."""
         if self.own:
             self._demand_worker(f"no worker joined the dask scheduler at {self.address} within", SchedulerError)
-        self._demand_same_version()
+        self._demand_able_workers(works)
         killed = []
         for number, result in self._results(works):
             if isinstance(result, str):
@@ -401,6 +417,7 @@ class _Cluster:
     def _result(self, future: Any) -> Cells | str:
         from distributed import CancelledError, KilledWorker
 
+        checks = 0
         try:
             while True:
                 try:
@@ -409,8 +426,11 @@ class _Cluster:
                 except TimeoutError:
                     if future.status == "error":  # the block's own
                         raise
-                    # The worker that had the result is gone, and it is computed again.
+                    # The worker that had the result is gone, and it is computed again, or it cannot be reached.
                     self._demand_another_worker()
+                    checks += 1
+                    if not checks % round(WORKER_SECONDS / CHECK_SECONDS):
+                        self._ask_workers((), (), RunError)
         except KilledWorker as error:
             times = "once" if not error.allowed_failures else f"{error.allowed_failures + 1} times"
             return f"the worker process died ({times}, last {error.last_worker.address})"
@@ -435,7 +455,11 @@ class _Cluster:
         """Wait until there is a worker; without any, a block is waited for without end."""
         while True:
             try:
+                if self.client.nthreads():
+                    return
+                self.waiting(f"waiting for a worker of the dask scheduler at {self.address}")
                 self.client.wait_for_workers(1, timeout=WORKER_SECONDS)
+                self.waiting("")
                 return
             except TimeoutError:
                 # A cluster may have asked for workers that still wait in the queue of a batch system.
@@ -446,6 +470,42 @@ class _Cluster:
         kept = "" if error is SchedulerError else "; computed scores are kept"
         how = f"dask worker {self.address}" if self.client.cluster is None else "client.cluster.scale(2)"
         raise error(f"{missing} {WORKER_SECONDS} seconds{kept}: start some ({how}), and run again")
+
+    def _demand_able_workers(self, works: Sequence[BlockWork]) -> None:
+        """Refuse workers that cannot be reached, have another version, lack a plug-in or do not see the files."""
+        plugins = tuple(dict.fromkeys(plugin for work in works for plugin in work.plugins))
+        folders: dict[str, None] = {}
+        for work in works:
+            track = work.tracks[0]
+            sources = [*(reference.source for reference in track.references), *filter(None, track.estimates)]
+            folders.update((str(Path(path).parent), None) for source in sources for path in source.paths)
+            if len(folders) > _MOST_FOLDERS:
+                break
+        self.waiting(f"waiting for the workers of the dask scheduler at {self.address}")
+        lacks = self._ask_workers(plugins, tuple(folder for folder in folders if Path(folder).is_dir()), SchedulerError)
+        self._demand_same_version()
+        self.waiting("")
+        for address, lack in lacks.items():
+            raise SchedulerError(f"the worker {address} cannot score this: {lack}")
+
+    def _ask_workers(
+        self, plugins: Sequence[str], folders: Sequence[str], error: type[RunError]
+    ) -> dict[str, str | Exception]:
+        """What each worker lacks, which is told by the worker or by the failure of the question.
+
+        The scheduler may know a worker that it cannot reach: blocks would be sent to it, and no result would ever come.
+        """
+        answers = self.client.run(_lack_of, plugins, folders, on_error="return")
+        left = self.client.nthreads()  # a worker that has ended meanwhile has not to be reached
+        for address, answer in answers.items():
+            if isinstance(answer, OSError) and address in left:
+                kept = "" if error is SchedulerError else "; computed scores are kept"
+                raise error(
+                    f"the dask scheduler at {self.address} cannot reach the worker {address}{kept}: start the worker "
+                    "with an address of its machine that the scheduler can reach (dask worker --host ADDRESS), and run "
+                    "again"
+                )
+        return {address: answer for address, answer in answers.items() if answer and address in left}
 
     def _demand_same_version(self) -> None:
         """Refuse a cluster on which mirflow is not installed, or in another version: dask would lose its workers."""
@@ -462,6 +522,18 @@ class _Cluster:
                     f"{name} has {has}, and this process mirflow {own}: install the same version for the scheduler and "
                     "all workers, start them anew and run again"
                 )
+
+
+def _lack_of(plugins: Sequence[str], folders: Sequence[str]) -> str:
+    """What this worker lacks for blocks that import these plug-ins and read files of these folders."""
+    for plugin in plugins:
+        try:
+            import_module(plugin)
+        except PluginError as error:
+            return str(error)
+    missing = [folder for folder in folders if not Path(folder).is_dir()]
+    more = f" and {counted(len(missing) - 1, 'other')}" if len(missing) > 1 else ""
+    return f"it does not see the folder {missing[0]}{more}; mount it there under the same path" if missing else ""
 
 
 def _cluster_failure(error: BaseException) -> RunError:

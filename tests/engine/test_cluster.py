@@ -6,8 +6,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
+import dask.utils
 import numpy as np
 import pytest
 import xarray as xr
@@ -16,7 +18,7 @@ import mirflow
 from mirflow.engine import schedule
 from mirflow.engine.block import BlockWork, Works
 from mirflow.engine.runs import plan
-from mirflow.errors import RunError
+from mirflow.errors import RunError, SchedulerError
 from mirflow.pipeline.plan import Stale
 from mirflow.store.cells import Cells
 from tests.clusters import DaskCluster, kill
@@ -127,3 +129,44 @@ def test_a_worker_with_another_version_is_named_with_both_versions(tmp_path: Pat
     assert done.stderr.startswith("error: the worker tcp://127.0.0.1:")
     assert f" has mirflow 0.0.1, and this process mirflow {mirflow.__version__}: install the same" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_worker_that_the_scheduler_cannot_reach_is_named_after_a_line_of_waiting(
+    tmp_path: Path, cluster: DaskCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nowhere = "tcp://127.0.0.1:9"
+    cluster.worker("--no-nanny", "--listen-address", "tcp://127.0.0.1:0", "--contact-address", nowhere)
+    words: list[str] = []
+    how = "start the worker with an address of its machine .*, and run again"
+    with pytest.raises(SchedulerError, match=f"cannot reach the worker {nowhere}: {how}"):
+        schedule.execute(works_of_chords(tmp_path, 2), cluster.address, fail, waiting=words.append)
+    assert f"waiting for the workers of the dask scheduler at {cluster.address}" in words
+
+
+def fail(number: int, cells: Cells) -> None:
+    pytest.fail(f"block {number} was scored")
+
+
+def test_workers_are_asked_for_plug_ins_and_folders_before_blocks_are_sent(
+    tmp_path: Path, cluster: DaskCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.worker("--no-nanny")
+    works = works_of_chords(tmp_path, 2)
+    with pytest.raises(SchedulerError, match=r"^the worker tcp://\S+ cannot score this: no module 'absent'; a file"):
+        schedule.execute([replace(work, plugins=("absent",)) for work in works], cluster.address, fail)
+    monkeypatch.setattr(Path, "is_dir", lambda path: True)  # here, not in the worker
+    (tmp_path / "est").rename(tmp_path / "elsewhere")
+    with pytest.raises(
+        SchedulerError, match=r"cannot score this: it does not see the folder \S+est/ada and 1 other; mo"
+    ):
+        schedule.execute(works, cluster.address, fail)
+
+
+def test_a_report_of_the_cluster_shows_evaluations_and_blocks(tmp_path: Path, cluster: DaskCluster) -> None:
+    cluster.worker("--no-nanny")
+    with Client(cluster.address, set_as_default=False) as client:
+        client.get_task_stream()
+        schedule.execute(works_of_chords(tmp_path, 2), client, lambda number, cells: None)
+        keys = [task["key"] for task in client.get_task_stream()]
+    assert [key.rpartition("-")[0] for key in keys] == ["chord-block-0"]
+    assert dask.utils.key_split(keys[0]) == "chord-block"
