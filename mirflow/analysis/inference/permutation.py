@@ -431,9 +431,12 @@ def simultaneous(
     In each replicate the same clusters are swapped in every pair, so that the distribution of the largest difference
     holds their dependence. A swap does not change the sum of a pair's squared differences: of means, the difference in
     such deviations orders the replicates as Student's t does. All pairs are compared with the largest difference of
-    all pairs (a single step), because a step-down has no simultaneous intervals. Where systems are far apart, swaps
-    move all of their pairs alike; so that the intervals hold together in spite of it, the largest difference is also
-    that of the scores without the differences of the values. A single pair needs no such care.
+    all pairs (a single step), because a step-down has no simultaneous intervals.
+
+    Swaps of the scores are those of equal systems, and bound the chance of a false difference. Where systems are far
+    apart they move all of their pairs alike, so that the largest one is too small for intervals that hold together:
+    these need the swaps of the scores without the differences of the values. A p-value is the larger one of the two,
+    and so is what is not significant. A single pair has no second one.
 
     Parameters
     ----------
@@ -468,15 +471,17 @@ def simultaneous(
     else:
         every_sign = how.signs(clusters, near.size)[0]
         computed = ([swaps.difference(signs[:, own]) for swaps, own in parts] for signs in every_sign)
-    largest = _largest_of_all(computed, known, spread)
+    limits = (observed - near) / spread
+    p, critical = _by_maxima(_largest_of_all(computed, known, spread), limits, how, clusters)
     if len(known) > 1:
         if len(parts) == 1:
             computed = ([one] for one in parts[0][0].centred_chunks(how))
         else:
             every_sign = how.signs(clusters, near.size)[0]
             computed = ([swaps.centred(signs[:, own]) for swaps, own in parts if swaps.centred] for signs in every_sign)
-        np.fmax(largest, _largest_of_all(computed, known, np.ones_like(spread)), out=largest)
-    return _by_maxima(largest, (observed - near) / spread, how, clusters)
+        centred = _by_maxima(_largest_of_all(computed, known, np.ones_like(spread)), limits, how, clusters)
+        p, critical = np.maximum(p, centred[0]), np.maximum(critical, centred[1])
+    return p, critical
 
 
 def _largest_of_all(computed: Iterable[Sequence[Float]], known: Bool, spread: Float) -> Float:
@@ -546,9 +551,9 @@ def simultaneous_of_some(ratios: SwappedRatios, pairs: Int, how: Resampling) -> 
     spread = np.array([spreads[first][second - first - 1] for first, second in pairs.tolist()])
     observed = np.abs(ratios.compare(pairs)(ratios.total)[:, 0])
     limits = (observed - ratios.near(pairs)) / spread
-    maxima = []
+    maxima: list[Float] = []
     for sums in ratios.chunks(how, _WIDTH):
-        largest, moved = np.zeros(sums.above.shape[1]), ratios.moved(sums)
+        (largest, without), moved = np.zeros((2, sums.above.shape[1])), ratios.moved(sums)
         for first, (compare, own, size) in enumerate(zip(compared, spreads, centred, strict=True)):
             found = compare(sums)
             np.abs(found, out=found)
@@ -558,10 +563,12 @@ def simultaneous_of_some(ratios: SwappedRatios, pairs: Int, how: Resampling) -> 
             np.subtract(moved[[first]], moved[first + 1 :], out=found)
             np.abs(found, out=found)
             found /= size[:, np.newaxis]
-            np.fmax(largest, np.fmax.reduce(found, axis=0), out=largest)
-        maxima.append(largest)
-    p, critical = _by_maxima(np.concatenate(maxima)[np.newaxis], limits[:, np.newaxis], how, ratios.clusters)
-    return p[:, 0], spread, critical
+            np.fmax(without, np.fmax.reduce(found, axis=0), out=without)
+        maxima.append(np.stack([largest, without]))
+    # As two values of which each has the same limits.
+    both = np.stack([limits, limits], axis=1)
+    p, critical = _by_maxima(np.concatenate(maxima, axis=1), both, how, ratios.clusters)
+    return p.max(axis=1), spread, critical.max(keepdims=True)
 
 
 def _half_difference(sums: Float, left: Int, right: Int) -> Float:

@@ -312,12 +312,12 @@ def by_the_largest(score, signs):
     """Westfall and Young's single-step p-values of all pairs of systems, by t of the swaps of scores and residuals."""
     pairs = list(combinations(range(len(score)), 2))
     difference = np.stack([score[one] - score[other] for one, other in pairs])
-    largest = np.zeros(len(signs))
-    for own in (difference, difference - difference.mean(axis=1, keepdims=True)) if len(pairs) > 1 else (difference,):
-        ratio = np.abs(signs @ own.T) / np.sqrt(np.square(own).sum(axis=1))
-        largest = np.maximum(largest, ratio.max(axis=1))
     observed = np.abs(difference.sum(axis=1)) / np.sqrt(np.square(difference).sum(axis=1))
-    return np.array([(largest >= one - 1e-9).mean() for one in observed])
+    p = np.zeros(len(pairs))
+    for own in (difference, difference - difference.mean(axis=1, keepdims=True)) if len(pairs) > 1 else (difference,):
+        largest = (np.abs(signs @ own.T) / np.sqrt(np.square(own).sum(axis=1))).max(axis=1)
+        p = np.maximum(p, [(largest >= one - 1e-9).mean() for one in observed])
+    return p
 
 
 class TestMaxT:
@@ -390,10 +390,10 @@ class TestMaxT:
             noise = rng.exponential(1, (6, 40, 1)) if skewed else rng.normal(0, 1, (6, 40, 1))
             weight = np.broadcast_to(rng.uniform(100, 300, (1, 40, 1)), noise.shape)
             board = group_of(hard + noise, weight)
-            found += board.mirflow.compare(aggregate=kind, replicates=400)["significant"].values.any()
-        # At most 0.05, within three standard errors of 400 draws. The test is conservative, as the largest difference
-        # counts with and without the differences of the values, so that intervals hold together.
-        assert 0.004 <= found / 400 <= 0.083
+            # Swaps of its own each time: 400 of them have a level of their own, 0.01 from the one of all swaps.
+            found += board.mirflow.compare(aggregate=kind, replicates=400, rng=rng)["significant"].values.any()
+        # 0.05 within three standard errors of 400 draws.
+        assert 0.018 <= found / 400 <= 0.083
 
     @pytest.mark.slow
     def test_with_a_difference_the_pairs_without_one_are_still_in_five_percent(self):
@@ -658,17 +658,9 @@ class TestManySystems:
         score = random_scores(5, 10, seed=1)[0] + np.linspace(0, 0.2, 5)[:, np.newaxis, np.newaxis]
         found = group_of(score, standard=["mean"]).mirflow.compare()
         signs = np.array(list(product([1, -1], repeat=10)))
-        pairs = list(combinations(range(5), 2))
-        drawn = np.stack([signs @ (score[a, :, 0] - score[b, :, 0]) for a, b in pairs], axis=1)
-        spread = np.sqrt((drawn**2).mean(axis=0))
-        largest = (np.abs(drawn) / spread).max(axis=1)
-        residual = drawn - np.outer(signs.mean(axis=1), drawn[0])
-        own = np.sqrt(np.square(spread) - np.square(drawn[0]) / 10)
-        largest = np.maximum(largest, (np.abs(residual) / own).max(axis=1))
         best = found["system"].values.tolist().index(found["compared_with"].item())
-        for place, pair in enumerate(pairs):
+        for pair, expected in zip(combinations(range(5), 2), by_the_largest(score[..., 0], signs), strict=True):
             if best in pair:
-                expected = (largest >= abs(drawn[0, place]) / spread[place] - 1e-9).mean()
                 assert found["p_corrected"].values[*pair, 0] == pytest.approx(expected, abs=1e-12)
 
     @pytest.mark.parametrize(("test", "correction"), [("permutation", "holm"), ("t", "holm"), ("t", "bh")])
