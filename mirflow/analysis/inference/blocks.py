@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ...kernels.ratios import divide
+from ...metrics.aggregates import RATIOS
 from ...ragged import Bool, Float, Int
 from ..aggregation import Aggregates
 from ..scores import Array
@@ -99,7 +101,20 @@ class SampleBlocks:
         return by_unit(self.frame if tracks is None else self.frame.isel(track=tracks), sample, self.unit)
 
 
-def replicates_of(blocks: SampleBlocks, metric: int, how: Resampling) -> tuple[Int, Float, int]:
+class Replicates(NamedTuple):
+    """Values of systems by one metric, drawn again on the units that all of them have."""
+
+    systems: Int
+    """Those with any score: int64 (n,)."""
+    drawn: Float
+    """float64 (n, replicates); without any where there are fewer clusters of units than intervals need."""
+    clusters: int
+    """Their number."""
+    shares: Float
+    """Sums of the squared and of the cubed shares of the weights that clusters have: float64 (2, n)."""
+
+
+def replicates_of(blocks: SampleBlocks, metric: int, how: Resampling) -> Replicates:
     """Replicates of the values of all systems by one metric, drawn on the units that all of them have.
 
     Parameters
@@ -107,15 +122,6 @@ def replicates_of(blocks: SampleBlocks, metric: int, how: Resampling) -> tuple[I
     blocks : SampleBlocks
     metric : int
     how : Resampling
-
-    Returns
-    -------
-    systems : int64 (n,)
-        Those with any score.
-    replicates : float64 (n, replicates)
-        Without any where there are fewer clusters of units than intervals need.
-    clusters : int
-        Their number.
     """
     parts = blocks.parts()
     how = how.sharing(len(parts))
@@ -130,7 +136,7 @@ def replicates_of(blocks: SampleBlocks, metric: int, how: Resampling) -> tuple[I
             whole = own if whole is None else np.asarray(whole & own)
     every = np.sort(np.concatenate(there))
     units = np.flatnonzero(whole) if whole is not None else np.empty(0, dtype=np.int64)
-    drawn, clusters = np.empty((len(every), 0)), 0
+    drawn, clusters, shares = np.empty((len(every), 0)), 0, np.full((2, len(every)), np.nan)
     for systems in there if len(units) else ():
         sample = blocks.sample(blocks.cells(systems, metric), metric).take(units)
         clusters = sample.clusters
@@ -138,9 +144,16 @@ def replicates_of(blocks: SampleBlocks, metric: int, how: Resampling) -> tuple[I
             break
         if not drawn.size:
             drawn = np.empty((len(every), how.replicates))
+        rows = np.searchsorted(every, systems)
         statistics = statistics_of(sample, [(row, 0) for row in range(len(systems))])
-        drawn[np.searchsorted(every, systems)] = draw(statistics, len(systems), how)
-    return every, drawn, clusters
+        drawn[rows] = draw(statistics, len(systems), how)
+        for row, place in enumerate(rows.tolist()):
+            share = np.full(clusters, 1 / clusters)
+            if sample.kinds[0] in RATIOS:
+                below = sample.sums(row, 0)[1]
+                share = divide(below, below.sum(), np.nan)
+            shares[:, place] = (share**2).sum(), (share**3).sum()
+    return Replicates(every, drawn, clusters, shares)
 
 
 def tiles(pairs: Int, most: int) -> Iterator[tuple[Int, Int]]:

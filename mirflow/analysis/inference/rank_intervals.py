@@ -141,7 +141,7 @@ def _shares(blocks: SampleBlocks, metric: int, sign: float, how: Resampling, *, 
     """The shares of replicates in which systems are first (systems,), and, if asked for, better than each other."""
     size = len(blocks.order)
     first, better = np.full(size, np.nan), np.full((size, size), np.nan)
-    systems, drawn, _ = replicates_of(blocks, metric, how)
+    systems, drawn, *_ = replicates_of(blocks, metric, how)
     if not drawn.size:
         return first, better
     # Of ratios of sums the last bits differ where systems are equal.

@@ -9,11 +9,12 @@ import numpy as np
 
 from ...errors import QueryError
 from ...ragged import Float
+from ..aggregation import origin_of
 from ..per_class import rated_kind
 from ..policies import AUTO, MAX_T, MOST_SYSTEMS, SEQUENCE
 from ..query_options import Query
 from ..scores import Array, names_of
-from .blocks import SampleBlocks, replicates_of
+from .blocks import Replicates, SampleBlocks, replicates_of
 from .comparisons import compare, compare_blocks, compared_blocks
 from .paired import DEFAULT_TEST, choose_correction
 from .repeated_runs import is_about_runs
@@ -165,23 +166,39 @@ def _resolution_of(
     group: str,
 ) -> xr.Dataset:
     """The resolution of systems by scores that are already selected."""
+    from scipy.special import ndtri
+
     metrics = names_of(blocks.frame, "metric")
     correction = choose_correction(correction, [DEFAULT_TEST] * len(metrics))
     shape = (len(value), *value.shape)
-    error, critical, number = np.full(shape, np.nan), np.full(len(metrics), np.nan), np.zeros(len(metrics), np.int64)
+    error, evenness = np.full(shape, np.nan), np.full(shape, np.nan)
+    critical, number = np.full(len(metrics), np.nan), np.zeros(len(metrics), np.int64)
     for metric in range(len(metrics)):
-        systems, drawn, number[metric] = replicates_of(blocks, metric, how)
+        replicates = replicates_of(blocks, metric, how)
+        number[metric] = replicates.clusters
         if number[metric] < how.least:
             units = "tracks" if blocks.unit == TRACK else f"values of {blocks.unit}"
             raise QueryError(
                 f"{metrics[metric]}: {number[metric]} {units} that all systems have do not say how much scores differ; "
                 f"it takes {how.least} or more"
             )
-        own, critical[metric] = _errors(drawn, int(number[metric]), correction, how)
-        error[..., metric][np.ix_(systems, systems)] = own
-    return _dataset(
-        blocks.frame, value, error, critical, number, difference, power, how, correction, cluster or blocks.unit, group
-    )
+        every = np.ix_(replicates.systems, replicates.systems)
+        error[..., metric][every], evenness[..., metric][every], critical[metric] = _errors(replicates, correction, how)
+    found = value[:, np.newaxis] - value[np.newaxis]
+    wanted = np.abs(found) if difference is None else np.full_like(found, difference)
+    pairs = {"difference": found, "error": error}
+    pairs["resolution"] = (significant_from(critical, number * evenness) + ndtri(power)) * error
+    pairs["needed"] = needed_units(error * np.sqrt(number), wanted, critical, power, evenness)
+    variables: dict[str, tuple[tuple[str, ...], Array]]
+    variables = {name: (("system", "other", "metric"), values) for name, values in pairs.items()}
+    variables |= {"value": (("system", "metric"), value)}
+    variables |= {"critical": (("metric",), critical), "n": (("metric",), number)}
+    part = blocks.frame
+    attrs: dict[str, Any] = {"level": f"{how.level:.15g}", "power": f"{power:.15g}", "correction": correction}
+    attrs |= {"wanted": "" if difference is None else f"{difference:.15g}", "replicates": str(how.replicates)}
+    attrs |= {"test": DEFAULT_TEST, "unit_of_comparison": cluster or blocks.unit, **origin_of(part, group)}
+    attrs["missing"] = part.attrs["missing"]
+    return dataset_of(variables, part, {"aggregate": names_of(part, "_aggregate")}, _LONG_NAMES, attrs)
 
 
 def significant_from(critical: Float, units: Array) -> Float:
@@ -199,7 +216,7 @@ def significant_from(critical: Float, units: Array) -> Float:
     return np.asarray(np.where(share < 1, critical / np.sqrt(np.where(share < 1, 1 - share, 1.0)), np.inf))
 
 
-def needed_units(spread: Float, wanted: Float, critical: Float, power: float) -> Float:
+def needed_units(spread: Float, wanted: Float, critical: Float, power: float, evenness: Float | float = 1.0) -> Float:
     """Units that show a difference.
 
     Parameters
@@ -209,6 +226,8 @@ def needed_units(spread: Float, wanted: Float, critical: Float, power: float) ->
     critical : float64 (n,) or number
         Standard errors that are significant, of many units.
     power : float
+    evenness : float64 (..., n) or number
+        The share of the units that would spread as much if they weighed the same.
 
     Returns
     -------
@@ -222,65 +241,36 @@ def needed_units(spread: Float, wanted: Float, critical: Float, power: float) ->
         found = ratio * (critical + strength) ** 2
         # More units make the test a little stronger, by which a few fewer are needed: this settles at once.
         for _ in range(20):
-            units = np.maximum(found, critical**2 + 1)
+            units = np.maximum(found * evenness, critical**2 + 1)
             found = ratio * (significant_from(critical, units) + strength) ** 2
-    return np.asarray(np.where(np.isnan(spread), np.nan, np.ceil(np.maximum(found, np.ceil(critical**2)))))
+    return np.asarray(np.where(np.isnan(spread), np.nan, np.ceil(np.maximum(found, np.ceil(critical**2 / evenness)))))
 
 
-def _errors(drawn: Float, clusters: int, correction: str, how: Resampling) -> tuple[Float, float]:
-    """Standard errors of the differences (systems, systems), and how many of them are a significant difference."""
+def _errors(replicates: Replicates, correction: str, how: Resampling) -> tuple[Float, Float, float]:
+    """Standard errors of differences, the evenness of weights (systems, systems), and how many errors are significant.
+
+    A bootstrap spreads by what the units have, not by what the collection that they are drawn from has: a variance is
+    too small by the share 1/n of n units, and more where few of them weigh much, as the values follow these. With
+    shares p of the weights it is that of 1 + the sum of p² - 2 (the sum of p³) / (the sum of p²), for differences that
+    spread alike on all units.
+    """
     from scipy.special import ndtri
 
-    size, alpha = len(drawn), 1 - how.level
+    drawn, size, alpha = replicates.drawn, len(replicates.drawn), 1 - how.level
+    square, cube = ((each[:, np.newaxis] + each) / 2 for each in replicates.shares)
+    own = np.sqrt(1 + square - 2 * cube / square)
     error, largest = np.full((size, size), np.nan), np.zeros(drawn.shape[1])
     for one in range(size - 1):
         away = drawn[one] - drawn[one + 1 :]
         away -= away.mean(axis=1, keepdims=True)
         spread = away.std(axis=1, ddof=1)
-        # A bootstrap spreads by what the units have, not by what the collection that they are drawn from has.
-        error[one, one + 1 :] = error[one + 1 :, one] = spread * np.sqrt(clusters / (clusters - 1))
+        error[one, one + 1 :] = error[one + 1 :, one] = spread / own[one, one + 1 :]
         np.abs(away, out=away)
         np.divide(away, spread[:, np.newaxis], out=away, where=(spread > 0)[:, np.newaxis])
         if (spread > 0).any():
             np.maximum(largest, away[spread > 0].max(axis=0), out=largest)
+    evenness = 1 / (replicates.clusters * square)
     if correction == MAX_T:
-        return error, float(np.quantile(largest, how.level))
+        return error, evenness, float(np.quantile(largest, how.level))
     pairs = size * (size - 1) // 2
-    return error, float(ndtri(1 - alpha / (2 * (pairs if correction == "holm" else 1))))
-
-
-def _dataset(
-    part: xr.Dataset,
-    value: Float,
-    error: Float,
-    critical: Float,
-    number: Array,
-    difference: float | None,
-    power: float,
-    how: Resampling,
-    correction: str,
-    unit: str,
-    group: str,
-) -> xr.Dataset:
-    from scipy.special import ndtri
-
-    from ..aggregation import origin_of
-
-    spread, strength = error * np.sqrt(number), ndtri(power)  # of a single unit
-    least = (significant_from(critical, number) + strength) * error
-    found = value[:, np.newaxis] - value[np.newaxis]
-    wanted = np.abs(found) if difference is None else np.full_like(found, difference)
-    needed = needed_units(spread, wanted, critical, power)
-    pairs = {"difference": found, "error": error, "resolution": least, "needed": needed}
-    variables: dict[str, tuple[tuple[str, ...], Array]]
-    variables = {name: (("system", "other", "metric"), values) for name, values in pairs.items()}
-    variables |= {
-        "value": (("system", "metric"), value),
-        "critical": (("metric",), critical),
-        "n": (("metric",), number),
-    }
-    attrs: dict[str, Any] = {"level": f"{how.level:.15g}", "power": f"{power:.15g}", "correction": correction}
-    attrs |= {"wanted": "" if difference is None else f"{difference:.15g}", "replicates": str(how.replicates)}
-    attrs |= {"test": DEFAULT_TEST, "unit_of_comparison": unit, **origin_of(part, group)}
-    attrs["missing"] = part.attrs["missing"]
-    return dataset_of(variables, part, {"aggregate": names_of(part, "_aggregate")}, _LONG_NAMES, attrs)
+    return error, evenness, float(ndtri(1 - alpha / (2 * (pairs if correction == "holm" else 1))))
