@@ -3,7 +3,7 @@
 ``python benchmarks/inference_simulations.py pairs`` compares several systems, of which some are equal: the share of
 simulations in which any two equal systems are told apart (promised: at most 0.05), and in which every interval holds
 the true difference (0.95). ``gates`` judges a system that is worse than its baseline by just the margin (passes: at
-most 0.025), and ``anytime`` looks at two equal systems after every track from 30 to 1,000 (told apart at any look: at
+most 0.025), ``plan`` how often new tracks show the resolution of a pilot of as many (0.8), and ``anytime`` looks at two equal systems after every track from 30 to 1,000 (told apart at any look: at
 most 0.05). Standard errors of the shares are in parentheses. Each design has a seed of its own, so that it can be run
 alone (``--only TEXT``).
 """
@@ -25,6 +25,7 @@ import xarray as xr
 
 from mirflow.analysis.inference import compare
 from mirflow.analysis.inference.noninferiority import noninferiority
+from mirflow.analysis.inference.resolution import resolution
 from mirflow.analysis.inference.sequences import sequence_p
 from mirflow.analysis.selection import Query
 from mirflow.metrics.aggregates import Statistic, declare
@@ -54,6 +55,8 @@ NOISE: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] =
     "t3": lambda rng, shape: rng.standard_t(3, shape),
 }
 """What systems differ by on each track, beside their means."""
+
+ALPHA = 0.05
 
 
 def board(score: np.ndarray, weight: np.ndarray | None = None, name: str = "mean") -> xr.Dataset:
@@ -165,6 +168,26 @@ def try_gates(number: int, only: str) -> None:
         print(f"{name}: passed {say(passed, number)}", flush=True)
 
 
+def try_plan(number: int, only: str) -> None:
+    """Two systems, each pilot beside new tracks on which they differ by its resolution."""
+    shapes = ("normal", "t3", "exponential", "-exponential")
+    for tracks, uneven, shape in product((20, 40, 60, 100), (0.0, 0.5, 1.0), shapes):
+        name = f"plan, n={tracks}, log-normal weights {uneven:g}, {shape} differences"
+        if only not in name:
+            continue
+        rng, shown = np.random.default_rng(crc32(name.encode())), 0
+        signs = rng.choice([-1.0, 1.0], (999, tracks))
+        for _ in range(number):
+            gains = NOISE[shape.strip("-")](rng, (2, tracks)) - ("exponential" in shape)
+            gains, weights = gains * (-1 if shape.startswith("-") else 1), rng.lognormal(0, uneven, (2, tracks))
+            pilot = board(np.stack([gains[0], np.zeros(tracks)]), weights[0], "wcsr")
+            least = resolution(pilot, Query(), replicates=500, rng=rng)["resolution"].values[0, 1, 0]
+            moves = weights[1] * (gains[1] + least)
+            p = (1 + (np.abs(signs @ moves) >= abs(moves.sum()) - 1e-12).sum()) / (len(signs) + 1)
+            shown += p <= ALPHA
+        print(f"{name}: shown {say(shown, number)}", flush=True)
+
+
 def try_anytime(number: int, only: str) -> None:
     """Look at two equal systems after every track."""
     looks = np.arange(30, 1001)
@@ -185,13 +208,15 @@ def try_anytime(number: int, only: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("pairs", "gates", "anytime"))
+    parser.add_argument("what", choices=("pairs", "gates", "plan", "anytime"))
     parser.add_argument("--number", type=int, default=1000, help="simulations of each design")
     parser.add_argument("--replicates", type=int, default=999)
     parser.add_argument("--only", default="", metavar="TEXT", help="designs whose names contain it")
     words = parser.parse_args()
     if words.what == "gates":
         try_gates(words.number, words.only)
+    elif words.what == "plan":
+        try_plan(words.number, words.only)
     elif words.what == "anytime":
         try_anytime(words.number, words.only)
     for design in pairs() if words.what == "pairs" else ():

@@ -27,6 +27,16 @@ class TestErrors:
             expected = np.std(score[one] - score[other], ddof=1) / np.sqrt(50)
             assert found["error"].values[one, other, 0] == pytest.approx(expected, rel=0.03)
 
+    def test_of_weighted_means_are_not_too_small_where_few_tracks_weigh_much(self) -> None:
+        """Residuals of heavy tracks are small, as the values follow these: 0.83 of the variance is left."""
+        score = np.random.default_rng(0).normal(0, 1, (2, 36, 1))
+        weight = np.broadcast_to(np.repeat([1.0, 20.0], [30, 6])[:, np.newaxis], score.shape)
+        error = resolution(group_of(score, weight), aggregate="wcsr", replicates=4_000)["error"].values[0, 1, 0]
+        share, gap = weight[0, :, 0] / weight[0, :, 0].sum(), score[0, :, 0] - score[1, :, 0]
+        part = 1 + (share**2).sum() - 2 * (share**3).sum() / (share**2).sum()
+        assert part < 0.85
+        assert error == pytest.approx(np.sqrt((share**2 * (gap - share @ gap) ** 2).sum() / part), rel=0.08)
+
     @settings(max_examples=10)
     @given(
         st.integers(2, 5), st.integers(10, 40), st.sampled_from(["mean", "wcsr", "median"]), st.integers(0, 2**32 - 1)
@@ -110,6 +120,20 @@ class TestDoors:
 @pytest.mark.slow
 class TestBySimulation:
     """The planned numbers of tracks have the planned power: right to a tenth, which is 0.035 of the power."""
+
+    @pytest.mark.parametrize(("tracks", "uneven"), [(40, 0.0), (60, 1.0)])
+    def test_resolutions_of_small_pilots_are_shown_as_often_as_planned(self, tracks, uneven) -> None:
+        """Two systems, each pilot beside new tracks on which they differ by its resolution."""
+        rng, pilots = np.random.default_rng(8), 1_200
+        weight = rng.lognormal(0, uneven, (2, tracks, pilots))
+        score = rng.normal(0, 1, (2, tracks, pilots))
+        names = [f"m{pilot}" for pilot in range(pilots)]
+        board = group_of(score, np.broadcast_to(weight[0], score.shape), metrics=names)
+        least = resolution(board, metric=names, aggregate="wcsr", replicates=300)["resolution"].values[0, 1]
+        moves = weight[1] * (rng.normal(0, np.sqrt(2), (tracks, pilots)) + least)
+        swapped = np.abs((rng.integers(0, 2, (999, tracks)) * 2.0 - 1) @ moves)
+        p = (1 + (swapped >= np.abs(moves.sum(axis=0)) - 1e-12).sum(axis=0)) / 1_000
+        assert abs((p <= 0.05).mean() - 0.8) < 0.03 + 0.012  # of which 0.012 is the chance of 1,200 pilots
 
     @pytest.mark.parametrize(
         ("systems", "kind", "correction"),
