@@ -3,9 +3,9 @@
 ``python benchmarks/inference_simulations.py pairs`` compares several systems, of which some are equal: the share of
 simulations in which any two equal systems are told apart (promised: at most 0.05), and in which every interval holds
 the true difference (0.95). ``gates`` judges a system that is worse than its baseline by just the margin (passes: at
-most 0.025), ``plan`` how often new tracks show the resolution of a pilot of as many (0.8), and ``anytime`` looks at two equal systems after every track from 30 to 1,000 (told apart at any look: at
-most 0.05). Standard errors of the shares are in parentheses. Each design has a seed of its own, so that it can be run
-alone (``--only TEXT``).
+most 0.025), ``plan`` asks how often new tracks show the resolution of a pilot of as many (0.8), and ``anytime`` looks
+at two equal systems after every track from 30 to 1,000 (told apart at any look: at most 0.05). Standard errors of the
+shares are in parentheses. Each design has a seed of its own, so that it can be run alone (``--only TEXT``).
 """
 
 from __future__ import annotations
