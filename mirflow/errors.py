@@ -57,7 +57,7 @@ def shorten(text: str, longest: int) -> str:
 
 _LONGEST_QUOTED = 80
 # A quote opens after a blank or a bracket and closes before one or before punctuation, so that apostrophes do neither.
-_QUOTED = r"""(?s)(?<![^\s(\[{=:])(['"])(?P<value>.*?)\1(?=[\s,;:.)\]}?!]|$)"""
+QUOTED = r"""(?s)(?<![^\s(\[{=:])(['"])(?P<value>.*?)\1(?=[\s,;:.)\]}?!]|$)"""
 
 
 def shorten_quotes(message: str) -> str:
@@ -75,7 +75,7 @@ def shorten_quotes(message: str) -> str:
         quote, value = found[1], found["value"]
         return f"{quote}{shorten(value, _LONGEST_QUOTED)}{quote}"
 
-    return re.sub(_QUOTED, cut, message)
+    return re.sub(QUOTED, cut, message)
 
 
 _NUMBER = re.compile(r"-?(?<![\w.])\d[\w.+-]*")
@@ -89,7 +89,7 @@ def without_values(message: str) -> str:
     >>> without_values("not a chord: 'H:maj' on line 3"), without_values("is at 3.5 s, before that at 4.25 s")
     ("not a chord: '' on line ", 'is at  s, before that at  s')
     """
-    return _NUMBER.sub("", re.sub(_QUOTED, r"\1\1", message))
+    return _NUMBER.sub("", re.sub(QUOTED, r"\1\1", message))
 
 
 class MirflowError(Exception):

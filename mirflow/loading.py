@@ -17,7 +17,7 @@ from .annotations.schema import KINDS, TASK_KINDS, kind_of
 from .annotations.source import Source
 from .engine.block import BLOCK
 from .engine.lazy import LazyCollection, read_source
-from .engine.pitch_units import PITCH_HINT, midi_numbers
+from .engine.pitch_units import midi_numbers, remedy_for_numbers
 from .errors import (
     AnnotationError,
     InvalidAnnotationError,
@@ -188,7 +188,7 @@ def annotation(task: str, *values: object, notation: Notation = HARTE, **columns
     one = to_annotation(values[0] if len(values) == 1 else values, task, **options)
     found = midi_numbers(one) if kind.pitched else None
     if found:
-        warn_caller(f"{task}: the pitches are {found}: are they MIDI numbers? {PITCH_HINT}")
+        warn_caller(f"{task}: the pitches are {found}: are they MIDI numbers? {remedy_for_numbers(one)}")
     warn_of_accounts([("", one.account)])
     return _labelled(one, task if task in TASK_KINDS else None)
 

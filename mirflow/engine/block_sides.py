@@ -13,6 +13,7 @@ from ..annotations.audio import seconds_of
 from ..annotations.collection import AnnotationRows, read_rows, with_columns
 from ..annotations.schema import Kind
 from ..annotations.source import Source
+from ..annotations.spacing import extents
 from ..errors import AnnotationError, InvalidAnnotationError, place_of
 from ..metrics.base import Convention
 from ..metrics.cleaning import Cleaned, emptied
@@ -20,7 +21,6 @@ from ..ragged import Bool, Float, Int, Ragged
 from ..readers.file_blocks import read_files
 from ..readers.object_blocks import read_objects
 from ..store.cells import CellRemark, RemarkSide, Status
-from .plausibility import extents
 
 Trouble = tuple[Status, str]
 """Why an annotation cannot be scored."""

@@ -21,9 +21,10 @@ _CENTS = 2500.0
 """Maximum plausible median pitch in Hz if some pitches are above `_PIANO`."""
 _PIANO = 4200.0
 """Hz just above the highest note of a piano."""
-PITCH_HINT = (
-    "Hz is expected; pitch_unit: MIDI reads files of such numbers, mirflow.metrics.util.midi_to_hz converts arrays"
-)
+_LOWEST_KEY = 21
+"""MIDI number of the lowest key of a piano; as MIDI numbers, pitches are as high on average."""
+_APART = 36.0
+"""Most semitones between the medians of two sides of the same music."""
 
 _STEPS = 5
 """Different semitones by which numbers without a whole one among them are recognised."""
@@ -43,6 +44,37 @@ def midi_numbers(annotation: Annotation) -> str | None:
     >>> midi_numbers(Annotation("notes", {"start": np.arange(3.0), "pitch": np.array([82.4, 110.0, 98.0])}))
     """
     return _whole_numbers(_low_pitches(annotation))
+
+
+def remedy_for_numbers(annotation: Annotation, side: str = "", other: Annotation | None = None) -> str:
+    """What may be done about MIDI numbers; without an option if as MIDI numbers they would not be those of music.
+
+    Parameters
+    ----------
+    annotation : Annotation
+        With the numbers.
+    side : str
+        The side that alone has them, or empty.
+    other : Annotation or None
+        The other side, if it is in Hz.
+
+    Examples
+    --------
+    >>> numbers = [Annotation("notes", {"pitch": np.array([low, low + 4.0, low + 7.0])}) for low in (60.0, 1.0)]
+    >>> remedy_for_numbers(numbers[0], "estimate")  # doctest: +ELLIPSIS
+    'Hz is expected; pitch_unit: MIDI of this side alone (--estimate-pitch-unit MIDI) reads files of such numbers, ...'
+    >>> remedy_for_numbers(numbers[1])
+    'Hz is expected'
+    """
+    numbers = _low_pitches(annotation)
+    middle = float(np.median(numbers)) if len(numbers) else 0.0
+    usual = middle >= _LOWEST_KEY
+    if usual and other is not None and len(pitch := _sounding(other)):
+        usual = abs(middle - float(hz_to_midi(np.median(pitch)))) <= _APART
+    if not usual:
+        return "Hz is expected"
+    option = f"pitch_unit: MIDI of this side alone (--{side}-pitch-unit MIDI)" if side else "pitch_unit: MIDI"
+    return f"Hz is expected; {option} reads files of such numbers, mirflow.metrics.util.midi_to_hz converts arrays"
 
 
 def _whole_numbers(pitch: Float) -> str | None:
@@ -72,7 +104,8 @@ def numbered_pitches(measures: Sequence[Measure], reference: Annotation, estimat
     """
     low = _low_pitches(reference), _low_pitches(estimate)
     if len(low[0]) and len(low[1]):
-        return _both_numbered(*low)
+        both = _both_numbered(*low)
+        return both and f"{both} {remedy_for_numbers(estimate)}"
     for name, pitch, other in (("reference", low[0], estimate), ("estimate", low[1], reference)):
         given = _sounding(other) if len(pitch) else pitch
         if (
@@ -80,7 +113,9 @@ def numbered_pitches(measures: Sequence[Measure], reference: Annotation, estimat
             and HIGHEST_MIDI < given.max() < _ABSURD
             and (what := _whole_numbers(pitch) or _is_far(pitch, given))
         ):
-            return f"the {name}'s pitches are {what}: are they MIDI numbers? {PITCH_HINT}"
+            numbered = reference if name == "reference" else estimate
+            remedy = remedy_for_numbers(numbered, name, other)
+            return f"the {name}'s pitches are {what}: are they MIDI numbers? {remedy}"
     return None
 
 
@@ -97,7 +132,7 @@ def _both_numbered(*sides: Float) -> str | None:
     if all(whole):
         ranges[1] = ranges[1].removeprefix("whole numbers ") if ranges[0] != ranges[1] else ""
     both = " and ".join(filter(None, ranges))
-    return f"the pitches of both sides are {both}: are they MIDI numbers? {PITCH_HINT}"
+    return f"the pitches of both sides are {both}: are they MIDI numbers?"
 
 
 def _regularity(pitch: Float) -> tuple[float, float]:

@@ -8,17 +8,16 @@ them. Doubts of one task are declared with it; `every_doubt` lists them all.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import MappingProxyType
 
 import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..annotations.collection import AnnotationRows
 from ..annotations.schema import Kind, kind_of
-from ..kernels.ratios import divide
+from ..annotations.spacing import FASTEST, MANY, SLOWEST, SPACED, odd_spacing
 from ..metrics.base import Convention, Doubt, get_task, tasks
 from ..metrics.measures import FUNCTIONS, LABELS, Measure
-from ..ragged import Bool, Float, Ragged, offsets_of
+from ..ragged import Bool, Float
 from .pitch_units import PITCH_UNITS
 
 RATIO = 10.0
@@ -38,61 +37,8 @@ LABELLED = 5
 MATCHED = 0.1
 """Share of an estimate's labelled items from which nothing is reported, if the reference has their labels."""
 
-_SLOWEST = MappingProxyType(
-    {
-        "beat": 60.0,
-        "downbeat": 100.0,
-        "onset": 100.0,
-        "alignment": 100.0,
-        "drums": 100.0,
-        "transcription": 30.0,
-        "melody": 1.0,
-        "multipitch": 1.0,
-        "score_following": 30.0,
-        "pedal": 300.0,
-        "chord": 300.0,
-        "local_key": 1200.0,
-        "segment": 1200.0,
-        "hierarchy": 1200.0,
-    }
-)
-"""Seconds between two items of a task above which their times are reported: in ms they are as far apart."""
-_SPACED = 4
-"""Items by which that is judged."""
-_FASTEST, _MANY = MappingProxyType({"beat": 0.1, "downbeat": 0.2}), 50
-"""Mean seconds between so many items or more of a task below which they are reported as frames: 600 beats a minute."""
-
 _SINGLE = ("events", "hits", "notes", "following")
 """Kinds of single events; items of others cover the time up to their end."""
-
-
-def extents(kind: Kind, rows: Ragged) -> Float:
-    """First time, last time [s] and number of times of each row: float64 (rows, 3); NaN without any or if not finite.
-
-    Examples
-    --------
-    >>> from mirflow.annotations.schema import KINDS
-    >>> events = Ragged({"time": np.array([0.5, 2.0])}, (np.array([2, 0]),))
-    >>> extents(KINDS["events"], events).tolist()
-    [[0.5, 2.0, 2.0], [nan, nan, nan]]
-    """
-    found = np.full((len(rows), 3), np.nan)
-    name = "start" if "start" in rows.columns else "time"
-    if not kind.times or name not in rows.columns:
-        return found
-    first = rows.columns[name]
-    last = rows.columns.get("end", first)
-    offsets = rows.offsets
-    for counts in rows.counts[1 : rows.depth(name)]:
-        offsets = offsets_of(counts)[offsets]
-    held = np.flatnonzero(np.diff(offsets))
-    if len(held):
-        begins = offsets[held]
-        found[held, 0] = np.minimum.reduceat(first, begins)
-        found[held, 1] = np.maximum.reduceat(last, begins)
-        found[held, 2] = np.diff(offsets)[held]
-    found[~np.isfinite(found).all(axis=1)] = np.nan
-    return found
 
 
 def implausible(kind: str, reference: Float, estimate: Float) -> dict[int, str]:
@@ -117,7 +63,7 @@ def implausible(kind: str, reference: Float, estimate: Float) -> dict[int, str]:
         long = (est_ends > RATIO * ends) & (est_ends - ends > SECONDS)
         short = (ends > RATIO * est_ends) & (ends - est_ends > SECONDS) & many
         apart = np.maximum(ends, est_ends) > UNITS * np.minimum(ends, est_ends)
-        apart &= (np.minimum(count, est_count) >= _SPACED) & (np.minimum(ends, est_ends) > 0)
+        apart &= (np.minimum(count, est_count) >= SPACED) & (np.minimum(ends, est_ends) > 0)
         long, short = long | (apart & (est_ends > ends)), short | (apart & (ends > est_ends))
         after, before = est_begins > ends + APART, (est_ends < begins - APART) & many
     found: dict[int, str] = {}
@@ -177,38 +123,6 @@ def _having_pedals(measures: Sequence[Measure], annotations: AnnotationRows) -> 
     return annotations.remarked("pedal")
 
 
-def odd_spacing(task: str, spans: Float) -> dict[int, str]:
-    """The annotations whose items are too far apart for seconds, or too close for beats, with the doubt about each.
-
-    Parameters
-    ----------
-    task : str
-    spans : float64 (annotations, 3)
-        Rows of `extents`.
-
-    Examples
-    --------
-    >>> odd_spacing("beat", np.array([[0.5, 60.0, 120.0], [500.0, 60000.0, 120.0]]))  # doctest: +ELLIPSIS
-    {1: '120 items in 59500 s, one every 500 s: are the times in ms, frames or samples? Seconds are expected; ...'}
-    >>> odd_spacing("beat", np.array([[0.0, 34.99, 3500.0]]))
-    {0: '3500 items in 34.99 s, one every 0.01 s: are they frames, as of an activation curve? Beats are expected'}
-    """
-    first, last, count = spans.T
-    spacing = divide(last - first, count - 1, where=count >= _SPACED)
-    close = (count >= _MANY) & (spacing < _FASTEST.get(task, 0.0))
-    frames = {
-        row: f"{count[row]:.0f} items in {last[row] - first[row]:.6g} s, one every {spacing[row]:.2g} s: are they "
-        "frames, as of an activation curve? Beats are expected"
-        for row in np.flatnonzero(close).tolist()
-    }
-    return frames | {
-        row: f"{count[row]:.0f} items in {last[row] - first[row]:.6g} s, one every {spacing[row]:.4g} s: are the times "
-        "in ms, frames or samples? Seconds are expected; time_unit (ms, frames@0.01, samples@44100) reads such files, "
-        "arrays have to be divided"
-        for row in np.flatnonzero(spacing > _SLOWEST.get(task, np.inf)).tolist()
-    }
-
-
 def unmatched_labels(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:
     """Warning about an estimate if hardly any of its labels occurs in its reference, and each has `LABELLED` items.
 
@@ -251,9 +165,9 @@ SPAN = (
 SPACING = Doubt(
     "time_unit",
     "the items of a side, or of both, are too far apart for seconds: more than "
-    f"{_SLOWEST['melody']:.0f} s between frames of pitches, {_SLOWEST['beat']:.0f} s between beats, "
-    f"{_SLOWEST['transcription']:.0f} s between notes, {_SLOWEST['segment'] / 60:.0f} minutes between sections. They "
-    f"are milliseconds, frames or samples. Or {_MANY} beats or more are less than {_FASTEST['beat']:g} s apart, as "
+    f"{SLOWEST['melody']:.0f} s between frames of pitches, {SLOWEST['beat']:.0f} s between beats, "
+    f"{SLOWEST['transcription']:.0f} s between notes, {SLOWEST['segment'] / 60:.0f} minutes between sections. They "
+    f"are milliseconds, frames or samples. Or {MANY} beats or more are less than {FASTEST['beat']:g} s apart, as "
     "frames of an activation curve",
 )
 """The doubt of `odd_spacing`."""

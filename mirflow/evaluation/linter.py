@@ -15,10 +15,11 @@ from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.audio import first_not_finite, is_silent
 from ..annotations.schema import KINDS, kind_of
 from ..annotations.source import HeldSource, Source
+from ..annotations.spacing import extents, odd_spacing
 from ..annotations.validation import inspect
 from ..engine.block import BlockWork, TrackWork, score_block
-from ..engine.pitch_units import PITCH_HINT, midi_numbers
-from ..engine.plausibility import SPACING, doubts_of, extents, odd_spacing
+from ..engine.pitch_units import midi_numbers, remedy_for_numbers
+from ..engine.plausibility import SPACING, doubts_of
 from ..errors import AnnotationError, UnreadableError, counted
 from ..metrics.base import Convention, get_task, tasks
 from ..metrics.measures import LABELS, Measure
@@ -441,7 +442,7 @@ def _check_annotation(
         yield from _doubts(annotation, name, rules, annotator)
     numbers = midi_numbers(annotation) if name is not None and kind_of(name).pitched else None
     if numbers:
-        message = f"the pitches are {numbers}: are they MIDI numbers? {PITCH_HINT}"
+        message = f"the pitches are {numbers}: are they MIDI numbers? {remedy_for_numbers(annotation)}"
         yield FileProblem("warning", "pitch_unit", message, annotator=annotator)
     taken = rules is not None and not rules.clean(rows).flaws
     wrong: set[int] = set()

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from ..errors import AnnotationError, MirflowWarning, PipelineError, counted
 from ..readers.audio_files import SUFFIXES as AUDIO
@@ -22,7 +23,7 @@ from ..theory.text_form import normal_form
 from .document import parse_document
 from .load import find_files
 from .parquet_contents import annotations_in
-from .trials import hint, holds, sample, tasks_of, try_evaluation, why_not
+from .trials import TRIED, hint, holds, remedy, sample, tasks_of, try_evaluation, why_not
 
 REFERENCE = frozenset(
     (
@@ -111,8 +112,8 @@ class _Series:
     """Folders above the one that names the side."""
     listed: bool = False
     """Whether the pipeline has to list the systems."""
-    columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Columns that the pipeline has to declare, by task."""
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Options of reading that the pipeline has to declare, by task."""
     tables: tuple[_FoundFile, ...] = ()
     """Files of many tracks."""
     notes: list[str] = field(default_factory=list)
@@ -208,9 +209,9 @@ def _unrecognised(root: Path, files: Sequence[_FoundFile], side: str, names: str
         return AnnotationError(f"no {side}s found: {remedy}{_not_looked_at(root)}", path=root)
     most = Counter((file.parts[:-1], file.suffix) for file in files).most_common(1)[0][0]
     first = next(file for file in files if (file.parts[:-1], file.suffix) == most)
-    remedy = "write the pipeline by hand, with options of reading such as columns, header and time_unit"
+    cure = "write the pipeline by hand, with options of reading such as columns, header and time_unit"
     reason = _unread(first, root)
-    return AnnotationError(f"no task reads the {counted(len(files), side)}: {reason}; {remedy}", path=root)
+    return AnnotationError(f"no task reads the {counted(len(files), side)}: {reason}; {cure}", path=root)
 
 
 def _not_looked_at(root: Path) -> str:
@@ -318,7 +319,8 @@ def _tables(files: Iterable[_FoundFile], words: _Words, root: Path, side: str) -
         named = {file: "/".join(path[place] for place in names) for file, path in paths.items()}
         for one, found in zip(held, tracks, strict=True):
             first = {(named[file], track): file for file in reversed(own) for track in found[file]}
-            yield _Series(pattern, first, one.tasks, fixed[:-1], columns=one.columns, tables=tuple(own))
+            options = {task: {"columns": columns} for task, columns in one.columns.items()}
+            yield _Series(pattern, first, one.tasks, fixed[:-1], options=options, tables=tuple(own))
 
 
 def _nested(
@@ -540,7 +542,12 @@ def _tasks_of(series: _Series, root: Path) -> tuple[str, ...]:
     meant = (hint(part) for part in reversed(series.pattern.split("/")))
     hinted = hint(files[0].suffix) or next(filter(None, meant), "")
     if hinted and (hinted in likely or any(holds(file.path(root), hinted) for file in files)):
-        return (hinted, *(task for task in likely if task != hinted))
+        likely = (hinted, *(task for task in likely if task != hinted))
+    for task in likely or dict.fromkeys((*filter(None, [hinted]), *TRIED)):
+        cure = remedy(files[0].path(root), task)
+        if cure and all(remedy(file.path(root), task) == cure for file in files[1:]):
+            series.options = {**series.options, task: cure}
+            return (task,)
     return likely
 
 
@@ -670,7 +677,7 @@ def _entry(root: Path, reference: _Series, estimates: _Series, task: str, name: 
         lines.append(f"    name: {name}")
     lines.append(f"    reference: {_side_of(reference, task, 'combine: mean' * ('{annotator}' in reference.pattern))}")
     lines.append(f"    estimates: {_side_of(estimates, task)}")
-    if "{system}" not in estimates.pattern and "system" not in estimates.columns.get(task, ()):
+    if "{system}" not in estimates.pattern and "system" not in estimates.options.get(task, {}).get("columns", ()):
         lines.append("    systems: [estimate]  # one system: its name")
     elif estimates.listed and "{part" not in estimates.pattern:
         systems = dict.fromkeys(system for system, _ in estimates.files)
@@ -692,9 +699,11 @@ def _entry(root: Path, reference: _Series, estimates: _Series, task: str, name: 
 
 
 def _side_of(series: _Series, task: str, option: str = "") -> str:
-    """Write the pattern of a side, with columns and another option if there are any."""
-    columns = ", ".join(f"{name}: {_scalar(path)}" for name, path in series.columns.get(task, {}).items())
+    """Write the pattern of a side, with its options of reading and another one if there are any."""
+    declared = dict(series.options.get(task, {}))
+    columns = ", ".join(f"{name}: {_scalar(path)}" for name, path in declared.pop("columns", {}).items())
     options = [*filter(None, [option, columns and f"columns: {{{columns}}}"])]
+    options += [f"{name}: {_scalar(value)}" for name, value in declared.items()]
     path = _scalar(series.path)
     return f"{{{', '.join([f'path: {path}', *options])}}}" if options else path
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import product
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.schema import TASK_KINDS, kind_of
@@ -20,9 +20,10 @@ from ..readers.content import decode, open_file
 from ..readers.delimited import number_lines, sniff, split_line
 from ..readers.formats import FORMATS, TASK_OF_SUFFIX
 from ..readers.jams import open_jams
-from ..readers.layouts import guess_task
+from ..readers.layouts import guess_task, heading, is_beside
 from ..readers.namespaces import NAMESPACES
 from ..readers.options import MAX_BYTES, Reading
+from ..readers.remedies import options_in, with_advice
 from ..readers.sources import parse_file
 from .plan import EvaluationFiles
 
@@ -38,7 +39,7 @@ _HINTS = {
     **{task: task for task in TASK_KINDS},
 }
 """Words in names of folders and in suffixes, without a plural s, and the tasks that they mean."""
-_TRIED = ("chord", "segment", "beat", "transcription", "melody", "multipitch", "key", "tempo", "pattern")
+TRIED = ("chord", "segment", "beat", "transcription", "melody", "multipitch", "key", "tempo", "pattern")
 """Tasks as which text is read whose rows alone do not show what they are."""
 _ALSO = {"onset": ("beat", "onset"), "beat": ("beat", "downbeat"), "melody": ("melody", "multipitch")}
 _HEAD = 2**16
@@ -71,7 +72,7 @@ def tasks_of(path: Path, suffix: str) -> tuple[str, ...]:
     """The possible tasks of a file, the likeliest first; `suffix` may be one of several parts, as in ``.beats.txt``."""
     last = f".{suffix.rpartition('.')[2].lower()}"
     if last == ".parquet" or last in AUDIO:
-        return tuple(task for task in _TRIED if holds(path, task)) if last == ".parquet" else ("separation",)
+        return tuple(task for task in TRIED if holds(path, task)) if last == ".parquet" else ("separation",)
     try:
         if last == ".jams":
             names = dict.fromkeys(choice.namespace for choice in open_jams(str(path), MAX_BYTES, str(path)).choices)
@@ -86,7 +87,7 @@ def tasks_of(path: Path, suffix: str) -> tuple[str, ...]:
         return ()
     fields = [split_line(line, sniff(line)) for _, line in rows]
     task = guess_task(fields) or guess_task(fields[1:])  # the first row may be a header
-    return _ALSO.get(task, (task,)) if task else tuple(task for task in _TRIED if holds(path, task))
+    return _ALSO.get(task, (task,)) if task else tuple(task for task in TRIED if holds(path, task))
 
 
 def holds(path: Path, task: str) -> bool:
@@ -103,7 +104,12 @@ def why_not(path: Path, task: str) -> str:
         if not is_text or reading.kind == "audio" or path.stat().st_size <= _HEAD:
             annotation = read(path, task=task)
         else:
-            annotation = parse_file(_head(path), reading, format, str(path))
+            head = _head(path)
+            try:
+                annotation = parse_file(head, reading, format, str(path))
+            except AnnotationError as error:
+                read_otherwise = lambda changed: parse_file(head, changed, format, str(path))  # noqa: E731
+                raise with_advice(error, reading, read_otherwise) from None
         if not len(annotation):
             return f"{path} is empty"
         # Any text is read as a key.
@@ -111,6 +117,21 @@ def why_not(path: Path, task: str) -> str:
         return next((f"{path}: {flaw.text(annotation)}" for flaw in flaws.values()), "")
     except (AnnotationError, UnknownNameError, OSError) as error:
         return str(error)
+
+
+def remedy(path: Path, task: str) -> dict[str, Any]:
+    """The columns, and the unit of their times, with which a file can be read as a task, by the message without them.
+
+    Empty unless they are all columns that a header names: a part of a table may be read as many tasks.
+    """
+    for clause in why_not(path, task).split("; ") if path.suffix.lower() in (".csv", ".tsv", ".txt", ".lab") else ():
+        options = options_in(clause)
+        columns = [*options.get("columns", {}).values()]
+        if columns and options.keys() <= {"columns", "time_unit"} and all(isinstance(one, str) for one in columns):
+            header = re.split(r"[,;\t]", number_lines(decode(_head(path), path), "#")[0][1].replace('"', ""))
+            if all(name.strip() in columns or is_beside(heading(name)) for name in header):
+                return options
+    return {}
 
 
 def _head(path: Path) -> bytes:

@@ -118,10 +118,12 @@ def demand_no_json(data: bytes, name: str | Path) -> None:
     >>> demand_no_json(b'{"annotations": []}', "a.json")
     Traceback (most recent call last):
         ...
-    mirflow.errors.UnreadableError: a.json: is JSON; if it is JAMS, rename it to .jams, or declare format: jams ...
+    mirflow.errors.UnreadableError: a.json: is JSON (JAMS files end in .jams), not text; if it is JAMS, declare ...
     """
     if _JSON.match(data):
-        message = "is JSON; if it is JAMS, rename it to .jams, or declare format: jams (--input-format jams)"
+        message = (
+            "is JSON (JAMS files end in .jams), not text; if it is JAMS, declare format: jams (--input-format jams)"
+        )
         raise UnreadableError(message, path=name)
 
 

@@ -175,7 +175,7 @@ class Layout:
         if _DECIMAL.fullmatch(text):
             if options.has_decimal_commas(self.separator):
                 return float(text.replace(",", "."))
-            hint = "; if commas are decimal separators, declare decimal: ','"
+            hint = "; if commas are decimal separators, declare decimal: ',' (--decimal ,)"
         elif column == "end" and "label" in self.places:
             hint = _unlike_an_end(text, fields)
         elif len(fields) > 1 and options.header is None and not options.columns and not any(map(is_number, fields)):
@@ -270,7 +270,7 @@ def demand_midi(annotation: Annotation, name: str | Path) -> None:
         row = item if not outer else int(np.searchsorted(np.cumsum(outer[0]), item, side="right"))
         number = float(hz_to_midi(pitch[item]))
         message = f"not a MIDI number from 0 to {HIGHEST_MIDI}: {number:.6g}; if the pitches are in Hz, declare "
-        raise InvalidAnnotationError(f"{message}pitch_unit: Hz", path=name, line=annotation.line(row))
+        raise InvalidAnnotationError(f"{message}pitch_unit: Hz (--pitch-unit Hz)", path=name, line=annotation.line(row))
 
 
 def has_numbers(reading: Reading) -> bool:
@@ -498,8 +498,10 @@ def _demand_clear_commas(rows: Sequence[Row], layout: Layout) -> None:
         return
     whole = [fields for _, fields in rows if len(fields) == 2 and all(field.isdecimal() for field in fields)]
     if len(whole) == len(rows) and len({fields[0] for fields in whole}) < len(rows):
-        message = "commas may be decimal or column separators: declare decimal: ',' or delimiter: comma"
-        raise InvalidAnnotationError(f"{message}: {','.join(whole[0])!r}", path=layout.name, line=rows[0][0])
+        message = f"commas may be decimal or column separators: {','.join(whole[0])!r}; if they are decimal "
+        message += "separators, declare decimal: ',' (--decimal ,); if they separate columns, declare delimiter: comma "
+        message += "(--delimiter comma)"
+        raise InvalidAnnotationError(message, path=layout.name, line=rows[0][0])
 
 
 def _demand_one_sign(rows: Sequence[Row], layout: Layout) -> None:
@@ -513,7 +515,9 @@ def _demand_one_sign(rows: Sequence[Row], layout: Layout) -> None:
     point = next(((line, text) for line, text in numbers if "." in text), None)
     if point is not None and any(_DECIMAL.fullmatch(text) for _, text in numbers):
         message = f"other numbers have decimal commas, this one has a point: {point[1]!r}"
-        raise InvalidAnnotationError(f"{message}; declare decimal: ',' or '.'", path=layout.name, line=point[0])
+        message += "; if all commas are decimal separators, declare decimal: ',' (--decimal ,); if all points are, "
+        message += "declare decimal: '.' (--decimal .)"
+        raise InvalidAnnotationError(message, path=layout.name, line=point[0])
 
 
 def _text(fields: Sequence[str], place: int) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, pairwise
 
 import numpy as np
@@ -27,7 +28,8 @@ from .formats import FORMATS, LAYOUTS
 from .layouts import are_numbers_of, are_plain
 from .odd_numbers import may_repeat
 from .options import HARTE, DelimitedOptions, Reading
-from .sources import FileSource
+from .remedies import with_advised_remarks
+from .sources import FileSource, parse_file
 from .words import Words
 
 _FEWEST = 4
@@ -138,8 +140,16 @@ def parse_files(
         if table.plain and _are_as_read(layout) and not table.may_be_odd():
             rows.append((held[table.files], table.ragged()))
         else:
-            single |= {int(held[file]): found for file, found in table.annotations(words, own_names)}
+            for file, found in table.annotations(words, own_names):
+                place = int(held[file])
+                if found.account:
+                    found = with_advised_remarks(found, reading, partial(_read_again, data[place], names[place]))
+                single[place] = found
     return rows, single
+
+
+def _read_again(data: bytes, name: str, reading: Reading) -> Annotation:
+    return reading.with_labels(parse_file(data, reading, reading.format or "txt", name))
 
 
 def _normalized(data: bytes) -> bytes:

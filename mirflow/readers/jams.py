@@ -21,7 +21,7 @@ import numpy as np
 
 from ..annotations.account import Account
 from ..annotations.annotation import Annotation, Attribute
-from ..errors import InvalidAnnotationError, Problem, UnreadableError, counted, suggest
+from ..errors import AnnotationError, InvalidAnnotationError, Problem, UnreadableError, counted, suggest
 from ..ragged import Column, Float, Int
 from ..theory.pitch import to_hertz
 from .content import decode, digest_of, file_stat, read_bytes
@@ -31,6 +31,7 @@ from .lyrics import as_declared, columns_of, pieces_of
 from .namespaces import NAMESPACES, OTHERS, wanted_namespaces
 from .options import HARTE, MAX_BYTES, PITCHED, Reading
 from .positions import select_beats
+from .remedies import with_advice, with_advised_remarks
 
 if TYPE_CHECKING:
     pass
@@ -101,7 +102,7 @@ def describe_absent(choices: Sequence[AnnotationChoice], what: str) -> str:
         return f"{message}: use task {' or '.join(tasks)}"
     if known:
         names = dict.fromkeys(namespace.name for namespace in known)
-        return f"{message}: declare namespace: {' or '.join(names)}"
+        return f"{message}: {'; or '.join(f'declare namespace: {name} (--namespace {name})' for name in names)}"
     others = dict.fromkeys(choice.namespace for choice in choices if choice.namespace in OTHERS)
     message += "".join(f"; {name} holds {OTHERS[name]}, which no task reads" for name in others)
     return f"{message}; {what!r} is read from {', '.join(_read_for(what))}" if choices else message
@@ -155,8 +156,19 @@ class JamsFile:
         return reading.with_labels(annotation)
 
     def select(self, reading: Reading, annotator: str | int | None = None) -> Annotation:
-        """One annotation: by the annotator's id, by its position among the matching ones, or the only match."""
-        return self.annotation(self._choose(reading, annotator), reading)
+        """One annotation: by the annotator's id, by its position among the matching ones, or the only match.
+
+        Remedies in messages are those that work.
+        """
+
+        def read(changed: Reading) -> Annotation:
+            return self.annotation(self._choose(changed, annotator), changed)
+
+        try:
+            annotation = read(reading)
+        except AnnotationError as error:
+            raise with_advice(error, reading, read) from None
+        return with_advised_remarks(annotation, reading, read)
 
     def every(self, reading: Reading) -> list[Annotation]:
         """All matching annotations, in file order."""

@@ -7,10 +7,12 @@ are not columns of the task are errors, and so are numbers that can only belong 
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -205,7 +207,7 @@ the file looks like melody (time, frequency): use task melody; or declare column
     places = find_columns(kind, header, keyed=keyed)
     needed = [("track",) * keyed + way for way in kind.needed]
     if not any(set(way) <= set(places) for way in needed):
-        raise InvalidAnnotationError(_unnamed(kind, header, needed[0], places), path=name, line=line)
+        raise InvalidAnnotationError(_unnamed(kind, header, needed, places), path=name, line=line)
     if "end" in places:
         places.pop("duration", None)
     problem = "" if kind.listed else _unknown(kind, header, places, task)
@@ -240,22 +242,81 @@ file looks like transcription (start, end, pitch, velocity): use task transcript
         raise InvalidAnnotationError(message, path=name, line=line)
 
 
-def _unnamed(kind: Kind, header: Sequence[str], needed: Sequence[str], places: Mapping[str, int]) -> str:
+def _unnamed(kind: Kind, header: Sequence[str], needed: Sequence[Sequence[str]], places: Mapping[str, int]) -> str:
     """Message about a header that lacks required names, with the remedy."""
     known = [header[place] for place in places.values()]
     others = [field for field in header if field not in known]
-    missing = [column for column in needed if column not in places]
-    named = {column: header[place] for column, place in places.items() if column in needed}
+    missing = [column for column in needed[0] if column not in places]
+    named = {column: header[place] for column, place in places.items() if column in needed[0]}
     unknown = f"only {', '.join(map(repr, known))} is known, not" if known else "unknown names"
     message = f"the header has no column {' or '.join(missing)}: {unknown} {', '.join(map(repr, others))}"
+    options = _proposed(kind, header, needed)
     guess = _guess(header)
-    if guess and guess not in kind.tasks:
+    if guess and guess not in kind.tasks and not options:
         message += look(guess, kind)
     elif kind.listed and kind.recognised and len(others) > 1 and "track" in places:
         message += "; convert a table with one column per tag to one row per clip and tag"
-    given = dict(zip(missing, others if len(others) == len(missing) else ["NAME"] * len(missing), strict=True))
-    declare = declare_columns({column: {**named, **given}[column] for column in needed})
-    return f"{message}; declare {declare}, or header: false if the row is not a header"
+    if not options:
+        given = dict(zip(missing, others if len(others) == len(missing) else ["NAME"] * len(missing), strict=True))
+        options = {"columns": {column: {**named, **given}[column] for column in needed[0]}}
+        if "label" in places:
+            options["columns"]["label"] = header[places["label"]]
+    return f"{message}; declare {spell(options)}; if the row is not a header, declare header: false (--no-header)"
+
+
+def _proposed(kind: Kind, header: Sequence[str], needed: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Options that read a header of unusual names, by the words in them: columns, and the unit of times.
+
+    Examples
+    --------
+    >>> _proposed(KINDS["intervals"], ["start_s", "stop_s", "chord"], [("start", "end")])
+    {'columns': {'start': 'start_s', 'end': 'stop_s', 'label': 'chord'}}
+    >>> _proposed(KINDS["events"], ["idx", "beatMs"], [("time",)])
+    {'columns': {'time': 'beatMs'}, 'time_unit': 'ms'}
+    """
+    words = [re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", field).lower()) for field in header]
+    usual = {"track": TRACK_NAMES, **HEADINGS, **kind.headings}
+    for way in needed:
+        chosen: dict[str, int] = {}
+        for column in (*way, *(["label"] if "label" in kind.columns and "label" not in way else [])):
+            fitting = (
+                place
+                for name in (*usual[column], *_SYNONYMS.get(column, ()))
+                for place, own in enumerate(words)
+                if (name in own or name == heading(header[place])) and place not in chosen.values()
+            )
+            if (place := next(fitting, None)) is not None:
+                chosen[column] = place
+        if {*way} <= chosen.keys():
+            times = [words[place] for column, place in chosen.items() if column in ("time", "start", "end", "duration")]
+            unit = {"time_unit": "ms"} if times and all(not _THOUSANDTHS.isdisjoint(own) for own in times) else {}
+            return {"columns": {column: header[place] for column, place in chosen.items()}, **unit}
+    return {}
+
+
+_SYNONYMS = MappingProxyType({"start": ("first", "on"), "end": ("finish", "until", "till", "last", "off")})
+"""Words in names of columns that have other meanings elsewhere, so that only proposals use them."""
+_THOUSANDTHS = frozenset(("ms", "msec", "millis", "milliseconds"))
+
+
+def spell(options: Mapping[str, Any]) -> str:
+    """Options of reading as keys of a pipeline and, in brackets, as they are typed.
+
+    Examples
+    --------
+    >>> spell({"columns": {"start": "t0", "label": "my key"}, "time_unit": "ms"})
+    "columns: {start: t0, label: 'my key'} and time_unit: ms (--columns 'start=t0,label=my key' --time-unit ms)"
+    """
+    keys, typed = [], []
+    for name, value in options.items():
+        if name == "columns":
+            keys.append(declare_columns(value))
+            text = ",".join(f"{column}={where}" for column, where in value.items())
+        else:
+            text = ",".join(value) if isinstance(value, list) else str(value)
+            keys.append(f"{name}: [{text}]" if isinstance(value, list) else f"{name}: {text}")
+        typed.append(f"--{name.replace('_', '-')} {shlex.quote(text)}")
+    return f"{' and '.join(keys)} ({' '.join(typed)})"
 
 
 def _unknown(kind: Kind, header: Sequence[str], places: Mapping[str, int], task: str | None) -> str:
@@ -275,7 +336,7 @@ def _unknown(kind: Kind, header: Sequence[str], places: Mapping[str, int], task:
         if lacking:
             message = f"unknown column {header[index]!r} in the header, which may be the {' or '.join(lacking)}"
             declared = declare_columns({**named, lacking[0]: header[index]})
-            return f"{message}: declare {declared}, else {declare_columns(named)}"
+            return f"{message}: declare {declared}; if it is not, declare {declare_columns(named)}"
     return ""
 
 
@@ -312,7 +373,7 @@ def demand_read(
     Traceback (most recent call last):
         ...
     mirflow.errors.InvalidAnnotationError: a.csv:1: the column 'loudness' holds numbers and would not be read: \
-if they are the numbers of the tags, declare columns: {label: tag, value: loudness}, else columns: {label: tag}
+if they are the numbers of the tags, declare columns: {label: tag, value: loudness}; if not, ...
     """
     if not kind.values:
         return
@@ -335,12 +396,13 @@ def _remedy(unread: str, named: Mapping[str, str], kind: Kind) -> str:
     without = {column: name for column, name in named.items() if column != "value"}
     own, bare = declare_columns({**without, "value": unread}), declare_columns(without)
     if "value" in named:
-        return f"{kind.values} may be these or those of {named['value']!r}: declare {own} or {declare_columns(named)}"
+        others = f"if they are those of {named['value']!r}, declare {declare_columns(named)}"
+        return f"if these are the {kind.values.removeprefix('the ')}, declare {own}; {others}"
     if heading(unread) in _LARGER_IS_FARTHER:
         turned = "-x, or a column of ranks," if "rank" in kind.ordered_by else "1 - x"
         reversed_ = f"smaller numbers are better there, unlike in {kind.values}: write {turned} under another name"
         return f"{reversed_}; or, to ignore them, declare {bare}"
-    return f"if they are {kind.values}, declare {own}, else {bare}"
+    return f"if they are {kind.values}, declare {own}; if not, declare {bare}"
 
 
 def is_beside(name: str, *, tracks: bool = False) -> bool:
@@ -370,7 +432,7 @@ def _places_of_numbers(places: Sequence[int], rows: Iterable[Sequence[str]]) -> 
     return [place for place in left if place in filled]
 
 
-def declare_columns(columns: Mapping[str, str]) -> str:
+def declare_columns(columns: Mapping[str, Any]) -> str:
     """The option that declares columns.
 
     Examples
@@ -378,7 +440,9 @@ def declare_columns(columns: Mapping[str, str]) -> str:
     >>> declare_columns({"start": "0", "label": "Local key"})
     "columns: {start: 0, label: 'Local key'}"
     """
-    named = (f"{column}: {name if _PLAIN_NAME.fullmatch(name) else repr(name)}" for column, name in columns.items())
+    named = (
+        f"{column}: {name if _PLAIN_NAME.fullmatch(str(name)) else repr(name)}" for column, name in columns.items()
+    )
     return f"columns: {{{', '.join(named)}}}"
 
 

@@ -134,8 +134,8 @@ def _demand_words(text: str, name: str | Path) -> None:
     lines = text.split("\n", SAMPLE)[:SAMPLE]
     arrow = next((number for number, line in enumerate(lines, 1) if _ARROW.fullmatch(line)), None)
     if arrow is not None:
-        message = f"is subtitles, whose times would count as words: {lines[arrow - 1].strip()!r}; save it as .srt, or "
-        message += "declare format: srt (--input-format srt)"
+        message = f"is subtitles, whose times would count as words: {lines[arrow - 1].strip()!r}; declare "
+        message += "format: srt (--input-format srt), or save it as .srt"
         raise InvalidAnnotationError(message, path=name, line=arrow)
     rows = [line.split() for line in lines if line.strip()]
     decimal = len(rows) >= _FEW and all(_NUMBER.fullmatch(row[0].rstrip(",;")) for row in rows)

@@ -23,6 +23,7 @@ from .formats import FORMATS, LAYOUTS, load_reader
 from .options import Reading
 from .patterns import Match, Pattern, fill, group_by, values_at
 from .positions import select_beats
+from .remedies import with_advice, with_advised_remarks
 
 PathLike = str | os.PathLike[str]
 _NUMPY = b"\x93NUMPY"
@@ -91,7 +92,26 @@ class FileSource(Source):
         return digest_of(read_bytes(self.path, self.reading.max_bytes, self.name or self.path))
 
     def read(self) -> tuple[Annotation, str]:
-        """The annotation and the digest of the file's bytes, which are read once."""
+        """The annotation and the digest of the file's bytes; messages have the remedies that work."""
+        try:
+            annotation, digest = self.read_once()
+        except AnnotationError as error:
+            raise with_advice(error, self.reading, self._read_otherwise) from None
+        if annotation.account:
+            annotation = with_advised_remarks(annotation, self.reading, self._read_otherwise)
+        return annotation, digest
+
+    def _read_otherwise(self, reading: Reading) -> Annotation:
+        other = replace(self, reading=reading)
+        if "track" in reading.keys:
+            from .tables.table import TableSource, open_table
+
+            table = open_table(self.path, reading, other.label)
+            return TableSource(self.path, next(iter(table.keys)), reading).read_once()[0]
+        return other.read_once()[0]
+
+    def read_once(self) -> tuple[Annotation, str]:
+        """As `read`, with all remedies in messages."""
         name = self.name or self.path
         format = self.reading.format_of(self.path)
         if format == "jams":

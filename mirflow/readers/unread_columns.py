@@ -68,8 +68,8 @@ def demand_one_subject(
         first = value if first is None else first
         if value != first:
             whose = f"rows of track {track!r}" if track else "the rows"
-            cure = f"{remedy}, or keep" if remedy else "keep"
-            message = f"{whose} are of {column} {first!r} and {value!r}; {cure} one of them"
+            cure = f"keep one of them, or {remedy}" if remedy else "keep one of them"
+            message = f"{whose} are of {column} {first!r} and {value!r}; {cure}"
             raise InvalidAnnotationError(message, path=path, line=line)
 
 

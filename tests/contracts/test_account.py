@@ -17,7 +17,7 @@ from mirflow.readers.formats import FORMATS
 from .changes import changes_of
 from .documents import Example
 from .examples import EXAMPLES, SEPARATORS
-from .verdicts import outcome_of, problem_of
+from .verdicts import outcome_of, problem_of, vain_remedy
 
 PAIRS: dict[tuple[str, str], list[Example]] = {}
 for _example in EXAMPLES:
@@ -49,6 +49,9 @@ def demand_right(pair: tuple[str, str], random: Random, folder: Path) -> None:
     before, after = (outcome_of(example, content, folder) for content in (example.document.data(), data))
     assert before.error is None, f"the example {example.id} is not valid: {before.error}"
     problem = problem_of(example, change, before, after)
+    if after.error is not None and not problem:
+        vain = vain_remedy(example, after.error, data, folder)
+        problem = vain and f"a remedy that does not work: {vain}"
     assert not problem, f"{example.id}, {change.name}: {problem}\n{data.decode(errors='replace')[:2000]}"
     told = {rule for rule, _ in after.remarks} - {"text_form", *FORMATS[example.format].reports}
     assert not told, f"declare in `reports` of the format {example.format!r} what its reader tells: {told}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from mirflow.annotations.annotation import Annotation
 from mirflow.errors import MirflowError, MirflowWarning
 from mirflow.readers import Reading, read
 from mirflow.readers.formats import FORMATS
+from mirflow.readers.remedies import options_in
 from mirflow.readers.tables.table import TableSource, open_table
 from mirflow.theory.text_form import normal_form
 
@@ -106,6 +107,18 @@ def _arrays_equal(one: np.ndarray, other: np.ndarray) -> bool:
     if one.dtype.kind == "f":
         return bool(np.allclose(one, other, rtol=1e-12, atol=1e-12, equal_nan=True))
     return bool((one == other).all())
+
+
+def vain_remedy(example: Example, error: MirflowError, data: bytes, folder: Path) -> str:
+    """A remedy in an error by which the file cannot be read; empty without one."""
+    for clause in str(error).split("; "):
+        options = options_in(clause)
+        if options and "NAME" not in str(options) and not example.keyed:
+            reading = {**example.reading, **options}
+            chosen = {"format": reading.pop("format", example.format)}
+            if outcome_of(replace(example, options=tuple(reading.items()), **chosen), data, folder).error is not None:
+                return clause
+    return ""
 
 
 def problem_of(example: Example, change: Change, before: Outcome, after: Outcome) -> str:

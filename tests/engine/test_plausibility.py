@@ -15,7 +15,8 @@ import xarray as xr
 import mirflow
 from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.annotations.schema import KINDS
-from mirflow.engine.plausibility import extents, implausible
+from mirflow.annotations.spacing import extents
+from mirflow.engine.plausibility import implausible
 from mirflow.evaluation.linter import check_paths
 from mirflow.reports.page import write_page
 

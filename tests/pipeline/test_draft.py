@@ -47,6 +47,26 @@ LAYOUTS: dict[str, tuple[dict[str, str], list[dict[str, Any]]]] = {
             }
         ],
     ),
+    "columns of unusual names": (
+        {
+            "annotations/{t}.csv": "start_s,stop_s,chord\n0,2,C:maj\n2,4,G:7\n",
+            "systems/oak/{t}.csv": "onset_ms;end_ms;chord_name\n0;2000;C:maj\n2000;4000;G:7\n",
+        },
+        [
+            {
+                "task": "chord",
+                "reference": {
+                    "path": "annotations/{track}.csv",
+                    "columns": {"start": "start_s", "end": "stop_s", "label": "chord"},
+                },
+                "estimates": {
+                    "path": "systems/{system}/{track}.csv",
+                    "columns": {"start": "onset_ms", "end": "end_ms", "label": "chord_name"},
+                    "time_unit": "ms",
+                },
+            }
+        ],
+    ),
     "a folder for each track": (
         {"{t}/reference.lab": CHORDS, "{t}/est_oak.lab": CHORDS, "{t}/est_elm.lab": CHORDS},
         [{"task": "chord", "reference": "{track}/reference.lab", "estimates": "{track}/est_{system}.lab"}],
@@ -247,7 +267,7 @@ def test_a_file_that_is_there_is_kept_unless_forced(tmp_path: Path) -> None:
         ({"ref/{t}.lab": CHORDS}, "3 references found, but no estimates: .*--estimates"),
         ({"ref/{t}.lab": CHORDS, "est/oak/{t}.txt": NOTES}, "no estimates of the same tracks and task"),
         (
-            {"ref/{t}.csv": "idx,beat_ms\n1,6000\n2,6500\n", "est/{t}.csv": "idx,beat_ms\n1,6000\n2,6500\n"},
+            {"ref/{t}.csv": "idx,who\n1,me\n2,you\n", "est/{t}.csv": "idx,who\n1,me\n2,you\n"},
             r"no task reads the 3 references: .*first song.csv:1: .*header and time_unit",
         ),
     ],

@@ -92,8 +92,8 @@ def test_rows_of_several_annotations_are_not_merged(read: Callable[..., Annotati
 def test_rows_of_a_track_in_a_long_table_are_not_merged(name: str, tmp_path: Path) -> None:
     both = pd.DataFrame({"track": ["x"] * 4, name: ["a", "a", "b", "b"], "time": [6.0, 7.0, 6.5, 7.5]})
     one = both[both[name] == "a"].drop(columns=name)
-    how = "rename the column to 'system', or keep" if SEPARATING[name] == "system" else "keep"
-    message = f"the table:3: rows of track 'x' are of {name} 'a' and 'b'; {how} one of them"
+    how = "keep one of them" + (", or rename the column to 'system'" if SEPARATING[name] == "system" else "")
+    message = f"the table:3: rows of track 'x' are of {name} 'a' and 'b'; {how}"
     for sides in ((one, both), (both, one)):
         with pytest.raises(InvalidAnnotationError, match=message):
             mirflow.score(*sides, "beat")

@@ -55,14 +55,15 @@ def test_usual_names_are_read_in_a_file_of_one_clip(tmp_path: Path) -> None:
         (
             "tagging",
             "clip,tag,loudness",
-            "if they are the numbers of the tags, declare columns: {track: clip, label: tag, value: loudness}, "
-            "else columns: {track: clip, label: tag}",
+            "if they are the numbers of the tags, declare columns: {track: clip, label: tag, value: loudness}; "
+            "if not, declare columns: {track: clip, label: tag}",
         ),
         (
             "retrieval",
             "query,item,my score",
             "if they are the scores or grades of the items, declare "
-            "columns: {track: query, label: item, value: 'my score'}, else columns: {track: query, label: item}",
+            "columns: {track: query, label: item, value: 'my score'}; "
+            "if not, declare columns: {track: query, label: item}",
         ),
         ("retrieval", "query,item,label", "declare columns: {track: query, label: item, value: label}"),
         ("tagging", "clip,tag,label", "declare columns: {track: clip, label: tag, value: label}"),
@@ -77,7 +78,7 @@ def test_usual_names_are_read_in_a_file_of_one_clip(tmp_path: Path) -> None:
 )
 def test_other_columns_of_numbers_are_refused_with_the_cure(tmp_path: Path, task: str, header: str, cure: str) -> None:
     with pytest.raises(InvalidAnnotationError, match=re.escape(cure)) as error:
-        read(tmp_path, f"{header}\na,x,1\na,y,0\na,z,\n", task)
+        read(tmp_path, f"{header}\na,x,1\na,y,0\nb,z,\n", task)
     name = header.rpartition(",")[2]
     assert str(error.value).startswith(f"x.csv:1: the column {name!r} holds numbers and would not be read: ")
 
@@ -90,7 +91,7 @@ def test_the_cures_work(tmp_path: Path) -> None:
 
 def test_a_reference_beside_a_score_is_not_chosen_from(tmp_path: Path) -> None:
     text = "clip,tag,score,relevant\na,x,0.1,1\na,y,0.9,0\n"
-    why = "the numbers of the tags may be these or those of 'score': declare columns: {"
+    why = "would not be read: if these are the numbers of the tags, declare columns: {track: clip, label: tag, value: "
     with pytest.raises(InvalidAnnotationError, match=re.escape(why)):
         read(tmp_path, text)
     assert read(tmp_path, text, track="clip", label="tag", value="score").columns["value"].tolist() == [0.1, 0.9]
@@ -163,7 +164,7 @@ def test_a_wide_table_of_classes_is_an_error_that_says_so(tmp_path: Path) -> Non
     expected = (
         "x.csv:1: the header has no column label: only 'clip_id' is known, not 'guitar', 'slow', 'loud'; "
         "convert a table with one column per tag to one row per clip and tag; declare "
-        "columns: {track: clip_id, label: NAME}, or header: false if the row is not a header"
+        "columns: {track: clip_id, label: NAME} ("
     )
     with pytest.raises(InvalidAnnotationError, match=re.escape(expected)):
         read(tmp_path, WIDE, "classification")
@@ -209,7 +210,7 @@ def test_what_is_wrong_with_a_table_of_tags_has_its_line(tmp_path: Path, text: s
 @pytest.mark.parametrize(
     ("task", "text", "expected"),
     [
-        ("tagging", "clip,descriptor\na,slow\n", "declare columns: {track: clip, label: descriptor}, or header: false"),
+        ("tagging", "clip,descriptor\na,slow\n", "declare columns: {track: clip, label: descriptor} ("),
         (
             "classification",
             "name,genre\na,jazz\n",
@@ -249,9 +250,9 @@ def test_a_header_of_a_table_names_what_is_needed(tmp_path: Path, task: str, tex
             "time,label\n0,1\n",
             "the header has no column frequency: only 'time' is known, not 'label'; the file looks like beat",
         ),
-        ("chord", "start,finish,chord\n0,1,C\n", "declare columns: {start: start, end: finish}"),
+        ("chord", "start,finish,chord\n0,1,C\n", "declare columns: {start: start, end: finish, label: chord}"),
         ("chord", "time,frequency\n0,440\n", "the file looks like melody (time, frequency): use task melody"),
-        ("chord", "start,end,symbol\n0,1,C\n", "declare columns: {start: start, end: end, label: symbol}, else"),
+        ("chord", "start,end,symbol\n0,1,C\n", "declare columns: {start: start, end: end, label: symbol}"),
         ("segment", "time,duration,f0\n0,1,440\n", "a column 'f0', which segment does not have"),
         (
             "transcription",
@@ -299,7 +300,7 @@ def test_headers_that_name_what_a_task_has_are_read(tmp_path: Path, task: str, t
 
 def test_a_row_that_only_looks_like_a_header_can_be_said_to_be_none(tmp_path: Path) -> None:
     text = "c1,beat\nc2,slow\n"
-    with pytest.raises(InvalidAnnotationError, match="or header: false if the row is not a header"):
+    with pytest.raises(InvalidAnnotationError, match="if the row is not a header, declare header: false"):
         read(tmp_path, text, key="c2")
     (tmp_path / "x.csv").write_text(text)
     table = open_table(str(tmp_path / "x.csv"), Reading.of("tagging", header=False), "x.csv")

@@ -231,6 +231,7 @@ def test_whatever_the_bytes_the_answer_is_a_file_or_our_error(data: bytes) -> No
     ],
 )
 def test_a_wrong_namespace_says_what_to_write(tmp_path: Path, namespace: str, task: str, expected: str) -> None:
-    (tmp_path / "a.jams").write_text(json.dumps({"annotations": [{"namespace": namespace, "data": []}]}))
+    data = [{"time": 0, "duration": 1, "value": "C:maj", "confidence": None}]
+    (tmp_path / "a.jams").write_text(json.dumps({"annotations": [{"namespace": namespace, "data": data}]}))
     with pytest.raises(InvalidAnnotationError, match=re.escape(expected)):
         mirflow.load(tmp_path / "a.jams", task=task)

@@ -78,7 +78,7 @@ def test_times_are_no_classes_and_no_tags(tmp_path: Path, own: str, task: str) -
             "a.txt:1: not a row of beat (time, position, bar): '0.0 1.5 C:maj'; the file looks like chord "
             "(start, end, label): use task chord; or declare the columns to read, such as columns: {time: 0}",
         ),
-        ("chord", "melody", "the file looks like chord (start, end, label): use task chord; or declare"),
+        ("chord", "melody", "the file looks like chord (start, end, label): use task chord"),
         ("melody", "beat", "the file looks like melody (time, frequency): use task melody"),
         ("transcription", "melody", "the file looks like transcription (start, end, pitch, velocity): use task"),
         ("beat", "melody", "the file looks like beat (time, position, bar): use task beat"),

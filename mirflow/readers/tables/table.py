@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, NamedTuple, overload
@@ -19,6 +19,7 @@ from ..formats import FORMATS, TABLES, WHOLE, load_reader
 from ..layouts import SEPARATING, heading
 from ..options import Reading
 from ..patterns import Match, Pattern
+from ..remedies import with_advice, with_advised_remarks
 from ..unread_columns import demand_one_subject
 
 ARRAYS = (".npy", ".npz")
@@ -58,8 +59,8 @@ def demand_one_key(
     >>> demand_one_key("system", {RowKey("a"): [(2, "oak"), (3, "elm")]}, {"track": "id", "label": "tag"}, "tags.csv")
     Traceback (most recent call last):
         ...
-    mirflow.errors.InvalidAnnotationError: tags.csv:3: rows of track 'a' are of system 'oak' and 'elm'; declare \
-columns: {track: id, system: system, label: tag}, or keep one of them
+    mirflow.errors.InvalidAnnotationError: tags.csv:3: rows of track 'a' are of system 'oak' and 'elm'; keep \
+one of them, or declare columns: {track: id, system: system, label: tag}
     """
     role = SEPARATING[heading(column)]
     named = {"track": columns["track"], **({role: column} if role else {}), **columns}
@@ -168,7 +169,19 @@ class TableSource(Source):
         return self.table().stamp(self.key)
 
     def read(self) -> tuple[Annotation, str]:
-        """The annotation, and the digest of the track's rows."""
+        """The annotation, and the digest of the track's rows; messages have the remedies that work."""
+
+        def read_otherwise(reading: Reading) -> Annotation:
+            return replace(self, reading=reading).read_once()[0]
+
+        try:
+            annotation, digest = self.read_once()
+        except AnnotationError as error:
+            raise with_advice(error, self.reading, read_otherwise) from None
+        return with_advised_remarks(annotation, self.reading, read_otherwise), digest
+
+    def read_once(self) -> tuple[Annotation, str]:
+        """As `read`, with all remedies in messages."""
         annotation, digest = self.table().read(self.key)
         return self.reading.with_labels(annotation), digest
 
@@ -264,7 +277,8 @@ def open_table(path: str, reading: Reading, name: str) -> TrackTable:
         try:
             _opened[place] = _open(path, reading, name)
         except AnnotationError as error:
-            _opened[place] = error  # the file is opened again for every track
+            # Kept, as the file is opened again for every track.
+            _opened[place] = with_advice(error, reading, lambda changed: _first(_open(path, changed, name)))
         while len(_opened) > 1 and sum(map(_held, _opened.values())) > HELD:
             _opened.popitem(last=False)
     _opened.move_to_end(place)
@@ -272,6 +286,12 @@ def open_table(path: str, reading: Reading, name: str) -> TrackTable:
     if isinstance(table, AnnotationError):
         raise table.with_traceback(None)
     return table
+
+
+def _first(table: TrackTable) -> Annotation:
+    if not table.keys:
+        raise UnreadableError("has no rows", path=table.name)
+    return table.read(next(iter(table.keys)))[0]
 
 
 def _beside(path: str) -> list[tuple[str, int, int]]:

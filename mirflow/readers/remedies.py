@@ -1,0 +1,180 @@
+"""Remedies in messages of readers: options and tasks that are tried as they are printed, or else not printed.
+
+A message ends with clauses such as ``if the rows have a start and a label, declare columns: {start: 0, label: 1}`` and
+``use task chord``. `advised` reads what they propose, reads the input again with it, and leaves out each clause that
+does not give a plausible annotation.
+"""
+
+from __future__ import annotations
+
+import re
+from ast import literal_eval
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from ..annotations.annotation import Annotation, to_ragged
+from ..annotations.schema import kind_of
+from ..annotations.spacing import extents, is_usual
+from ..errors import QUOTED, AnnotationError, MirflowError
+from .layouts import spell
+from .options import DELIMITED, OPTIONS, Reading
+
+Read = Callable[[Reading], Annotation]
+"""Reads the input of a message in another way."""
+Error = TypeVar("Error", bound=AnnotationError)
+
+_JOINT = re.compile(r"; |: (?=(?:if [^;]*)?(?:declare|use task) )|, (?=or (?:declare|use task) )")
+"""What separates the clauses of a message."""
+_TASKS = re.compile(r"(?<=use task )\w+(?: or (?:use task )?\w+)*")
+_VALUE = r"""\{[^}]*\}|\[[^\]]*\]|'[^']*'|"[^"]*"|[^\s;,()]+"""
+_PROPOSED = re.compile(rf"\b({'|'.join(map(re.escape, OPTIONS))}): ({_VALUE})")
+_ITEM = re.compile(r"""(?:(\w+): )?('[^']*'|"[^"]*"|[^,\s][^,]*)""")
+_FORM = "NAME"
+"""Stands for a name that the user has to fill in, so that the remedy cannot be tried."""
+
+
+def options_in(clause: str) -> dict[str, Any]:
+    """The options of reading that a clause proposes.
+
+    Examples
+    --------
+    >>> options_in("if rows are a start and a label, declare columns: {start: 0, label: 'my key'} (--columns ...)")
+    {'columns': {'start': 0, 'label': 'my key'}}
+    >>> options_in("declare downbeat: [db] and time_unit: ms"), options_in("write 0 for unvoiced")
+    ({'downbeat': ['db'], 'time_unit': 'ms'}, {})
+    """
+    if "declare " not in clause and "(--" not in clause:
+        return {}
+    options = {name: _value(text) for name, text in _PROPOSED.findall(clause)}
+    return {name: value for name, value in options.items() if isinstance(value, dict) or not OPTIONS[name].is_mapping}
+
+
+def _value(text: str) -> Any:
+    if text[0] in "{[":
+        items = [(name, _value(item.strip())) for name, item in _ITEM.findall(text[1:-1])]
+        return dict(items) if text[0] == "{" else [str(item) for _, item in items]
+    if text[0] in "'\"":
+        return literal_eval(text)
+    return {"true": True, "false": False}.get(text, int(text) if text.isdecimal() else text)
+
+
+def advised(message: str, reading: Reading, read: Read) -> str:
+    """A message without the clauses whose remedies do not give a plausible annotation.
+
+    Parameters
+    ----------
+    message : str
+    reading : Reading
+        How the input was read.
+    read : callable
+        Reads it in another way; raises a `MirflowError` if it cannot be read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> beats, nothing = (Annotation("events", {"time": np.array(times)}) for times in ([0.5, 1.0], []))
+    >>> message = "not a beat: 'x'; the file looks like onset (time): use task onset; or declare time_unit: ms"
+    >>> advised(message, Reading.of("beat"), lambda reading: beats if reading.task == "onset" else nothing)
+    "not a beat: 'x'; the file looks like onset (time): use task onset"
+    """
+    if "declare " not in message and "use task " not in message and "(--" not in message:
+        return message
+    kept = ""
+    for joint, clause in _clauses(message):
+        if not joint:  # what is wrong
+            kept = clause
+            continue
+        tasks = _TASKS.search(clause)
+        if tasks is not None:
+            works = [
+                name for name in re.split(r" or (?:use task )?", tasks[0]) if _works({"task": name}, reading, read)
+            ]
+            kept += f"{joint}{clause.replace(tasks[0], ' or '.join(works))}" if works else ""
+            continue
+        options = options_in(clause)
+        cure = options if _FORM in str(options) else options and _cure(options, reading, read)
+        if cure == options:
+            kept += joint + clause
+        elif cure:
+            kept += f"{joint}{clause[: clause.index('declare ')]}declare {spell(cure)}"
+    return kept
+
+
+def _clauses(message: str) -> Iterator[tuple[str, str]]:
+    """The clauses of a message, each with what precedes it; quoted values are not split."""
+    masked = re.sub(QUOTED, lambda found: "x" * len(found[0]), message)
+    before, start = "", 0
+    for joint in _JOINT.finditer(masked):
+        yield before, message[start : joint.start()]
+        before, start = joint[0], joint.end()
+    yield before, message[start:]
+
+
+def _works(options: Mapping[str, Any], reading: Reading, read: Read) -> bool:
+    try:
+        changed = changed_reading(reading, options)
+        return is_plausible(read(changed), changed.task)
+    except (MirflowError, OSError):
+        return False
+
+
+def _cure(options: dict[str, Any], reading: Reading, read: Read) -> dict[str, Any]:
+    """Options that work: those given, or with others that the error without them proposes; empty without any."""
+    if _works(options, reading, read):
+        return options
+    try:
+        read(changed_reading(reading, options))
+    except AnnotationError as error:
+        for _, clause in _clauses(error.message):
+            more = options_in(clause)
+            if (
+                "declare" in clause
+                and more
+                and not more.keys() & options.keys()
+                and _works(options | more, reading, read)
+            ):
+                return options | more
+    except (MirflowError, OSError):
+        pass
+    return {}
+
+
+def changed_reading(reading: Reading, options: Mapping[str, Any]) -> Reading:
+    """A reading with other options, or for another task."""
+    kept = {name: OPTIONS[name].keep(value) for name, value in options.items() if name != "task"}
+    text = {name: kept.pop(name) for name in options if name in DELIMITED}
+    if "task" in options:
+        kept |= {"task": options["task"], "kind": kind_of(options["task"]).name}
+    return replace(reading, delimited=replace(reading.delimited, **text), **kept)
+
+
+def is_plausible(annotation: Annotation, task: str | None) -> bool:
+    """True if an annotation has items, no doubt, no flaw by the task's default convention, and usual distances."""
+    from ..metrics.base import get_task  # metrics of all tasks, which reading does not need otherwise
+
+    if not len(annotation) or any(remark.severity == "warning" for remark in annotation.account):
+        return False
+    if task is None or annotation.kind == "audio":
+        return True
+    rows = to_ragged([annotation])
+    cleaned = get_task(task).convention().clean(rows)
+    if cleaned.flaws or 2 * int(cleaned.repairs[0]) > len(annotation):
+        return False
+    return is_usual(task, extents(annotation.schema, rows)[0])
+
+
+def with_advice(error: Error, reading: Reading, read: Read) -> Error:
+    """An error with those of its remedies that work."""
+    if "\n" in error.message:
+        return error
+    message = advised(error.message, reading, read)
+    return error if message == error.message else type(error)(message, path=error.path, line=error.line)
+
+
+def with_advised_remarks(annotation: Annotation, reading: Reading, read: Read) -> Annotation:
+    """An annotation whose remarks have those of their remedies that work."""
+    if not annotation.account:
+        return annotation
+    account = tuple(replace(remark, message=advised(remark.message, reading, read)) for remark in annotation.account)
+    return annotation if account == annotation.account else replace(annotation, account=account)
