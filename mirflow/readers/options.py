@@ -629,7 +629,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def describe_options(function: Function) -> Function:
     """Replace ``{options}`` in a docstring with the options of reading."""
-    entries = textwrap.indent("\n".join(one.describe() for one in OPTIONS.values()), "    ")
+    entries = "\n".join(one.describe() for one in OPTIONS.values())
     if function.__doc__ is not None:  # python -OO strips docstrings
-        function.__doc__ = function.__doc__.replace("    {options}", entries)
+        # From Python 3.13 on they have no indentation.
+        function.__doc__ = re.sub(
+            r"^( *)\{options\}", lambda place: textwrap.indent(entries, place[1]), function.__doc__, flags=re.MULTILINE
+        )
     return function

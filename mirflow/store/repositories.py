@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from threading import Thread
 from types import TracebackType
@@ -47,14 +48,17 @@ _LOOK_AFTER = 4.0
 """Seconds after which a request without an answer leads to a look at whether the service is there."""
 _TURN = 600.0
 """Seconds to wait for another process that commits to the same folder."""
+_ABSENT = "the repository doesn't exist"
 _OCCUPIED = "repositories can only be created in clean prefixes"
 _MADE_AT_ONCE = (_OCCUPIED, "branch update conflict")
 """What errors of Icechunk contain if two processes make a repository at the same time."""
 _FIRST = "1CECHNKREP0F1RSTCMT0"
 """The empty version that each repository begins with: its file is written first, and then the branch that names it."""
 _REF = f"refs/branch.{_BRANCH}/ref.json"
+_MARK = "ICE\U0001f9caCHUNK".encode()
 _FORM_AT = 36
-"""Place of the byte that says which form of repository a file belongs to, after a mark and the name of a program."""
+"""Place of the byte that says which form of repository a file belongs to, after the mark and the name of a program."""
+_NO_COMMIT = "no such commit; `mirflow history` lists them"
 _REFUSALS = {
     "169.254.169.254": "there are no credentials; set those of the service, or log in",
     "NoSuchBucket": "there is no such bucket; make it, or name another one",
@@ -66,10 +70,11 @@ _REFUSALS = {
     "AccessDenied": "access is denied; use credentials that may read and write it",
     "Forbidden": "access is denied; use credentials that may read and write it",
     "no providers in chain": "there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or log in",
-    "the repository doesn't exist": "no such store; `mirflow run` makes one",
+    _ABSENT: "no such store; `mirflow run` makes one",
     _OCCUPIED: "holds something else than a store; remove it, or name another address",
     "ref not found": "no such tag; `mirflow history` lists commits and tags",
-    "snapshot not found": "no such commit; `mirflow history` lists them",
+    "snapshot id not found": _NO_COMMIT,
+    "snapshot not found": _NO_COMMIT,
     "invalid snapshot id": "no such tag or commit; `mirflow history` lists them",
     "does not have a snapshot": "no commit is that old; `mirflow history` lists them",
     "tag already exists": "the tag exists already; tags stay with their commits, so choose another name",
@@ -116,7 +121,10 @@ def _asking(address: Address) -> Iterator[None]:
     try:
         yield
     except icechunk.IcechunkError as error:
-        reason = _known_reason(str(error)) or _known_reason(_refusal(address)) or _other_reason(str(error))
+        text = str(error)
+        # Icechunk says that there is no repository, too, where there is no bucket.
+        texts = (_refusal(address), text) if _ABSENT in text else (text, _refusal(address))
+        reason = _newer_form(address) or next(filter(None, map(_known_reason, texts)), "") or _other_reason(text)
         raise StoreError(f"{address}: {reason}") from error
 
 
@@ -134,6 +142,24 @@ def _refusal(address: Address) -> str:
         obstore.get(client_of(address.kind, address.bucket), f"{address.prefix}/{_REF}")
     except Exception as error:  # of settings, too, for which obstore has no class of errors
         return str(error)
+    return ""
+
+
+def _newer_form(address: Address) -> str:
+    """Why a repository that a later Icechunk made cannot be read, of which earlier ones say that it is none."""
+    import icechunk
+
+    with suppress(Exception):  # of settings, too, for which obstore has no class of errors
+        import obstore
+
+        store, root = _files(address)
+        header = bytes(obstore.get_range(store, f"{root}repo", start=0, length=_FORM_AT + 1))
+        form, newest = header[_FORM_AT], int(icechunk.spec_version())
+        if header.startswith(_MARK) and form > newest:
+            return (
+                f"has the form of Icechunk {form}, and Icechunk {version('icechunk')} here reads forms up to {newest}: "
+                f"install Icechunk {form}, which may need a later Python"
+            )
     return ""
 
 
@@ -211,11 +237,13 @@ def _open(address: Address, *, create: bool = False) -> icechunk.Repository:
     with _asking(address):
         storage = _storage(address)
     end = time.monotonic() + _PATIENCE
+    # The form that every Icechunk reads; Icechunk 2, which Python 3.11 lacks, would make another one.
+    form: dict[str, Any] = {"create_version": 1} if hasattr(icechunk, "SpecVersion") else {}
 
     def request() -> icechunk.Repository:
         while create:
             try:
-                return icechunk.Repository.open_or_create(storage)
+                return icechunk.Repository.open_or_create(storage, **form)
             except icechunk.IcechunkError as error:
                 # Another process may be making it.
                 if time.monotonic() > end or not any(sign in str(error) for sign in _MADE_AT_ONCE):
@@ -227,6 +255,15 @@ def _open(address: Address, *, create: bool = False) -> icechunk.Repository:
     return _ask(address, request)
 
 
+def _files(address: Address) -> tuple[Any, str]:
+    """The files of a repository for obstore, and where they begin."""
+    if address.kind != "icechunk":
+        return client_of(address.kind, address.bucket), f"{address.prefix}/"
+    from obstore.store import LocalStore
+
+    return LocalStore(_folder(address)), ""
+
+
 def _finish_creation(address: Address) -> None:
     """Write the branch of a repository if all it has is the empty first version, as where its maker was killed.
 
@@ -236,15 +273,12 @@ def _finish_creation(address: Address) -> None:
     with suppress(ImportError):
         import obstore
         from obstore.exceptions import BaseError
-        from obstore.store import LocalStore
 
         with suppress(BaseError, OSError):
-            local = address.kind == "icechunk"
-            store = LocalStore(_folder(address)) if local else client_of(address.kind, address.bucket)
-            root = "" if local else f"{address.prefix}/"
-            version, branch = f"{root}snapshots/{_FIRST}", f"{root}{_REF}"
+            store, root = _files(address)
+            snapshot, branch = f"{root}snapshots/{_FIRST}", f"{root}{_REF}"
             there = [file["path"] for file in next(iter(obstore.list(store, root or None, chunk_size=2)), ())]
-            if there == [version] and bytes(obstore.get_range(store, version, start=_FORM_AT, length=1)) == b"\x01":
+            if there == [snapshot] and bytes(obstore.get_range(store, snapshot, start=_FORM_AT, length=1)) == b"\x01":
                 obstore.put(store, branch, json.dumps({"snapshot": _FIRST}).encode(), mode="create")
 
 
@@ -258,10 +292,21 @@ def _session(repository: icechunk.Repository, address: Address) -> icechunk.Sess
     try:
         date = datetime.fromisoformat(version)
     except ValueError:
-        return repository.readonly_session(snapshot_id=version)
+        return _commit_session(repository, address)
     if len(version) == len("2026-01-31"):
         date = date.replace(hour=23, minute=59, second=59)
     return repository.readonly_session(_BRANCH, as_of=date if date.tzinfo else date.replace(tzinfo=UTC))
+
+
+def _commit_session(repository: icechunk.Repository, address: Address) -> icechunk.Session:
+    import icechunk
+
+    try:
+        return repository.readonly_session(snapshot_id=address.version)
+    except icechunk.IcechunkError as error:
+        if "object not found" in str(error):  # what Icechunk 2 says of a commit in a repository of form 1
+            raise StoreError(f"{address}: {_NO_COMMIT}") from error
+        raise
 
 
 def open_version(path: str | Path) -> zarr.Group:

@@ -97,7 +97,7 @@ class TestOneDeclarationOfAnOption:
     @pytest.mark.parametrize("function", [mirflow.load, mirflow.readers.read])
     def test_is_in_the_help_of_functions(self, function: Any) -> None:
         text = function.__doc__
-        assert all(f"    {name} : " in text and one.words in text for name, one in OPTIONS.items())
+        assert all(f"{name} : " in text and one.words in text for name, one in OPTIONS.items())
 
     def test_of_a_later_one_leaves_what_was_stored_before_up_to_date(self) -> None:
         @dataclass(frozen=True, slots=True, repr=False)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 from threading import Barrier
@@ -151,8 +152,8 @@ class TestVersions:
         time.sleep(0.01)
         after = history(address)[0].time
         publish(address, content_of("A", "B"))
-        for version in ("first", commit, after.isoformat()):
-            assert read_group(f"{address}@{version}", "chord").systems == ("A",), version
+        for name in ("first", commit, after.isoformat()):
+            assert read_group(f"{address}@{name}", "chord").systems == ("A",), name
         assert read_group(address, "chord").systems == ("A", "B")
         assert [one.tags for one in history(address)] == [(), ("first",)]
         assert [one.id for one in history(f"{address}@first")] == [commit]
@@ -289,6 +290,14 @@ class TestTwoWriters:
         publish(address, content_of("B"))
         assert read_group(address, "chord").systems == ("B",)
         assert len(history(address)) == 1
+
+    def test_the_form_of_a_later_icechunk_is_refused_with_both_versions(self, tmp_path):
+        header = "ICE\U0001f9caCHUNK".encode() + b"ic-9.0.0".ljust(24)
+        (tmp_path / "repo").write_bytes(header + bytes([9, 6, 1]))
+        message = rf"has the form of Icechunk 9, and Icechunk {version('icechunk')} here reads forms up to .: install"
+        for ask in (read_tree, lambda address: publish(address, content_of("A"))):
+            with pytest.raises(StoreError, match=message):
+                ask(f"icechunk:{tmp_path}")
 
     def test_other_tracks_are_refused(self):
         one = make_content(make_cells(all_pairs(["A"], TRACKS[:4])), systems=("A",), tracks=TRACKS[:4])
