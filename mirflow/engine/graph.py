@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, TypeAlias
@@ -10,8 +11,8 @@ from ..ragged import Int
 from ..store.cells import Cells
 from .block import BlockWork, Works, score_block
 
-Key: TypeAlias = tuple[str, int]
-"""Of a block: ``chord-block-`` and what tells one graph from all others, and the number of the block."""
+Key: TypeAlias = str
+"""Of a block: its evaluation and number, and what tells one graph from all others: ``chord-block-7-...``."""
 
 
 class BlockTask:
@@ -53,6 +54,11 @@ def block_graph(works: Works, token: str) -> dict[Key, tuple[BlockTask]]:
     Two graphs, on one cluster or in one expression, must never share a task, as their files may differ although their
     names do not: the `token` tells them apart.
     """
-    name = f"{works.plan.name}-block-{token}"
+    name = f"{works.plan.name}-block"
     # A task is called without arguments: dask would search them, with all their sources, for keys.
-    return {(name, place): (BlockTask(works, place),) for place in range(len(works))}
+    return {f"{name}-{place}-{token}": (BlockTask(works, place),) for place in range(len(works))}
+
+
+def graph_of_one(work: BlockWork) -> dict[Key, tuple[Any]]:
+    """A dask graph of one block that is scored alone."""
+    return {f"{work.evaluation}-alone-{uuid.uuid4().hex}": (partial(score_block, work),)}

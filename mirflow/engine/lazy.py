@@ -1,9 +1,8 @@
-"""Blocks as a dask graph: lazy labelled arrays of scores, and collections."""
+"""Collections that are read when they are computed, and results that lazy scores have."""
 
 from __future__ import annotations
 
 import functools
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -19,27 +18,10 @@ from ..metrics.base import Pairs, Sparse, get_task
 from ..pipeline.plan import EvaluationPlan, Stale
 from ..ragged import Bool, Column, Int, concatenate
 from ..store.cells import NUMERATOR, concatenate_cells, no_numerators
-from .block import BLOCK, EACH_SCORE, EACH_WEIGHT, BlockWork, Works, name_extras, score_block
+from .block import BLOCK, EACH_SCORE, EACH_WEIGHT, Works, name_extras, score_block
 
 if TYPE_CHECKING:
     import xarray as xr
-
-
-def lazy_blocks(works: Sequence[BlockWork]) -> list[Any]:
-    """One delayed task for each block.
-
-    Keys are unique to the call: two runs, on one cluster or in one expression, must never share a task, as their files
-    may differ although their names do not.
-    """
-    import dask
-
-    run = uuid.uuid4().hex
-    # Bound, not passed: dask would search an argument, with all its sources, for collections to compute first.
-    tasks = [dask.delayed(functools.partial(score_block, work), pure=False) for work in works]
-    return [
-        task(dask_key_name=f"{work.evaluation}-block-{number}-{run}")
-        for number, (task, work) in enumerate(zip(tasks, works, strict=True))
-    ]
 
 
 def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+import uuid
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -73,7 +74,8 @@ from ..store.packs import open_pack
 from ..store.read import open_groups
 from ..store.repositories import join_systems
 from ..store.write import StoreWriter, Writer, open_writer, software_versions
-from .block import EACH, BlockWork, Works
+from .block import EACH, Works
+from .graph import BlockTask, Key, block_graph
 from .part_results import PartResults, sorting_place
 from .parts import Part, PartFolder
 from .removals import Prune, demand_leave, find_removal
@@ -629,44 +631,27 @@ def _compute(
     progress: Progress,
     guarded: bool = False,
 ) -> Any:
-    """Score all stale blocks; each is journaled before it counts as done. Returns the scheduler."""
-    works = _AllWorks(jobs)
-    chosen = choose_scheduler(scheduler, works, guarded, workers)
-    if not works:
-        return chosen
-    progress.start(sum(len(own.columns_of(place)) for _, own, place in works.owners))
+    """Execute the graph of all stale blocks; each is journaled before it counts as done. Returns the scheduler."""
+    graph: dict[Key, tuple[BlockTask]] = {}
+    owners: dict[Key, Job] = {}
+    token = uuid.uuid4().hex
+    for job in jobs:
+        own = block_graph(Works(job.plan, job.stale), token)
+        graph |= own
+        owners |= dict.fromkeys(own, job)
+    chosen = choose_scheduler(scheduler, graph, guarded, workers)
+    progress.start(sum(len(task.columns) for (task,) in graph.values()))
 
-    def done(number: int, cells: Cells) -> None:
-        job, own, place = works.owners[number]
+    def done(key: Key, cells: Cells) -> None:
+        job = owners[key]
         journal.append(job.plan.name, job.plan.signature, cells)
         job.add(cells, job.plan.places.of(cells))
-        progress.advance(len(own.columns_of(place)))
+        progress.advance(len(graph[key][0].columns))
         if job.plan.on_error == "raise":
             raise_failure(cells)
 
-    execute(works, chosen, done, workers, progress.stage)
+    execute(graph, chosen, done, workers, progress.stage)
     return chosen
-
-
-class _AllWorks(Sequence[BlockWork]):
-    """The blocks of several jobs, and for each of them its job, the works of that and its place among them."""
-
-    def __init__(self, jobs: Iterable[Job]) -> None:
-        every = [(job, Works(job.plan, job.stale)) for job in jobs]
-        self.owners = [(job, own, place) for job, own in every for place in range(len(own))]
-
-    def __len__(self) -> int:
-        return len(self.owners)
-
-    @overload
-    def __getitem__(self, number: int) -> BlockWork: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[BlockWork]: ...
-    def __getitem__(self, number: int | slice) -> BlockWork | list[BlockWork]:
-        if isinstance(number, slice):
-            return [own[place] for _, own, place in self.owners[number]]
-        _, own, place = self.owners[number]
-        return own[place]
 
 
 def raise_failure(cells: Cells) -> None:

@@ -1,4 +1,4 @@
-"""Blocks of work through a scheduler: in this process, in worker processes, in threads or on a cluster."""
+"""Execute a graph of blocks by a scheduler of dask: in this process, its threads, worker processes or a cluster."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, suppress
@@ -28,10 +28,11 @@ from ..errors import MirflowError, PluginError, RunError, SchedulerError, Unread
 from ..interruption import deferred
 from ..plugins import import_module
 from ..store.cells import Cells, concatenate_cells
-from .block import BlockWork, failed_cells, score_block
+from .block import BlockWork, failed_cells
+from .graph import Graph, Key, graph_of_one
 
-Done = Callable[[int, Cells], None]
-"""Called in the process of the run with the number of a block and its results, as they arrive."""
+Done = Callable[[Key, Cells], None]
+"""Called in the process of the run with the key of a block and its results, as they arrive."""
 
 FILE_SECONDS = 3e-5
 BYTE_SECONDS = 3e-8
@@ -60,14 +61,11 @@ CHECK_SECONDS = 5
 _MOST_FOLDERS = 100
 """About how many folders of files workers are asked for."""
 
-_MOST_AT_ONCE = 256
-"""Most blocks in a graph, all of which is in memory."""
-
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _PRELOAD = ("mirflow.engine.block", "mirflow.metrics.chord", "mirflow.readers")
 
 
-def choose_scheduler(scheduler: str, works: Sequence[BlockWork], guarded: bool, workers: int | None = None) -> str:
+def choose_scheduler(scheduler: str, graph: Graph, guarded: bool, workers: int | None = None) -> str:
     """Resolve ``auto``; other schedulers are returned unchanged.
 
     Worker processes are started only if `guarded`, as on the command line: a script may lack the
@@ -75,7 +73,7 @@ def choose_scheduler(scheduler: str, works: Sequence[BlockWork], guarded: bool, 
 
     Examples
     --------
-    >>> choose_scheduler("auto", [], guarded=True), choose_scheduler("threads", [], guarded=False)
+    >>> choose_scheduler("auto", {}, guarded=True), choose_scheduler("threads", {}, guarded=False)
     ('serial', 'threads')
     """
     if scheduler != "auto":
@@ -84,9 +82,9 @@ def choose_scheduler(scheduler: str, works: Sequence[BlockWork], guarded: bool, 
     if not guarded or workers < 2:
         return "serial"
     # Each block goes to the worker that is free first, so that one long block saves nothing.
-    alone, loads = 0.0, [0.0] * min(workers, max(1, len(works)))
-    for work in works:
-        seconds = estimate_seconds(work)
+    alone, loads = 0.0, [0.0] * min(workers, max(1, len(graph)))
+    for (task,) in graph.values():
+        seconds = estimate_seconds(task.work)
         alone += seconds
         heapreplace(loads, loads[0] + WORKER_FACTOR * seconds)
         if alone - max(loads) > START_SECONDS:
@@ -118,17 +116,18 @@ def _size(source: Source) -> int:
 
 
 def execute(
-    works: Sequence[BlockWork],
+    graph: Graph,
     scheduler: Any,
     done: Done,
     workers: int | None = None,
     waiting: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Score blocks, and pass each result to `done` when it arrives.
+    """Score the blocks of a graph, and pass each result to `done` when it arrives.
 
     Parameters
     ----------
-    works : sequence of BlockWork
+    graph : dict of key to task
+        As :func:`mirflow.engine.graph.block_graph` makes it.
     scheduler : str or distributed.Client
         ``serial``, ``threads``, ``processes``, ``tcp://host:port`` or a client.
     done : callable
@@ -137,52 +136,44 @@ def execute(
     waiting : callable
         Called with what a cluster is waited for, and with an empty text when that has come.
     """
-    if not works:
+    if not graph:
         return
     if scheduler == "serial":
-        for number, work in enumerate(works):
-            done(number, score_block(work))
+        _execute_locally(graph, "sync", done)
     elif scheduler == "threads":
-        _execute_locally(works, range(len(works)), "threads", done, num_workers=workers or os.cpu_count())
+        _execute_locally(graph, "threads", done, num_workers=workers or os.cpu_count())
     elif scheduler == "processes":
-        _execute_in_processes(works, done, workers or os.cpu_count() or 1)
+        _execute_in_processes(graph, done, workers or os.cpu_count() or 1)
     elif isinstance(scheduler, str) and "://" not in scheduler:
         raise SchedulerError(f"unknown scheduler {scheduler!r}; known: auto, {', '.join(LOCAL)}, tcp://host:port")
     else:
-        _execute_on_cluster(list(works), scheduler, done, waiting)
+        _execute_on_cluster(graph, scheduler, done, waiting)
 
 
 def _execute_locally(
-    works: Sequence[BlockWork],
-    todo: Sequence[int],
-    scheduler: str,
-    done: Done,
-    started: set[int] | None = None,
-    **how: Any,
+    graph: Mapping[Key, Any], scheduler: str, done: Done, started: set[Key] | None = None, **how: Any
 ) -> None:
-    """Through one of dask's local schedulers, whose callbacks run in this process; note which blocks were started."""
-    import dask
+    """By one of dask's local schedulers, whose callbacks run in this process; note which blocks were started."""
+    from dask.base import named_schedulers
     from dask.callbacks import Callback
 
-    from .lazy import lazy_blocks
+    place = {key: number for number, key in enumerate(graph)}
 
-    if len(todo) > _MOST_AT_ONCE:
-        for first in range(0, len(todo), _MOST_AT_ONCE):
-            _execute_locally(works, todo[first : first + _MOST_AT_ONCE], scheduler, done, started, **how)
-        return
-    blocks = lazy_blocks([works[number] for number in todo])
-    number_of = {block.key: number for block, number in zip(blocks, todo, strict=True)}
+    def arrange(_: object, state: Any) -> None:
+        # As in the plan; dask takes tasks that do not depend on each other by their names, from the last.
+        state["ready"].sort(key=lambda key: place.get(key, 0), reverse=True)
 
-    def start(key: str, *_: object) -> None:
-        if started is not None and key in number_of:
-            started.add(number_of[key])
+    def start(key: Key, *_: object) -> None:
+        if started is not None and key in graph:
+            started.add(key)
 
-    def report(key: str, result: Cells, *_: object) -> None:
-        if key in number_of:
-            done(number_of[key], result)
+    def report(key: Key, result: Cells, _: object, state: Any, __: object) -> None:
+        if key in graph:
+            state["cache"][key] = None  # of a large run, results are not held until its end
+            done(key, result)
 
-    with Callback(pretask=start, posttask=report):
-        dask.compute(*blocks, scheduler=scheduler, optimize_graph=False, **how)
+    with Callback(start_state=arrange, pretask=start, posttask=report):
+        named_schedulers[scheduler](graph, [*graph], **how)
 
 
 class _Pool(ProcessPoolExecutor):
@@ -217,28 +208,30 @@ def _worker_pool(workers: int) -> Iterator[_Pool]:
             theirs.close()
 
 
-def _execute_in_processes(works: Sequence[BlockWork], done: Done, workers: int) -> None:
+def _execute_in_processes(graph: Graph, done: Done, workers: int) -> None:
     """In a pool of workers; blocks that were being scored when a worker died are then scored alone, one by one."""
     start_forkserver()
-    left = set(range(len(works)))
+    left = dict(graph)
 
-    def note(number: int, cells: Cells) -> None:
-        left.remove(number)
-        done(number, cells)
+    def note(key: Key, cells: Cells) -> None:
+        del left[key]
+        done(key, cells)
 
     while left:
-        started: set[int] = set()
+        started: set[Key] = set()
         with _worker_pool(min(workers, len(left))) as pool, suppress(BrokenProcessPool):
-            _execute_locally(works, sorted(left), "processes", note, started, pool=pool, chunksize=1)
-        for number in sorted(started & left):
-            note(number, _score_alone(works[number], _score_in_a_process))
+            _execute_locally(dict(left), "processes", note, started, pool=pool, chunksize=1, optimize_graph=False)
+        for key in [key for key in left if key in started]:
+            note(key, _score_alone(graph[key][0].work, _score_in_a_process))
 
 
 def _score_in_a_process(work: BlockWork) -> Cells | str:
     """Score a block in a worker process that does nothing else; return how the process ended if it died."""
     results: list[Cells] = []
     with _worker_pool(1) as pool, suppress(BrokenProcessPool):
-        _execute_locally([work], [0], "processes", lambda _, cells: results.append(cells), pool=pool, chunksize=1)
+        _execute_locally(
+            graph_of_one(work), "processes", lambda _, cells: results.append(cells), pool=pool, chunksize=1
+        )
     if results:
         return results[0]
     code = None if pool.only_worker is None else pool.only_worker.exitcode
@@ -325,7 +318,7 @@ def start_forkserver() -> None:
             del os.environ[name]
 
 
-def _execute_on_cluster(works: Sequence[BlockWork], scheduler: Any, done: Done, waiting: Callable[[str], None]) -> None:
+def _execute_on_cluster(graph: Graph, scheduler: Any, done: Done, waiting: Callable[[str], None]) -> None:
     try:
         from distributed import Client
     except ImportError:
@@ -333,7 +326,7 @@ def _execute_on_cluster(works: Sequence[BlockWork], scheduler: Any, done: Done, 
         raise SchedulerError(message) from None
 
     if not isinstance(scheduler, str):
-        _Cluster(scheduler, waiting, own=False).execute(works, done)
+        _Cluster(scheduler, waiting, own=False).execute(graph, done)
         return
     waiting(f"waiting for the dask scheduler at {scheduler}")
     try:
@@ -341,7 +334,7 @@ def _execute_on_cluster(works: Sequence[BlockWork], scheduler: Any, done: Done, 
     except (OSError, ValueError) as error:
         raise SchedulerError(f"no dask scheduler answers at {scheduler}: {error}") from None
     with _quiet_client(), closing(client):
-        _Cluster(client, waiting, own=True).execute(works, done)
+        _Cluster(client, waiting, own=True).execute(graph, done)
 
 
 @contextmanager
@@ -377,41 +370,40 @@ class _Cluster:
         """Of the scheduler."""
         return str(self.client.scheduler.address)
 
-    def execute(self, works: Sequence[BlockWork], done: Done) -> None:
+    def execute(self, graph: Graph, done: Done) -> None:
         """Score blocks; those that workers died of are then scored alone, one by one."""
         if self.own:
             self._demand_worker(f"no worker joined the dask scheduler at {self.address} within", SchedulerError)
-        self._demand_able_workers(works)
+        self._demand_able_workers([task.work for (task,) in graph.values()])
         killed = []
-        for number, result in self._results(works):
+        for key, result in self._results(graph):
             if isinstance(result, str):
-                killed.append(number)
+                killed.append(key)
             else:
-                done(number, result)
-        for number in killed:
-            done(number, _score_alone(works[number], self._score))
+                done(key, result)
+        for key in killed:
+            done(key, _score_alone(graph[key][0].work, self._score))
 
     def _score(self, work: BlockWork) -> Cells | str:
-        return next(result for _, result in self._results([work]))
+        return next(result for _, result in self._results(graph_of_one(work)))
 
-    def _results(self, works: Sequence[BlockWork]) -> Iterator[tuple[int, Cells | str]]:
-        """Numbers of blocks with their results, or how workers died of them, as they come back."""
-        from .lazy import lazy_blocks
-
+    def _results(self, graph: Mapping[Key, Any]) -> Iterator[tuple[Key, Cells | str]]:
+        """Keys of blocks with their results, or how workers died of them, as they come back."""
         # Never the default or current client: that would turn other computations of this process to the cluster.
-        futures = self.client.compute(lazy_blocks(works), optimize_graph=False, retries=2)
-        number_of = {future.key: number for number, future in enumerate(futures)}
+        futures = self.client.get(graph, [*graph], sync=False, optimize_graph=False, retries=2)
+        left = set(graph)
         finished: SimpleQueue[Any] = SimpleQueue()
         for future in futures:
             future.add_done_callback(finished.put)
         del futures
-        while number_of:
+        while left:
             try:
                 future = finished.get(timeout=CHECK_SECONDS)
             except Empty:
                 self._demand_another_worker()
                 continue
-            yield number_of.pop(future.key), self._result(future)
+            left.remove(future.key)
+            yield future.key, self._result(future)
             future.release()
 
     def _result(self, future: Any) -> Cells | str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from ..analysis.selection import CHOSEN, choose_tracks, headline_metric
 from ..annotations.annotation import AnnotationLike
 from ..annotations.schema import kind_of
 from ..engine.block import Works, block_size
+from ..engine.graph import Key, block_graph
 from ..engine.pair_scores import ROUNDING
 from ..engine.runs import plan as plan_files
 from ..engine.schedule import choose_scheduler, execute
@@ -288,17 +290,18 @@ def _split_stored(
 def _split_plan(plan: EvaluationPlan, progress: Progress, guarded: bool) -> xr.Dataset:
     """Score all files of a plan, whose measures are a metric and its losses."""
     works = Works(replace(plan, max_block=block_size(plan.task, TRACKS)), Stale(np.ones(plan.shape, dtype=np.bool_)))
-    done: dict[int, Cells] = {}
+    graph = block_graph(works, uuid.uuid4().hex)
+    done: dict[Key, Cells] = {}
     with progress as shown:
         shown.start(len(plan.tracks))
 
-        def finish(number: int, cells: Cells) -> None:
-            done[number] = cells
-            shown.advance(len(works.columns_of(number)))
+        def finish(key: Key, cells: Cells) -> None:
+            done[key] = cells
+            shown.advance(len(graph[key][0].columns))
 
-        execute(works, choose_scheduler("auto", works, guarded), finish)
+        execute(graph, choose_scheduler("auto", graph, guarded), finish)
     empty = no_cells(tuple(map(str, plan.measures)))
-    cells = concatenate_cells([empty, *(done[number] for number in sorted(done))])
+    cells = concatenate_cells([empty, *(done[key] for key in graph)])
     rules = plan.task, plan.convention, plan.grid, plan.combine, plan.measures, plan.classes, plan.cautions
     kept = kept_settings(*rules, {**kept_patches(plan.patches), "versions": software_versions()})
     coords = metric_coords(plan.measures), dict(plan.system_meta), dict(plan.track_meta)

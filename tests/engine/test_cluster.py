@@ -16,7 +16,8 @@ import xarray as xr
 
 import mirflow
 from mirflow.engine import schedule
-from mirflow.engine.block import BlockWork, Works
+from mirflow.engine.block import Works
+from mirflow.engine.graph import Graph, Key, block_graph
 from mirflow.engine.runs import plan
 from mirflow.errors import RunError, SchedulerError
 from mirflow.pipeline.plan import Stale
@@ -54,9 +55,10 @@ def test_the_command_scores_on_a_cluster_what_it_scores_alone(tmp_path: Path, cl
     xr.testing.assert_equal(one, other)
 
 
-def works_of_chords(folder: Path, tracks: int) -> list[BlockWork]:
+def graph_of_chords(folder: Path, tracks: int, **settings: object) -> Graph:
     (evaluation,) = plan(write_dataset(folder, tracks=tracks)).plans
-    return Works(evaluation, Stale(np.ones(evaluation.shape, dtype=np.bool_)))
+    every = Stale(np.ones(evaluation.shape, dtype=np.bool_))
+    return block_graph(Works(replace(evaluation, **settings), every), folder.name)
 
 
 @pytest.mark.parametrize("given", ["address", "client"])
@@ -64,12 +66,12 @@ def test_a_run_whose_cluster_loses_its_workers_ends_with_a_message(
     tmp_path: Path, cluster: DaskCluster, monkeypatch: pytest.MonkeyPatch, given: str
 ) -> None:
     monkeypatch.setattr(schedule, "CHECK_SECONDS", 0.2)
-    works = works_of_chords(tmp_path, 40)
+    graph = graph_of_chords(tmp_path, 40)
     worker = cluster.worker("--no-nanny")
-    came = []
+    came: list[Key] = []
 
-    def kill_the_worker(number: int, cells: Cells) -> None:
-        came.append(number)
+    def kill_the_worker(key: Key, cells: Cells) -> None:
+        came.append(key)
         monkeypatch.setattr(schedule, "WORKER_SECONDS", 0.5)  # not before a worker has joined
         kill(worker)
 
@@ -78,19 +80,19 @@ def test_a_run_whose_cluster_loses_its_workers_ends_with_a_message(
         RunError, match=f"{none}computed scores are kept: start some .dask worker {cluster.address}., and run"
     )
     with Client(cluster.address, set_as_default=False) as client, ends:
-        schedule.execute(works, client if given == "client" else cluster.address, kill_the_worker)
-    assert 0 < len(came) < len(works)
+        schedule.execute(graph, client if given == "client" else cluster.address, kill_the_worker)
+    assert 0 < len(came) < len(graph)
 
 
 def test_a_client_gets_the_blocks_before_a_worker_has_joined(tmp_path: Path, cluster: DaskCluster) -> None:
-    works = works_of_chords(tmp_path, 4)
-    came: list[int] = []
+    graph = graph_of_chords(tmp_path, 4)
+    came: list[Key] = []
     with Client(cluster.address, set_as_default=False) as client, ThreadPoolExecutor(1) as pool:
-        running = pool.submit(schedule.execute, works, client, lambda number, cells: came.append(number))
+        running = pool.submit(schedule.execute, graph, client, lambda key, cells: came.append(key))
         until(lambda: client.futures or running.done(), cluster.log)
         cluster.worker("--no-nanny")
         running.result(PATIENCE)
-    assert sorted(came) == list(range(len(works)))
+    assert sorted(came) == sorted(graph)
 
 
 def test_workers_that_the_cluster_of_a_client_has_requested_are_waited_for(
@@ -98,8 +100,8 @@ def test_workers_that_the_cluster_of_a_client_has_requested_are_waited_for(
 ) -> None:
     for seconds in ("CHECK_SECONDS", "WORKER_SECONDS"):
         monkeypatch.setattr(schedule, seconds, 0.1)
-    works = works_of_chords(tmp_path, 4)
-    came: list[int] = []
+    graph = graph_of_chords(tmp_path, 4)
+    came: list[Key] = []
     waits: list[int] = []
 
     class Queue:
@@ -114,8 +116,8 @@ def test_workers_that_the_cluster_of_a_client_has_requested_are_waited_for(
 
     with Client(cluster.address, set_as_default=False) as client:
         monkeypatch.setattr(client, "cluster", Queue())
-        schedule.execute(works, client, lambda number, cells: came.append(number))
-    assert sorted(came) == list(range(len(works)))
+        schedule.execute(graph, client, lambda key, cells: came.append(key))
+    assert sorted(came) == sorted(graph)
     assert len(waits) >= 3
 
 
@@ -139,34 +141,34 @@ def test_a_worker_that_the_scheduler_cannot_reach_is_named_after_a_line_of_waiti
     words: list[str] = []
     how = "start the worker with an address of its machine .*, and run again"
     with pytest.raises(SchedulerError, match=f"cannot reach the worker {nowhere}: {how}"):
-        schedule.execute(works_of_chords(tmp_path, 2), cluster.address, fail, waiting=words.append)
+        schedule.execute(graph_of_chords(tmp_path, 2), cluster.address, fail, waiting=words.append)
     assert f"waiting for the workers of the dask scheduler at {cluster.address}" in words
 
 
-def fail(number: int, cells: Cells) -> None:
-    pytest.fail(f"block {number} was scored")
+def fail(key: Key, cells: Cells) -> None:
+    pytest.fail(f"block {key} was scored")
 
 
 def test_workers_are_asked_for_plug_ins_and_folders_before_blocks_are_sent(
     tmp_path: Path, cluster: DaskCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster.worker("--no-nanny")
-    works = works_of_chords(tmp_path, 2)
+    graph = graph_of_chords(tmp_path, 2)
     with pytest.raises(SchedulerError, match=r"^the worker tcp://\S+ cannot score this: no module 'absent'; a file"):
-        schedule.execute([replace(work, plugins=("absent",)) for work in works], cluster.address, fail)
+        schedule.execute(graph_of_chords(tmp_path, 2, plugins=("absent",)), cluster.address, fail)
     monkeypatch.setattr(Path, "is_dir", lambda path: True)  # here, not in the worker
     (tmp_path / "est").rename(tmp_path / "elsewhere")
     with pytest.raises(
         SchedulerError, match=r"cannot score this: it does not see the folder \S+est/ada and 1 other; mo"
     ):
-        schedule.execute(works, cluster.address, fail)
+        schedule.execute(graph, cluster.address, fail)
 
 
 def test_a_report_of_the_cluster_shows_evaluations_and_blocks(tmp_path: Path, cluster: DaskCluster) -> None:
     cluster.worker("--no-nanny")
     with Client(cluster.address, set_as_default=False) as client:
         client.get_task_stream()
-        schedule.execute(works_of_chords(tmp_path, 2), client, lambda number, cells: None)
+        schedule.execute(graph_of_chords(tmp_path, 2), client, lambda key, cells: None)
         keys = [task["key"] for task in client.get_task_stream()]
     assert [key.rpartition("-")[0] for key in keys] == ["chord-block-0"]
     assert dask.utils.key_split(keys[0]) == "chord-block"

@@ -7,6 +7,7 @@ import operator
 import os
 import re
 import signal
+import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 
 from mirflow.engine import schedule as execution
 from mirflow.engine.block import BlockWork, Works, one_thread, score_block
+from mirflow.engine.graph import Graph, Key, block_graph
 from mirflow.engine.runs import plan
 from mirflow.engine.schedule import choose_scheduler, execute
 from mirflow.errors import RunError
@@ -25,25 +27,28 @@ from mirflow.store.cells import Cells
 from tests.datasets import write_dataset
 
 
-@pytest.fixture(scope="module")
-def works(tmp_path_factory: pytest.TempPathFactory) -> list[BlockWork]:
-    pipeline = write_dataset(tmp_path_factory.mktemp("data"), tracks=8)
+def graph_of(pipeline: Path) -> Graph:
     (one,) = plan(pipeline).plans
-    return Works(one, Stale(np.ones(one.shape, dtype=np.bool_)))
+    return block_graph(Works(one, Stale(np.ones(one.shape, dtype=np.bool_))), uuid.uuid4().hex)
 
 
-def results(works: list[BlockWork], scheduler: Any, **how: Any) -> dict[int, Cells]:
-    found: dict[int, Cells] = {}
-    execute(works, scheduler, found.__setitem__, **how)
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
+    return graph_of(write_dataset(tmp_path_factory.mktemp("data"), tracks=8))
+
+
+def results(graph: Graph, scheduler: Any, **how: Any) -> dict[Key, Cells]:
+    found: dict[Key, Cells] = {}
+    execute(graph, scheduler, found.__setitem__, **how)
     return found
 
 
 @pytest.fixture(scope="module")
-def expected(works: list[BlockWork]) -> dict[int, Cells]:
-    return results(works, "serial")
+def expected(graph: Graph) -> dict[Key, Cells]:
+    return results(graph, "serial")
 
 
-def assert_same(found: dict[int, Cells], expected: dict[int, Cells]) -> None:
+def assert_same(found: dict[Key, Cells], expected: dict[Key, Cells]) -> None:
     assert sorted(found) == sorted(expected)
     for number, cells in expected.items():
         assert found[number].track == cells.track
@@ -52,22 +57,20 @@ def assert_same(found: dict[int, Cells], expected: dict[int, Cells]) -> None:
 
 
 @pytest.mark.parametrize("scheduler", ["threads", "processes"])
-def test_local_schedulers_give_what_serial_gives(
-    scheduler: str, works: list[BlockWork], expected: dict[int, Cells]
-) -> None:
-    assert_same(results(works, scheduler, workers=2), expected)
+def test_local_schedulers_give_what_serial_gives(scheduler: str, graph: Graph, expected: dict[Key, Cells]) -> None:
+    assert_same(results(graph, scheduler, workers=2), expected)
 
 
 def test_nothing_to_do_starts_nothing() -> None:
-    assert results([], "tcp://127.0.0.1:1") == {}
+    assert results({}, "tcp://127.0.0.1:1") == {}
 
 
 def test_a_killed_worker_process_costs_a_retry(
-    works: list[BlockWork], expected: dict[int, Cells], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    graph: Graph, expected: dict[Key, Cells], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     once = tmp_path / "killed"
-    monkeypatch.setattr("mirflow.engine.lazy.score_block", functools.partial(kill_once_then_score, once))
-    assert_same(results(works, "processes", workers=2), expected)
+    monkeypatch.setattr("mirflow.engine.graph.score_block", functools.partial(kill_once_then_score, once))
+    assert_same(results(graph, "processes", workers=2), expected)
     assert once.exists()
 
 
@@ -86,12 +89,10 @@ def always_die(work: BlockWork) -> Cells:
     raise AssertionError("unreachable")
 
 
-def test_workers_that_always_die_end_in_an_error_that_says_so(
-    works: list[BlockWork], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("mirflow.engine.lazy.score_block", always_die)
+def test_workers_that_always_die_end_in_an_error_that_says_so(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mirflow.engine.graph.score_block", always_die)
     with pytest.raises(RunError, match=r"the worker process died \(killed by signal 9\) before it scored anything"):
-        results(works, "processes", workers=2)
+        results(graph, "processes", workers=2)
 
 
 @pytest.fixture(scope="module")
@@ -103,89 +104,84 @@ def cluster() -> Iterator[Any]:
         yield cluster
 
 
-def test_a_cluster_gives_what_serial_gives(cluster: Any, works: list[BlockWork], expected: dict[int, Cells]) -> None:
-    assert_same(results(works, cluster.scheduler_address), expected)
+def test_a_cluster_gives_what_serial_gives(cluster: Any, graph: Graph, expected: dict[Key, Cells]) -> None:
+    assert_same(results(graph, cluster.scheduler_address), expected)
 
 
-def test_a_cluster_s_killed_worker_costs_a_retry(
-    cluster: Any, works: list[BlockWork], expected: dict[int, Cells]
-) -> None:
-    found: dict[int, Cells] = {}
+def test_a_cluster_s_killed_worker_costs_a_retry(cluster: Any, graph: Graph, expected: dict[Key, Cells]) -> None:
+    found: dict[Key, Cells] = {}
     killed: list[int] = []
 
-    def done(number: int, cells: Cells) -> None:
-        found[number] = cells
+    def done(key: Key, cells: Cells) -> None:
+        found[key] = cells
         if not killed:
             victim = next(iter(cluster.workers.values()))
             killed.append(victim.process.process.pid)
             os.kill(killed[0], signal.SIGKILL)
 
-    execute(works, cluster.scheduler_address, done)
+    execute(graph, cluster.scheduler_address, done)
     assert killed
     assert_same(found, expected)
 
 
 def test_two_runs_on_one_cluster_never_share_a_task(
-    cluster: Any, works: list[BlockWork], expected: dict[int, Cells], tmp_path: Path
+    cluster: Any, graph: Graph, expected: dict[Key, Cells], tmp_path: Path
 ) -> None:
-    (other,) = plan(write_dataset(tmp_path, tracks=8, seed=1)).plans
-    others = Works(other, Stale(np.ones(other.shape, dtype=np.bool_)))
+    others = graph_of(write_dataset(tmp_path, tracks=8, seed=1))
     with ThreadPoolExecutor(2) as pool:
-        running = [pool.submit(results, some, cluster.scheduler_address) for some in (works, others)]
+        running = [pool.submit(results, some, cluster.scheduler_address) for some in (graph, others)]
         found = [one.result() for one in running]
     assert_same(found[0], expected)
     assert_same(found[1], results(others, "serial"))
 
 
-def test_a_cluster_that_goes_away_ends_in_an_error_that_says_so(cluster: Any, works: list[BlockWork]) -> None:
+def test_a_cluster_that_goes_away_ends_in_an_error_that_says_so(cluster: Any, graph: Graph) -> None:
     distributed = pytest.importorskip("distributed")
     gone = pytest.raises(RunError, match=r"the cluster failed .*; computed scores are kept")
     with distributed.Client(cluster, set_as_default=False) as client, gone:
 
-        def cancel_the_rest(number: int, cells: Cells) -> None:
+        def cancel_the_rest(key: Key, cells: Cells) -> None:
             client.cancel([distributed.Future(key, client) for key in client.futures])
 
-        execute(works, client, cancel_the_rest)
+        execute(graph, client, cancel_the_rest)
 
 
 def test_workers_with_other_code_are_an_error_that_says_so(
-    cluster: Any, works: list[BlockWork], monkeypatch: pytest.MonkeyPatch
+    cluster: Any, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mirflow.engine.lazy.score_block", operator.attrgetter("something_new"))
+    monkeypatch.setattr("mirflow.engine.graph.score_block", operator.attrgetter("something_new"))
     with pytest.raises(
         RunError, match=r"'something_new'.: its scheduler and workers need the code of this process, mir"
     ):
-        results(works, cluster.scheduler_address)
+        results(graph, cluster.scheduler_address)
 
 
-def test_a_cluster_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_that_does_not_answer_is_an_error(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
     monkeypatch.setattr(execution, "CONNECT_SECONDS", 1)
     with pytest.raises(RunError, match=r"no dask scheduler answers at tcp://127\.0\.0\.1:1"):
-        results([BlockWork("x", "chord", "mir_eval", "union", (), "", ())], "tcp://127.0.0.1:1")
+        results(graph, "tcp://127.0.0.1:1")
 
 
-def test_a_cluster_without_workers_is_an_error_that_says_so(
-    works: list[BlockWork], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cluster_without_workers_is_an_error_that_says_so(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr(execution, "WORKER_SECONDS", 0.5)
     with distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", silence_logs="CRITICAL") as empty:
         address = re.escape(empty.scheduler_address)
         with pytest.raises(RunError, match=f"no worker joined the dask scheduler at {address} within 0.5 seconds"):
-            results(works, empty.scheduler_address)
+            results(graph, empty.scheduler_address)
 
 
 def test_auto_starts_workers_only_for_much_work_and_only_where_it_may(
-    works: list[BlockWork], monkeypatch: pytest.MonkeyPatch
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert choose_scheduler("auto", works, guarded=True) == "serial"
+    assert choose_scheduler("auto", graph, guarded=True) == "serial"
     monkeypatch.setattr(execution, "START_SECONDS", 0.0)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
-    assert choose_scheduler("auto", works, guarded=True) == "processes"
-    assert choose_scheduler("auto", works, guarded=True, workers=1) == "serial"
-    assert choose_scheduler("auto", works, guarded=False) == "serial"
-    assert choose_scheduler("threads", works, guarded=False) == "threads"
+    assert choose_scheduler("auto", graph, guarded=True) == "processes"
+    assert choose_scheduler("auto", graph, guarded=True, workers=1) == "serial"
+    assert choose_scheduler("auto", graph, guarded=False) == "serial"
+    assert choose_scheduler("threads", graph, guarded=False) == "threads"
 
 
 def test_workers_do_linear_algebra_in_one_thread_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,10 +219,10 @@ def test_one_thread_for_linear_algebra_until_the_last_one_leaves() -> None:
         assert threads() == {2}
 
 
-def test_an_error_of_the_receiver_ends_the_run(works: list[BlockWork]) -> None:
-    def refuse(number: int, cells: Cells) -> None:
+def test_an_error_of_the_receiver_ends_the_run(graph: Graph) -> None:
+    def refuse(key: Key, cells: Cells) -> None:
         raise RunError("enough")
 
     for scheduler in ("serial", "threads", "processes"):
         with pytest.raises(RunError, match="enough"):
-            execute(works, scheduler, refuse)
+            execute(graph, scheduler, refuse)

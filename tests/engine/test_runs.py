@@ -16,7 +16,6 @@ from click.testing import CliRunner
 import mirflow
 from mirflow.cli import cli
 from mirflow.engine import graph
-from mirflow.engine import schedule as execution
 from mirflow.engine.block import BlockWork, score_block
 from mirflow.engine.runs import RunReport, preview
 from mirflow.errors import (
@@ -181,7 +180,7 @@ def test_force_recomputes_everything(folder: Path) -> None:
 def test_an_interrupted_run_goes_on_where_it_was(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     undisturbed = folder / "undisturbed.zarr"
     run(folder, store=undisturbed)
-    original = execution.score_block
+    original = graph.score_block
     scored: list[int] = []
 
     def interrupted_on_the_third(work: Any) -> Cells:
@@ -190,7 +189,7 @@ def test_an_interrupted_run_goes_on_where_it_was(folder: Path, monkeypatch: pyte
         scored.append(len(work))
         return original(work)
 
-    monkeypatch.setattr(execution, "score_block", interrupted_on_the_third)
+    monkeypatch.setattr(graph, "score_block", interrupted_on_the_third)
     with pytest.raises(KeyboardInterrupt):
         run(folder)
     assert not (folder / "store.zarr").exists()

@@ -14,6 +14,7 @@ import mirflow
 from mirflow import evaluate_paths
 from mirflow.annotations.labelled import from_dataset
 from mirflow.engine.block import Works
+from mirflow.engine.graph import block_graph
 from mirflow.engine.runs import RunReport, preview
 from mirflow.engine.schedule import AUDIO_BYTE_SECONDS, choose_scheduler, estimate_seconds
 from mirflow.errors import AnnotationError, InvalidAnnotationError, PipelineError
@@ -95,7 +96,7 @@ def test_a_block_is_one_track(folder: Path) -> None:
     assert plan.system_meta == {} == plan.track_meta
     # 2 systems x 2 sources of 4000 samples of 2 bytes, and their headers.
     assert [estimate_seconds(work) for work in works] == pytest.approx([4 * 8044 * AUDIO_BYTE_SECONDS] * 3)
-    assert choose_scheduler("auto", works, guarded=True) == "serial"
+    assert choose_scheduler("auto", block_graph(works, ""), guarded=True) == "serial"
 
 
 def test_long_sound_is_worth_worker_processes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,12 +105,12 @@ def test_long_sound_is_worth_worker_processes(folder: Path, monkeypatch: pytest.
         {"task": "separation", "reference": "ref/{track}/{source}.wav", "estimates": "est/ada/{track}/{source}.wav"},
         folder,
     )
-    works = Works(plan, Stale(np.ones(plan.shape, dtype=np.bool_)))
+    graph = block_graph(Works(plan, Stale(np.ones(plan.shape, dtype=np.bool_))), "")
     monkeypatch.setattr("mirflow.engine.schedule._size", lambda source: 3 * 60 * 44100 * 4)
-    assert choose_scheduler("auto", works, guarded=True) == "processes"
-    assert choose_scheduler("auto", works, guarded=False) == "serial"
+    assert choose_scheduler("auto", graph, guarded=True) == "processes"
+    assert choose_scheduler("auto", graph, guarded=False) == "serial"
     # One track is one block, which a second worker does not shorten.
-    assert choose_scheduler("auto", works[:1], guarded=True) == "serial"
+    assert choose_scheduler("auto", dict([*graph.items()][:1]), guarded=True) == "serial"
 
 
 def test_a_dry_run_reads_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
