@@ -168,7 +168,7 @@ def test_metrics_of_one_name_and_of_other_tasks_are_refused(lab: Path) -> None:
     rules = get_task("beat").convention()
     measures = rules.select(["my_lab.py:count_error"], lab)
     with pytest.raises(MetricError, match="count_error is a function over a pair, which cannot be scored on grid"):
-        rules.demand_grid(measures, 0.1)
+        rules.on_grid(measures, 0.1)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
@@ -11,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import AnnotationError
-from ..kernels.intervals import grid_frames
-from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, row_of_items, rows_of
+from ..kernels.intervals import MOST_FRAMES, grid_frames
+from ..ragged import Bool, Column, Float, Int, Ragged, concatenate, offsets_of, ranges, row_of_items, rows_of
 from .annotation import Annotation
 from .schema import LATEST, Kind
 
@@ -61,6 +62,8 @@ class TimeGrid:
     """End of the last stretch: float, seconds."""
     rounding: float = 0.0
     """Largest difference by which a time may precede a start and still count as that start: float, seconds."""
+    hop: float = 0.0
+    """Length of all stretches: float, seconds; 0 if they differ."""
 
     def __len__(self) -> int:
         return len(self.times)
@@ -79,6 +82,82 @@ class TimeGrid:
         """Stretch of each time: int64 (n,), -1 before the first one, `len` after the last one."""
         starts = np.append(self.times, self.end)[: len(self) + (len(self) > 0)]
         return np.searchsorted(starts - self.rounding, times, side="right") - 1
+
+
+@dataclass(frozen=True)
+class GridOptions:
+    """Options of forms: the resampling of series, the width of events, and the size of an inner dim."""
+
+    resampling: str = "linear"
+    width: int = 0
+    size: int = 0
+    """Number of levels of hierarchies, or largest number of simultaneous pitches."""
+
+
+@dataclass(frozen=True, eq=False)
+class GridForm:
+    """The form of a kind on a grid."""
+
+    to_grid: Callable[[Ragged, TimeGrid, GridOptions], Variables]
+    """Clean rows, a grid and options -> variables."""
+    to_rows: Callable[[GridArrays], Ragged]
+    """Arrays on a grid -> rows."""
+    needed: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+    """Variables that `to_rows` reads."""
+    dims: tuple[str, ...] = ("time",)
+    """Theirs, behind that of the rows."""
+    other_dims: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"valid": ("time",)})
+    """Dims of variables that have others."""
+    task: str = ""
+    """The task whose first convention cleans rows; empty: times are only checked."""
+    decimals: int | None = None
+    """Of the times of a union."""
+    sized: int | None = None
+    """Depth of the counts whose maximum is the size of an inner dim; None: there is no such dim."""
+
+    def size(self, rows: Ragged) -> int:
+        """Size of the inner dim that holds all items of each row."""
+        return 0 if self.sized is None else int(rows.counts[self.sized].max(initial=0))
+
+    def sample(self, kind: Kind, rows: Ragged, hop: float) -> Ragged:
+        """Rows as frames of `hop` seconds show them, with the numbers of frames as times; empty if they end too late.
+
+        Examples
+        --------
+        >>> from .schema import KINDS
+        >>> columns = {"start": np.array([0.0, 0.26]), "end": np.array([0.26, 0.9]), "label": np.array([0, 1])}
+        >>> found = LABELS.sample(KINDS["intervals"], Ragged(columns, (np.array([2]),), ("A", "B")), 0.1)
+        >>> found.columns["start"].tolist(), found.columns["end"].tolist()
+        ([0.0, 3.0], [3.0, 9.0])
+        """
+        ends, options = np.maximum(extents(kind, rows), 0.0), GridOptions(size=self.size(rows))
+        order, fitting = np.argsort(ends, kind="stable"), int((~too_late(kind, rows, hop)).sum())
+        sizes = {"pitch": MIDI_NUMBERS, "level": max(options.size, 1)}
+        inner = math.prod(sizes.get(dim, 1) for dim in self.dims)
+        parts: list[Ragged] = []
+        start = 0
+        while start < fitting or not parts:  # of rows that end at about the same time
+            values = np.arange(1, fitting - start + 1) * (ends[order[start:fitting]] / hop + 2.0) * inner
+            some = order[start : min(start + max(int((values <= _AT_ONCE).sum()), 1), fitting)]
+            grid = frame_grid(kind, float(ends[some].max(initial=0.0)), hop)
+            part = rows.take(some)
+            arrays = {name: values for name, (_, values, _) in self.to_grid(part, grid, options).items()}
+            arrays["valid"] = valid_frames(kind, extents(kind, part), grid)
+            number = np.arange(len(grid) + 1, dtype=np.float64)
+            pitches = np.arange(MIDI_NUMBERS, dtype=np.float64)
+            parts.append(self.to_rows(GridArrays(arrays, number[:-1], number[1:], rows.labels, pitches)))
+            start += len(some)
+        none, late = parts[0].take([]), np.zeros(len(rows) - fitting, dtype=np.int64)
+        parts.append(Ragged(none.columns, (late, *none.counts[1:]), none.labels, none.depths))
+        place = np.empty(len(rows), dtype=np.int64)
+        place[order] = np.arange(len(rows))
+        return concatenate(parts).take(place)
+
+
+_AT_ONCE = 1 << 22
+"""Values of the largest variable that are laid out at once."""
+MIDI_NUMBERS = 128
 
 
 def make_grid(kind: Kind, rows: Ragged, spec: GridSpec, decimals: int | None = None) -> TimeGrid:
@@ -127,7 +206,7 @@ def frame_grid(kind: Kind, end: float, hop: float) -> TimeGrid:
         end = float(np.nextafter(min(max(end, 0.0), 2 * LATEST) + rounding, np.inf))
     frames = grid_frames(end, hop)
     times: Float = np.arange(frames, dtype=np.float64) * hop
-    return TimeGrid(f"hop {hop:g} s", times, frames * hop, rounding)
+    return TimeGrid(f"hop {hop:g} s", times, frames * hop, rounding, hop)
 
 
 def _given_grid(spec: npt.ArrayLike) -> TimeGrid:
@@ -154,6 +233,11 @@ def extents(kind: Kind, rows: Ragged) -> Float:
     ends = np.full(len(rows), -np.inf)
     np.maximum.at(ends, rows_of(rows.counts[0]) if rows.depth(name) == 1 else row_of_items(rows), rows.columns[name])
     return ends
+
+
+def too_late(kind: Kind, rows: Ragged, hop: float) -> Bool:
+    """Mask of rows that would take too many frames."""
+    return extents(kind, rows) > (MOST_FRAMES - 1) * hop
 
 
 def valid_frames(kind: Kind, ends: Float, grid: TimeGrid) -> Bool:
@@ -200,17 +284,17 @@ def codes_at(rows: Ragged, times: Float) -> npt.NDArray[np.int32]:
 _CODE = {"long_name": "code of the label in force, -1 for none"}
 
 
-def labels_on_grid(rows: Ragged, grid: TimeGrid) -> Variables:
+def labels_on_grid(rows: Ragged, grid: TimeGrid, options: GridOptions | None = None) -> Variables:
     """Convert intervals to ``code`` int32 (rows, n), the label in force at the start of each stretch."""
     return {"code": (("time",), codes_at(rows, grid.points), _CODE)}
 
 
-def levels_on_grid(rows: Ragged, grid: TimeGrid, levels: int) -> Variables:
+def levels_on_grid(rows: Ragged, grid: TimeGrid, options: GridOptions) -> Variables:
     """Convert hierarchies to ``code`` int32 (rows, levels, n), with each level as for intervals.
 
-    `levels` is at least the maximum over rows; missing levels have no labels.
+    The size is at least the maximum over rows; missing levels have no labels.
     """
-    codes = np.full((len(rows), levels, len(grid)), -1, dtype=np.int32)
+    codes = np.full((len(rows), options.size, len(grid)), -1, dtype=np.int32)
     owner = rows_of(rows.counts[0])
     level = np.arange(len(owner)) - rows.offsets[:-1][owner]
     flat = Ragged(rows.columns, (rows.counts[1],), rows.labels)
@@ -218,7 +302,7 @@ def levels_on_grid(rows: Ragged, grid: TimeGrid, levels: int) -> Variables:
     return {"code": (("level", "time"), codes, _CODE)}
 
 
-def events_on_grid(rows: Ragged, grid: TimeGrid, width: int = 0) -> Variables:
+def events_on_grid(rows: Ragged, grid: TimeGrid, options: GridOptions) -> Variables:
     """Convert events to counts and activations on a grid.
 
     Variables are ``count`` int64 (rows, n), the number of events in each stretch; ``activation`` float32 (rows, n), ``1
@@ -228,11 +312,12 @@ def events_on_grid(rows: Ragged, grid: TimeGrid, width: int = 0) -> Variables:
     Examples
     --------
     >>> rows = Ragged({"time": np.array([0.6, 0.7])}, (np.array([2]),))
-    >>> found = events_on_grid(rows, TimeGrid("hop 0.5 s", np.array([0.0, 0.5, 1.0]), 1.5), width=1)
+    >>> grid = TimeGrid("hop 0.5 s", np.array([0.0, 0.5, 1.0]), 1.5)
+    >>> found = events_on_grid(rows, grid, GridOptions(width=1))
     >>> found["count"][1].tolist(), found["activation"][1].tolist()
     ([[0, 2, 0]], [[0.5, 1.0, 0.5]])
     """
-    frame, row = grid.frame_of(rows.columns["time"]), rows_of(rows.counts[0])
+    width, frame, row = options.width, grid.frame_of(rows.columns["time"]), rows_of(rows.counts[0])
     inside = (frame >= 0) & (frame < len(grid))
     order = np.lexsort((rows.columns["time"][inside], row[inside]))
     row, frame = row[inside][order], frame[inside][order]
@@ -337,3 +422,8 @@ def series_from_grid(arrays: GridArrays) -> Ragged:
     else:
         columns["frequency"] = np.where((voicing > 0) | (frequency == 0), frequency, -frequency)
     return Ragged(columns, (valid.sum(axis=1),))
+
+
+EVENTS = GridForm(events_on_grid, events_from_grid, ("count",), ("code",))
+LABELS = GridForm(labels_on_grid, intervals_from_grid, ("code",))
+LEVELS = GridForm(levels_on_grid, hierarchies_from_grid, ("code",), dims=("level", "time"), task="hierarchy", sized=0)

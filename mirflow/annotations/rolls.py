@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..errors import InvalidAnnotationError
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
+from ..theory.general_midi import PEDALS, pedal_of
 from ..theory.pitch import hz_to_midi, midi_to_hz
 from .annotation import Annotation
-from .grids import GridArrays, TimeGrid, Variables
+from .grids import MIDI_NUMBERS, GridArrays, GridForm, GridOptions, TimeGrid, Variables, codes_at, intervals_from_grid
 
-PITCHES = 128
-"""MIDI numbers of a roll, from 0."""
 _DIMS = ("time", "pitch")
 HOP = 0.01
 """Default hop of the frames of MIDI files, in seconds."""
@@ -34,10 +35,10 @@ def semitones(frequency: Float) -> Float:
 def outside(frequency: Float) -> Bool:
     """Mask of frequencies above 0 that are outside of a roll: bool (n,)."""
     midi = semitones(frequency)
-    return np.asarray((frequency > 0) & ((midi < 0) | (midi >= PITCHES)))
+    return np.asarray((frequency > 0) & ((midi < 0) | (midi >= MIDI_NUMBERS)))
 
 
-def notes_on_grid(rows: Ragged, grid: TimeGrid) -> Variables:
+def notes_on_grid(rows: Ragged, grid: TimeGrid, options: GridOptions | None = None) -> Variables:
     """Make piano rolls of notes with pitches from MIDI 0 to 127, rounded to semitones.
 
     A note covers the stretches from the one in which it starts to before the one in which it ends, and at least one. Of
@@ -51,7 +52,7 @@ def notes_on_grid(rows: Ragged, grid: TimeGrid) -> Variables:
     >>> found["active"][1][0, :, 69].tolist(), found["onset"][1][0, :, 69].tolist()
     ([True, True, False], [True, False, False])
     """
-    shape = (len(rows), len(grid), PITCHES)
+    shape = (len(rows), len(grid), MIDI_NUMBERS)
     with_velocity = "velocity" in rows.columns
     active, onset = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
     velocity = np.zeros(shape if with_velocity else 0, dtype=np.float32)
@@ -65,7 +66,7 @@ def notes_on_grid(rows: Ragged, grid: TimeGrid) -> Variables:
     first = np.maximum(first, 0)
     length = np.clip(stop, first + 1, len(grid)) - first
     frame = ranges(first, length)
-    cell = (np.repeat(row, length) * len(grid) + frame) * PITCHES + np.repeat(pitch, length)
+    cell = (np.repeat(row, length) * len(grid) + frame) * MIDI_NUMBERS + np.repeat(pitch, length)
     active.reshape(-1)[cell] = True
     variables: Variables = {
         "active": (_DIMS, active, {"long_name": "whether a note sounds"}),
@@ -77,25 +78,33 @@ def notes_on_grid(rows: Ragged, grid: TimeGrid) -> Variables:
     return variables
 
 
-def pitches_on_grid(rows: Ragged, frames: Int, shape: tuple[int, int]) -> Variables:
-    """Make piano rolls of frames with several pitches: ``active``, bool (rows, n, 128).
+def pitches_on_grid(rows: Ragged, frames: Int, shape: tuple[int, int], voices: int) -> Variables:
+    """Make piano rolls of frames with several pitches.
 
-    `frames` has the frame at each time of the grid for each row, as an index into all frames; -1 for none.
+    `frames` has the frame at each time of the grid for each row, as an index into all frames; -1 for none. Variables
+    are ``active``, bool (rows, n, 128), and ``frequency``, float64 (rows, n, `voices`): the pitches of a frame in Hz,
+    then zeros.
 
     Examples
     --------
     >>> columns = {"time": np.array([0.0]), "frequency": np.array([440.0, 220.0])}
     >>> rows = Ragged(columns, (np.array([1]), np.array([2])), depths={"time": 1})
-    >>> _, roll, _ = pitches_on_grid(rows, np.array([0, -1]), (1, 2))["active"]
-    >>> np.argwhere(roll[0]).tolist()
-    [[0, 57], [0, 69]]
+    >>> found = pitches_on_grid(rows, np.array([0, -1]), (1, 2), 2)
+    >>> np.argwhere(found["active"][1][0]).tolist(), found["frequency"][1][0].tolist()
+    ([[0, 57], [0, 69]], [[440.0, 220.0], [0.0, 0.0]])
     """
-    active = np.zeros((*shape, PITCHES), dtype=np.bool_)
+    active = np.zeros((*shape, MIDI_NUMBERS), dtype=np.bool_)
     counts = np.append(rows.counts[1], 0)[frames]
     item = ranges(np.append(offsets_of(rows.counts[1])[:-1], 0)[frames], counts)
     pitch = semitones(rows.columns["frequency"])[item].astype(np.int64)
-    active.reshape(-1)[np.repeat(np.arange(len(frames)), counts) * PITCHES + pitch] = True
-    return {"active": (_DIMS, active, {"long_name": "whether a pitch sounds"})}
+    frame = np.repeat(np.arange(len(frames)), counts)
+    active.reshape(-1)[frame * MIDI_NUMBERS + pitch] = True
+    frequency = np.zeros((*shape, voices))
+    frequency.reshape(-1)[frame * voices + ranges(np.zeros_like(counts), counts)] = rows.columns["frequency"][item]
+    return {
+        "active": (_DIMS, active, {"long_name": "whether a pitch sounds"}),
+        "frequency": (("time", "voice"), frequency, {"long_name": "fundamental frequency, 0 for none", "units": "Hz"}),
+    }
 
 
 def notes_from_grid(arrays: GridArrays) -> Ragged:
@@ -138,15 +147,60 @@ def notes_from_grid(arrays: GridArrays) -> Ragged:
 
 
 def frames_from_grid(arrays: GridArrays) -> Ragged:
-    """Convert piano rolls to frames with the ``active`` pitches at ``valid`` times."""
+    """Convert piano rolls to frames with the ``active`` pitches at ``valid`` times.
+
+    Pitches are those of ``frequency``, as long as they are the active ones.
+    """
     valid = arrays.values["valid"].astype(np.bool_)
     row, frame = np.nonzero(valid)
     active = arrays.values["active"].astype(np.bool_)[row, frame]
-    columns: dict[str, Column] = {
-        "time": arrays.times[frame],
-        "frequency": np.asarray(midi_to_hz(arrays.pitches))[np.nonzero(active)[1]],
-    }
-    return Ragged(columns, (valid.sum(axis=1), active.sum(axis=1)), (), {"time": 1})
+    counts, frequency = active.sum(axis=1), np.asarray(midi_to_hz(arrays.pitches))[np.nonzero(active)[1]]
+    if "frequency" in arrays.values and len(arrays.pitches):
+        given = arrays.values["frequency"][row, frame]
+        sounding = given > 0
+        midi = semitones(given[sounding])
+        place = np.minimum(np.searchsorted(arrays.pitches, midi), len(arrays.pitches) - 1)
+        shown = np.zeros_like(active)
+        shown[np.nonzero(sounding)[0], place] = True
+        if (arrays.pitches[place] == midi).all() and (shown == active).all():
+            counts, frequency = sounding.sum(axis=1), given[sounding]
+    columns: dict[str, Column] = {"time": arrays.times[frame], "frequency": frequency}
+    return Ragged(columns, (valid.sum(axis=1), counts), (), {"time": 1})
+
+
+def pedals_on_grid(rows: Ragged, grid: TimeGrid, options: GridOptions | None = None) -> Variables:
+    """Convert stretches of pedals to ``down``, bool (rows, n, 3): whether each pedal is down when a frame begins.
+
+    Examples
+    --------
+    >>> columns = {"start": np.array([0.2]), "end": np.array([1.0]), "label": np.array([0])}
+    >>> grid = TimeGrid("hop 0.5 s", np.array([0.0, 0.5, 1.0]), 1.5)
+    >>> pedals_on_grid(Ragged(columns, (np.array([1]),), ("64",)), grid)["down"][1][0, :, 0].tolist()
+    [False, True, False]
+    """
+    pedal = np.array([pedal_of(label) for label in (*rows.labels, "")], dtype=np.int64)[rows.columns["label"]]
+    down = [codes_at(rows.keep(pedal == number), grid.points) >= 0 for number in range(len(PEDALS))]
+    return {"down": (("time", "pedal"), np.stack(down, axis=-1), {"long_name": "whether a pedal is down"})}
+
+
+def pedals_from_grid(arrays: GridArrays) -> Ragged:
+    """Convert ``down`` to stretches of each pedal, in order of time."""
+    down = arrays.values["down"].astype(np.bool_)
+    parts = []
+    for number in range(len(PEDALS)):
+        codes = np.where(down[..., number], number, -1)
+        parts.append(intervals_from_grid(replace(arrays, values={"code": codes}, labels=tuple(PEDALS))))
+    row = np.concatenate([rows_of(part.counts[0]) for part in parts])
+    columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns}
+    order = np.lexsort((columns["label"], columns["start"], row))
+    counts = np.bincount(row, minlength=len(down)).astype(np.int64)
+    return Ragged({name: column[order] for name, column in columns.items()}, (counts,), tuple(PEDALS))
+
+
+NOTES = GridForm(
+    notes_on_grid, notes_from_grid, ("active",), ("onset", "velocity"), ("time", "pitch"), task="transcription"
+)
+PEDALS_DOWN = GridForm(pedals_on_grid, pedals_from_grid, ("down",), dims=("time", "pedal"), task="pedal")
 
 
 def frames_of(notes: Annotation, hop: float = HOP) -> Annotation:

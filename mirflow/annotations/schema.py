@@ -85,7 +85,8 @@ class Kind:
     """Form in timelines, figures, the report's page and sonification: ``text`` for kinds without times, ``list`` if
     that would be too long; empty: none."""
     gridded_as: str = ""
-    """Form on a time grid: ``events``, ``labels``, ``levels``, ``notes``, ``pitches`` or ``curve``; empty: none."""
+    """Form on a time grid: ``events``, ``labels``, ``levels``, ``notes``, ``pedals``, ``pitches`` or ``curve``; empty:
+    none."""
     height: str = ""
     """Variable on the vertical axis of timelines."""
     level: str = ""
@@ -334,6 +335,7 @@ KINDS = MappingProxyType(
                 followed_by="label",
                 alike=("segment", "chord", "transcription"),
                 drawn_as="segments",
+                gridded_as="pedals",
                 arguments=("intervals", "label"),
             ),
             Kind(

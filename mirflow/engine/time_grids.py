@@ -17,15 +17,16 @@ from ..annotations import grids, rolls
 from ..annotations.annotation import Annotation, absent, from_ragged, intervals_of_text, texts_at, to_ragged
 from ..annotations.collection import Collection, with_columns
 from ..annotations.collection import from_dataset as collection_from_dataset
-from ..annotations.grids import GridArrays, GridSpec, TimeGrid, Variables
+from ..annotations.grids import GridArrays, GridForm, GridOptions, GridSpec, TimeGrid, Variables
 from ..annotations.labelled import from_dataset, to_dataset
 from ..annotations.schema import KINDS, Kind
 from ..errors import AnnotationError, InvalidAnnotationError
 from ..metrics.base import get_task
 from ..metrics.cleaning import Cleaned, error_of, inspected, set_aside
-from ..metrics.melody.metrics import DECIMALS, sample_series
-from ..metrics.multipitch.kernel import nearest_frame
+from ..metrics.melody.metrics import CURVE
+from ..metrics.multipitch.kernel import FORM as PITCHES
 from ..ragged import Column, Float, Ragged
+from ..theory.general_midi import PEDALS
 from .block import BLOCK
 from .lazy import LazyCollection, read_block
 
@@ -39,93 +40,15 @@ _CHUNK_VALUES = 2**20
 _ROWS = ("annotation", "track")
 
 
-@dataclass(frozen=True)
-class _GridOptions:
-    """Options of forms: the resampling of series, the width of events, and the number of levels."""
-
-    resampling: str = "linear"
-    width: int = 0
-    levels: int = 0
-
-
-@dataclass(frozen=True)
-class _GridForm:
-    """A form on a grid."""
-
-    to_grid: Callable[[Ragged, TimeGrid, _GridOptions], Variables]
-    """Clean rows, a grid and options -> variables."""
-    to_rows: Callable[[GridArrays], Ragged]
-    """Arrays on a grid -> rows."""
-    needed: tuple[str, ...]
-    optional: tuple[str, ...] = ()
-    """Variables that `to_rows` reads."""
-    dims: tuple[str, ...] = ("time",)
-    """Theirs, behind that of the rows."""
-    task: str = ""
-    """The task whose first convention cleans rows; empty: times are only checked."""
-    decimals: int | None = None
-    """Of the times of a union."""
-
-
-def _series_on_grid(rows: Ragged, grid: TimeGrid, options: _GridOptions) -> Variables:
-    # Beside the reference's times mir_eval lets the last sample hold; on other grids nothing does.
-    found = sample_series(rows, grid.times, options.resampling, hold_last=grid.name == "reference")
-    return {
-        "frequency": (("time",), found[0], {"long_name": "fundamental frequency", "units": "Hz"}),
-        "voicing": (("time",), found[1], {"long_name": "degree of voicing"}),
-    }
-
-
-def _pitches_on_grid(rows: Ragged, grid: TimeGrid, options: _GridOptions) -> Variables:
-    """Pitches of the nearest frame, of two the earlier; none before a row's first frame and after its last one."""
-    frames = np.full((len(rows), len(grid)), -1, dtype=np.int64)
-    filled = np.flatnonzero(rows.counts[0])
-    if len(filled) and len(grid):
-        first, last = (rows.columns["time"][place][:, np.newaxis] for place in _ends_of(rows, filled))
-        times = np.where((grid.times < first) & (grid.times >= first - grid.rounding), first, grid.times)
-        times = np.where((times > last) & (times <= last + grid.rounding), last, times)
-        counts = np.full(len(filled), len(grid), dtype=np.int64)
-        frames[filled] = nearest_frame(rows, filled, times.ravel(), counts).reshape(times.shape)
-    return rolls.pitches_on_grid(rows, frames.ravel(), frames.shape)
-
-
-def _ends_of(rows: Ragged, filled: Any) -> tuple[Any, Any]:
-    """Places of the first and the last item of some rows."""
-    return rows.offsets[filled], rows.offsets[filled + 1] - 1
-
-
-_FORMS: Mapping[str, _GridForm] = MappingProxyType(
+FORMS: Mapping[str, GridForm] = MappingProxyType(
     {
-        "events": _GridForm(
-            lambda rows, grid, options: grids.events_on_grid(rows, grid, options.width),
-            grids.events_from_grid,
-            ("count",),
-            ("code",),
-        ),
-        "labels": _GridForm(
-            lambda rows, grid, options: grids.labels_on_grid(rows, grid), grids.intervals_from_grid, ("code",)
-        ),
-        "levels": _GridForm(
-            lambda rows, grid, options: grids.levels_on_grid(rows, grid, options.levels),
-            grids.hierarchies_from_grid,
-            ("code",),
-            dims=("level", "time"),
-            task="hierarchy",
-        ),
-        "notes": _GridForm(
-            lambda rows, grid, options: rolls.notes_on_grid(rows, grid),
-            rolls.notes_from_grid,
-            ("active",),
-            ("onset", "velocity"),
-            ("time", "pitch"),
-            task="transcription",
-        ),
-        "curve": _GridForm(
-            _series_on_grid, grids.series_from_grid, ("frequency", "voicing"), task="melody", decimals=DECIMALS
-        ),
-        "pitches": _GridForm(
-            _pitches_on_grid, rolls.frames_from_grid, ("active",), (), ("time", "pitch"), "multipitch"
-        ),
+        "events": grids.EVENTS,
+        "labels": grids.LABELS,
+        "levels": grids.LEVELS,
+        "notes": rolls.NOTES,
+        "pedals": rolls.PEDALS_DOWN,
+        "curve": CURVE,
+        "pitches": PITCHES,
     }
 )
 """By the names in the schema."""
@@ -144,9 +67,9 @@ def align(
     Parameters
     ----------
     annotations : xr.Dataset, Annotation, a sequence or mapping of them, Collection or LazyCollection
-        Events, intervals, hierarchies, notes, series, multipitch or, as intervals, text with times; the first is the
-        reference. The keys of a mapping are `names`. If a kind has only one task, items are dropped or refused by its
-        first convention.
+        Events, intervals, hierarchies, notes, pedals, series, multipitch or, as intervals, text with times; the first
+        is the reference. The keys of a mapping are `names`. If a kind has only one task, items are dropped or refused
+        by its first convention.
     grid : {"union", "reference"}, {"hop": seconds} or array of seconds
         ``union``: all distinct times or boundaries. ``reference``: those of the first annotation. ``hop``: frames at
         k * hop from 0 s to the end. Array: stretches that begin at the given times, the last one as long as the one
@@ -174,7 +97,8 @@ def align(
         - series: ``frequency`` in Hz, 0 without a pitch, and ``voicing`` from 0 to 1; unvoiced pitch estimates have 0.
           After its last sample, a melody is silent, except on the grid ``reference``, which gives the values that the
           melody metrics compare.
-        - multipitch: ``active(time, pitch)`` of the nearest frame.
+        - multipitch: ``active(time, pitch)`` of the nearest frame, and ``frequency(time, voice)``, its pitches in Hz.
+        - pedals: ``down(time, pedal)`` at the beginning of the stretch.
 
         ``vocabulary`` has the texts of codes; annotations in memory also have ``label``, the texts, and ``covered``,
         whether a label exists. ``valid``: whether a stretch begins before the end of the annotation. ``end`` is the end
@@ -198,7 +122,7 @@ def align(
     >>> align(beats, {"hop": 0.25}, width=1).activation.values.tolist()
     [0.0, 0.5, 1.0, 0.5, 1.0]
     """
-    options = _GridOptions(resampling, width)
+    options = GridOptions(resampling, width)
     if hasattr(annotations, "data_vars") and "track" in annotations.dims:
         annotations = collection_from_dataset(annotations)
     if isinstance(annotations, Collection | LazyCollection):
@@ -235,9 +159,9 @@ def _plain(value: Any) -> Annotation:
     return intervals_of_text(annotation) if annotation.kind == "text" else annotation
 
 
-def _form_of(kind: Kind, options: _GridOptions) -> _GridForm:
+def _form_of(kind: Kind, options: GridOptions) -> GridForm:
     """The form of a kind; options of other kinds are refused."""
-    if kind.gridded_as not in _FORMS:
+    if kind.gridded_as not in FORMS:
         having = ", ".join(one.name for one in KINDS.values() if one.gridded_as)
         raise AnnotationError(f"annotations on time grids are of kind {having}, not {kind.name}")
     if options.width and kind.gridded_as != "events":
@@ -246,12 +170,12 @@ def _form_of(kind: Kind, options: _GridOptions) -> _GridForm:
         raise AnnotationError(f"resampling is that of series, not of {kind.name}")
     if not isinstance(options.width, int | np.integer) or options.width < 0:
         raise AnnotationError(f"width is a number of frames from 0, not {options.width!r}")
-    return _FORMS[kind.gridded_as]
+    return FORMS[kind.gridded_as]
 
 
 def _clean(kind: Kind, rows: Ragged) -> Cleaned:
     """Rows fit for a grid, and the flaws of those that are not."""
-    form = _FORMS[kind.gridded_as]
+    form = FORMS[kind.gridded_as]
     if not form.task:
         return set_aside(rows, inspected(kind.name, rows)[1])
     before = Cleaned(rows, np.zeros(0, dtype=np.int64))
@@ -264,14 +188,13 @@ def _clean(kind: Kind, rows: Ragged) -> Cleaned:
 
 
 def _dataset(
-    kind: Kind, form: _GridForm, rows: Ragged, grid: TimeGrid, options: _GridOptions, names: Sequence[str]
+    kind: Kind, form: GridForm, rows: Ragged, grid: TimeGrid, options: GridOptions, names: Sequence[str]
 ) -> xr.Dataset:
     """Annotations in memory on a grid."""
     import xarray as xr
 
-    levels = int(rows.counts[0].max(initial=0))
-    options = replace(options, levels=levels)
-    _demand_room(len(rows) * _values_a_row(form, grid, levels))
+    options = replace(options, size=form.size(rows))
+    _demand_room(len(rows) * _values_a_row(form, grid, options.size))
     variables = form.to_grid(rows, grid, options)
     if "code" in variables:
         dims, codes, _ = variables["code"]
@@ -293,14 +216,18 @@ def _coords(kind: Kind, variables: Variables, grid: TimeGrid, labels: Sequence[s
     if "end" in kind.times:
         coords["end"] = ("time", grid.ends, {"long_name": "end of the stretch", "units": "s"})
     if "pitch" in dims:
-        coords["pitch"] = ("pitch", np.arange(rolls.PITCHES), {"long_name": "pitch", "units": "MIDI"})
+        coords["pitch"] = ("pitch", np.arange(grids.MIDI_NUMBERS), {"long_name": "pitch", "units": "MIDI"})
+    if "pedal" in dims:
+        coords["pedal"] = ("pedal", list(PEDALS), {"long_name": "pedal"})
     if "code" in variables:
         coords["vocabulary"] = ("code_value", texts_at(labels), {"long_name": "text of each code"})
     return coords
 
 
-def _attrs(kind: Kind, grid: TimeGrid, options: _GridOptions) -> dict[str, Any]:
+def _attrs(kind: Kind, grid: TimeGrid, options: GridOptions) -> dict[str, Any]:
     attrs: dict[str, Any] = {"kind": kind.name, "grid": grid.name}
+    if grid.hop:
+        attrs["hop"] = grid.hop
     if kind.gridded_as == "curve":
         attrs["resampling"] = options.resampling
     if kind.gridded_as == "events":
@@ -308,9 +235,9 @@ def _attrs(kind: Kind, grid: TimeGrid, options: _GridOptions) -> dict[str, Any]:
     return attrs
 
 
-def _values_a_row(form: _GridForm, grid: TimeGrid, levels: int) -> int:
+def _values_a_row(form: GridForm, grid: TimeGrid, size: int) -> int:
     """Number of values of the largest variable of one annotation."""
-    sizes = {"time": len(grid), "pitch": rolls.PITCHES, "level": max(levels, 1)}
+    sizes = {"time": len(grid), "pitch": grids.MIDI_NUMBERS, "level": max(size, 1), "pedal": len(PEDALS)}
     return math.prod(sizes[dim] for dim in form.dims)
 
 
@@ -321,7 +248,7 @@ def _demand_room(values: int) -> None:
         )
 
 
-def _align_collection(collection: Collection | LazyCollection, spec: GridSpec, options: _GridOptions) -> xr.Dataset:
+def _align_collection(collection: Collection | LazyCollection, spec: GridSpec, options: GridOptions) -> xr.Dataset:
     """Annotations of a collection on frames or times, as lazy arrays.
 
     The files of a lazy collection are read once for their ends and labels, and again for what is computed.
@@ -337,8 +264,8 @@ def _align_collection(collection: Collection | LazyCollection, spec: GridSpec, o
     about = _survey(collection)
     hop = grids.hop_of(spec) if isinstance(spec, Mapping) else None
     grid = grids.make_grid(kind, about.rows, spec) if hop is None else grids.frame_grid(kind, about.end, hop)
-    options = replace(options, levels=about.levels)
-    values = _values_a_row(form, grid, about.levels)
+    options = replace(options, size=about.size)
+    values = _values_a_row(form, grid, about.size)
     _demand_room(values)
     block = collection.block if isinstance(collection, LazyCollection) else BLOCK
     size = max(1, min(block, _CHUNK_VALUES // max(values, 1)))
@@ -358,8 +285,8 @@ class _Survey:
     """Empty rows with all columns and labels of the collection."""
     end: float
     """The last end."""
-    levels: int
-    """Maximum number of levels of a track."""
+    size: int
+    """Of the inner dim of the form."""
 
 
 def _survey(collection: Collection | LazyCollection) -> _Survey:
@@ -374,14 +301,15 @@ def _survey(collection: Collection | LazyCollection) -> _Survey:
     present = dict.fromkeys(name for _, _, columns, _ in found for name in columns)
     columns: dict[str, Column] = {name: absent(kind, name, 0) for name in present}
     none = tuple(np.zeros(0, dtype=np.int64) for _ in kind.dims)
-    end, levels = max((one[0] for one in found), default=0.0), max((one[1] for one in found), default=0)
-    return _Survey(Ragged(columns, none, vocabulary, kind.depths), max(end, 0.0), levels)
+    end, size = max((end for end, *_ in found), default=0.0), max((size for _, size, *_ in found), default=0)
+    return _Survey(Ragged(columns, none, vocabulary, kind.depths), max(end, 0.0), size)
 
 
 def _extent(block: Collection) -> tuple[float, int, tuple[str, ...], tuple[str, ...]]:
     rows = _usable(block)
     ends = grids.extents(block.schema, rows)
-    return float(ends.max(initial=-math.inf)), int(rows.counts[0].max(initial=0)), tuple(rows.columns), rows.labels
+    size = FORMS[block.schema.gridded_as].size(rows)
+    return float(ends.max(initial=-math.inf)), size, tuple(rows.columns), rows.labels
 
 
 def _usable(block: Collection) -> Ragged:
@@ -429,14 +357,14 @@ def _read_chunk(
     return arrange(collection)
 
 
-def _arrange(kind: Kind, like: Ragged, grid: TimeGrid, options: _GridOptions, block: Collection) -> dict[str, Column]:
+def _arrange(kind: Kind, like: Ragged, grid: TimeGrid, options: GridOptions, block: Collection) -> dict[str, Column]:
     """The arrays of a chunk, under the labels of the whole collection."""
     rows = with_columns(kind, _usable(block), like.columns)
     if "label" in rows.columns:
         place = {label: code for code, label in enumerate(like.labels)}
         codes = np.array([*(place[label] for label in rows.labels), -1], dtype=np.int64)
         rows = replace(rows, columns={**rows.columns, "label": codes[rows.columns["label"]]}, labels=like.labels)
-    found = {name: array for name, (_, array, _) in _FORMS[kind.gridded_as].to_grid(rows, grid, options).items()}
+    found = {name: array for name, (_, array, _) in FORMS[kind.gridded_as].to_grid(rows, grid, options).items()}
     return found | {"valid": grids.valid_frames(kind, grids.extents(kind, rows), grid)}
 
 
@@ -446,13 +374,15 @@ def from_grid(dataset: xr.Dataset) -> xr.Dataset | dict[str, xr.Dataset] | Colle
     Parameters
     ----------
     dataset : xr.Dataset
-        With the attribute ``kind``, and over ``time`` (of hierarchies also ``level``, of pitches ``pitch``):
+        With the attribute ``kind``, and over ``time`` (of hierarchies also ``level``, of pitches ``pitch``, of pedals
+        ``pedal``):
 
         - events: ``count``, or bool, and perhaps ``code``; each is at the beginning of its stretch.
         - intervals, hierarchy: ``code``; neighbours of one label become one interval.
         - notes: ``active``, and perhaps ``onset``, without which repeated notes become one, and ``velocity``.
         - series: ``frequency`` and ``voicing``.
-        - multipitch: ``active``.
+        - multipitch: ``active``, and perhaps ``frequency``, which has effect if it is of the active pitches.
+        - pedals: ``down``.
 
         Codes are positions in ``vocabulary(code_value)``; pitches are the MIDI numbers of the coordinate ``pitch``, any
         subset or with fractions. Only times of series and multipitch that are ``valid`` count, if that variable exists.
@@ -480,8 +410,8 @@ def from_grid(dataset: xr.Dataset) -> xr.Dataset | dict[str, xr.Dataset] | Colle
     kind = KINDS.get(str(dataset.attrs.get("kind")))
     if kind is None:
         raise AnnotationError(f"not annotations on a grid: the attribute 'kind' is {dataset.attrs.get('kind')!r}")
-    form = _form_of(kind, _GridOptions())
-    coords = [dim for dim in form.dims if dim != "level"]
+    form = _form_of(kind, GridOptions())
+    coords = [dim for dim in form.dims if dim not in ("level", "pedal")]
     missing = [name for name in (*form.needed, *coords) if name not in dataset.variables]
     if missing:
         raise AnnotationError(f"{kind.name} on a grid need {', '.join(missing)}")
@@ -496,13 +426,13 @@ def from_grid(dataset: xr.Dataset) -> xr.Dataset | dict[str, xr.Dataset] | Colle
     return {str(name): one for name, one in zip(dataset["annotation"].values, single, strict=True)}
 
 
-def _arrays_of(dataset: xr.Dataset, form: _GridForm, many: str | None) -> GridArrays:
+def _arrays_of(dataset: xr.Dataset, form: GridForm, many: str | None) -> GridArrays:
     """The arrays of a dataset, whose rows lie along one dim or are but one."""
     values: dict[str, Column] = {}
     for name in (*form.needed, *form.optional, "valid"):
         if name not in dataset.variables:
             continue
-        dims = form.dims if name != "valid" else ("time",)
+        dims = form.other_dims.get(name, form.dims)
         given = dataset[name].variable
         if {*given.dims} != {*dims} | ({many} if many else set()):
             raise AnnotationError(f"{name} lies over {', '.join(map(str, given.dims))}, not {', '.join(dims)}")

@@ -70,6 +70,7 @@ from .sides import (
     Plain,
     TracksLike,
     demand_kind,
+    grid_of,
     holds_tracks,
     sources_of,
     stream,
@@ -108,7 +109,7 @@ class EvaluationRules:
         measures = rules.select(metrics)
         rules.demand_classes(measures)
         chosen = rules.grid(grid)
-        rules.demand_grid(measures, chosen)
+        measures = rules.on_grid(measures, chosen, asked=metrics is not None)
         return cls(task, rules, chosen, measures, classes)
 
     def score(self, works: Sequence[TrackWork]) -> Cells:
@@ -170,9 +171,9 @@ def evaluate(
     ----------
     reference, estimate : xr.Dataset, Annotation, Collection, LazyCollection, path or jams object
         Two annotations, in any form that :func:`mirflow.annotation` takes, or two collections, of which the union of
-        the tracks is scored. The files of a lazy collection are read block by block; a file that cannot be read gives
-        a track with that status. Audio may also be a folder, a list of paths, or a path with ``{source}``: one file
-        for each source.
+        the tracks is scored. Either may be on frames, as :func:`mirflow.align` returns them. The files of a lazy
+        collection are read block by block; a file that cannot be read gives a track with that status. Audio may
+        also be a folder, a list of paths, or a path with ``{source}``: one file for each source.
     task : str or None
         None: the task passed to `load`, or the only one with metrics for this kind of annotation.
     metrics : str, callable, sequence of these, or None
@@ -181,7 +182,7 @@ def evaluate(
     convention : str or None
         None: the task's first convention, which is mir_eval's.
     grid : str, float or None
-        ``union`` or the hop of frames in seconds; None: the convention's default.
+        ``union`` or the hop of frames in seconds; None: the convention's default, or the frames of what was aligned.
     classes : Classes, sequence of str, or None
         The classes or tags, for tasks that compare them.
     **options
@@ -215,7 +216,7 @@ def evaluate(
     >>> scores.score.sel(metric="majmin").item(), scores.weight.sel(metric="majmin").item()
     (0.75, 4.0)
     """
-    task = task or task_of(reference, estimate)
+    task, grid = task or task_of(reference, estimate), grid_of(grid, reference, estimate)
     left, right = plain_pair(reference, estimate, task, convention, options)
     single = isinstance(left, Annotation)
     if single != isinstance(right, Annotation):
@@ -488,7 +489,7 @@ def score(
         raise UnknownNameError("on_error", str(on_error), ("keep", "raise"))
     if block is not None and block < 1:
         raise AnnotationError(f"invalid block {block}: expected at least 1")
-    task = task or task_of(references)
+    task, grid = task or task_of(references), grid_of(grid, references, estimates)
     rules, kind = EvaluationRules.of(task, metrics, convention, grid, classes), kind_of(task)
     size = block_size(task) if block is None else block
     _refuse_parameters(options, rules.convention)

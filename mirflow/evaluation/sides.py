@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ..annotations.annotation import Annotation, AnnotationLike, SupportsArray
 from ..annotations.collection import Collection, RowSource
 from ..annotations.collection import from_dataset as collection_from_dataset
+from ..annotations.labelled import from_dataset
 from ..annotations.schema import KINDS, Kind, kind_of
 from ..annotations.source import Source
 from ..engine.block import BLOCK, TrackWork
 from ..engine.lazy import LazyCollection
+from ..engine.time_grids import from_grid
 from ..errors import AnnotationError, MetricError, ScoreError, suggest
 from ..metrics.base import tasks
 from ..pipeline.plan import Reference
@@ -55,11 +57,53 @@ def to_plain(value: Any, task: str | None, options: Mapping[str, Any] = MappingP
     """One annotation as plain columns, or a collection; the options are those of reading."""
     if isinstance(value, Plain):
         return value
+    if _is_aligned(value):
+        return _of_frames(value)
     if _is_collection_dataset(value):
         return collection_from_dataset(value if "kind" in value.attrs or task is None else _of_task(value, task))
     if task is None and not hasattr(value, "data_vars"):
         raise MetricError(f"the task is missing: choose from {', '.join(tasks())}")
     return to_annotation(value, str(value.attrs.get("kind")) if task is None else task, **options)
+
+
+def _is_aligned(value: object) -> bool:
+    return (
+        hasattr(value, "data_vars") and "time" in getattr(value, "dims", ()) and "grid" in getattr(value, "attrs", ())
+    )
+
+
+def _of_frames(dataset: Any) -> Plain:
+    """What `align` returned, as annotations whose times are those of its frames."""
+    if "annotation" in dataset.dims:
+        names = ", ".join(map(repr, dataset["annotation"].values.tolist()))
+        raise AnnotationError(f"aligned annotations are scored one by one: select one of {names} along 'annotation'")
+    found: Any = from_grid(dataset)
+    return found if isinstance(found, Collection) else from_dataset(found)
+
+
+def grid_of(grid: Any, *given: Any) -> Any:
+    """The grid on which sides are scored: that asked for, which is the one of those that were aligned on frames.
+
+    Examples
+    --------
+    >>> from mirflow.engine.time_grids import align
+    >>> beats = Annotation("events", {"time": np.array([0.5, 1.0])})
+    >>> grid_of(None, align(beats, {"hop": 0.25}), beats), grid_of("union", beats)
+    (0.25, 'union')
+    """
+    every = [one for value in given for one in (value.values() if type(value) is dict else [value])]
+    every = [one for value in every for one in (value.values() if type(value) is dict else [value])]
+    hops = {float(one.attrs.get("hop", 0.0)) for one in every if _is_aligned(one)}
+    if not hops:
+        return grid
+    if 0.0 in hops:
+        raise MetricError("only what was aligned on frames is scored: align with {'hop': seconds}")
+    wanted = grid["hop"] if isinstance(grid, Mapping) and "hop" in grid else grid
+    if len(hops) > 1 or (wanted is not None and str(float(hops.copy().pop())) != str(wanted)):
+        known = ", ".join(f"{hop:g} s" for hop in sorted(hops))
+        asked = "" if grid is None else f" and the grid is {grid!r}"
+        raise MetricError(f"the hops of a comparison differ: annotations were aligned on frames of {known}{asked}")
+    return hops.pop()
 
 
 def _is_collection_dataset(value: object) -> bool:
@@ -127,7 +171,7 @@ def sources_of(value: Any, task: str, side: str) -> Sources:
     The value is a collection, the dataset of one, a table with a column ``track``, or a mapping of tracks to
     annotations.
     """
-    if _is_collection_dataset(value):
+    if _is_aligned(value) or _is_collection_dataset(value):
         value = to_plain(value, task)
     if isinstance(value, LazyCollection | Collection):
         demand_kind(task, side, value.kind)
@@ -152,7 +196,11 @@ def sources_of(value: Any, task: str, side: str) -> Sources:
             f"collection, or a table with a column 'track'{hint}"
         )
     names = name_keys(list(value), TRACK)
-    objects = {name: one for name, one in zip(names, value.values(), strict=True) if one is not None}
+    objects = {
+        name: _of_frames(one) if _is_aligned(one) else one
+        for name, one in zip(names, value.values(), strict=True)
+        if one is not None
+    }
     return ObjectSources(objects, task, side)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..annotations.classes import Classes
 from ..annotations.collection import AnnotationRows
-from ..annotations.schema import KINDS, TASK_KINDS
+from ..annotations.schema import KINDS, TASK_KINDS, kind_of
 from ..errors import MetricError, MirflowError, PluginError, UnknownNameError
 from ..plugins import TASKS, declare, declared, find
 from ..ragged import Bool, Column, Float, Int, Ragged
@@ -180,6 +180,8 @@ class Convention:
     """The batched kernel."""
     grids: tuple[str, ...] = (_UNION,)
     """Grids on which it is defined, the default first; ``frames`` is any hop."""
+    framed: tuple[str, ...] = ()
+    """Metrics that are defined on frames; empty: all."""
     default_measures: tuple[Measure, ...] = ()
     """Measures computed by default; empty: the default metrics with default parameters."""
     explain: Explainer | None = None
@@ -230,7 +232,19 @@ class Convention:
             if FRAMES in self.grids and math.isfinite(hop) and hop > 0:
                 return hop
         known = ", ".join("{hop: seconds}" if name == FRAMES else name for name in self.grids)
-        raise MetricError(f"convention {self.name!r} is not scored on the grid {wanted!r}; known: {known}")
+        raise MetricError(
+            f"convention {self.name!r} is not scored on the grid {wanted!r}; known: {known}{self._why_no_frames()}"
+        )
+
+    def _why_no_frames(self) -> str:
+        if FRAMES in self.grids or not has_task(self.task):
+            return ""
+        kind = kind_of(self.task)
+        if not kind.gridded_as:
+            return f" ({kind.name} have no form on a time grid)"
+        if not any(FRAMES in other.grids for other in get_task(self.task).conventions.values()):
+            return f" (the task {self.task} compares {kind.name} by their times, not frame by frame)"
+        return " (others of the task are)"
 
     def with_classes(self, classes: Classes) -> Convention:
         """Restrict the convention to classes or tags; raise a MetricError if it does not use them."""
@@ -276,13 +290,29 @@ class Convention:
                     found.append(Measure(replace(loss.metric, parameters=parameters), loss.values))
         return found
 
-    def demand_grid(self, measures: Sequence[Measure], grid: Grid) -> None:
-        """Raise a MetricError for functions over a pair on any grid but the default."""
+    def on_grid(self, measures: Sequence[Measure], grid: Grid, *, asked: bool = True) -> tuple[Measure, ...]:
+        """Return measures as they are defined on a grid: those that have frames of their own take its hop.
+
+        Raise a MetricError for metrics that are not defined on it and for functions over a pair, which take plain
+        arrays; unless they were asked for by name, leave them out.
+        """
+        if grid == self.grids[0]:
+            return tuple(measures)
+        found = []
         for measure in measures:
-            if measure.metric.pair is not None and grid != self.grids[0]:
+            name = measure.metric.name
+            if measure.metric.pair is not None:
                 raise MetricError(
                     f"{measure} is a function over a pair, which cannot be scored on grid {grid!r}; leave the grid out"
                 )
+            if isinstance(grid, str) or not self.framed:
+                found.append(measure)
+            elif name in self.framed:
+                found.append(_with_frames_of(measure, grid))
+            elif asked:
+                known = ", ".join(self.framed)
+                raise MetricError(f"{name} is not defined on frames: leave the grid out, or ask for one of {known}")
+        return tuple(found)
 
     def select(
         self, asked: MetricLike | Sequence[MetricLike] | None = None, folder: str | os.PathLike[str] = "."
@@ -518,6 +548,20 @@ def refuse_unjudged(measure: Measure, metrics: Iterable[Metric], what: str) -> N
         else:
             remedy = f"ask for one of {', '.join(names)}" if len(names) > 1 else f"ask for {names[0]}"
         raise MetricError(f"{measure} does not judge {what} one by one; {remedy}")
+
+
+_LENGTHS = ("frame_size", "hop")
+"""Parameters with the length of a metric's own frames."""
+
+
+def _with_frames_of(measure: Measure, hop: float) -> Measure:
+    for parameter in measure.metric.parameters:
+        if parameter.name in _LENGTHS:
+            value = measure[parameter.name]
+            if value not in (parameter.default, hop):
+                raise MetricError(f"{measure} has frames of {value} s, the grid of {hop:g} s; give only one of them")
+            return measure.metric.measure(**{**measure.parameters, parameter.name: hop})
+    return measure
 
 
 _Result = TypeVar("_Result")

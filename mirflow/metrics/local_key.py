@@ -30,6 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..annotations.annotation import Annotation
+from ..annotations.grids import LABELS
 from ..errors import AnnotationError
 from ..kernels.intervals import batches, merge, rank, steps_between
 from ..kernels.ragged_ops import sum_by
@@ -48,6 +49,7 @@ from ..theory.keys import (
 )
 from .base import Convention, Grid, Pairs, Scores, Task, read_scores, refuse_grid
 from .cleaning import NO_INTERVALS, Cleaned, find_overlaps, inspected, intervals_in_order, set_aside, usable_pair
+from .frames import GRIDS, with_frames
 from .interval_errors import LOCAL_KEYS
 from .key import LOWER_CASE
 from .key import METRICS as OF_TRACKS
@@ -249,7 +251,8 @@ MIREX2017 = Convention(
     "MIREX since 2017, over time: fifths in both directions earn points",
     METRICS,
     clean,
-    score,
+    with_frames(score, "intervals", LABELS),
+    GRIDS,
     explain=evidence,
     literature="@downie2010",
 )

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from ..annotations.annotation import Annotation
+from ..annotations.rolls import PEDALS_DOWN
 from ..errors import AnnotationError, refuse_unknown
 from ..ragged import Column, Ragged
 from ..theory import general_midi
@@ -37,6 +38,7 @@ from ..theory.pitch import midi_to_hz
 from .base import Convention, Grid, Pairs, Scores, Task, refuse_grid
 from .cleaning import NO_TIMES, Cleaned, drop_items, inspected, set_aside, usable_pair
 from .edits import RIGHT, Edits, ErrorBudget
+from .frames import GRIDS, with_frames
 from .measures import Measure, Metric, Parameter, Value
 from .pair import PairFunctions, row_of_intervals
 from .transcription.conventions import MIREX2024
@@ -173,7 +175,9 @@ TRANSKUN = Convention(
     "Transkun: stretches are matched like notes; pedals that the reference does not use are not scored",
     METRICS,
     clean,
-    score,
+    with_frames(score, "pedals", PEDALS_DOWN),
+    GRIDS,
+    tuple(name for name in _TAKEN if name.startswith("frame_")),
     explain=evidence,
     literature="@yan2021",
 )

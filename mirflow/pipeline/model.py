@@ -492,8 +492,8 @@ def resolve(evaluation: Evaluation, root: str, folder: str | None) -> Resolved |
                 convention.demand_classes(measures)
             if any(measure.metric.origin for measure in measures):
                 refuse_namesakes(measures)
-                if grid is not None:
-                    convention.demand_grid(measures, grid)
+            if grid is not None:
+                measures = list(convention.on_grid(measures, grid, asked=evaluation.metrics is not None))
         except MetricError as error:
             troubles.append((("metrics",), str(error)))
     if evaluation.reference.combine == "max" and any(measure.metric.error for measure in measures):

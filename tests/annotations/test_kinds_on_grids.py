@@ -21,10 +21,11 @@ from mirflow.annotations.labelled import to_dataset
 from mirflow.annotations.schema import KINDS, TASK_KINDS
 from mirflow.errors import AnnotationError
 from mirflow.readers import read, read_all
+from mirflow.theory.general_midi import PEDALS, pedal_of
 from mirflow.theory.pitch import midi_to_hz
 from tests.annotation_strategies import annotations
 
-GRIDDED = ("chord", "beat", "onset", "hierarchy", "melody", "multipitch", "transcription")
+GRIDDED = ("chord", "beat", "onset", "hierarchy", "melody", "multipitch", "transcription", "pedal")
 _HOPS = st.sampled_from((0.5, 0.1, 1 / 3, 2.0))
 _TIMES = st.lists(st.integers(0, 60), min_size=2, max_size=8, unique=True).map(lambda one: np.sort(one) / 4)
 
@@ -123,6 +124,17 @@ def _multipitch(one: Annotation, grid: Any) -> dict[str, Any]:
     return {"active": active}
 
 
+def _pedals(one: Annotation, grid: Any) -> dict[str, Any]:
+    rows = list(zip(one.columns["start"], one.columns["end"], one.labels or (), strict=True))
+    own = [[row for row in rows if pedal_of(row[2]) == number] for number in range(3)]
+    times = grid.time.values.tolist()
+    return {"down": np.array([[bool(label) for label in _labels_at(_named(some), times)] for some in own]).T}
+
+
+def _named(rows: list[tuple[float, float, str]]) -> list[tuple[float, float, str]]:
+    return [(start, end, "down") for start, end, _ in rows]
+
+
 _LOOPS = {
     "events": _events,
     "intervals": _intervals,
@@ -130,6 +142,7 @@ _LOOPS = {
     "notes": _notes,
     "series": _series,
     "multipitch": _multipitch,
+    "pedals": _pedals,
 }
 
 
@@ -289,6 +302,10 @@ def _on_grid(draw: st.DrawFn, kind: str, hop: float) -> Annotation:
         start, pitch, end = np.array(rows, dtype=np.float64).reshape(-1, 3).T
         columns = {"start": start * hop, "end": end * hop, "pitch": midi_to_hz(pitch), "velocity": 1 + start % 127}
         return Annotation("notes", columns)
+    if kind == "pedals":
+        some = sorted((start, name, end) for name in (0, 2) for start, end in _spans(draw(_PLACES))[::2])
+        columns = {name: np.array([row[side] for row in some]) * hop for side, name in ((0, "start"), (2, "end"))}
+        return Annotation("pedals", columns, [tuple(PEDALS)[name] for _, name, _ in some])
     size = draw(st.integers(1, 30))
     time = np.arange(size) * hop
     if kind == "series":

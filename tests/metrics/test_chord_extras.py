@@ -44,15 +44,16 @@ def segments(reference: Sequence_, estimate: Sequence_) -> list[tuple[float, str
     return list(zip((merged[:, 1] - merged[:, 0]).tolist(), ours, theirs, strict=True))
 
 
-def frames(reference: Sequence_, estimate: Sequence_, hop: float) -> list[tuple[str, str]]:
-    """Both labels at each frame's time; N where there is none."""
+def frames(reference: Sequence_, estimate: Sequence_, hop: float, start: float = 0.0) -> list[tuple[str, str]]:
+    """Both labels at each frame of the reference; N where there is none."""
 
     def label_at(side: Sequence_, time: float) -> str:
         return next((label for start, end, label in zip(*side, strict=True) if start <= time < end), "N")
 
     found, number = [], 0
-    while (time := reference[0][0] + number * hop) < reference[1][-1]:
-        found.append((label_at(reference, time), label_at(estimate, time)))
+    while (time := start + number * hop) < reference[1][-1]:
+        if time >= reference[0][0]:
+            found.append((label_at(reference, time), label_at(estimate, time)))
         number += 1
     return found
 
@@ -73,7 +74,7 @@ class TestChordSymbolRecall:
     @given(reference_sequence, sequence, hops)
     @settings(max_examples=40, deadline=None)
     def test_frame_wise_is_right_frames_over_all_frames(self, reference, estimate, hop) -> None:
-        rows = frames(reference, estimate, hop)
+        rows = frames(reference, estimate, hop, reference[0][0])
         right = sum(is_right("majmin", *labels) == 1 for labels in rows)
         score, weight = one(f"csr_framewise@majmin(hop={hop!r})", reference, estimate)
         assert (score, weight) == pytest.approx((right / len(rows), len(rows) * hop), abs=1e-12)

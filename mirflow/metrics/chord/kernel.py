@@ -310,25 +310,24 @@ def largest_pieces(batch: Cut) -> tuple[Bool, Bool]:
     return found[0], found[1]
 
 
-def to_frames(axis: ChordTimelines, hop: float) -> ChordTimelines:
+def to_frames(axis: ChordTimelines, hop: float, start: Float) -> ChordTimelines:
     """Sample pairs at frames; the chord at a frame's time holds for the whole frame, and gaps are no chord.
 
-    Frame k of a pair is at ``reference's start + k * hop``, as long as that is before the reference's end. Pairs are
-    laid out with ``carry=False``.
+    Frame k of a pair is at ``start + k * hop``; those from the start of the reference to before its end count. Pairs
+    are laid out with ``carry=False``.
     """
     every = slice(0, len(axis.reference_row))
     sides = (
-        _sampled(axis, axis.reference.take(axis.reference_row), axis.sides[0], hop),
-        _sampled(axis, axis.fit_estimates(every), axis.sides[1], hop),
+        _sampled(axis, axis.reference.take(axis.reference_row), axis.sides[0], hop, start),
+        _sampled(axis, axis.fit_estimates(every), axis.sides[1], hop, start),
     )
     row = np.arange(every.stop, dtype=np.int64)
     return lay_out(sides, row, row, axis.merged, unit=hop)
 
 
-def _sampled(axis: ChordTimelines, sequences: Steps, side: ChordSide, hop: float) -> ChordSide:
+def _sampled(axis: ChordTimelines, sequences: Steps, side: ChordSide, hop: float, start: Float) -> ChordSide:
     """Convert the times of one side to frames; intervals without a frame are dropped."""
     pair = rows_of(sequences.counts)
-    start = axis.times[axis.low]
     before = frames_before(start[pair], hop, axis.times[sequences.time])
     after = np.empty_like(before)
     after[:-1] = before[1:]

@@ -336,7 +336,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", mergi
 
     An empty estimate is no chord throughout; an empty reference has score 0 and weight 0. As in mir_eval, pairs with
     overlapping intervals on a side are refused. On a grid of frames, given as hop in seconds, both sides are sampled at
-    the frames' times, gaps are no chord, and each frame counts `hop` seconds. With `merging`, neighbours with equal
+    multiples of the hop, gaps are no chord, and each frame counts `hop` seconds. With `merging`, neighbours with equal
     chords are merged for segmentation.
 
     References
@@ -356,13 +356,17 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", mergi
     scalars = [measure for measure in measures if not measure.metric.dims]
     values = np.zeros((2, len(pairs), len(scalars)))
     extras: dict[str, Sparse] = {}
-    axes: dict[float | None, list[Measure]] = {}
+    axes: dict[tuple[float | None, bool], list[Measure]] = {}
     for measure in measures:
-        # Some measures define their own frames; the others use the requested grid.
-        axes.setdefault(_hop(float(measure["hop"])) if "hop" in measure.parameters else hop, []).append(measure)
+        # Some measures define their own frames, from the reference's start on; the others use the requested grid.
+        own = "hop" in measure.parameters
+        axes.setdefault((_hop(float(measure["hop"])) if own else hop, own), []).append(measure)
     kept = np.array([pair not in refused for pair in scorable.tolist()], dtype=np.bool_)
-    for step, some in axes.items():
-        axis = exact if step is None else to_frames(lay_out(sides, *rows, merged, carry=False), step)
+    for (step, own), some in axes.items():
+        axis = exact
+        if step is not None:
+            sampled = lay_out(sides, *rows, merged, carry=False)
+            axis = to_frames(sampled, step, sampled.times[sampled.low] * own)
         needs = {measure.metric.needs for measure in some}
         vocabularies = {str(m.parameters.get("vocabulary", "25")) for m in some if m.metric.needs == _CONFUSIONS}
         totals = add_up(axis, chords, _RULES in needs, _FRAGMENTATION in needs, vocabularies)
@@ -555,6 +559,7 @@ DECIBEL = Convention(
     clean_unmerged,
     partial(score, merging=False),
     GRIDS,
+    ("csr",),
     explain=partial(single_evidence, _decibel_evidences),
     explain_many=_decibel_evidences,
     literature="@odekerken2020",

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import MetricError
+from ...annotations.grids import LEVELS
 from ...kernels.ratios import f_measure
 from ...ragged import Ragged
-from ..base import Convention, Grid, Pairs, Scores, Task
+from ..base import Convention, Grid, Pairs, Scores, Task, refuse_grid
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside
+from ..frames import GRIDS, with_frames
 from ..measures import Family, Measure, Parameter, Weight, family
 from .kernel import EXACT, Hierarchy, HierarchySide, Ranking, RankSums, agreements, fit, read_frame_size, too_long
 
@@ -156,8 +157,7 @@ def score(
     B. McFee, O. Nieto, M. Farbood and J. P. Bello, "Evaluating hierarchical structure in music annotations",
     Frontiers in Psychology, 2017.
     """
-    if grid != "union":
-        raise MetricError(f"hierarchies are not scored on grid {grid!r}; set the parameter frame_size")
+    refuse_grid(grid, "hierarchies")
     rankings = [_ranking_of(measure) for measure in measures]
     values = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
@@ -226,7 +226,9 @@ MIR_EVAL = Convention(
     "mir_eval 0.8.2: levels are padded to begin at 0, those of the estimate also fitted to the reference's end",
     METRICS,
     clean,
-    score,
+    with_frames(score, "hierarchy", LEVELS),
+    GRIDS,
+    tuple(one.name for one in METRICS),
     literature="@raffel2014",
 )
 

@@ -10,6 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ...annotations.annotation import Annotation
+from ...annotations.grids import GridForm, GridOptions, TimeGrid, Variables, series_from_grid
 from ...errors import AnnotationError, MetricError, UnknownNameError
 from ...kernels.intervals import batches
 from ...kernels.ratios import Scored, divide
@@ -97,6 +98,17 @@ def sample_series(
     return frequency, voicing
 
 
+def _on_grid(rows: Ragged, grid: TimeGrid, options: GridOptions) -> Variables:
+    # Beside the reference's times mir_eval lets the last sample hold; on other grids nothing does.
+    found = sample_series(rows, grid.times, options.resampling, hold_last=grid.name == "reference")
+    return {
+        "frequency": (("time",), found[0], {"long_name": "fundamental frequency", "units": "Hz"}),
+        "voicing": (("time",), found[1], {"long_name": "degree of voicing"}),
+    }
+
+
+CURVE = GridForm(_on_grid, series_from_grid, ("frequency", "voicing"), task="melody", decimals=DECIMALS)
+"""The form of melodies on a time grid."""
 _PIECE = 1 << 18
 """Times sampled at once."""
 

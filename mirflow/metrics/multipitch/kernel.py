@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...annotations import rolls
+from ...annotations.grids import GridForm, GridOptions, TimeGrid, Variables
 from ...kernels.intervals import batches
 from ...kernels.matching import match_edges
 from ...kernels.ragged_ops import nearest
@@ -104,6 +106,33 @@ def nearest_frame(rows: Ragged, row: Int, times: Float, counts: Int) -> Int:
     outside = (times < np.repeat(first, counts)) | (times > np.repeat(last, counts))
     found[outside] = -1
     return found
+
+
+def _on_grid(rows: Ragged, grid: TimeGrid, options: GridOptions) -> Variables:
+    """Pitches of the nearest frame, of two the earlier; none before a row's first frame and after its last one."""
+    frames = np.full((len(rows), len(grid)), -1, dtype=np.int64)
+    filled = np.flatnonzero(rows.counts[0])
+    if len(filled) and len(grid):
+        ends = rows.offsets[filled], rows.offsets[filled + 1] - 1
+        first, last = (rows.columns["time"][place][:, np.newaxis] for place in ends)
+        times = np.where((grid.times < first) & (grid.times >= first - grid.rounding), first, grid.times)
+        times = np.where((times > last) & (times <= last + grid.rounding), last, times)
+        counts = np.full(len(filled), len(grid), dtype=np.int64)
+        frames[filled] = nearest_frame(rows, filled, times.ravel(), counts).reshape(times.shape)
+    return rolls.pitches_on_grid(rows, frames.ravel(), frames.shape, options.size)
+
+
+FORM = GridForm(
+    _on_grid,
+    rolls.frames_from_grid,
+    ("active",),
+    ("frequency",),
+    ("time", "pitch"),
+    {"valid": ("time",), "frequency": ("time", "voice")},
+    task="multipitch",
+    sized=1,
+)
+"""The form of frames on a time grid."""
 
 
 def beside(estimates: Pitches, frame: Int) -> Pitches:

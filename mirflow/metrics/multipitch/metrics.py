@@ -15,10 +15,11 @@ from ...kernels.intervals import batches
 from ...kernels.ragged_ops import sum_by
 from ...kernels.ratios import Scored, open_share, share
 from ...ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
-from ..base import Convention, Grid, Pairs, Scores, Task
+from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task
 from ..cleaning import Cleaned, drop_items, empty_rows, inspected, set_aside, usable_pair
+from ..frames import with_frames
 from ..measures import Measure, Metric, Parameter, Weight, metric, metrics_in
-from .kernel import Pitches, beside, count_true_positives, frame_of_estimate, matched, pitches_of
+from .kernel import FORM, Pitches, beside, count_true_positives, frame_of_estimate, matched, pitches_of
 from .pitch_errors import PITCHES
 
 MAX_TIME = 30000.0
@@ -296,8 +297,8 @@ MIR_EVAL = Convention(
     "mir_eval 0.8.2: frames of the reference are compared with the nearest ones of the estimate",
     METRICS,
     clean,
-    score,
-    (REFERENCE,),
+    with_frames(score, "multipitch", FORM),
+    (REFERENCE, FRAMES),
     explain=evidence,
     literature="@raffel2014",
 )

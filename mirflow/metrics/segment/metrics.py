@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...annotations.annotation import Annotation
+from ...annotations.grids import LABELS
 from ...errors import AnnotationError, MetricError
 from ...kernels.clustering import tabulate
 from ...kernels.intervals import batches
@@ -20,6 +21,7 @@ from ..base import Convention, Grid, Pairs, Scores, Sparse, Task, read_scores, r
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..constants import doubts_about_constants
 from ..events import matched
+from ..frames import GRIDS, with_frames
 from ..measures import FUNCTIONS, Measure, Metric, Parameter, Weight, family, metric, metrics_in, select
 from . import functions, kernel, mirex, statistics
 from .segment_errors import SEGMENTS
@@ -561,7 +563,9 @@ MIR_EVAL = Convention(
     "mir_eval 0.8.2: the estimate is fitted to the reference, labels are compared at frames of 0.1 s",
     (*METRICS, *functions.METRICS, *statistics.METRICS),
     clean,
-    score,
+    with_frames(score, "intervals", LABELS),
+    GRIDS,
+    tuple(one.name for one in METRICS if any(parameter.name == "frame_size" for parameter in one.parameters)),
     default_measures=(*_in_windows(detection), *(metric.measure() for metric in METRICS[3:])),
     explain=evidence,
     literature="@raffel2014",

@@ -1,0 +1,61 @@
+"""Scores on frames of a common length, in place of the times of both annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from ..annotations.grids import GridForm, too_late
+from ..annotations.schema import KINDS
+from ..kernels.intervals import MOST_FRAMES
+from .base import FRAMES, Grid, Pairs, Scorer, Scores
+from .measures import Measure
+
+GRIDS = ("union", FRAMES)
+_TOO_LONG = f"{{}}: ends too late for frames of {{:g}} s (more than {MOST_FRAMES}); are its times in seconds?"
+
+
+def with_frames(score: Callable[..., Scores], kind: str, form: GridForm) -> Scorer:
+    """Score pairs also on frames of a hop in seconds: both sides are sampled as by :func:`mirflow.align`.
+
+    Parameters
+    ----------
+    score : callable
+        Scores (pairs, measures) on the default grid, and refuses others.
+    kind : str
+        Of both sides.
+    form : GridForm
+    """
+    return partial(_score, score, kind, form)
+
+
+def _score(
+    score: Callable[..., Scores], kind: str, form: GridForm, pairs: Pairs, measures: Sequence[Measure], grid: Grid
+) -> Scores:
+    if isinstance(grid, str) or not 0 < grid < np.inf:
+        return score(pairs, measures, grid)
+    hop, own = grid, KINDS[kind]
+    refused = {
+        pair: _TOO_LONG.format(name, hop)
+        for name, (rows, row) in zip(("estimate", "reference"), reversed(pairs.sides), strict=True)
+        for pair in np.flatnonzero(too_late(own, rows, hop)[row]).tolist()
+    }
+    references, estimates = (form.sample(own, rows, hop) for rows, _ in pairs.sides)
+    asked = [_in_frames(measure, hop) for measure in measures]
+    found = score(replace(pairs, references=references, estimates=estimates), asked)
+    found.score[list(refused)] = np.nan
+    unit = np.array([hop if one.metric.weight_unit == "s" else 1.0 for one in measures if not one.metric.dims])
+    return replace(found, weight=found.weight * unit, refused={**found.refused, **refused})
+
+
+def _in_frames(measure: Measure, hop: float) -> Measure:
+    """The measure of the same quantity if a frame takes a second."""
+    given = zip(measure.metric.parameters, measure.values, strict=True)
+    values = (
+        round(value / hop, 9) if parameter.unit == "s" and isinstance(value, float) else value
+        for parameter, value in given
+    )
+    return Measure(measure.metric, tuple(values))
