@@ -35,7 +35,7 @@ LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 """Host names of a server on the local machine."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
-    "media-src 'self' blob:; worker-src blob:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    "media-src 'self' blob:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": POLICY,

@@ -214,7 +214,8 @@ def _draw(subject: Subject, wanted: str, shown: Shown, progress: Progress) -> Ti
                 progress.start(len(tracks))
                 systems, count = names_of(ds, "system"), progress.advance
                 made = add_evaluation(timelines, systems, there, tracks, rules, shelf, shown.references, count)
-                if len(tracks) < ds.sizes["track"]:
+                made["hardest"] = len(tracks) < ds.sizes["track"]
+                if made["hardest"]:
                     some = f"Timelines of {len(tracks)} of {ds.sizes['track']} tracks: the worst and the most disputed"
                     note = f"{some} ('--timelines all' has all of them). {note}".strip()
         timelines.evaluations.append({**made, "note": note})

@@ -141,8 +141,7 @@ def assemble(
     digests = (hashlib.sha256(text.encode()).digest() for text in (own_script, own_style))
     allowed = (f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     sources = "; ".join(f"{what}-src {own}" for what, own in zip(("script", "style"), allowed, strict=True))
-    # Intervals of some tracks are computed in a worker, whose script the page makes of its own functions.
-    policy = f"default-src 'none'; {sources}; media-src blob:; worker-src blob:; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; {sources}; media-src blob:; base-uri 'none'; form-action 'none'"
     data = [f'<script type="text/plain" id="block-{number}">{text}</script>' for number, text in enumerate(blocks)]
     head = [f'<meta http-equiv="Content-Security-Policy" content="{policy}">', f"<style>{own_style}</style>"]
     told = {'name="description"': html.escape(about), 'property="og:title"': title}

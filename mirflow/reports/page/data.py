@@ -16,7 +16,7 @@ from ...analysis.aggregation import reduce
 from ...analysis.inference import compare, intervals
 from ...analysis.inference.comparisons import compared_blocks, gaps_to_best
 from ...analysis.inference.rank_intervals import first_shares, rank_bounds
-from ...analysis.inference.resampling import Resampling, least_units
+from ...analysis.inference.resampling import Resampling
 from ...analysis.missing import (
     CellProblem,
     Gaps,
@@ -31,8 +31,8 @@ from ...analysis.per_class import aggregate_table, select_table
 from ...analysis.policies import AUTO, MISSING, say_intervals
 from ...analysis.queries import headline_metrics
 from ...analysis.query_options import Query
-from ...analysis.scores import Array, computed, coords_of, names_of, numbers_of, states_of
-from ...analysis.selected import STORES, bare_cells
+from ...analysis.scores import Array, computed, coords_of, names_of, numbers_of, numerators_of, states_of
+from ...analysis.selected import STORES, bare_cells, with_surplus
 from ...analysis.selection import find_measures
 from ...analysis.signatures import sign
 from ...errors import QueryError, shorten
@@ -125,8 +125,6 @@ def _too_many(sizes: Sequence[int]) -> str:
     return f"It has {' x '.join(map(str, sizes))} values for each system, too many for this page."
 
 
-LEVEL = 0.95
-"""Of the intervals that the page computes of some tracks."""
 INTERVALS = 20
 """Metrics of an evaluation that have intervals, the main ones first."""
 
@@ -311,17 +309,26 @@ class EvaluationNumbers:
         self._alike: dict[int, list[tuple[int, Sequence[int]]]] = {}  # by size
         for number, tracks in enumerate([range(scores.sizes["track"]), *groups]):
             self._alike.setdefault(len(tracks), []).append((number, tracks))
-        self._newest: tuple[int, _MetricNumbers] | None = None
+        self._newest: tuple[tuple[int, str], _MetricNumbers] | None = None
 
-    def _of(self, metric: int) -> _MetricNumbers:
-        """The numbers of a metric; those of the one before are kept, as its parts are asked for one after another."""
-        newest = self._newest
-        if newest is None or newest[0] != metric:
+    def _of(self, metric: int, kind: str = "") -> _MetricNumbers:
+        """The numbers of a metric, for an aggregate; those before are kept: parts are asked for one after another."""
+        newest, wanted = self._newest, (metric, kind if metric in self._with_numerators else "")
+        if newest is None or newest[0] != wanted:
             score, weight = map(np.ascontiguousarray, numbers_of(self._scores, [metric]))
+            if wanted[1]:
+                score, weight = with_surplus(score, weight, self._with_numerators[metric], [kind])
             gaps = find_gaps(score, weight, self.status, self._bare)
             counted = {policy: included_scores(score, weight, gaps, policy, "keep") for policy in self.policies}
-            newest = self._newest = metric, _MetricNumbers(score, weight, gaps, counted)
+            newest = self._newest = wanted, _MetricNumbers(score, weight, gaps, counted)
         return newest[1]
+
+    @cached_property
+    def _with_numerators(self) -> Mapping[int, Float]:
+        """Numerators over a weight of 0, (systems, tracks, 1), of the metrics that have some."""
+        every = numerators_of(self._scores, range(len(names_of(self._scores, "metric"))))
+        found = [] if every is None else np.flatnonzero((every > 0).any(axis=(0, 1))).tolist()
+        return {metric: every[..., metric : metric + 1] for metric in found if every is not None}
 
     @cached_property
     def _bare(self) -> Bool:
@@ -342,17 +349,22 @@ class EvaluationNumbers:
             The aggregates that the metric has.
         """
         statistics = [kind for kind in kinds if kind in STATISTICS]
-        put = {
-            "score": parts.put(f"{name}/score", lambda: pack_floats(self._of(metric).score)),
-            "weight": parts.put(f"{name}/weight", lambda: pack_floats(self._of(metric).weight)),
-        }
-        put["flags"] = parts.put(f"{name}/flags", lambda: pack_bytes(self.flags(metric)))
-        own = {kind: parts.put(f"{name}/{kind}", partial(self._statistic, metric, kind)) for kind in statistics}
-        return {**put, "statistics": own}
 
-    def flags(self, metric: int) -> Array:
+        def put(prefix: str, kind: str = "") -> dict[str, Any]:
+            return {
+                "score": parts.put(f"{prefix}/score", lambda: pack_floats(self._of(metric, kind).score)),
+                "weight": parts.put(f"{prefix}/weight", lambda: pack_floats(self._of(metric, kind).weight)),
+                "flags": parts.put(f"{prefix}/flags", lambda: pack_bytes(self.flags(metric, kind))),
+            }
+
+        own = {kind: parts.put(f"{name}/{kind}", partial(self._statistic, metric, kind)) for kind in statistics}
+        pooled = next((kind for kind in kinds if getattr(AGGREGATES[kind], "above", "") == "weight"), "")
+        surplus = {"pooled": put(f"{name}/pooled", pooled)} if pooled and metric in self._with_numerators else {}
+        return {**put(name), **surplus, "statistics": own}
+
+    def flags(self, metric: int, kind: str = "") -> Array:
         """Flags of the cells (systems, tracks): missing, undefined, and under which policies they count."""
-        numbers = self._of(metric)
+        numbers = self._of(metric, kind)
         flags = _MISSING * numbers.gaps.missing + _UNDEFINED * numbers.gaps.undefined
         for index, (_, included) in enumerate(numbers.counted.values()):
             flags += included.astype(int) << (_POLICIES + index)
@@ -366,10 +378,14 @@ class EvaluationNumbers:
         float64 (3 + aggregates, systems)
             How many scores count, are missing, and are undefined; then each aggregate.
         """
-        numbers = self._of(metric)
-        score, included = numbers.counted[policy]
+        values = []
+        for kind in kinds:
+            numbers = self._of(metric, kind)
+            score, included = numbers.counted[policy]
+            values.append(reduce(score, numbers.weight, self.duration, kind, included)[:, 0])
+        numbers = self._of(metric, names_of(self._scores, "standard_aggregate")[metric])
+        included = numbers.counted[policy][1]
         counts = [part[..., 0].sum(axis=1) for part in (included, numbers.gaps.missing, numbers.gaps.undefined)]
-        values = [reduce(score, numbers.weight, self.duration, kind, included)[:, 0] for kind in kinds]
         return np.array([*counts, *values], dtype=np.float64)
 
     def _statistic(self, metric: int, kind: str) -> bytes:
@@ -524,7 +540,6 @@ def describe_words() -> dict[str, Any]:
             for name, aggregate in AGGREGATES.items()
         },
         "missing": MISSING,
-        "leastUnits": least_units(LEVEL),
         # What is half right is not right.
         "signs": {"good": GOOD, "bad": HALF + BAD},
         "colours": COLOURS,

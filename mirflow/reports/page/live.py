@@ -53,10 +53,9 @@ class LivePage:
     blocks never change and may be cached without limit; None means 404, as for a generation that was removed, and the
     page then asks its reader to reload it. Blocks are compressed (zlib) and no server needs to compress them again;
     contents and timelines are JSON that it should. Scripts and styles are `asset`; the page works under the policy
-    ``default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self'; worker-src blob:``
-    (without workers it computes intervals of some tracks itself) and needs ``img-src`` for nothing. All methods may be
-    called by several threads at once; what several of them ask for is
-    computed once, and one computation of intervals or of a timeline runs at a time.
+    ``default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self'``
+    and needs ``img-src`` for nothing. All methods may be called by several threads at once; what several of them ask
+    for is computed once, and one computation of intervals or of a timeline runs at a time.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from mirflow.reports.page.live import ASSETS, LivePage, asset
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    "media-src 'self' blob:; worker-src blob:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    "media-src 'self' blob:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 Answer = tuple[int, str, bytes]
 

@@ -193,7 +193,7 @@ def test_tracks_without_a_timeline_are_marked_in_the_list(folder, tmp_path, visi
     page = visit(tmp_path / "page.html")
     rows = page.locator("#tracks tbody th").all_inner_texts()
     assert sorted(row.split("\n")[-1] for row in rows) == ["a", "no timeline"]
-    assert "on 1 of 2 tracks" in page.locator("#errors .note").first.inner_text()
+    assert "on the 1 worst and most disputed of 2 tracks" in page.locator("#errors .note").first.inner_text()
     page.locator("#tracks [data-track]", has_text="b").click()
     page.wait_for_selector("dialog[open]")
     assert "This track has no timeline." in page.locator("dialog .note").first.inner_text()

@@ -26,7 +26,7 @@ from tests.groups import make_group, random_group, write_store
 from tests.waiting import MILLISECONDS
 
 from .reading import block_of, choose, contents_of, values_in
-from .serving import POLICY, Site, serving
+from .serving import Site, serving
 from .test_paper_and_phones import PHONE
 
 
@@ -45,13 +45,9 @@ def browse(browser: Any) -> Iterator[Callable[..., tuple[Any, Site]]]:
     with ExitStack() as stack:
         sites = []
 
-        def go(
-            page: LivePage, at: str = "", recordings: Any = None, blocked: bool = False, **options: Any
-        ) -> tuple[Any, Site]:
+        def go(page: LivePage, at: str = "", recordings: Any = None, **options: Any) -> tuple[Any, Site]:
             site = stack.enter_context(serving(page, recordings))
             sites.append(site)
-            # A browser reports what a policy forbids.
-            site.fail = "a worker" if blocked else ""
             context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
             stack.callback(context.close)
             tab = context.new_page()
@@ -242,17 +238,12 @@ class TestPage:
             assert page.inner_text(part) == whole.inner_text(part)
         assert not any("static" not in path and "stores" not in path and "favicon" not in path for path in site.asked)
 
-    @pytest.mark.parametrize("allowed", [True, False])
-    def test_its_filter_is_that_of_the_page_in_one_file_with_and_without_workers(
-        self, stored, tmp_path, visit, browse, monkeypatch, allowed
-    ):
+    def test_its_filter_is_that_of_the_page_in_one_file(self, stored, tmp_path, visit, browse):
         write_page(stored, tmp_path / "p.html")
         link = f"#aggregate=mean&filter={quote(json.dumps([['find', 't0']]))}"
-        if not allowed:
-            monkeypatch.setattr("tests.reports.page.serving.POLICY", POLICY.replace(" worker-src blob:;", ""))
         shown = []
-        for page in (visit(tmp_path / "p.html", link), browse(LivePage(stored, "g"), link, blocked=not allowed)[0]):
-            page.wait_for_selector("#leaderboard td.interval", state="attached")
+        for page in (visit(tmp_path / "p.html", link), browse(LivePage(stored, "g"), link)[0]):
+            page.wait_for_selector("#filter li")
             shown.append(
                 [page.text_content(part) for part in ("#leaderboard table", "#standings .lead", "#tracks table")]
             )

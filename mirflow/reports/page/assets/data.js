@@ -36,15 +36,21 @@ export function readJson(number) {
   return once("json", number, (bytes) => JSON.parse(new TextDecoder().decode(bytes)));
 }
 
+const scores = new Map();
+
 /**
- * Scores of one metric of an evaluation; `flags` say which are missing, undefined, and count.
+ * Scores of one metric of an evaluation; `flags` say which are missing, undefined, and count. For an aggregate of sums of
+ * scores times weights they include those that have a numerator over a weight of 0.
  * @returns {Promise<{score: Float64Array, weight: Float64Array, duration: Float64Array, flags: Uint8Array}>}
  */
-export async function readScores(evaluation, metric) {
-  const { score, weight, flags } = evaluation.metrics[metric];
-  const read = [readFloats(score), readFloats(weight), readFloats(evaluation.duration), readBytes(flags)];
-  const [scores, weights, duration, bytes] = await Promise.all(read);
-  return { score: scores, weight: weights, duration, flags: bytes };
+export function readScores(evaluation, metric, aggregate = "") {
+  const about = evaluation.metrics[metric];
+  const { score, weight, flags } = CONTENTS.aggregates[aggregate]?.above === "weight" && about.pooled || about;
+  if (!scores.has(score)) {
+    scores.set(score, Promise.all([readFloats(score), readFloats(weight), readFloats(evaluation.duration), readBytes(flags)])
+      .then(([values, weights, duration, bytes]) => ({ score: values, weight: weights, duration, flags: bytes })));
+  }
+  return scores.get(score);
 }
 
 /**

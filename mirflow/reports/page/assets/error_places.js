@@ -4,6 +4,7 @@ import { choice, el, onRequest, section, svg, table, th } from "./dom.js";
 import { count, titleOf } from "./format.js";
 import { readJson } from "./data.js";
 import { errorsOfShown } from "./error_totals.js";
+import { rankSystems } from "./leaderboard.js";
 
 const shown = { most: 12 };
 /** Seconds that are seen before and after a place. */
@@ -17,11 +18,12 @@ const ruleOf = (now, metric) => entryOf(now, metric)[0];
 
 const nameOf = (state) => (state.metric < 0 ? "" : state.about.name);
 
-/** The system whose errors are listed: by itself the one that has least of what is judged wrong. */
-function systemOf({ wrong, shownSystems }, { systems }) {
+/** The system whose errors are listed: by itself the best of those that are judged. */
+async function systemOf(state, { systems }) {
+  const { wrong, shownSystems, metric } = state;
   if (shownSystems.includes(wrong.of)) return wrong.of;
-  const shares = shownSystems.map((place) => (systems[place] && systems[place].judged ? systems[place].wrong / systems[place].judged : Infinity));
-  return shownSystems[shares.indexOf(Math.min(...shares))];
+  const ranked = metric < 0 ? shownSystems : await rankSystems(state);
+  return ranked.find((place) => systems[place]?.judged) ?? ranked[0];
 }
 
 /** The places of a kind, the largest first: the track, and when; those that another system has right, if one is chosen. */
@@ -45,7 +47,7 @@ const momentOf = ({ track, start, length }, system) => (start === null ? { track
 export async function listPlaces(state) {
   const part = partOf(state.now, nameOf(state));
   const found = part === undefined ? null : errorsOfShown(await readJson(part), state);
-  const system = found ? systemOf(state, found) : -1;
+  const system = found ? await systemOf(state, found) : -1;
   const own = found && found.systems[system];
   const kind = own && own.kinds.find(({ name }) => name === state.wrong.kind);
   const places = kind ? placesOf(state, found, kind) : [];
@@ -68,7 +70,7 @@ export async function drawErrors(state, open) {
   if (part === undefined) return null;
   const holder = await onRequest(part, "List what goes wrong", async () => {
     const found = errorsOfShown(await readJson(part), state);
-    return found && found.systems.some((one) => one) ? listOf(state, found, open) : [el("p", { role: "status" }, "Nothing here is judged item by item.")];
+    return found && found.systems.some((one) => one) ? listOf(state, found, await systemOf(state, found), open) : [el("p", { role: "status" }, "Nothing here is judged item by item.")];
   });
   // Not every metric judges single items; a server does not know yet which does.
   const rule = ruleOf(state.now, nameOf(state));
@@ -76,9 +78,8 @@ export async function drawErrors(state, open) {
   return section("errors", `What goes wrong${!rule || rule === nameOf(state) ? "" : ` (by ${judge ? titleOf(judge) : rule})`}`, null, holder);
 }
 
-function listOf(state, found, open) {
-  const { systems, metrics, trackCount } = state.now;
-  const system = systemOf(state, found);
+function listOf(state, found, system, open) {
+  const { systems, metrics, trackCount, timeline } = state.now;
   const own = found.systems[system];
   const { right } = state.wrong;
   const choose = (name, label, options, value) => {
@@ -93,21 +94,23 @@ function listOf(state, found, open) {
     compared ? choose("right", "Only what is right in", [[-1, "any system"], ...others], right) : null);
   if (!own || !own.judged) return [bar, el("p", { class: "note" }, `None of its estimates${found.narrowed ? " of these tracks" : ""} is judged.`)];
   const metric = metrics.find(({ name }) => name === found.rule);
-  const whole = own.tracks === trackCount ? count(trackCount, "track") : `${own.tracks.toLocaleString("en")} of ${count(trackCount, "track")}`;
+  const few = own.tracks.toLocaleString("en");
+  const whole = own.tracks === trackCount ? count(trackCount, "track") :
+    `${timeline.hardest && !found.narrowed ? `the ${few} worst and most disputed` : few} of ${count(trackCount, "track")}`;
   const chosen = compared && right >= 0 && right !== system ? right : -1;
   const both = found.unit === "s" || !["events", "notes", "hits", "boundaries"].includes(found.unit) ? "" : " of both sides";
   const told = chosen < 0 ? `${percent(own.wrong, own.judged)} of ${wordOf(found, own.judged)}${both}` :
     `${wordOf(found, own.instead[chosen])} that ${systems[chosen]} has right: ${own.wrong ? percent(own.instead[chosen], own.wrong) : "0 %"} of its errors`;
   const note = el("p", { class: "note" }, `${systems[system]}: ${told}${chosen < 0 ? (found.unit === "s" ? " is wrong" : " are wrong") : ""}, ` +
     `by ${metric ? titleOf(metric) : found.rule} on ${whole}. A click opens the largest place of a kind; N and P go to the next and previous place.${
-      state.shown && state.shown.tracks.length < trackCount && !found.narrowed ? " These totals are of all tracks; the filter limits the places." : ""}`);
+      state.shown && state.shown.tracks.length < trackCount && !found.narrowed ? ` These totals are of ${timeline.hardest ? "these" : "all"} tracks; the filter limits the places.` : ""}`);
   const kinds = own.kinds.map((kind) => ({ ...kind, size: chosen < 0 ? kind.amount : kind.instead[chosen] })).filter(({ size }) => size > 0)
     .sort((a, b) => b.size - a.size);
-  return [bar, note, kinds.length ? tableOf(state, found, own, kinds, chosen, open) : el("p", { class: "note" }, "None.")];
+  return [bar, note, kinds.length ? tableOf(state, found, system, kinds, chosen, open) : el("p", { class: "note" }, "None.")];
 }
 
-function tableOf(state, found, own, kinds, chosen, open) {
-  const system = systemOf(state, found);
+function tableOf(state, found, system, kinds, chosen, open) {
+  const own = found.systems[system];
   const total = chosen < 0 ? own.wrong : own.instead[chosen];
   const [left, rest] = own.left;
   const drawn = kinds.slice(0, shown.most);

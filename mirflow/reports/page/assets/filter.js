@@ -2,9 +2,7 @@
 
 import { count, formatter, titleOf } from "./format.js";
 import { MISSING, POLICIES, acrossSystems } from "./reduce.js";
-import { readFloats, readScores } from "./data.js";
-import { dropJobs } from "./resampling.js";
-import { LONGEST, compile, conjuncts, parse, rangeOf, spelled, valuesOf } from "./where.js";
+import { readScores } from "./data.js";
 
 /*
  * A chip is an array, as links have it:
@@ -13,7 +11,6 @@ import { LONGEST, compile, conjuncts, parse, rangeOf, spelled, valuesOf } from "
  *   ["from", coordinate, low, high]      a number between two, null where there is no end
  *   ["score", metric, of, low, high]     of: mean or spread over the systems that are shown, or "system NAME"
  *   ["tracks", names], ["systems", names]
- *   ["where", expression]                what no other chip says
  */
 
 const column = ({ trackCoords }, name) => trackCoords.find(([own]) => own === name)?.[1];
@@ -30,29 +27,13 @@ const FITS = new Map([
   ["score", (now, metric, of, low, high) => now.metrics.some(({ name }) => name === metric) && isOf(now, of) && isRange(low, high)],
   ["tracks", (now, names) => isList(names) && names.some((name) => now.tracks.includes(name))],
   ["systems", (now, names) => isList(names) && names.some((name) => now.systems.includes(name))],
-  ["where", (now, text) => isText(text) && isExpression(now, text)],
 ]);
-
-/** The columns that an expression may name; durations are fetched. */
-export function columnsOf(now, duration = []) {
-  const coords = now.trackCoords.map(([name, values, truth]) => [name, { values,
-    kind: truth || (values.some((value) => typeof value === "string") ? "text" : "number") }]);
-  return new Map([["track", { values: now.tracks, kind: "text" }], ["duration", { values: duration, kind: "number" }], ...coords]);
-}
-
-function isExpression(now, text) {
-  try {
-    return Boolean(compile(parse(text), columnsOf(now)));
-  } catch {
-    return false;
-  }
-}
 
 /** Whether a chip means something in an evaluation; where scores by track are not shown, none does. */
 export const fits = (now, chip) => now.tracks.length > 0 && Array.isArray(chip) && Boolean(FITS.get(chip[0])?.(now, ...chip.slice(1)));
 
 /** What a chip is about: another one about the same takes its place. */
-const subjectOf = ([kind, ...rest]) => JSON.stringify([kind === "is" ? "from" : kind, ...rest.slice(0, { is: 1, from: 1, score: 2, find: 1, where: 1 }[kind] ?? 0)]);
+const subjectOf = ([kind, ...rest]) => JSON.stringify([kind === "is" ? "from" : kind, ...rest.slice(0, { is: 1, from: 1, score: 2, find: 1 }[kind] ?? 0)]);
 
 /** Add chips, each in the place of one about the same. */
 export function addChips(state, ...chips) {
@@ -83,7 +64,6 @@ export function labelOf(state, [kind, ...rest]) {
   if (kind === "from") return `${named(rest[0])}: ${between(rest[1], rest[2])}`;
   if (kind === "systems") return `${state.shownSystems.length} of ${count(state.now.systems.length, "system")}`;
   if (kind === "tracks") return `${count(rest[0].length, "track")} by name`;
-  if (kind === "where") return rest[0];
   const [metric, of, low, high] = rest;
   const about = state.now.metrics.find(({ name }) => name === metric);
   const whose = of.startsWith("system ") ? of.slice(7) : `${of} over systems`;
@@ -106,10 +86,6 @@ async function marksOf(now, systems, [kind, ...rest]) {
     const names = new Set(rest[0]);
     return now.tracks.map((name) => names.has(name));
   }
-  if (kind === "where") {
-    const holds = compile(parse(rest[0]), columnsOf(now, await readFloats(now.duration)));
-    return now.tracks.map((_, track) => holds(track));
-  }
   const [metric, of, low, high] = rest;
   const place = now.metrics.findIndex(({ name }) => name === metric);
   const numbers = await readScores(now, place);
@@ -126,7 +102,6 @@ export async function applyFilter(state) {
   const { now, filter, evaluation } = state;
   const key = JSON.stringify([evaluation, filter]);
   if (state.shown?.key === key) return;
-  dropJobs();
   if (!filter.length) {
     state.shown = null;
     return;
@@ -135,7 +110,7 @@ export async function applyFilter(state) {
   const systems = now.systems.map((_, system) => system).filter((system) => !named || named[1].includes(now.systems[system]));
   const marks = await Promise.all(filter.filter(([kind]) => kind !== "systems").map((chip) => marksOf(now, systems, chip)));
   const tracks = now.tracks.map((_, track) => track).filter((track) => marks.every((own) => own[track]));
-  state.shown = { key, systems, tracks, numbers: new Map(), inferred: new Map() };
+  state.shown = { key, systems, tracks, numbers: new Map() };
 }
 
 /** What the numbers are of, in a phrase: "31 of 912 tracks, 4 of 12 systems"; nothing where there is no filter. */
@@ -147,12 +122,12 @@ export function shownOf({ shown, now }) {
 }
 
 /** Scores, weights and flags of a metric; cells that the filter hides have none and count under no policy. */
-export async function readShown(state, metric = state.metric) {
+export async function readShown(state, metric = state.metric, aggregate = "") {
   const { now, shown } = state;
-  const numbers = await readScores(now, metric);
+  const numbers = await readScores(now, metric, aggregate);
   if (!shown) return numbers;
-  if (!shown.numbers.has(metric)) shown.numbers.set(metric, mask(now, numbers, shown.systems, shown.tracks));
-  return shown.numbers.get(metric);
+  if (!shown.numbers.has(numbers)) shown.numbers.set(numbers, mask(now, numbers, shown.systems, shown.tracks));
+  return shown.numbers.get(numbers);
 }
 
 function mask({ tracks: names, policies }, { score, weight, duration, flags }, systems, tracks) {
@@ -170,55 +145,28 @@ function mask({ tracks: names, policies }, { score, weight, duration, flags }, s
   return found;
 }
 
+/** Characters of an expression, as in selection.py. */
+const LONGEST = 10_000;
+/** Words that are no names in an expression. */
+const KEYWORDS = new Set(["and", "or", "not", "in", "is", "None", "True", "False", "if", "else", "for", "from", "class", "def", "import", "lambda", "with", "as", "pass", "return", "while", "global", "col"]);
 const quoted = (text) => JSON.stringify(text);
+const spelled = (name) => (/^[A-Za-z_]\w*$/.test(name) && !KEYWORDS.has(name) ? name : `col(${quoted(name)})`);
 /** Chips that an expression says, too. */
-const isTyped = ([kind]) => ["is", "from", "tracks", "where"].includes(kind);
+const isTyped = ([kind]) => ["is", "from", "tracks"].includes(kind);
 
 function partOf(now, [kind, name, ...rest]) {
-  if (kind === "where") return name;
   if (kind === "tracks") return `track in [${name.map(quoted).join(", ")}]`;
   if (kind === "from") return [rest[0], spelled(name), rest[1]].filter((one) => one !== null).join(" <= ");
-  const write = columnsOf(now).get(name).kind === "text" ? quoted : String;
+  const [, values, truth] = now.trackCoords.find(([own]) => own === name);
+  const write = !truth && values.some((value) => typeof value === "string") ? quoted : String;
   const named = rest[0].filter((value) => value !== "");
   return [named.length ? `${spelled(name)} in [${named.map(write).join(", ")}]` : "",
     named.length < rest[0].length ? `${spelled(name)} is None` : ""].filter(Boolean).join(" or ");
 }
 
-/** The chips about tracks that an expression of `--where` can say, as one. */
-export function typedOf({ now, filter }) {
+/** All chips about tracks as an expression of `--where`; null where they cannot be one. */
+export function expressionOf({ now, filter }) {
   const parts = filter.filter(isTyped).map((chip) => partOf(now, chip));
-  return parts.length > 1 ? parts.map((part) => `(${part})`).join(" and ") : parts.join("");
-}
-
-/** All chips about tracks as an expression; null where they cannot be one. */
-export function expressionOf(state) {
-  const whole = typedOf(state);
-  return whole.length <= LONGEST && state.filter.every((chip) => isTyped(chip) || chip[0] === "systems") ? whole : null;
-}
-
-/** A condition as a chip. */
-function chipOf(now, node, text) {
-  const [values, range] = [valuesOf(node), rangeOf(node)];
-  const [name, wanted] = values ?? [];
-  const truth = columnsOf(now).get(name)?.kind === "truth";
-  const chip = values && wanted.every((value) => value === "" || (typeof value === "boolean") === truth) ?
-    name === "track" ? ["tracks", wanted] : ["is", name, wanted.map((value) => (typeof value === "boolean" ? (value ? "True" : "False") : String(value)))] :
-    range && ["from", ...range];
-  return chip && fits(now, chip) ? chip : ["where", text.slice(node.from, node.to)];
-}
-
-/** Put an expression in the place of the chips that one can say; nothing changes where it is none, which is thrown. */
-export function takeExpression(state, text) {
-  const found = [];
-  if (text.trim()) {
-    const tree = parse(text);
-    compile(tree, columnsOf(state.now));
-    for (const node of conjuncts(tree)) {
-      const chip = chipOf(state.now, node, text);
-      // Two chips about the same would be one.
-      found.push(found.some((own) => subjectOf(own) === subjectOf(chip)) ? ["where", text.slice(node.from, node.to)] : chip);
-    }
-  }
-  state.filter = state.filter.filter((chip) => !isTyped(chip));
-  addChips(state, ...found);
+  const whole = parts.length > 1 ? parts.map((part) => `(${part})`).join(" and ") : parts.join("");
+  return whole.length <= LONGEST && filter.every((chip) => isTyped(chip) || chip[0] === "systems") ? whole : null;
 }

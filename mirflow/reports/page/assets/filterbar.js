@@ -1,9 +1,8 @@
 /** The chips of the filter, what they leave, and the form that adds one. */
 
 import { choice, el } from "./dom.js";
-import { ExpressionError } from "./where.js";
 import { byName, niceTicks, titleOf } from "./format.js";
-import { addChips, columnsOf, labelOf, shownOf, takeExpression, typedOf } from "./filter.js";
+import { addChips, labelOf, shownOf } from "./filter.js";
 
 /** Whether the form is open, and what it is about. */
 const draft = { open: false, field: "find" };
@@ -29,11 +28,6 @@ export function drawFilter(state) {
   const words = state.shown ? `${shownOf(state)} shown. The numbers below are of ${state.shown.tracks.length === 1 ? "this track" : "these tracks"}.${state.now.errors?.some(([, , byTrack]) => !byTrack) ? " The totals of errors are of all tracks." : ""}` : "";
   holder.append(...[chips.length ? el("ul", { class: "filters", "aria-label": "Filters" }, chips) : null,
     el("button", { type: "button", name: "add filter", "aria-expanded": String(draft.open), onclick: () => toggle(!draft.open) }, "Filter …"),
-    el("button", { type: "button", title: "Read and write the filter as an expression of --where", onclick: () => {
-      draft.field = "where";
-      toggle(true);
-      focus("expression");
-    } }, "As text …"),
     chips.length > 1 ? el("button", { type: "button", onclick: () => change((now) => { now.filter = []; }) }, "Remove all") : null,
     el("span", { class: "status", role: "status" }, `${words}${without}`.trim()),
     draft.open ? formOf(state, toggle, change) : null].filter(Boolean));
@@ -44,7 +38,7 @@ export function drawFilter(state) {
 function fieldsOf({ now }) {
   const coords = now.trackCoords.filter(([, values]) => isNumeric(values) || distinct(values).length <= TICKED)
     .map(([name]) => [`coord ${name}`, name.replaceAll("_", " ")]);
-  return [["find", "Name or metadata"], ...coords, ["score", "Score"], ...(now.systems.length > 1 ? [["systems", "Systems"]] : []), ["where", "Expression"]];
+  return [["find", "Name or metadata"], ...coords, ["score", "Score"], ...(now.systems.length > 1 ? [["systems", "Systems"]] : [])];
 }
 
 const isNumeric = (values) => values.some((value) => typeof value === "number");
@@ -60,7 +54,7 @@ function formOf(state, toggle, change) {
   const fill = () => {
     const [kind, name] = [draft.field.split(" ")[0], draft.field.slice(6)];
     const values = kind === "coord" ? now.trackCoords.find(([own]) => own === name)[1] : [];
-    const made = kind === "find" ? textInput() : kind === "where" ? expressionInput(state) : kind === "score" ? scoreInputs(state) : kind === "systems" ?
+    const made = kind === "find" ? textInput() : kind === "score" ? scoreInputs(state) : kind === "systems" ?
       ticks("Systems", now.systems.map((own) => [own, own]), (names) => ["systems", names], chosenOf(state, "systems")[0]) : isNumeric(values) ?
         rangeInputs(values.filter((value) => value !== null), 1, (low, high) => ["from", name, low, high]) :
         ticks(name, distinct(values).map((value) => [value, `${value || "(none)"} (${values.filter((own) => String(own ?? "") === value).length})`]),
@@ -81,7 +75,7 @@ function formOf(state, toggle, change) {
     if (typeof chip === "string") wrong.textContent = chip;
     else {
       draft.open = false;
-      change((one) => (chip.expression === undefined ? addChips(one, chip) : takeExpression(one, chip.expression)));
+      change((one) => addChips(one, chip));
     }
   }, onkeydown: (event) => { if (event.key === "Escape") toggle(false); } }, field, inputs, el("button", { type: "submit", class: "play" }, "Apply"),
   el("button", { type: "button", onclick: () => toggle(false) }, "Close"), wrong);
@@ -94,27 +88,6 @@ function textInput() {
   const input = el("input", { type: "search", name: "filter text" });
   return { nodes: [el("label", { class: "choice" }, el("span", {}, "Contains"), input)],
     read: () => (input.value.trim() ? ["find", input.value.trim()] : "Enter a text.") };
-}
-
-/** The filter as `--where` of commands has it; where it is none, the place is selected. */
-function expressionInput(state) {
-  const { now, filter } = state;
-  const input = el("input", { type: "text", name: "expression", value: typedOf(state), spellcheck: "false", autocomplete: "off", autocapitalize: "off" });
-  const others = filter.filter(([kind]) => ["find", "score", "systems"].includes(kind)).length;
-  const names = `Names: ${[...columnsOf(now).keys()].join(", ")}.${others ? " The other chips stay." : ""}`;
-  return { nodes: [el("label", { class: "choice expression" }, el("span", {}, "Tracks where (as --where of mirflow query)"), input), el("small", { class: "quiet" }, names)],
-    read: () => {
-      try {
-        takeExpression({ now, filter }, input.value);
-        return { expression: input.value };
-      } catch (error) {
-        if (!(error instanceof ExpressionError)) throw error;
-        input.focus();
-        input.setSelectionRange(error.from, error.to);
-        const part = input.value.slice(error.from, error.to);
-        return `Character ${error.from + 1}${part ? `, “${part}”` : ""}: ${error.message}.`;
-      }
-    } };
 }
 
 function ticks(legend, options, make, chosen = []) {

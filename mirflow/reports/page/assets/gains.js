@@ -2,9 +2,8 @@
 
 import { choice, colour, el, section, sharpen, table, th, tip } from "./dom.js";
 import { count, formatter, titleOf, unitOf } from "./format.js";
-import { readShown, shownOf } from "./filter.js";
-import { comparePair, fittingInference } from "./intervals.js";
-import { rankSystems } from "./leaderboard.js";
+import { readShown } from "./filter.js";
+import { WHOLE, fittingInference, rankSystems } from "./leaderboard.js";
 import { include } from "./reduce.js";
 
 const MOST = 5;
@@ -65,7 +64,7 @@ export async function drawGains(state, open) {
 /** The difference of the values with its interval, and whether it is significant, where the page knows them. */
 function testOf(state, of, against) {
   const { now, about } = state;
-  if (state.shown) return testShown(state, of, against);
+  if (state.shown) return el("p", { class: "note" }, WHOLE);
   const found = fittingInference(state, () => {});
   if (!found || !found.pairs.length) return null;
   const [first, second] = [Math.min(of, against), Math.max(of, against)];
@@ -85,17 +84,6 @@ function differenceOf({ about, percent }, difference, ends, p) {
   const interval = ends.length ? ` [${ends.map(write).join(", ")}]` : "";
   const told = p === null || Number.isNaN(p) ? "" : `, p ${p < 0.0005 ? "< 0.001" : `= ${p.toFixed(3)}`}: ${p <= 0.05 ? "told apart" : "not told apart"}`;
   return [el("b", { "data-value": difference, "data-ends": ends.join(" "), "data-p": p }, `${write(difference)}${unitOf(about, percent)}`), `${interval}${told}`];
-}
-
-/** The same of the tracks that are shown, computed in the page. */
-function testShown(state, of, against) {
-  const node = el("p", { class: "difference", role: "status" }, "The two systems are being compared …");
-  comparePair(state, of, against).then((found) => {
-    const how = el("small", { class: "quiet" }, ` Computed in the page, of ${shownOf(state)} and this pair alone: permutation test, and what it does not exclude.`);
-    node.replaceChildren(...(found ? [...differenceOf(state, found.difference, found.ends, found.p), how] :
-      ["Too few tracks, or none with numbers that can be drawn, for an interval and a test."]));
-  });
-  return node;
 }
 
 const signedFormatter = (write) => (value) => (value > 0 ? `+${write(value)}` : write(value));

@@ -3,10 +3,9 @@
 import { build, detailsOf, el, section, still, svg, table, th, warningsOf } from "./dom.js";
 import { byName, byNumber, count, formatter, titleOf, unitOf } from "./format.js";
 import { explainValues } from "./controls.js";
-import { endsOf, include, quantile, reduce, termsOf } from "./reduce.js";
-import { CONTENTS, readStatistic, readValues } from "./data.js";
+import { endsOf, include, quantile, reduce } from "./reduce.js";
+import { CONTENTS, inferenceOf, readStatistic, readValues } from "./data.js";
 import { addChips, groupChip, readShown, shownOf } from "./filter.js";
-import { fittingInference } from "./intervals.js";
 import { standingsOfShown, writePercent } from "./standings.js";
 
 /** Values of one metric over all tracks or those of a group, with n and the number of missing scores, for each system. */
@@ -16,7 +15,7 @@ export async function valuesOf(state, metric, aggregate, members = null) {
     const ready = await readValues(state.now, metric, aggregate);
     return systems.map((_, system) => Object.fromEntries(Object.entries(ready).map(([name, values]) => [name, values[system]])));
   }
-  const numbers = await readShown(state, metric);
+  const numbers = await readShown(state, metric, aggregate);
   const included = include(numbers, state.policy);
   const chosen = members || state.shownTracks;
   const about = CONTENTS.aggregates[aggregate];
@@ -34,10 +33,16 @@ export async function valuesOf(state, metric, aggregate, members = null) {
 }
 
 /** An aggregate of scores in their order, of tracks for which the page does not have it ready; NaN where it does not know how. */
-function statisticOf(aggregate, included, system, chosen, tracks) {
-  const members = chosen.filter((track) => included.counts[system * tracks + track]);
-  const terms = termsOf(aggregate, CONTENTS.aggregates[aggregate], included, {}, system, members, tracks);
-  return terms ? quantile(terms.scores.sort(), 0.5) : NaN;
+function statisticOf(aggregate, { counts, value }, system, chosen, tracks) {
+  const cells = chosen.map((track) => system * tracks + track).filter((cell) => counts[cell]);
+  return aggregate === "median" ? quantile(Float64Array.from(cells, (cell) => value[cell]).sort(), 0.5) : NaN;
+}
+
+/** Intervals and groups, where they are those of just the values that are shown; undefined where they are still fetched. */
+export function fittingInference(state, arrived) {
+  if (state.shown || state.missing !== state.policies[0]) return null;
+  const found = inferenceOf(state.now, state.metric, arrived);
+  return found && found.aggregate !== state.aggregate ? null : found;
 }
 
 /** Shares in percent that sum to 100 if the shares sum to one: those that are rounded down by most are rounded up. */
@@ -69,7 +74,7 @@ export async function drawLeaderboard(state, again) {
   const parts = [tableOf(state, entries, others, inference)];
   if (state.by) parts.push(await groupTable(state, entries));
   // A table that is read already is not folded when the chart arrives.
-  if (inference === undefined && !state.shown) state.unfolded = true;
+  if (inference === undefined) state.unfolded = true;
   const nodes = state.shown ? standingsOfShown(state, entries) : inference?.standings;
   const standings = nodes ? standingsOf(state, nodes) : null;
   const board = section("leaderboard", `Systems by ${titleOf(about)}${unitOf(about, state.percent)}`,
@@ -116,9 +121,13 @@ const endOf = (end) => (end === null ? null : Number(end));
 /** Whether any system has an interval: with very few tracks none has. */
 const bounded = (inference) => Boolean(inference) && inference.low.some((end) => end !== null);
 
+/** What a page says that has numbers of some tracks. */
+export const WHOLE = "Intervals and tests are of all tracks and systems; the command beside this computes those of what is shown.";
+
 function noteOf(state, inference) {
   if (inference) return el("p", { class: "note" }, inference.how);
-  if (inference === undefined) return el("p", { class: "note", role: "status" }, state.shown ? "Intervals are being computed …" : "Intervals and groups are being computed …");
+  if (inference === undefined) return el("p", { class: "note", role: "status" }, "Intervals and groups are being computed …");
+  if (state.shown) return el("p", { class: "note" }, WHOLE);
   const any = state.now.inference.length > 0;
   const over = state.policies[0] === "common" ? "over the tracks that every system has" : "of each system over the tracks that it has";
   return any ? el("p", { class: "note" }, `Intervals are given for the usual aggregate of the first metrics, ${over}.`) : null;

@@ -70,12 +70,12 @@ function commandOf(id, state) {
     const [of, against] = ["of", "against"].map((name) => shell(document.querySelector(`#gains select[name=${name}] option:checked`)?.textContent || ""));
     // The page corrects for all pairs of systems; with a filter it tests the two alone.
     const pair = state.shown || now.systems.length > PAIRED ? ` -s ${of} -s ${against}` : " --all-pairs";
-    return of === against ? "" : `mirflow compare ${store} ${asked(false)}${aggregate}${pair}${state.shown ? " --method percentile" : ""}`;
+    return of === against ? "" : `mirflow compare ${store} ${asked(false)}${aggregate}${pair}`;
   }
   if (id !== "standings" && id !== "leaderboard") return "";
   const query = `mirflow query ${store} ${asked()}${aggregate}`;
   const groups = id === "leaderboard" && state.by ? `\n${query} --by ${shell(state.by)}` : "";
-  return `${query} --ci 0.95 ${state.shown ? "--method percentile" : "--significance"}${groups}`;
+  return `${query} --ci 0.95 --significance${groups}`;
 }
 
 /** The scores that count, as rows. */
@@ -136,9 +136,6 @@ function frameOf(state, { id, offsetHeight }, title) {
 /** What a part has that draws numbers. */
 const CHARTS = ".forest, .ridges, .heatframe, canvas, .board, .curves, svg.losses, .amount, [style*='--share'], #extras td[data-value]";
 
-/** Parts whose intervals of a filter are drawn at random, here and in the command. */
-const DRAWN_ANEW = ["standings", "leaderboard", "gains"];
-
 /** What a filter leaves, in words. */
 const filtered = (state) => (state.shown ? ` Only ${shownOf(state)}: ${state.filter.map((chip) => labelOf(state, chip)).join("; ")}.` : "");
 
@@ -155,7 +152,7 @@ export function offerCopies(state) {
     const title = `${heading}: ${now.name}, ${contents.name}`;
     const menu = takeMenu(part, { title, caption: notes.join(" ") + filtered(state), source: `mirflow ${contents.mirflow}`, name: fileOf(now.name, part.id),
       spec: spec && part.querySelector(CHARTS) ? () => spec(state, title, axis) : null,
-      command: commandOf(part.id, state), told: state.shown && DRAWN_ANEW.includes(part.id) ? "The command draws anew, and more often: ends of intervals and p differ a little." : "", citation: citationOf(state), frame: FETCHED ? null : () => frameOf(state, part, title) });
+      command: commandOf(part.id, state), citation: citationOf(state), frame: FETCHED ? null : () => frameOf(state, part, title) });
     if (menu) part.append(menu);
   }
 }

@@ -24,19 +24,11 @@ export function include({ score, flags }, policy) {
   return { value, counts, missing, undefined: nothing };
 }
 
+/** Weight of a numerator over 0, as in aggregates.py. */
+const NEGLIGIBLE = 2 ** -900;
+
 /** What a track's score is multiplied by above, or what is added up below, the fraction line. */
 const FACTORS = { one: () => 1, weight: (weight) => weight, duration: (_weight, duration) => duration };
-
-/** What an aggregate is computed from, over tracks that count: terms above and below a fraction line, or scores; null of others. */
-export function termsOf(name, aggregate, included, numbers, system, members, tracks) {
-  const scores = Float64Array.from(members, (track) => included.value[system * tracks + track]);
-  if (name === "median") return { scores };
-  if (!aggregate.below) return null;
-  const [over, under] = [FACTORS[aggregate.above], FACTORS[aggregate.below]];
-  const factor = (make) => Float64Array.from(members, (track) => make(numbers.weight[system * tracks + track], numbers.duration[track]));
-  const factors = factor(over);
-  return { above: scores.map((score, place) => (factors[place] === 0 ? 0 : score * factors[place])), below: factor(under) };
-}
 
 /**
  * One aggregate that is a ratio of sums, of one system over some tracks.
@@ -60,7 +52,7 @@ export function reduce(aggregate, included, numbers, system, members, tracks) {
     const factor = over(weight, duration);
     // What weighs nothing adds nothing, an infinite score too.
     if (factor !== 0) above += included.value[cell] * factor;
-    below += under(weight, duration);
+    below += weight === NEGLIGIBLE && aggregate.below === "weight" ? 0 : under(weight, duration);
   }
   return below === 0 ? NaN : above / below;
 }

@@ -3,7 +3,6 @@
 import { count, niceTicks, tickFormatter, unitOf } from "./format.js";
 import { endsOf } from "./reduce.js";
 import { shownOf } from "./filter.js";
-import { DRAWS } from "./resampling.js";
 
 const [ROW, ROOM, NAMED] = [30, 0.06, 4];
 
@@ -50,14 +49,13 @@ function sentenceOf(state, entries, write) {
 
 /**
  * @param {import("./state.js").State} state with a filter
- * @param {{name: string, value: number, low: number|null, high: number|null, n: number, rank: number|null}[]} entries
+ * @param {{name: string, value: number, n: number, rank: number|null}[]} entries
  */
 export function standingsOfShown(state, entries) {
   const { about } = state;
   const ordered = [...entries].sort((a, b) => (Number.isNaN(a.value) ? 1 : 0) - (Number.isNaN(b.value) ? 1 : 0) || about.sign * (b.value - a.value) || 0);
   const write = writer(about, state.percent);
   const [lead, rest] = sentenceOf(state, ordered, write);
-  const bounded = ordered.some(({ low }) => low !== null);
   const scale = scaleOf(ordered, about);
   const place = (value) => `${(100 * (Math.min(Math.max(value, scale[0]), scale[1]) - scale[0]) / (scale[1] - scale[0])).toFixed(2)}%`;
   const ticks = niceTicks(...scale);
@@ -66,21 +64,18 @@ export function standingsOfShown(state, entries) {
   const head = (kind, ...inside) => ["th", { scope: "col", class: kind }, inside];
   const heads = [head("number rank", "#"), head("who", "System"), head("chart", ["span", { class: "unseen" }, ["Chart"]],
     ["svg", { class: "forestaxis", width: "100%", height: 16, "aria-hidden": "true" }, ticks.map((tick) => ["text", { x: place(tick), y: 12 }, [written(tick)]])]),
-  head("number", "Value"), head("ends", bounded ? "95 % interval" : "")];
-  const rows = ordered.map(({ name, value, low, high, rank }) => ["tr", { class: about.sign && rank === 1 ? "plain first" : "plain" }, [["td", { class: "number quiet rank" }, [String(rank ?? "")]],
+  head("number", "Value")];
+  const rows = ordered.map(({ name, value, rank }) => ["tr", { class: about.sign && rank === 1 ? "plain first" : "plain" }, [["td", { class: "number quiet rank" }, [String(rank ?? "")]],
     ["th", { scope: "row", title: name }, [name]],
     ["td", { class: "chart" }, [["svg", { width: "100%", height: ROW, "aria-hidden": "true" }, [...ticks.map((tick) => line("rail", tick, tick, 0, ROW)),
-      ...(low === null ? [] : [line("whisker", low, high, ROW / 2, ROW / 2)]),
       ...(Number.isNaN(value) ? [] : [["circle", { cx: place(value), cy: ROW / 2, r: 5 }, []]])]]]],
-    ["td", { class: "number strong" }, [["data", Number.isFinite(value) ? { "data-value": value } : {}, [write(value)]]]],
-    ["td", { class: "ends quiet" }, [low === null ? "" : `[${write(low)}, ${write(high)}]`]]]]);
-  const key = bounded ? `dot: value; line: 95 % interval, computed in the page (percentile bootstrap, ${DRAWS.toLocaleString("en")} draws)` : "dot: value";
+    ["td", { class: "number strong" }, [["data", Number.isFinite(value) ? { "data-value": value } : {}, [write(value)]]]]]]);
   return [["p", { class: "lead" }, [["strong", {}, [lead]], ` ${rest}`]],
-    ["table", { class: "forest" }, [["caption", { class: "note" }, [key]], ["thead", {}, [["tr", {}, heads]]], ["tbody", {}, rows]]]];
+    ["table", { class: "forest" }, [["caption", { class: "note" }, ["dot: value"]], ["thead", {}, [["tr", {}, heads]]], ["tbody", {}, rows]]]];
 }
 
 function scaleOf(entries, { unit }) {
-  const [low, high] = endsOf(entries.flatMap((one) => [one.value, one.low ?? NaN, one.high ?? NaN]));
+  const [low, high] = endsOf(entries.map(({ value }) => value));
   if (low > high) return [0, 1];
   const room = (high - low) * ROOM || Math.abs(high) * 0.1 || 1;
   return !unit && low >= 0 && high <= 1 ? [Math.max(0, low - room), Math.min(1, high + room)] : [low - room, high + room];

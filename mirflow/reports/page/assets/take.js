@@ -68,10 +68,10 @@ function save(data, name, type) {
 /**
  * The menu of what can be taken of a part of a page.
  * @param {Element} part
- * @param {{title: string, caption: string, source: string, name: string, spec?: (() => string|Promise<string>)|null, command?: string|(() => string), told?: string, citation?: string, frame?: (() => string)|null}} about
+ * @param {{title: string, caption: string, source: string, name: string, spec?: (() => string|Promise<string>)|null, command?: string|(() => string), citation?: string, frame?: (() => string)|null}} about
  * @returns {Element|null} null where there is nothing to take
  */
-export function takeMenu(part, { title, caption, source, name, spec = null, command = "", told = "", citation = "", frame = null }) {
+export function takeMenu(part, { title, caption, source, name, spec = null, command = "", citation = "", frame = null }) {
   const tables = () => [...part.querySelectorAll("table")];
   const pictured = part.querySelectorAll("tr").length <= LONG && part.querySelector("table, svg, canvas") !== null;
   if (!command && !tables().length && !pictured) return null;
@@ -103,5 +103,5 @@ export function takeMenu(part, { title, caption, source, name, spec = null, comm
     frame && copies("Embed", frame, "Copy HTML that shows it inside of another page", `Copied as HTML${linkNote()}`),
     command && copies("Command", typeof command === "string" ? () => command : command, "Copy the command that makes it", "Copied the command"),
     citation && copies("Cite", () => citation, "Copy a reference in BibTeX", "Copied as BibTeX")];
-  return el("details", { class: "take" }, el("summary", {}, "Copy or save"), el("span", { class: "bar" }, items.filter(Boolean), status), command && told ? el("small", { class: "quiet" }, told) : null, field);
+  return el("details", { class: "take" }, el("summary", {}, "Copy or save"), el("span", { class: "bar" }, items.filter(Boolean), status), field);
 }
