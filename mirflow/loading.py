@@ -30,6 +30,7 @@ from .errors import (
 from .evaluation.sides import TracksLike, sources_of
 from .ragged import Column
 from .readers import read, read_all
+from .readers.beat_collections import without_positions
 from .readers.mirdata import MirdataDataset, task_of_value
 from .readers.objects import kind_named, of_columns, to_annotation
 from .readers.options import HARTE, Notation, Reading, Select, describe_options
@@ -291,6 +292,7 @@ def load_collection(
     """
     reading = Reading.of(task, **options)
     sources = _sources(pattern, reading, annotator)
+    sources |= without_positions(sources.items())
     collection = LazyCollection(reading.kind, tuple(sources), tuple(sources.values()), block)
     return collection if lazy else _read(collection)
 

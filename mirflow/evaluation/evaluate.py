@@ -818,7 +818,8 @@ def sources_by_track(folder: Path, reading: Reading, annotator: str | int | None
     """The files of a folder by relative path without suffix; for audio, the folders of files by path."""
     if is_pack(folder):
         found = pack_sources(folder, reading.kind)
-        return {track: select_from(source, reading) for track, source in found.items()}
+        packed = {track: select_from(source, reading) for track, source in found.items()}
+        return {**packed, **without_positions(packed.items())}
     if reading.kind == "audio":
         return {one.relative_to(folder).as_posix(): source_at(one, reading) for one in audio_folders(folder)}
     sources: dict[str, FileSource] = {}

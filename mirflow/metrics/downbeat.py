@@ -30,10 +30,11 @@ Those of `mirflow.metrics.beat`.
 from .base import Task
 from .beat import *  # noqa: F403
 from .beat import __all__ as __all__
+from .beat.downbeat_doubts import DOUBTS
 from .beat.metrics import CONVENTIONS
 from .beat.mir_eval import FUNCTIONS
 from .event_errors import BEATS
 
-TASK = Task("downbeat", "Downbeat tracking", CONVENTIONS, ("f_measure",), errors=BEATS)
+TASK = Task("downbeat", "Downbeat tracking", CONVENTIONS, ("f_measure",), errors=BEATS, doubts=DOUBTS)
 
 globals().update(FUNCTIONS)

@@ -15,7 +15,8 @@ from ..errors import AnnotationError
 from .content import decode, open_file
 from .delimited import find_layout, find_separator, first_row
 from .formats import FORMATS
-from .sources import FileSource
+from .sources import FileSource, SelectedSource
+from .tables.table import TableSource
 
 _HEAD = 4096
 """Bytes of the beginning of a file that hold its first row."""
@@ -23,7 +24,9 @@ _Place = TypeVar("_Place", bound=Hashable)
 
 
 def without_positions(sources: Iterable[tuple[_Place, Source]]) -> dict[_Place, Source]:
-    """The text files without positions among files of which others have them, as sources that refuse to be read.
+    """The sources without positions among those of which others have them, as sources that refuse to be read.
+
+    They are text files, tracks of tables and entries of packs; JAMS files without positions are refused anyway.
 
     Parameters
     ----------
@@ -51,13 +54,24 @@ def without_positions(sources: Iterable[tuple[_Place, Source]]) -> dict[_Place, 
     bare: dict[_Place, Source] = {}
     some = False
     for place, source in sources:
-        if not isinstance(source, FileSource) or source.reading.selection is not None:
+        if not isinstance(source, FileSource | TableSource | SelectedSource) or source.reading.selection is not None:
             continue
-        held = _has_positions(source)
+        held = _has_positions(source) if isinstance(source, FileSource) else _has_labels(source)
         some |= held is True
         if held is False:
             bare[place] = replace(source, reading=replace(source.reading, select="downbeat"))
     return bare if some else {}
+
+
+def _has_labels(source: TableSource | SelectedSource) -> bool | None:
+    """Whether a track of a table or pack has labels; None for one without beats, and one that cannot be read."""
+    if source.reading.kind != "events":
+        return None
+    try:
+        annotation = replace(source, reading=replace(source.reading, select="all")).read()[0]
+    except (AnnotationError, OSError):
+        return None
+    return any(annotation.labels or ()) if len(annotation) else None
 
 
 def _has_positions(source: FileSource) -> bool | None:

@@ -148,6 +148,8 @@ class JamsFile:
         if account.remarks:
             annotation = replace(annotation, account=account.remarks)
         if reading.kind == "events":
+            if reading.selection is None and annotation.labels and not any(annotation.labels):
+                reading = replace(reading, select="downbeat")  # null positions are unknown ones
             annotation = select_beats(annotation, reading, self.name)
         elif reading.kind == "text":
             annotation = as_declared(annotation, reading)

@@ -51,6 +51,8 @@ def select_beats(annotation: Annotation, reading: Reading, name: str | Path) -> 
     >>> select_beats(marked, Reading.of("downbeat", downbeat=["db"]), "a.txt").columns["time"].tolist()
     [0.0, 1.0]
     """
+    if annotation.labels is not None and not any(annotation.labels):
+        annotation = replace(annotation, labels=None)
     if not len(annotation):
         return _taken(annotation, slice(None))
     annotation = _with_doubt(annotation, _swapped(annotation))

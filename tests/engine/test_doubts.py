@@ -102,6 +102,7 @@ MISTAKES = {
         "pitch_unit",
         "are they MIDI",
     ),
+    "beats beside downbeats": Case("downbeat", beats(BARS), beats(), "positions", "the estimate has 40 times, the ref"),
     "cents on both sides": Case(
         "transcription",
         notes([5900, 6000, 6200]),

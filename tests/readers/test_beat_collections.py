@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import mirflow
+from mirflow.errors import AnnotationError, MirflowWarning
 from mirflow.readers.beat_collections import without_positions
 from mirflow.readers.options import Reading
 from mirflow.readers.sources import FileSource
@@ -71,3 +75,39 @@ def test_folders_are_read_as_pipelines_are(tmp_path: Path) -> None:
     one, other = files(tmp_path / "ref", a=PLACED, b=BARE), files(tmp_path / "est", a=PLACED, b=PLACED)
     scores = mirflow.evaluate_paths(one, other, "downbeat", metrics=["f_measure"])
     assert scores["status"].values.ravel().tolist() == [Status.ok, Status.invalid]
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "parquet", "pack", "jams"])
+def test_each_form_of_a_collection_refuses_the_track_without_positions(form: str, tmp_path: Path) -> None:
+    times, positions = [5.5, 6.0, 6.5, 7.0], {"a": [1, 2, 3, 1], "b": [None] * 4}
+    rows = [(track, time, one) for track, own in positions.items() for time, one in zip(times, own, strict=True)]
+    options: dict[str, Any] = {}
+    if form in ("csv", "parquet"):
+        pandas = pytest.importorskip("pandas")
+        pattern = tmp_path / f"x.{form}"
+        getattr(pandas.DataFrame(rows, columns=["track", "time", "label"]), f"to_{form}")(pattern, index=False)
+        options = {"columns": {name: name for name in ("track", "time", "label")}}
+    elif form == "jams":
+        pattern = tmp_path / "{track}.jams"
+        for track in positions:
+            data = [{"time": time, "duration": 0, "value": one} for name, time, one in rows if name == track]
+            (tmp_path / f"{track}.jams").write_text(json.dumps({"annotations": [{"namespace": "beat", "data": data}]}))
+    else:
+        pattern = files(tmp_path, a=PLACED, b=BARE) / "{track}.beats"
+        if form == "pack":
+            mirflow.pack(pattern, tmp_path / "x.zarr", task="beat")
+            pattern = tmp_path / "x.zarr"
+    with pytest.raises(AnnotationError, match="b.*has no positions in the bar|x.*has no positions in the bar"):
+        mirflow.load_collection(pattern, "downbeat", **options)
+
+
+def test_beats_in_place_of_downbeats_are_doubted_in_memory(tmp_path: Path) -> None:
+    beats = np.arange(5.0, 45.0, 0.5)
+    labels = [str(place % 4 + 1) for place in range(len(beats))]
+    with pytest.warns(MirflowWarning, match="labels such as '2' are positions in the bar, but all 80 beats count"):
+        mirflow.evaluate({"time": beats, "label": labels}, beats[::4], "downbeat", metrics=["f_measure"])
+    for reference, estimate, side in ((beats[::4], beats, "estimate"), (beats, beats[::4], "reference")):
+        with pytest.warns(MirflowWarning, match=f"the {side} has 80 times, .* 20 downbeats, .*: are they all beats"):
+            mirflow.evaluate(reference, estimate, "downbeat", metrics=["f_measure"])
+    for estimate in (beats[::4], beats[::2], beats[1::4], beats[:50] * 1.07):
+        mirflow.evaluate(beats[::4], estimate, "downbeat", metrics=["f_measure"])
