@@ -36,12 +36,13 @@ from typing import Any
 import numpy as np
 
 from ..annotations.annotation import Annotation, to_ragged
+from ..annotations.collection import AnnotationRows
 from ..errors import refuse_unknown
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import ideal, meet_judged, repeated
 from ..kernels.ratios import Scored, divide
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
-from .base import Convention, Grid, Pairs, Scores, Task, read_scores, refuse_grid
+from .base import Convention, Doubt, Grid, Pairs, Scores, Task, read_scores, refuse_grid
 from .cleaning import Cleaned, Problem, set_aside, usable_pair
 from .measures import Measure, Parameter, Weight, metric, metrics_in
 from .pair import documented
@@ -498,8 +499,66 @@ TREC_EVAL = Convention(
     explain=partial(evidence, cleaner=clean_by_score),
 )
 
+_FEWEST, _WORSE = 3, 3.0
+"""Relevant items, and others, by which a ranking is judged, and the standard deviations by which it is worse than a
+random one."""
+
+
+def doubt_order(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
+    """Report a ranking by numbers that has the relevant items far behind the others: it is of distances.
+
+    Examples
+    --------
+    >>> wanted = Annotation("ranking", {}, ["a", "b", "c", "d"])
+    >>> listed = Annotation("ranking", {"value": np.arange(20.0)[::-1]}, [*"efghijklmnopqrst", *"abcd"])
+    >>> doubt_order([], wanted, listed)
+    'all but 0 of the 4 relevant items are in the worse half of 20: are the numbers distances? Larger ones rank first'
+    """
+    if np.isnan(estimate.columns.get("value", np.full(1, np.nan))).any():
+        return ""
+    grades = reference.columns.get("value", np.ones(len(reference)))
+    wanted = {label for label, grade in zip(reference.labels or (), grades.tolist(), strict=True) if grade > 0}
+    mask = np.array([label in wanted for label in estimate.labels or ()], dtype=np.bool_)
+    count, relevant = len(mask), int(mask.sum())
+    others = count - relevant
+    if min(relevant, others) < _FEWEST:
+        return ""
+    rank = np.flatnonzero(mask) + 1
+    late = float(rank.sum()) - relevant * (count + 1) / 2
+    if late < _WORSE * np.sqrt(relevant * others * (count + 1) / 12):
+        return ""
+    return (
+        f"all but {int((rank <= count / 2).sum())} of the {relevant} relevant items are in the worse half of {count}: "
+        "are the numbers distances? Larger ones rank first"
+    )
+
+
+def _are_by_numbers(measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
+    return np.full(len(annotations), "value" in annotations.ragged.columns, dtype=np.bool_)
+
+
+def _are_few(references: AnnotationRows, estimates: AnnotationRows, rows: Int, columns: Int) -> Bool:
+    counts = estimates.ragged.counts[0][columns]
+    few: Bool = (references.ragged.counts[0][rows] >= _FEWEST) & (counts > 2 * _FEWEST) & (counts <= _MOST)
+    return few
+
+
+_MOST = 2000
+"""Items of a ranking that are looked at, as larger ones take as long as their scores."""
 TASK = Task(
-    "retrieval", "Retrieval", MappingProxyType({one.name: one for one in (MIREX, TREC_EVAL)}), ("average_precision",)
+    "retrieval",
+    "Retrieval",
+    MappingProxyType({one.name: one for one in (MIREX, TREC_EVAL)}),
+    ("average_precision",),
+    doubts=(
+        Doubt(
+            "distances",
+            f"a ranking by numbers has the relevant items {_WORSE:g} standard deviations behind a random order",
+            of_pair=doubt_order,
+            suspects=_are_by_numbers,
+            suspect_pairs=_are_few,
+        ),
+    ),
 )
 
 

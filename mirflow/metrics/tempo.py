@@ -471,8 +471,8 @@ def evaluate(
 def clean(rows: Ragged) -> Cleaned:
     """Find rows that are not valid tempo annotations, and empty those of zeros, which mean that there is no tempo.
 
-    Flaws are a third tempo, tempi that are negative or not finite, and saliences that are negative or infinite; NaN
-    means that a salience is missing.
+    Flaws are a third tempo, tempi that are negative or infinite, and saliences that are negative or infinite; NaN
+    means that a tempo or a salience is missing.
 
     Examples
     --------
@@ -480,7 +480,8 @@ def clean(rows: Ragged) -> Cleaned:
     >>> cleaned.flaws[1].message
     'tempo is negative: -1.0 beats per minute'
     """
-    tempo = rows.columns["tempo"]
+    tempo = np.where(np.isnan(rows.columns["tempo"]), 0.0, rows.columns["tempo"])
+    rows = replace(rows, columns={**rows.columns, "tempo": tempo})
     owner = rows_of(rows.counts[0])
     position = np.arange(len(owner)) - rows.offsets[:-1][owner]
     third = (position > 1, lambda item: f"a track has one or two tempi, but this is the third: {tempo[item]}")

@@ -316,7 +316,9 @@ class Observations:
         return Annotation("patterns", columns, inner_counts=counts, attrs=attrs)
 
     def _tempo(self, attrs: Mapping[str, Attribute], account: Account) -> Annotation:
-        columns: dict[str, Column] = {"tempo": np.array(self._each(self.values, "value"))}
+        # A tempo that is null or NaN is none, as 0 in text.
+        values = [0.0 if value is None or value != value else value for value in self.values]
+        columns: dict[str, Column] = {"tempo": np.array(self._each(values, "value"))}
         return Annotation("tempo", {**columns, **self._strengths("salience", account)}, attrs=attrs)
 
     def _strengths(self, column: str, account: Account) -> dict[str, Column]:

@@ -102,6 +102,21 @@ MISTAKES = {
         "pitch_unit",
         "are they MIDI",
     ),
+    "channels as velocities": Case(
+        "transcription",
+        "start end pitch velocity\n" + lines([[i, i + 1, HERTZ[i % 4], 60 + i] for i in range(8)]),
+        "start end pitch velocity\n" + lines([[i, i + 1, HERTZ[i % 4], 2] for i in range(8)]),
+        "velocity",
+        "all 8 velocities are 2: are they channels or programs",
+        {"metrics": ["velocity_f_measure"]},
+    ),
+    "distances as scores": Case(
+        "retrieval",
+        "a\nb\nc\nd\n",
+        "item,value\n" + "".join(f"{item},{place / 10}\n" for place, item in enumerate("abcdefghijklmnopqrst")),
+        "distances",
+        "relevant items are in the worse half of 20: are the numbers distances",
+    ),
     "beats beside downbeats": Case("downbeat", beats(BARS), beats(), "positions", "the estimate has 40 times, the ref"),
     "cents on both sides": Case(
         "transcription",

@@ -250,6 +250,7 @@ class TestLazyCollections:
 class TestWhatIsUndefined:
     """A score without a value weighs nothing, whatever the task."""
 
+    @pytest.mark.filterwarnings("ignore:2 items left out")
     @pytest.mark.parametrize(
         ("task", "kind", "reference", "estimate", "metric"),
         [

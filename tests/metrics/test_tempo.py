@@ -208,7 +208,7 @@ def test_absurd_tempi_do_no_harm() -> None:
 @pytest.mark.parametrize(
     ("bad", "item", "message"),
     [
-        (annotation(60, NAN, salience=(1, 0)), 1, "tempo is not finite: nan"),
+        (annotation(60, np.inf, salience=(1, 0)), 1, "tempo is not finite: inf"),
         (annotation(-60, 120, salience=(1, 0)), 0, "tempo is negative: -60.0 beats per minute"),
         (annotation(60, 90, 120, salience=(1, 1, 1)), 2, "a track has one or two tempi, but this is the third: 120.0"),
         (annotation(60, 120, salience=(0.5, -0.5)), 1, "salience must be 0 or more, but is -0.5"),
@@ -222,6 +222,11 @@ def test_flaws(bad: Annotation, item: int, message: str) -> None:
     assert {row: (flaw.item, flaw.message) for row, flaw in cleaned.flaws.items()} == {1: (item, message)}
     assert cleaned.rows.counts[0].tolist() == [2, 0, 2]
     assert cleaned.repairs.tolist() == [0, 0, 0]
+
+
+def test_nan_is_no_tempo_as_zero_is() -> None:
+    missing, zero = (clean(to_ragged([annotation(60, tempo, salience=(1, 0))])).rows for tempo in (NAN, 0))
+    assert missing.columns["tempo"].tolist() == zero.columns["tempo"].tolist() == [60, 0]
 
 
 def test_evaluate_and_explain_from_annotations() -> None:

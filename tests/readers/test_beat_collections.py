@@ -97,7 +97,7 @@ def test_each_form_of_a_collection_refuses_the_track_without_positions(form: str
         if form == "pack":
             mirflow.pack(pattern, tmp_path / "x.zarr", task="beat")
             pattern = tmp_path / "x.zarr"
-    with pytest.raises(AnnotationError, match="b.*has no positions in the bar|x.*has no positions in the bar"):
+    with pytest.raises(AnnotationError, match="has no positions in the bar"):
         mirflow.load_collection(pattern, "downbeat", **options)
 
 

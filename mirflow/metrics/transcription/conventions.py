@@ -158,6 +158,37 @@ def doubt_columns(measures: Sequence[Measure], reference: Annotation, estimate: 
     return ""
 
 
+def doubt_channels(annotation: Annotation) -> str:
+    """Report velocities that are one small whole number: probably the channel or the program of the notes.
+
+    Examples
+    --------
+    >>> notes = {"start": np.arange(6.0), "end": np.arange(1.0, 7.0), "pitch": np.full(6, 220.0)}
+    >>> doubt_channels(Annotation("notes", {**notes, "velocity": np.full(6, 9.0)}))
+    'all 6 velocities are 9: are they channels or programs? Velocities are numbers from 0 to 127'
+    """
+    velocity = annotation.columns.get("velocity")
+    if velocity is None or len(velocity) < _PLAYED or not 1 <= velocity[0] <= _CHANNELS:
+        return ""
+    if (velocity != velocity[0]).any() or velocity[0] != round(float(velocity[0])):
+        return ""
+    return (
+        f"all {len(velocity)} velocities are {velocity[0]:.0f}: are they channels or programs? Velocities are numbers "
+        f"from 0 to {HIGHEST_MIDI}"
+    )
+
+
+_CHANNELS = 16
+
+
+def _may_have_channels(measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
+    velocity = annotations.ragged.columns.get("velocity")
+    scored = any(measure.metric.name.startswith("velocity") for measure in measures)
+    if velocity is None or not scored:
+        return np.zeros(len(annotations), np.bool_)
+    return ~annotations.holding((velocity < 1) | (velocity > _CHANNELS))
+
+
 def _having_velocities(measures: Sequence[Measure], annotations: AnnotationRows, above: float = -np.inf) -> Bool:
     velocity = annotations.ragged.columns.get("velocity")
     return np.zeros(len(annotations), np.bool_) if velocity is None else annotations.holding(velocity > above)
@@ -206,6 +237,12 @@ TASK = Task(
             f"velocities of notes are above {HIGHEST_MIDI}",
             of_side=doubt_velocities,
             suspects=partial(_having_velocities, above=HIGHEST_MIDI),
+        ),
+        Doubt(
+            "velocity",
+            f"all velocities of a side are one whole number from 1 to {_CHANNELS}, and a metric compares velocities",
+            of_side=doubt_channels,
+            suspects=_may_have_channels,
         ),
         Doubt(
             "velocity",
