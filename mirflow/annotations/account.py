@@ -88,7 +88,7 @@ RULES: Mapping[str, RemarkRule] = MappingProxyType(
         "events": RemarkRule("note", "events of MIDI files that are not notes of the annotation, such as texts"),
         "bends": RemarkRule("note", "notes whose pitch is bent where they start"),
         "channels": RemarkRule("note", "notes of channels that the task does not read"),
-        "percussion": RemarkRule("note", "notes of percussion in a task of pitched notes"),
+        "percussion": RemarkRule("note", "notes of percussion, the only ones of a file, in a task of pitched notes"),
         "unended": RemarkRule("repair", "notes without an end"),
         "chunks": RemarkRule("note", "unknown chunks of a file"),
         "namespaces": RemarkRule(

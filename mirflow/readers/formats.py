@@ -86,8 +86,8 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
             takes="notes with velocity, program and name of track; the sustain pedal; tempi",
             silent={
                 "events": "controllers other than pedals, aftertouch, texts, system-exclusive events, note-offs "
-                "without a note, pitch bends that do not move a note's start by half a semitone, and, in the task "
-                "drums, notes that are not percussion, if others are"
+                "without a note, pitch bends that do not move a note's start by half a semitone; if a file has both, "
+                "percussion in tasks of pitched notes without `drums: true`, and all other notes in the task drums"
             },
             reports=("unended", "bends", "percussion", "channels", "chunks", "pedal"),
         ),

@@ -323,7 +323,7 @@ def pitched_notes(
         most = max(bends, key=abs) / WHEEL
         message = f"{counted(len(bends), 'note')} that start bent by up to {most:+.3g} semitones; bends are not applied"
         account.add("bends", message, count=len(bends))
-    if struck:
+    if struck and not notes:
         message = f"{counted(struck, 'note')} of percussion (channel 10) left out; drums: true (--drums) reads them"
         account.add("percussion", message, count=struck)
     return notes

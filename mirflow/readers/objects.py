@@ -320,7 +320,7 @@ def _from_pretty_midi(thing: Any, reading: Reading) -> Annotation:
         drums = [str(int(one)) for one in pitch.tolist()]
         hits = {"time": time, "velocity": velocity}
         return Annotation("hits", hits, drums, lines=(), account=account.remarks)
-    if struck:
+    if struck and all(one.is_drum or not one.notes for one in thing.instruments):
         account.add("percussion", f"{counted(len(struck), 'note')} of percussion left out", count=len(struck))
     played = [(note, place) for place, one in enumerate(thing.instruments) if not one.is_drum for note in one.notes]
     played.sort(key=lambda one: (one[0].start, one[0].pitch))

@@ -593,7 +593,7 @@ def _text_event(midi: Midi, random: Random) -> Midi:
     return _with_event(midi, random, MetaMessage(kind, text=WORD))
 
 
-@_change(Midi, "more", rules="percussion channels")
+@_change(Midi, "more", rules="events")
 def _percussion(midi: Midi, random: Random) -> Midi | None:
     if not midi.holds_notes:
         return None

@@ -231,7 +231,6 @@ class TestConvention:
         assert found.score.values.tolist() == [1.0, 1.0]
         assert found.weight.values.tolist() == [1.0, 2.0]
 
-    @pytest.mark.filterwarnings("ignore:.*percussion .channel 10. left out:mirflow.errors.MirflowWarning")
     def test_midi_files_are_read_with_percussion(self, tmp_path: Path) -> None:
         import pretty_midi
 
