@@ -70,6 +70,19 @@ class Inference:
 
         return report(self._scored, path, **options)
 
+    def graph(self, path: str | Path | None = None) -> Any:
+        """Draw the dask graph of lazy scores: for each block of what is selected, read, clean, score and store.
+
+        Parameters
+        ----------
+        path : path or None
+            ``.mmd``, ``.md`` and ``.txt`` are written in Mermaid, other formats, such as ``.svg``, by graphviz. None:
+            the drawing is returned, by graphviz if it is installed, else as text in Mermaid.
+        """
+        from .engine.drawing import draw_tree
+
+        return draw_tree(self._scored, path)
+
     def to_dataframe(self, metric: Names = None, *, group: str | None = None) -> pd.DataFrame:
         """The scores of single cells: one row for each system, track and metric.
 

@@ -107,6 +107,11 @@ _quiet_option = click.option("--quiet", "-q", is_flag=True, help="Do not print p
 @click.option("--on-error", type=click.Choice(("record", "ignore", "raise")), help="Treatment of failed cells.")
 @click.option("--part", metavar="I/N", callback=_check_part, help="Only compute the I-th of N parts, for `publish`.")
 @click.option("--dry-run", is_flag=True, help="Print the cells to compute without computing them.")
+@click.option(
+    "--graph",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw the dask graph into this file (.mmd, .md: Mermaid; .svg, .png, .pdf: graphviz) without computing it.",
+)
 @click.option("--force", is_flag=True, help="Compute everything again.")
 @_prune_option
 @_primary_option
@@ -122,6 +127,7 @@ def run_command(
     on_error: str | None,
     part: str | None,
     dry_run: bool,
+    graph: Path | None,
     force: bool,
     prune: bool,
     primary: bool,
@@ -141,6 +147,11 @@ def run_command(
     for name, given in {"--force": force, "--prune": prune, "--primary": primary}.items():
         if part is not None and given:
             raise click.UsageError(f"{name} does not apply to a part, which computes what the store lacks; omit it")
+    if graph is not None:
+        from ..engine.drawing import draw_pipeline
+
+        draw_pipeline(pipeline, graph, root=root)
+        return
     if dry_run:
         echo(preview(pipeline, root=root, store=store, force=force, on_error=on_error, part=part))
         return

@@ -454,30 +454,59 @@ def failed_cells(work: BlockWork, why: str, blank: Cells | None = None) -> Cells
 
 
 def _score_block(work: BlockWork) -> Cells:
+    with one_thread() if kind_of(work.task).name == "audio" else nullcontext():
+        return score_sides(clean_sides(read_sides(work)))
+
+
+@dataclass
+class BlockSides:
+    """A block on its way: what was read, and, once it is cleaned, the rows to score."""
+
+    work: BlockWork
+    convention: Convention
+    references: BlockSide
+    estimates: BlockSide
+    cleaned: tuple[Cleaned, ...] = ()
+    """Of references and estimates."""
+
+
+def read_sides(work: BlockWork) -> BlockSides:
+    """The first step of a block: read its references and estimates."""
     for module in work.plugins:
         import_module(module)
     kind = kind_of(work.task)
-    with one_thread() if kind.name == "audio" else nullcontext():
-        convention = get_task(work.task).convention(work.convention, work.classes)
-        references = BlockSide((reference.source for track in work.tracks for reference in track.references), kind)
-        estimates = BlockSide(chain.from_iterable(track.estimates for track in work.tracks), kind)
-        cleaned = references.clean(convention), estimates.clean(convention)
-        pairs = pair_up(work, references, estimates)
-        rows = Pairs(cleaned[0].rows, cleaned[1].rows, pairs.reference, pairs.estimate)
-        scores = score_pairs(convention, rows, work.measures, work.grid)
-        _note_refusals(work, pairs, scores, references, estimates)
-        _note_emptied(work, pairs, references, estimates)
-        _note_broken(pairs, scores)
-        _note_accounts(pairs, references, estimates)
-        _note_implausible(work, convention, pairs, references, estimates)
-        return _to_cells(work, references, estimates, cleaned, pairs, scores)
+    convention = get_task(work.task).convention(work.convention, work.classes)
+    references = BlockSide((reference.source for track in work.tracks for reference in track.references), kind)
+    estimates = BlockSide(chain.from_iterable(track.estimates for track in work.tracks), kind)
+    return BlockSides(work, convention, references, estimates)
+
+
+def clean_sides(sides: BlockSides) -> BlockSides:
+    """The second step of a block: clean the rows of both sides by the rules of the convention."""
+    convention = sides.convention
+    return replace(sides, cleaned=(sides.references.clean(convention), sides.estimates.clean(convention)))
+
+
+def score_sides(sides: BlockSides) -> Cells:
+    """The third step of a block: pair the rows, score them, and note what is doubtful."""
+    work, convention, references, estimates = sides.work, sides.convention, sides.references, sides.estimates
+    pairs = pair_up(work, references, estimates)
+    reference_rows, estimate_rows = (cleaned.rows for cleaned in sides.cleaned)
+    rows = Pairs(reference_rows, estimate_rows, pairs.reference, pairs.estimate)
+    scores = score_pairs(convention, rows, work.measures, work.grid)
+    _note_refusals(work, pairs, scores, references, estimates)
+    _note_emptied(work, pairs, references, estimates)
+    _note_broken(pairs, scores)
+    _note_accounts(pairs, references, estimates)
+    _note_implausible(work, convention, pairs, references, estimates)
+    return _to_cells(work, references, estimates, sides.cleaned, pairs, scores)
 
 
 def _to_cells(
     work: BlockWork,
     references: BlockSide,
     estimates: BlockSide,
-    cleaned: tuple[Cleaned, Cleaned],
+    cleaned: Sequence[Cleaned],
     pairs: BlockPairs,
     scores: Scores,
 ) -> Cells:

@@ -25,17 +25,17 @@ class BlockTask:
     """
 
     def __init__(self, works: Works, place: int) -> None:
-        self._works, self._place = works, place
+        self._works, self.place = works, place
 
     @property
     def work(self) -> BlockWork:
         """What is read and scored."""
-        return self._works[self._place]
+        return self._works[self.place]
 
     @property
     def columns(self) -> Int:
         """Places of its tracks in the plan."""
-        return self._works.columns_of(self._place)
+        return self._works.columns_of(self.place)
 
     def __call__(self) -> Cells:
         """Read and score the block."""

@@ -213,6 +213,13 @@ class ScoreArray(da.Array):  # type: ignore[misc]  # dask has no annotations
     variable: str
     picks: tuple[Pick, ...]
 
+    @property
+    def works(self) -> Works:
+        """The blocks of what is selected of a variable over systems and tracks."""
+        selected = np.zeros(self.cells.plan.shape, dtype=np.bool_)
+        selected[np.ix_(*map(np.atleast_1d, self.picks[:2]))] = True
+        return Works(self.cells.plan, Stale(selected))
+
     @classmethod
     def of(cls, cells: ScoredCells, variable: str, dtype: Any, picks: tuple[Pick, ...]) -> ScoreArray:
         """An array of what is picked along each dim of a variable: systems, unless it has none, tracks, and others."""

@@ -36,6 +36,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pygments.lexers.special import TextLexer
+
 from mirflow.metrics.base import tasks
 
 from .api import functions_text, introduction_text, public_text
@@ -115,6 +117,7 @@ def fill(text: str) -> str:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by sphinx."""
+    app.add_lexer("mermaid", TextLexer)  # GitHub draws it, sphinx shows the text
 
     def write(app: Sphinx) -> None:
         folder = Path(app.srcdir) / "reference" / "tasks"
