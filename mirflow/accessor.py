@@ -390,7 +390,7 @@ class DatasetAccessor(Inference):
 
     def sel(self, *, track: str | Sequence[str]) -> xr.Dataset:
         """Select tracks of a collection with their values, which xarray's ``sel`` would not select."""
-        return self.collection.sel(track=track).to_dataset()
+        return self.collection.sel(track=track).dataset
 
     def query(
         self, metric: Names = None, aggregate: str | None = None, by: Names = None, **options: Unpack[QueryOptions]

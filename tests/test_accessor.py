@@ -56,7 +56,7 @@ def tree(tmp_path) -> xr.DataTree:
 def collection(tmp_path) -> xr.Dataset:
     (tmp_path / "a.lab").write_text("0\t1\tC\n1\t2\tC\n")
     (tmp_path / "b.lab").write_text("0\t1\tC\n")
-    return mirflow.load_collection(tmp_path / "{track}.lab", task="chord").to_dataset()
+    return mirflow.load_collection(tmp_path / "{track}.lab", task="chord").dataset
 
 
 def test_a_collection_is_selected_with_its_values_and_refused_without(collection):

@@ -26,7 +26,7 @@ metrics: list[MetricLike] = ["f_measure"]
 scores: ScoresLike = mirflow.score(references, estimates, "onset", metrics=metrics)
 mirflow.score((track, [0.5], [0.6]) for track in "ab").sizes
 print(mirflow.query(scores, "f_measure").to_csv(), mirflow.__version__)
-mirflow.load_collection("{track}.lab", "chord").sel(track="a").to_dataset()
+mirflow.load_collection("{track}.lab", "chord").sel(track="a").dataset
 mirflow.load_collection("{track}.lab", "chord", lazy=True).compute()
 mirflow.evaluate("a.lab", mirflow.load("b.lab", "chord"), "chord")
 mirflow.evaluate((np.zeros((1, 2)), ["C"]), {"intervals": np.zeros((1, 2)), "labels": ["C"]}, "chord")

@@ -201,8 +201,12 @@ class Collection(TrackMapping):
             [row[0], count, *row[1:]] for row, count in zip(rows, counts, strict=False)
         ]
 
-    def to_dataset(self) -> xr.Dataset:
-        """Convert the collection to a dataset of CF contiguous ragged arrays.
+    @property
+    def dataset(self) -> xr.Dataset:
+        """The collection as a dataset of CF contiguous ragged arrays, which it shares: a view, not a copy.
+
+        ``row_size(track)`` counts the items of each track, ``<dim>_size`` those of each item of nested kinds; variables
+        have ``units`` and ``long_name``, and codes of labels a ``vocabulary``.
 
         Raises
         ------
@@ -214,11 +218,14 @@ class Collection(TrackMapping):
         if self.kind == "audio":
             raise AnnotationError("audio is not loaded at once: select one track at a time, as collection[track]")
 
-        coords = {"track": np.array(self.tracks, dtype=str)}
+        variables: Mapping[str, Any] = to_variables(self.schema, self.rows)
+        # A variable with the name of its dim would have an index, which is a copy, of the values of all tracks.
+        bare = {name: one for name, one in variables.items() if one[0] == name}
         metadata = {name: ("track", values) for name, values in self.metadata.items()}
-        variables: Mapping[str, Any] = {**to_variables(self.schema, self.rows), **metadata}
+        others = {name: one for name, one in variables.items() if name not in bare}
         attrs = {"kind": self.kind, ORDER: _order(self.tracks, self.rows), **self.attrs}
-        return xr.Dataset(variables, coords, attrs)
+        dataset = xr.Dataset({**others, **metadata}, {"track": np.array(self.tracks, dtype=str)}, attrs)
+        return dataset.assign_coords(xr.Coordinates(bare, indexes={})) if bare else dataset
 
 
 def collect(annotations: Mapping[str, Annotation]) -> Collection:
@@ -250,15 +257,14 @@ def to_variables(kind: Kind, rows: Ragged) -> Variables:
     variables: Variables = {}
     outer = "track"
     for dim, counts in zip(kind.dims, rows.counts, strict=True):
-        variables[_size_name(outer, dim)] = (outer, counts, {"long_name": f"number of {dim}s", "sample_dimension": dim})
+        variables[size_name(outer, dim)] = (outer, counts, {"long_name": f"number of {dim}s", "sample_dimension": dim})
         outer = dim
     for name, column in rows.columns.items():
         variable = kind.variable(name)
         dim = kind.dims[rows.depth(name) - 1]
         attrs = {"long_name": variable.long_name} | ({"units": variable.units} if variable.units else {})
         if name == "label":
-            attrs["vocabulary"] = VOCABULARY
-            column = column.astype(np.int32)
+            attrs = {"long_name": "code of the label, -1 for none", "vocabulary": VOCABULARY}
         variables[name] = (dim, column, attrs)
     if "label" in rows.columns:
         variables[VOCABULARY] = (CODE, texts_at(rows.labels), {"long_name": "text of each label code"})
@@ -432,13 +438,20 @@ def _order(tracks: Sequence[str], rows: Ragged) -> str:
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def _size_name(outer: str, dim: str) -> str:
+def size_name(outer: str, dim: str) -> str:
+    """Name of the counts of items along a dim.
+
+    Examples
+    --------
+    >>> size_name("track", "pattern"), size_name("pattern", "occurrence")
+    ('row_size', 'occurrence_size')
+    """
     return "row_size" if outer == "track" else f"{dim}_size"
 
 
 def from_variables(kind: Kind, variables: Mapping[str, Column]) -> Ragged:
     """Make ragged rows from named arrays, checking all lengths."""
-    names = [_size_name(outer, dim) for outer, dim in zip(("track", *kind.dims), kind.dims, strict=False)]
+    names = [size_name(outer, dim) for outer, dim in zip(("track", *kind.dims), kind.dims, strict=False)]
     missing = [name for name in (*names, *kind.required) if name not in variables]
     if missing:
         raise AnnotationError(f"not a collection of kind {kind.name!r}: no variable {', '.join(missing)}")

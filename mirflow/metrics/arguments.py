@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations.annotation import from_ragged
+from ..annotations.labelled import to_dataset
 from ..annotations.schema import kind_of
 from ..kernels.ratios import divide
 from ..ragged import Float, Ragged
@@ -210,6 +212,19 @@ _LAYOUTS: Mapping[str, Sequence[ArgumentLayout]] = MappingProxyType(
     }
 )
 _OF_TASKS: Mapping[str, Sequence[ArgumentLayout]] = MappingProxyType({"classification": (_alike(label=_label),)})
+
+
+def datasets_of(task: str) -> ArgumentLayout:
+    """Arguments of functions over one pair of labelled datasets, as :func:`mirflow.load` returns them.
+
+    Examples
+    --------
+    >>> row = Ragged({"time": np.array([0.5, 1.0])}, (np.array([2]),))
+    >>> [one.time.attrs["units"] for one in datasets_of("beat").arguments(row, row)]
+    ['s', 's']
+    """
+    kind = kind_of(task).name
+    return _alike(annotation=lambda row: to_dataset(from_ragged(kind, row, 0, {"task": task})))
 
 
 def layouts_of(task: str) -> Sequence[ArgumentLayout]:

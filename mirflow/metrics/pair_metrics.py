@@ -41,9 +41,10 @@ def pair_metric(
 ) -> Callable[[_Function], _Function]:
     """Declare a function over one pair as a metric for pipelines, queries, tables and figures.
 
-    The function takes the arrays of a pair in mir_eval's order for the task, reference first, and returns a number, a
-    pair (score, weight), or a dict of these. Arguments with a number, a string or a bool as default are the parameters
-    of the metric. Functions without this decorator are metrics with the defaults below.
+    The function takes the arrays of a pair in mir_eval's order for the task, reference first, or two arguments that are
+    annotated as ``xr.Dataset``, and returns a number, a pair (score, weight), or a dict of these. Arguments with a
+    number, a string or a bool as default are the parameters of the metric. Functions without this decorator are metrics
+    with the defaults below.
 
     Parameters
     ----------
@@ -204,7 +205,7 @@ def _parameters(
 
 def layout_of(function: Callable[..., Any], task: str, origin: str = "") -> ArgumentLayout:
     """Find the layout of a task's arrays that a function takes; raise a MetricError if none fits."""
-    from .arguments import layouts_of
+    from .arguments import datasets_of, layouts_of
 
     every = _signature(function, origin)
     positional = [one for one in every if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
@@ -214,6 +215,9 @@ def layout_of(function: Callable[..., Any], task: str, origin: str = "") -> Argu
     lacking = [one.name for one in every if one.kind is one.KEYWORD_ONLY and one.default is one.empty]
     if lacking:
         raise MetricError(f"{origin}: parameter {lacking[0]!r} needs a default")
+    labelled = [one for one in positional[:2] if str(one.annotation).rstrip("'>").endswith("Dataset")]
+    if len(labelled) == len(needed) == 2:
+        return datasets_of(task)
     for layout in layouts:
         if len(layout) == len(needed):
             return layout

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..annotations.annotation import Annotation, Attribute, from_ragged
-from ..annotations.collection import CODE, VOCABULARY
-from ..annotations.schema import KINDS, Kind
+from ..annotations.collection import VOCABULARY, size_name, to_variables
+from ..annotations.schema import KINDS
 from ..annotations.source import Source
 from ..errors import DamagedError, StoreError, UnreadableError
 from ..ragged import Int, Ragged, offsets_of
@@ -29,18 +29,6 @@ if TYPE_CHECKING:
 FORMAT = 1
 FORMAT_KEY = "mirflow_pack"
 DIGEST = "digest"
-
-
-def size_name(kind: Kind, depth: int) -> str:
-    """Name of the counts along the dim that lies above the kind's dim of that depth, counted from 0.
-
-    Examples
-    --------
-    >>> from mirflow.annotations.schema import KINDS
-    >>> [size_name(KINDS["patterns"], depth) for depth in range(3)]
-    ['row_size', 'occurrence_size', 'note_size']
-    """
-    return "row_size" if depth == 0 else f"{kind.dims[depth]}_size"
 
 
 @dataclass(frozen=True)
@@ -156,7 +144,8 @@ def read_pack(path: str | Path) -> Pack:
         attrs = _attrs_of(root, path)
         kind = KINDS[str(attrs.pop("kind"))]
         attrs.pop("coordinates", None)
-        counts = tuple(read_whole(root, size_name(kind, depth)) for depth in range(len(kind.dims)))
+        outer = ("track", *kind.dims)
+        counts = tuple(read_whole(root, size_name(*names)) for names in zip(outer, kind.dims, strict=False))
         if any((level < 0).any() for level in counts):
             raise DamagedError(path, "a count is negative", _REMEDY)
         labels: tuple[str, ...] = ()
@@ -300,22 +289,10 @@ def _write(root: zarr.Group, pack: Pack) -> None:
         write_array(root, name, values, (dim,), (min(len(values), _CHUNK),), None, attrs)
 
     put("track", strings(pack.tracks), "track", {"long_name": "track"})
-    for depth, counts in enumerate(rows.counts):
-        inner = kind.dims[depth]
-        attrs = {"long_name": f"number of {inner}s", "sample_dimension": inner}
-        put(size_name(kind, depth), np.asarray(counts, np.int64), ("track", *kind.dims)[depth], attrs)
     put(DIGEST, strings(row_digests(pack.kind, rows)), "track", {"long_name": "digest of the contents"})
-    for name in sorted(rows.columns):
-        values, dim = rows.columns[name], kind.dims[rows.depth(name) - 1]
-        if name == "label":
-            attrs = {"long_name": "code of the label, -1 for none", "vocabulary": VOCABULARY}
-            put(name, values.astype(np.int32), dim, attrs)
-        else:
-            variable = kind.variable(name)
-            attrs = {"long_name": variable.long_name, **({"units": variable.units} if variable.units else {})}
-            put(name, strings(map(str, values)) if values.dtype.kind in "OTU" else np.asarray(values), dim, attrs)
-    if "label" in rows.columns:
-        put(VOCABULARY, strings(rows.labels), CODE, {"long_name": "text of each label code"})
+    for name, (dim, values, attrs) in to_variables(kind, rows).items():
+        values = values.astype(np.int32) if name == "label" else values
+        put(name, strings(map(str, values)) if values.dtype.kind in "OTU" else np.asarray(values), dim, attrs)
     for name, column_values in pack.track_attrs.items():
         attrs = {"long_name": name, "track_attribute": name}
         put(_coord_name(name), column(column_values), "track", attrs)

@@ -75,7 +75,7 @@ NOTES = Annotation("notes", {"start": TIMES, "end": TIMES + 1, "pitch": np.array
         lambda: select_beats(BEATS, Reading.of("downbeat"), "a.txt"),
         lambda: order_by_score(Annotation("ranking", {"value": TIMES}, ["x", "y"], account=(COLUMNS,))),
         lambda: collect({"a": SPANS}).annotation("a"),
-        lambda: from_dataset(collect({"a": SPANS}).to_dataset()).annotation("a"),
+        lambda: from_dataset(collect({"a": SPANS}).dataset).annotation("a"),
     ],
     ids=["dataset", "stack", "split", "text", "frames", "beats", "ranks", "collection", "collection dataset"],
 )

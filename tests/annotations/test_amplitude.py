@@ -146,7 +146,7 @@ def test_a_collection_of_sound_holds_no_samples(tmp_path: Path, monkeypatch: pyt
     assert songs["y"].source.values.tolist() == ["voice", "bass"]
     np.testing.assert_array_equal(songs["y"].amplitude.sel(source="bass").values, noise(100).T)
     with pytest.raises(AnnotationError, match="audio is not loaded at once"):
-        songs.to_dataset()
+        _ = songs.dataset
     lazy = mirflow.load_collection("ref/{track}/{source}.wav", task="separation", lazy=True)
     assert lazy.sel(track="y").compute()["y"].sizes["source"] == 2
     with pytest.raises(AnnotationError, match="audio stays in its files: it cannot be packed"):

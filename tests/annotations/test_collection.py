@@ -109,7 +109,7 @@ def test_a_collection_prints_its_sizes_and_not_its_arrays(songs: Collection) -> 
 
 
 def test_a_collection_survives_being_a_dataset(songs: Collection) -> None:
-    dataset = songs.to_dataset()
+    dataset = songs.dataset
     assert dataset.row_size.attrs["sample_dimension"] == "segment"
     back = collection_from_dataset(dataset)
     assert back.tracks == songs.tracks
@@ -118,7 +118,7 @@ def test_a_collection_survives_being_a_dataset(songs: Collection) -> None:
 
 
 def test_a_dataset_cut_without_its_values_is_refused(songs: Collection) -> None:
-    cut = songs.to_dataset().sel(track=["a"])
+    cut = songs.dataset.sel(track=["a"])
     with pytest.raises(AnnotationError, match="select tracks with the collection's own sel"):
         collection_from_dataset(cut)
 
@@ -126,7 +126,7 @@ def test_a_dataset_cut_without_its_values_is_refused(songs: Collection) -> None:
 @pytest.mark.parametrize("order", [[1, 0, 2], [2, 1, 0]])
 def test_a_dataset_reordered_without_its_values_is_refused(songs: Collection, order: list[int]) -> None:
     with pytest.raises(AnnotationError, match="tracks were reordered or renamed, but not their values"):
-        collection_from_dataset(songs.to_dataset().isel(track=order))
+        collection_from_dataset(songs.dataset.isel(track=order))
 
 
 def test_tracks_of_a_collection_are_distinct_and_of_one_kind(songs: Collection) -> None:

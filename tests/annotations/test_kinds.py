@@ -108,10 +108,24 @@ def check(collection: Collection, kind: str) -> None:
 
 
 @each_kind
+def test_a_dataset_of_a_collection_shares_its_arrays_both_ways(kind: str) -> None:
+    collection = collect(named(kind))
+    rows, dataset = collection.rows, collection.dataset
+    back = collection_from_dataset(dataset).rows
+    arrays = [(dataset[name], column, back.columns[name]) for name, column in rows.columns.items()]
+    sizes = [variable for name, variable in dataset.data_vars.items() if str(name).endswith("_size")]
+    assert [size.attrs["sample_dimension"] for size in sizes] == list(DECLARED[kind].dims)
+    for labelled, given, restored in [*arrays, *zip(sizes, rows.counts, back.counts, strict=True)]:
+        assert np.shares_memory(labelled.values, given)
+        assert np.shares_memory(restored, given)
+        assert labelled.attrs["long_name"]
+
+
+@each_kind
 def test_a_collection_survives_being_a_dataset(kind: str) -> None:
     collection = collect(named(kind))
     check(collection, kind)
-    check(collection_from_dataset(collection.to_dataset()), kind)
+    check(collection_from_dataset(collection.dataset), kind)
     last = list(named(kind))[-1]
     assert content(collection.sel(track=last).annotation(last)) == content(KINDS[kind][-1])
 

@@ -94,7 +94,7 @@ def test_a_collection_is_aligned_lazily_on_frames(lazy: LazyCollection) -> None:
 
 def test_an_eager_collection_and_its_dataset_align_alike(lazy: LazyCollection) -> None:
     eager = lazy.compute()
-    one, other = mirflow.align(eager, {"hop": 0.5}), mirflow.align(eager.to_dataset(), {"hop": 0.5})
+    one, other = mirflow.align(eager, {"hop": 0.5}), mirflow.align(eager.dataset, {"hop": 0.5})
     np.testing.assert_array_equal(one.code, other.code)
 
 

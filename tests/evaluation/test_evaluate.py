@@ -134,7 +134,7 @@ def test_collections_are_scored_track_by_track() -> None:
     assert table.status.sel(track="c").item() == 3
     assert "not a chord: 'H'" in table.message.sel(track="a").item()
     with pytest.warns(MirflowWarning, match="1 of 3 cells has no score"):
-        ragged = mirflow.evaluate(references.to_dataset(), estimates.to_dataset(), "chord", metrics=["majmin"])
+        ragged = mirflow.evaluate(references.dataset, estimates.dataset, "chord", metrics=["majmin"])
     xr.testing.assert_equal(ragged.score, table.score)
 
 

@@ -11,7 +11,9 @@ from functools import partial
 
 import numpy as np
 import pytest
+import xarray as xr
 
+import mirflow
 from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.errors import MetricError, UnknownNameError
 from mirflow.metrics.base import Convention, Scores, get_task
@@ -207,3 +209,18 @@ def test_a_family_declares_a_metric_for_each_key() -> None:
     assert metrics_in({"ends": ends, "continuity_error": continuity_error}) == (*ends, continuity_error)
     for one in pickle.loads(pickle.dumps(ends[:])):
         assert one.read(np.array([[1.0, 2.0]]), None)[0].tolist() == [1.0 if one.name == "first" else 2.0]
+
+
+def test_a_function_may_take_labelled_datasets() -> None:
+    def covered(reference: xr.Dataset, estimate: xr.Dataset, scale: float = 1.0) -> float:
+        assert (reference.attrs["kind"], reference.start.attrs["units"]) == ("intervals", "s")
+        return scale * float(estimate.end.max() / reference.end.max())
+
+    sides = [
+        Annotation("intervals", {"start": np.array([0.0]), "end": np.array([end])}, [label])
+        for end, label in ((4.0, "C"), (3.0, "G"))
+    ]
+    for task, name in (("chord", "covered"), ("segment", "covered@2.0")):
+        measure = get_task(task).convention().select([covered])[0].metric.measure(scale=1.0 + (task == "segment"))
+        assert str(measure) == name
+        assert mirflow.evaluate(*sides, task, metrics=[measure]).score.item() == 0.75 * (1.0 + (task == "segment"))

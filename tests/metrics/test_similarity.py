@@ -264,7 +264,7 @@ class TestLabelledDoor:
 
     def test_a_dataset_holds_graders_and_categories_and_gives_them_back(self) -> None:
         collection = collect({"q": judgements(TestTable4.ROWS), "r": listed("z")})
-        dataset = collection.to_dataset()
+        dataset = collection.dataset
         assert dataset.grader.values.tolist()[:4] == ["g1", "g2", "g3", "g1"]
         assert dataset.broad.values.tolist()[-1] == ""
         again = collection.annotation("r")

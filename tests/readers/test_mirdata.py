@@ -91,7 +91,7 @@ def test_scalar_attributes_are_coordinates(tmp_path: Path) -> None:
         "is_instrumental": [True, True],
         "n_sources": [4, 7],
     }
-    assert songs.to_dataset().artist.dims == ("track",)
+    assert songs.dataset.artist.dims == ("track",)
     some = read(tmp_path, "medleydb_melody", "melody1", metadata=["genre"], tracks=["b"])
     assert (some.tracks, list(some.metadata), some["b"].attrs["genre"]) == (("b",), ["genre"], "Pop")
 

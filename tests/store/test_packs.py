@@ -283,15 +283,6 @@ def test_the_texts_of_labels_are_called_as_in_a_dataset(path):
     assert stored["vocabulary"].attrs["long_name"] == attrs["long_name"]
 
 
-def test_packs_of_early_versions_call_them_otherwise_and_are_read_all_the_same(path):
-    write_pack(path, "intervals", TRACKS, CHORDS)
-    (path / "vocabulary").rename(path / "label_vocabulary")
-    about = path / "label" / "zarr.json"
-    about.write_text(about.read_text().replace('"vocabulary": "vocabulary"', '"vocabulary": "label_vocabulary"'))
-    damage(path, "row_size", [2, 1, 0, 2])  # which leaves no index of what was there
-    assert_same_rows(read_pack(path).rows, CHORDS)
-
-
 def test_a_pack_that_is_there_is_replaced_only_on_demand(path):
     write_pack(path, "intervals", TRACKS, CHORDS)
     before = files_of(path)
