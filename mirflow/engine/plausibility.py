@@ -87,7 +87,7 @@ def implausible(kind: str, reference: Float, estimate: Float) -> dict[int, str]:
 def _in_milliseconds(reference: float, estimate: float) -> str:
     """Remedy for sides that end as late as each other if the later one is read in ms; empty for others."""
     late, early = max(reference, estimate), min(reference, estimate)
-    if not early > 0 or not UNITS < late / early < 1e6 / UNITS:
+    if not early > 0 or not UNITS * early < late < early * (1e6 / UNITS):
         return ""
     side = "estimate" if estimate > reference else "reference"
     return f" If only the {side} is in ms: time_unit: ms of this side alone (--{side}-time-unit ms)"
