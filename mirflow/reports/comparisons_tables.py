@@ -407,7 +407,9 @@ _NAMED = 3
 _SOME_CELLS = 5
 
 
-_GATE = ("before", "after", "gain", "low", "high", "n", "n_lacking", "verdict")
+_GATE = ("before", "after", "gain", "low", "high", "skewness", "n", "n_lacking", "verdict")
+_SKEWED = -2.0
+"""The skewness of exponential losses, from which on a verdict needs a word of caution."""
 
 
 def noninferiority_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
@@ -416,7 +418,7 @@ def noninferiority_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
     level, lacking = f"{100 * float(attrs['level']):g} %", bool(ds["n_lacking"].values.any())
     units = dict(zip(ds["metric"].values.tolist(), ds["unit"].values.tolist(), strict=True))
     kinds = dict.fromkeys(ds["aggregate"].values.tolist())
-    for system, baseline, metric, kind, before, after, gain, low, high, n, lost, verdict in _gate_rows(ds):
+    for system, baseline, metric, kind, before, after, gain, low, high, _, n, lost, verdict in _gate_rows(ds):
         in_percent = percent and not units[metric]
         shown = [show_value(value, in_percent) for value in (before, after)]
         better = gain < 0, gain > 0
@@ -436,12 +438,29 @@ def noninferiority_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
         f"gain: system minus baseline, towards better values; [ ]: its {level} interval",
         *((f"mean gain of {ds.sizes['system']} systems: {', '.join(gains)}",) if several else ()),
         f"interval: {say_intervals(attrs)}",
+        *_skewness_notes(ds),
         f"not worse: the interval does not reach below {0 - attrs['margin']:g}; better, worse: it excludes 0",
     )
     last = (*(("lacking",) if lacking else ()), "verdict")
     columns = ("system", "baseline", "metric", "before", "after", "gain", level, "n", *last)
     titles = {name: title_in(ds, place) for place, name in enumerate(units)}
     return Table(columns, tuple(rows), title_of(attrs), notes, titles=lambda: titles)
+
+
+def _skewness_notes(ds: xr.Dataset) -> Iterator[str]:
+    """Say what the intervals of a gate allow for, and which systems pass although some tracks may lose much."""
+    skewness = ds["skewness"].values
+    if np.isnan(skewness).all():
+        return
+    span = " to ".join(dict.fromkeys(f"{end(skewness):.1f}" for end in (np.nanmin, np.nanmax)))
+    yield f"skewness of the tracks' gains: {span}; the interval allows for it, and is wider than that of a comparison"
+    passed = np.isin(ds["verdict"].values, PASSED) & (skewness <= _SKEWED)
+    for row, column in np.argwhere(passed)[:_SOME_CELLS].tolist():
+        system, metric, n = (ds[name].values for name in ("system", "metric", "n"))
+        yield (
+            f"caution: {system[row]} ({metric[column]}) passes, but few tracks lose much (skewness "
+            f"{skewness[row, column]:.1f}), and {n[row, column]} tracks need not hold the worst ones"
+        )
 
 
 def noninferiority_long_table(ds: xr.Dataset) -> Table:
@@ -519,7 +538,7 @@ def noninferiority_sentences(ds: xr.Dataset, *, percent: bool = False) -> list[s
         "lacks tracks": "has no score of {counted} that {baseline} has",
     }
     sentences = []
-    for system, baseline, metric, _, _, _, gain, low, high, n, lacking, verdict in _gate_rows(ds):
+    for system, baseline, metric, _, _, _, gain, low, high, _, n, lacking, verdict in _gate_rows(ds):
         if verdict in PASSED:
             continue
         words = {

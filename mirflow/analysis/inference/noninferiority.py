@@ -23,7 +23,7 @@ from .blocks import SampleBlocks, tiles
 from .comparisons import compare
 from .confidence_intervals import values_of_all
 from .inversion import Spreads, invert
-from .normal import difference_errors, normal_bounds
+from .normal import difference_errors, normal_bounds, skewed_bounds
 from .paired import pairs_by_units
 from .permutation import count_extremes, critical_of_each, swap_scores
 from .pooled_scores import PooledScores
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 PASSED = ("not worse", "better")
 VERDICTS = (*PASSED, "worse", "perhaps worse", "too few tracks", "lacks tracks")
 """The possible verdicts; those of `PASSED` are no reason to refuse a system."""
-_NAMES = ("before", "after", "gain", "low", "high", "n", "n_lacking", "verdict")
+_NAMES = ("before", "after", "gain", "low", "high", "skewness", "n", "n_lacking", "verdict")
 
 
 def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 0.0, **options: Any) -> xr.Dataset:
@@ -46,8 +46,10 @@ def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 
 
     A system is *not worse* where the lower end of the interval of the difference (towards better values) is at least
     ``-margin``; as the interval is two-sided, its lower end at 95 % is a one-sided bound at 97.5 %. The interval holds
-    the differences that a permutation test of the two systems does not exclude, as in a comparison of the two; of
-    20,000 tracks or more it is a normal one.
+    the differences that a permutation test of the two systems does not exclude, as in a comparison of the two. An
+    exchange of equal systems says little of one that is worse by the margin where its differences are skewed, so that
+    of means and weighted ratios the interval also holds what :func:`.normal.skewed_bounds` does not exclude; of 20,000
+    tracks or more it is a normal one.
 
     Parameters
     ----------
@@ -68,8 +70,9 @@ def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 
     -------
     xr.Dataset
         Over (system, metric): ``before`` and ``after``, the values of baseline and system on their common tracks;
-        ``gain`` (the difference towards better values), ``low`` and ``high``, ``n`` (common tracks), ``n_lacking``
-        (tracks that only the baseline has a score of) and ``verdict``: ``better`` (the whole interval is above 0),
+        ``gain`` (the difference towards better values), ``low`` and ``high``, ``skewness`` (of the tracks' gains; NaN
+        where the interval does not follow it), ``n`` (common tracks), ``n_lacking`` (tracks that only the baseline has
+        a score of) and ``verdict``: ``better`` (the whole interval is above 0),
         ``not worse``, ``worse`` (below 0), ``perhaps worse``, ``too few tracks`` for an interval, or ``lacks tracks``,
         unless the policy for missing scores is ``zero``. Over (system): ``baseline``.
 
@@ -147,7 +150,7 @@ def _judge(
     equal = found["ties"].values[0, 1] == found["n"].values[0, 1]
     columns = _verdicts(difference, low, high, lacking, equal, lower, margin, query.missing)
     kept = found.drop_vars(list(found.data_vars))
-    columns |= {"n": found["n"].values[0, 1], "n_lacking": lacking}
+    columns |= {"n": found["n"].values[0, 1], "n_lacking": lacking, "skewness": np.full(len(difference), np.nan)}
     columns |= dict(zip(("after", "before"), found["value"].values, strict=True))
     return kept.assign({name: ("metric", values) for name, values in columns.items()})
 
@@ -214,7 +217,7 @@ def _judge_in_blocks(
         aggregate_selected(selected, np.zeros(len(selected.duration), dtype=np.int64))
     pairs = np.array([[systems.index(name), systems.index(base)] for name, base in names.items()], dtype=np.int64)
     shape = (len(pairs), len(selected.kinds))
-    floats = ("difference", "low", "high", "before", "after")
+    floats = ("difference", "low", "high", "skewness", "before", "after")
     found: dict[str, Array] = {name: np.full(shape, np.nan) for name in floats}
     found |= {name: np.zeros(shape, dtype=np.int64) for name in ("n", "n_lacking")}
     found["equal"] = np.zeros(shape, dtype=np.bool_)
@@ -235,6 +238,7 @@ def _judge_in_blocks(
     difference, low, high = (found[name] for name in ("difference", "low", "high"))
     columns = _verdicts(difference, low, high, found["n_lacking"], found["equal"], lower, margin, query.missing)
     columns |= {name: found[name] for name in ("n", "n_lacking", "before", "after")}
+    columns["skewness"] = np.where(lower, -1, 1) * found["skewness"]
     if cluster is None and blocks.repeats:
         cluster = TRACK
     first, base = next(iter(names.items()))
@@ -259,7 +263,7 @@ def _fill(
     systems = np.unique(pairs)
     own, local = sample.take(units, systems), np.searchsorted(systems, pairs)
     bounds = difference_bounds(own, metric, local, how)
-    for name, values in zip(("difference", "low", "high"), bounds, strict=True):
+    for name, values in zip(("difference", "low", "high", "skewness"), bounds, strict=True):
         found[name][rows, metric] = values
     found["n"][rows, metric] = len(units)
     score, weight = (one[..., [metric]] for one in (own.score, own.weight))
@@ -270,25 +274,30 @@ def _fill(
         found["equal"][row, metric] = not settle(differences(one, other)).any()
 
 
-def difference_bounds(sample: Sample, metric: int, pairs: Int, how: Resampling) -> tuple[Float, Float, Float]:
-    """Differences of the values of pairs of systems, each pair alone, with intervals: float64 (pairs,) each."""
+def difference_bounds(sample: Sample, metric: int, pairs: Int, how: Resampling) -> tuple[Float, ...]:
+    """Differences of the values of pairs of systems, each pair alone, with intervals and the skewness of the units.
+
+    The result is four float64 (pairs,); the skewness is NaN where the interval does not follow it.
+    """
     value, kind = values_of_all(sample, metric), sample.kinds[metric]
     with np.errstate(invalid="ignore"):
         difference = value[pairs[:, 0]] - value[pairs[:, 1]]
-    low, high = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
+    unknown = np.full(len(pairs), np.nan)
     if sample.clusters < how.least:
-        return difference, low, high
+        return difference, unknown, unknown, unknown
     if how.anytime is not None:
         errors = difference_errors(sample, metric, pairs)
-        return difference, *sequence_bounds(difference, errors, sample.clusters, how.anytime, how.level)
+        return difference, *sequence_bounds(difference, errors, sample.clusters, how.anytime, how.level), unknown
     if how.is_normal(kind, sample.clusters):
-        return difference, *normal_bounds(difference, difference_errors(sample, metric, pairs), how.level)
+        return difference, *normal_bounds(difference, difference_errors(sample, metric, pairs), how.level), unknown
     swaps = swap_scores(sample, metric, pairs)
     spread = count_extremes(swaps, how)[1]
     critical = (critical_of_each(swaps, how, how.alpha) / spread)[:, 0]
     if kind in STATISTICS:
-        return difference, *PooledScores(sample, metric, pairs).bounds(difference, critical)
-    return difference, *invert(difference, spread[:, 0], critical, Spreads.of(sample, metric, pairs))
+        return difference, *PooledScores(sample, metric, pairs).bounds(difference, critical), unknown
+    low, high = invert(difference, spread[:, 0], critical, Spreads.of(sample, metric, pairs))
+    lowest, highest, skewness = skewed_bounds(sample, metric, pairs, difference, how.alpha)
+    return difference, np.minimum(low, lowest), np.maximum(high, highest), skewness
 
 
 def _check_orientations(metrics: Sequence[str], orientations: Sequence[str]) -> None:

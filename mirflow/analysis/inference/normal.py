@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...kernels.ratios import divide
 from ...ragged import Float, Int
 from .sample import Sample
 
 _NEAR = 1e-12
+_ALLOWANCE = 1.5
+"""How much larger than the skewness of a sample the one of the units may be: systems whose worst units were not drawn
+look better and less skewed than they are. Chosen by simulation (benchmarks/inference_simulations.py gates)."""
 
 
 def influence(sample: Sample, system: int, metric: int) -> Float:
@@ -66,3 +70,47 @@ def normal_bounds(value: Float, error: Float, level: float) -> tuple[Float, Floa
     half = ndtri((1 + level) / 2) * np.where(error > _NEAR * np.abs(value), error, 0.0)
     half = np.where(np.isnan(error), np.nan, half)
     return value - half, value + half
+
+
+def skewed_bounds(sample: Sample, metric: int, pairs: Int, difference: Float, alpha: float) -> tuple[Float, ...]:
+    """The ends of intervals of differences of ratios, by Student's t without the skewness of what units add.
+
+    Where few units lose much, samples without them look better and spread less, so that t of a worse system is large
+    too often. Hall's transformation is monotone and takes the skewness off t; its moments are those of the units, from
+    which the residuals of heavy units differ. Degrees of freedom are Satterthwaite's, by the weights.
+
+    Parameters
+    ----------
+    sample : Sample
+    metric : int
+    pairs : int64 (pairs, 2)
+    difference : float64 (pairs,)
+    alpha : float
+
+    Returns
+    -------
+    low, high, skewness : float64 (pairs,)
+        The skewness of the differences of units; 0 where these do not differ.
+
+    References
+    ----------
+    P. Hall, "On the removal of skewness by transformation", Journal of the Royal Statistical Society B 54(1), 1992.
+    """
+    from scipy.special import stdtrit
+
+    systems, place = np.unique(pairs, return_inverse=True)
+    moved = np.stack([influence(sample, system, metric) for system in systems.tolist()])
+    weight = np.stack([sample.sums(system, metric)[1] for system in systems.tolist()])
+    first, second = place.reshape(pairs.shape).T
+    own, share = moved[first] - moved[second], divide(weight, weight.sum(axis=1, keepdims=True))
+    share = (share[first] + share[second]) / 2
+    square, cube, fourth = ((share**power).sum(axis=1) for power in (2, 3, 4))
+    left = (share**3 * ((1 - share) ** 3 - cube[:, np.newaxis] + share**3)).sum(axis=1)
+    variance = divide((own**2).sum(axis=1), 1 + square - 2 * cube / square, np.inf)
+    error = np.where(np.sqrt(variance) > _NEAR * np.abs(difference), np.sqrt(variance), 0.0)
+    third = divide((own**3).sum(axis=1) * cube, left, 0.0, where=left > 0)
+    skewness = divide(third, error**3, 0.0, where=np.isfinite(error) & (error > 0))
+    t = stdtrit(np.maximum(square**2 / fourth - 1, 1), 1 - alpha / 2)
+    slope = _ALLOWANCE * np.where(np.abs(skewness) > _NEAR, skewness, _NEAR)
+    low, high = (difference - error * 3 / slope * (np.cbrt(1 + slope * (end - slope / 6)) - 1) for end in (t, -t))
+    return low, high, skewness * square**1.5 / cube

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from ...commands import invoke, printed, refused, rows
 from ...groups import make_group, write_store
@@ -53,11 +54,31 @@ def test_verdicts_follow_the_margin_and_the_orientation(store, metric, margin, e
     assert [row["verdict"] for row in json.loads(result.stdout)] == expected
 
 
-def test_intervals_are_those_of_the_comparison_of_two_systems(store):
+def test_intervals_hold_those_of_the_comparison_of_two_systems(store):
     for row in rows("compare", store, "-m", "error", "--baseline", "base"):
         (pair,) = rows("compare", store, "-m", "error", "-s", row["system"], "-s", "base")
-        ends = [-pair[name] for name in ("difference", "high", "low")]
-        assert [row[name] for name in ("gain", "low", "high")] == pytest.approx(ends, abs=1e-15)
+        gain, low, high = (-pair[name] for name in ("difference", "high", "low"))
+        assert row["gain"] == pytest.approx(gain, abs=1e-15)
+        assert row["low"] <= low + 1e-15
+        assert row["high"] >= high - 1e-15
+        assert row["high"] - row["low"] <= 1.3 * (high - low)
+
+
+def test_bounds_allow_for_tracks_that_lose_much(tmp_path):
+    """The lower end of gains g of n tracks: Student's t of Hall's transformation, by 1.5 times the skewness."""
+    gain = np.array([0.02, 0.03, 0.01, 0.02, 0.04, 0.03, 0.01, 0.02, 0.03, 0.02, 0.03, -0.3])
+    board = make_group(np.stack([np.full(12, 0.5), 0.5 + gain])[..., np.newaxis], standard=["mean"])
+    store = write_store(tmp_path / "s.zarr", {"beat": board})
+    words = ("compare", store, "-m", "majmin", "--baseline", "S0", "--not-worse", "0.5")
+    (row,) = rows(*words)
+    skewness = stats.skew(gain, bias=False)
+    slope, t = 1.5 * skewness / np.sqrt(12), stats.t.ppf(0.975, 11)
+    transformed = 3 / slope * (np.cbrt(1 + slope * (t - slope / 6)) - 1)
+    assert row["skewness"] == pytest.approx(skewness)
+    assert row["low"] == pytest.approx(gain.mean() - transformed * stats.sem(gain))
+    assert "caution: S1 (majmin) passes, but few tracks lose much (skewness -3.4)" in " ".join(printed(*words).split())
+    (pair,) = rows("compare", store, "-m", "majmin", "-s", "S1", "-s", "S0")
+    assert row["high"] == pytest.approx(pair["high"])
 
 
 def test_values_before_and_after_are_those_on_common_tracks(tmp_path):
