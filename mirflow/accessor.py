@@ -13,6 +13,7 @@ import numpy as np
 from .analysis.inference import agreement, compare, friedman, intervals, oracle, ranks
 from .analysis.inference.noninferiority import baselines_of
 from .analysis.inference.resampling import Seed
+from .analysis.lazy_queries import lazy_query
 from .analysis.queries import aggregate as aggregate_group
 from .analysis.queries import boards_of, choose_one, coverage, evaluate_query, headline_metrics, query
 from .analysis.query_options import Names, Query, QueryOptions, make_query
@@ -393,9 +394,21 @@ class DatasetAccessor(Inference):
         return self.collection.sel(track=track).dataset
 
     def query(
-        self, metric: Names = None, aggregate: str | None = None, by: Names = None, **options: Unpack[QueryOptions]
+        self,
+        metric: Names = None,
+        aggregate: str | None = None,
+        by: Names = None,
+        *,
+        lazy: bool = False,
+        **options: Unpack[QueryOptions],
     ) -> xr.Dataset:
-        """Aggregates over the tracks; see :func:`mirflow.analysis.queries.aggregate`."""
+        """Aggregates over the tracks; see :func:`mirflow.analysis.queries.aggregate`.
+
+        With `lazy`, the answer to a query of lazy scores is lazy, too; see
+        :func:`mirflow.analysis.lazy_queries.lazy_query`.
+        """
+        if lazy:
+            return lazy_query(self._ds, make_query("query", metric, aggregate, by, **options))
         return aggregate_group(self._ds, metric, aggregate, by, **options)
 
     def coverage(self) -> xr.Dataset:
@@ -425,9 +438,17 @@ class DataTreeAccessor(Inference):
         by: Names = None,
         *,
         group: str | None = None,
+        lazy: bool = False,
         **options: Unpack[QueryOptions],
     ) -> xr.Dataset:
-        """Aggregates over the tracks of one evaluation; see :func:`mirflow.analysis.queries.query`."""
+        """Aggregates over the tracks of one evaluation; see :func:`mirflow.analysis.queries.query`.
+
+        With `lazy`, the answer to a query of lazy scores is lazy, too; see
+        :func:`mirflow.analysis.lazy_queries.lazy_query`.
+        """
+        if lazy:
+            name, ds = choose_one(boards_of(self._tree), metric, group)
+            return lazy_query(ds, make_query("query", metric, aggregate, by, **options), name)
         return query(self._tree, metric, aggregate, by, group=group, **options)
 
     def coverage(self) -> xr.DataTree:

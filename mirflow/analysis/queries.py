@@ -317,7 +317,7 @@ def _name_runs(result: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
     return result.assign_attrs(across=text, repeats=str(repeats(result.attrs) * len(names)))
 
 
-def _query(ds: xr.Dataset, query: Query, group: str = "") -> xr.Dataset:
+def choose_one_answer(ds: xr.Dataset, query: Query, group: str = "") -> xr.Dataset:
     """The one result of a query."""
     found = evaluate_query(ds, query, group)
     if len(found) > 1:
@@ -376,7 +376,7 @@ def aggregate(
     >>> aggregate(ds)["value"].item(), aggregate(ds, "majmin", "mean")["value"].item()
     (0.875, 0.75)
     """
-    return _query(as_scores(ds), make_query("query", metric, aggregate, by, **options))
+    return choose_one_answer(as_scores(ds), make_query("query", metric, aggregate, by, **options))
 
 
 def query(
@@ -412,7 +412,7 @@ def query(
         For a name that is not there, with a suggestion.
     """
     name, ds = choose_one(boards_of(tree), metric, group)
-    return _query(ds, make_query("query", metric, aggregate, by, **options), name)
+    return choose_one_answer(ds, make_query("query", metric, aggregate, by, **options), name)
 
 
 def count_statuses(ds: xr.Dataset) -> Int:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, TypedDict, Unpack
 
-from ..errors import refuse_unknown
+from ..errors import QueryError, refuse_unknown
 from .policies import AUTO, METHODS, MISSING, NORMAL_UNITS, UNDEFINED
 
 Names = str | Sequence[str] | None
@@ -216,6 +216,11 @@ def make_query(
         ...
     TypeError: query() got an unexpected keyword argument 'wher'; did you mean 'where'?
     """
+    if "lazy" in options:
+        raise QueryError(
+            f"{function} cannot stay lazy: it needs all scores at once; only the query of lazy scores can, as "
+            "open_pipeline(...).mirflow.query(lazy=True)"
+        )
     if not options.keys() <= OPTIONS.keys():
         refuse_unknown(function, options, [*OPTIONS, "group"])
     return Query(metric, aggregate, by, **options)
