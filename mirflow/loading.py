@@ -37,7 +37,7 @@ from .readers.options import HARTE, Notation, Reading, Select, describe_options
 from .readers.patterns import Match, Pattern
 from .readers.sources import gather, has_parts, select_from
 from .readers.tables.table import holds_tracks, spread_tables
-from .store.packs import open_pack, write_pack
+from .store.packs import PackSource, open_pack, opened_pack, write_pack
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -294,7 +294,11 @@ def load_collection(
     sources = _sources(pattern, reading, annotator)
     sources |= without_positions(sources.items())
     collection = LazyCollection(reading.kind, tuple(sources), tuple(sources.values()), block)
-    return collection if lazy else _read(collection)
+    if lazy:
+        return collection
+    packed = {one.path if isinstance(one, PackSource) else "" for one in collection.sources}
+    whole = None if packed == {""} or len(packed) != 1 else opened_pack(packed.pop()).collection
+    return _read(collection) if whole is None else whole
 
 
 def _read(collection: LazyCollection) -> Collection:

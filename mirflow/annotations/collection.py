@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -228,6 +229,10 @@ class Collection(TrackMapping):
         return dataset.assign_coords(xr.Coordinates(bare, indexes={})) if bare else dataset
 
 
+PER_TRACK: Mapping[str, Any] = MappingProxyType({"title": "", "artist": "", "duration": np.nan})
+"""Attributes of annotations that are metadata of collections, with the values that stand for none."""
+
+
 def collect(annotations: Mapping[str, Annotation]) -> Collection:
     """Make a collection of annotations by track name.
 
@@ -240,7 +245,7 @@ def collect(annotations: Mapping[str, Annotation]) -> Collection:
     if len(kinds) > 1:
         raise AnnotationError(f"annotations of a collection must be of one kind, not of {', '.join(sorted(kinds))}")
     metadata: dict[str, Column] = {}
-    for name, missing in (("title", ""), ("artist", ""), ("duration", np.nan)):
+    for name, missing in PER_TRACK.items():
         if any(name in annotation.attrs for annotation in values):
             metadata[name] = np.array([annotation.attrs.get(name, missing) for annotation in values])
     if any(annotation.account for annotation in values):

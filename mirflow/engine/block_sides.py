@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
@@ -10,11 +11,11 @@ import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..annotations.audio import seconds_of
-from ..annotations.collection import AnnotationRows, read_rows, with_columns
+from ..annotations.collection import AnnotationRows, Collection, read_rows, with_columns
 from ..annotations.schema import Kind
 from ..annotations.source import Source
 from ..annotations.spacing import extents
-from ..errors import AnnotationError, InvalidAnnotationError, place_of
+from ..errors import AnnotationError, InvalidAnnotationError, counted, place_of
 from ..metrics.base import Convention
 from ..metrics.cleaning import Cleaned, emptied
 from ..ragged import Bool, Float, Int, Ragged
@@ -83,6 +84,20 @@ class BlockSide:
                 others.append(annotation)
             self.row[number] = row
         return AnnotationRows(kind, tuple(part for _, part in parts), tuple(others))
+
+    @property
+    def collection(self) -> Collection:
+        """The annotations as given, by the names of their sources, of which those of equal texts share one."""
+        names = [""] * len(self.annotations)
+        for number, row in reversed([*enumerate(self.row.tolist())]):
+            if row >= 0:
+                names[row] = self.label(number)
+        seen = Counter(names)
+        names = [name if seen[name] == 1 else f"{name} #{row}" for row, name in enumerate(names)]
+        return Collection(self.annotations.kind.name, tuple(names), self.annotations.ragged)
+
+    def __repr__(self) -> str:
+        return f"<one side of a block: {self.collection!r}, {counted(len(self.troubles), 'source')} in trouble>"
 
     @cached_property
     def spans(self) -> Float:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..annotations.account import ACCOUNT
 from ..annotations.annotation import Annotation, Attribute, from_ragged
-from ..annotations.collection import VOCABULARY, size_name, to_variables
+from ..annotations.collection import PER_TRACK, VOCABULARY, Collection, size_name, to_variables
 from ..annotations.schema import KINDS
 from ..annotations.source import Source
 from ..errors import DamagedError, StoreError, UnreadableError
@@ -51,6 +52,20 @@ class Pack:
     def row_of(self) -> dict[str, int]:
         """The row of each track."""
         return {track: row for row, track in enumerate(self.tracks)}
+
+    @property
+    def collection(self) -> Collection | None:
+        """The same rows as a collection; None if readers remarked on any of them."""
+        if ACCOUNT in self.track_attrs:
+            return None
+        metadata = {}
+        for name, missing in PER_TRACK.items():
+            values = self.track_attrs.get(name, (None,) * len(self.tracks))
+            if name in self.attrs or name in self.track_attrs:
+                given = [None if value == "" or value != value else value for value in values]
+                usual = self.attrs.get(name, missing)
+                metadata[name] = np.array([usual if value is None else value for value in given])
+        return Collection(self.kind, self.tracks, self.rows, metadata)
 
     @cached_property
     def _bounds(self) -> tuple[Int, ...]:
@@ -343,7 +358,7 @@ class PackSource(Source):
 
     def _row(self) -> tuple[Pack, int]:
         try:
-            pack = _opened(self.path)
+            pack = opened_pack(self.path)
         except StoreError as error:
             raise UnreadableError(str(error)) from None
         if self.track not in pack.row_of:
@@ -351,7 +366,7 @@ class PackSource(Source):
         return pack, pack.row_of[self.track]
 
 
-def _opened(path: str) -> Pack:
+def opened_pack(path: str) -> Pack:
     """A pack, read once per process for as long as it does not change."""
     try:
         status = (Path(path) / "zarr.json").stat()
@@ -393,5 +408,5 @@ def open_pack(path: str | Path, name: str = "") -> Mapping[str, PackSource]:
     [0.7]
     """
     where = str(Path(path).absolute())
-    pack = _opened(where)
+    pack = opened_pack(where)
     return {track: PackSource(where, track, pack.kind, name, pack.stat(row)) for row, track in enumerate(pack.tracks)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,10 @@ from mirflow.annotations.labelled import from_dataset, to_dataset
 from mirflow.annotations.schema import KINDS as DECLARED
 from mirflow.annotations.schema import Kind
 from mirflow.annotations.source import HeldSource
+from mirflow.engine.block_sides import BlockSide
 from mirflow.engine.lazy import LazyCollection
 from mirflow.errors import AnnotationError
+from mirflow.metrics.base import get_task
 from mirflow.pipeline import plan_evaluation
 from mirflow.store.packs import open_pack, write_pack
 
@@ -212,6 +215,32 @@ def test_hierarchies_of_several_files_are_loaded_and_scored(files: Path, tmp_pat
     assert mirflow.pack(pattern, tmp_path / "p.zarr", "hierarchy", levels=levels) == 1
     packed = mirflow.load_collection(tmp_path / "p.zarr", "hierarchy")
     assert packed["a"].segment_size.values.tolist() == [1, 2]
+
+
+@each_kind
+def test_a_collection_of_a_pack_is_that_of_its_annotations(kind: str, tmp_path: Path) -> None:
+    own = {name: replace(one, attrs={"title": f"song {name}"}) for name, one in named(kind).items()}
+    rows, titles = to_ragged(list(own.values())), tuple(f"song {name}" for name in own)
+    write_pack(tmp_path / "p.zarr", kind, list(own), rows, {"artist": "A"}, {"title": titles})
+    task = next(task for task in DECLARED[kind].tasks if task not in ("beat", "downbeat"))
+    found = mirflow.load_collection(tmp_path / "p.zarr", task)
+    one_by_one = mirflow.load_collection(tmp_path / "p.zarr", task, lazy=True).compute(scheduler="synchronous")
+    check(found, kind)
+    for name, values in one_by_one.metadata.items():
+        assert found.metadata[name].tolist() == values.tolist()
+    again = mirflow.load_collection(tmp_path / "p.zarr", task).rows
+    assert all(np.shares_memory(again.columns[name], column) for name, column in found.rows.columns.items())
+
+
+def test_a_side_of_a_block_is_a_labelled_collection() -> None:
+    spans = [HeldSource(one, name) for name, one in named("intervals").items()]
+    side = BlockSide([*spans, spans[0], None], DECLARED["intervals"])
+    found = side.collection
+    assert found.tracks == ("t0", "t1", "t2")
+    assert found.dataset.row_size.values.tolist() == [1, 0, 2]
+    cleaned = side.clean(get_task("chord").convention())
+    assert np.shares_memory(found.dataset.start.values, cleaned.rows.columns["start"])
+    assert repr(side).startswith("<one side of a block: <mirflow.Collection: 3 tracks of intervals, 3 segments")
 
 
 def test_the_file_of_the_level_is_blamed(files: Path) -> None:
