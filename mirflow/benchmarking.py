@@ -28,7 +28,7 @@ from .metrics.literature import spell_out
 from .metrics.measures import SIGN_OF
 from .pipeline.discovery import absolute, find_estimates
 from .pipeline.model import Pipeline, Resolved, Trouble, resolve
-from .published.benchmark_catalogue import benchmark_files, data_folder, demand_data, find_benchmark, tracks_of
+from .published.benchmark_catalogue import DATA, benchmark_files, data_folder, demand_data, find_benchmark, tracks_of
 from .published.benchmark_file import Baseline, BenchmarkFile
 from .published.mapping import ScoreGroup, TableMapping
 from .published.score_tables import read_tables
@@ -96,9 +96,20 @@ def benchmarks() -> Tabulation[BenchmarkFile]:
     short = tuple((*(one[name] for name in columns[:-1]), _in_short(str(one["data"]))) for one in facts)
     return Tabulation(
         found,
-        lambda width: [Table(columns, short)],
+        lambda width: [Table(columns, short, notes=tuple(map(_where_to_get, filter(_is_away, found))))],
         lambda: [Table(tuple(facts[0]), tuple(tuple(one.values()) for one in facts))],
     )
+
+
+def _is_away(file: BenchmarkFile) -> bool:
+    return file.benchmark.evaluation.reference.mirdata is None and data_folder(file) is None
+
+
+def _where_to_get(file: BenchmarkFile) -> str:
+    """Where data are had that are not here, and what folder is expected."""
+    data = file.benchmark.data
+    folder, how = data.folder or file.name, data.url or f"see mirflow bench show {file.name}"
+    return f"{file.name}: data from {how}, as the folder {folder} in ${DATA}, or named by --data"
 
 
 def _in_short(data: str) -> str:

@@ -193,6 +193,11 @@ def test_list_and_show(folder: Path) -> None:
     assert set(PUBLISHED) < set(listed)
     facts = listed["demo-chords"]
     assert (facts["tracks"], facts["headline"], facts["baselines"]) == (6, "majmin, wcsr", 2)
+    told = " ".join(printed("bench", "list").split())
+    where = (
+        "data from https://github.com/urinieto/harmonixset, as the folder harmonix in $MIRFLOW_DATA, or named by --data"
+    )
+    assert f"harmonix-beats: {where}" in told
     shown = printed("bench", "show", "mirex2013-chords")
     for text in ("217", "not here", "craffel/mir_eval-ismir", "Pauwels and Peeters", "KO2", "0.7926"):
         assert text in shown

@@ -195,7 +195,7 @@ def _other_durations(given: Mapping[str, xr.Dataset], shared: set[str]) -> tuple
 
 
 CELL = ("system", "track")
-_FILLS: Mapping[str, object] = {"score": np.nan, "weight": 0.0, "status": 0, "repairs": 0, "stamp": 0}
+_FILLS: Mapping[str, object] = {"score": np.nan, "weight": np.nan, "status": 0, "repairs": 0, "stamp": 0}
 
 
 @dataclass(frozen=True)
@@ -248,10 +248,12 @@ def joined_variable(
     text = like.dtype.kind in "OTU"
     fill: object = "" if text else _FILLS.get(key, _fill_of(like))
     dtype = np.dtype(np.dtypes.StringDType()) if text else like.dtype
+    # A cell that another store scored by other metrics lacks this score; nothing says that it has nothing to measure.
+    lacking = 1.0 if key == "weight" else None
     attrs = {name: value for name, value in like.attrs.items() if name != OWN_DIMS}
     if dims != own:
         attrs[OWN_DIMS] = own
-    return lazy_variable((*CELL, *dims), shape, dtype, _reader(shape, dtype, fill, readers), attrs)
+    return lazy_variable((*CELL, *dims), shape, dtype, _reader(shape, dtype, fill, readers, lacking), attrs)
 
 
 def extra_dims(values: xr.DataArray) -> dict[str, str]:
@@ -301,7 +303,9 @@ def _fill_of(values: xr.DataArray) -> float:
 Readers = Sequence[tuple[list[Array], "xr.DataArray"]]
 
 
-def _reader(shape: tuple[int, ...], dtype: Any, fill: object, readers: Readers) -> Callable[[tuple[Any, ...]], Array]:
+def _reader(
+    shape: tuple[int, ...], dtype: Any, fill: object, readers: Readers, lacking: float | None = None
+) -> Callable[[tuple[Any, ...]], Array]:
     def read(key: tuple[Any, ...]) -> Array:
         wanted = [np.atleast_1d(np.arange(size)[one]) for size, one in zip(shape, key, strict=True)]
         whole = np.full([len(one) for one in wanted], fill, dtype=dtype)
@@ -310,6 +314,8 @@ def _reader(shape: tuple[int, ...], dtype: Any, fill: object, readers: Readers) 
             into, out = zip(*(_meet(one, own) for one, own in zip(wanted, places, strict=True)), strict=True)
             if all(map(len, into)):
                 whole[np.ix_(*into)] = _merge(whole[np.ix_(*into)], values[out].values, fill)
+        if lacking is not None:
+            whole[np.isnan(whole)] = lacking
         scalar = tuple(
             0 if np.ndim(np.arange(size)[one]) == 0 else slice(None) for size, one in zip(shape, key, strict=True)
         )

@@ -164,8 +164,8 @@ BESIDE: Mapping[str, QueryOption] = {
         "Ranks of the systems that tests of this level do not exclude, and the chance of each to be first."
     ),
     "against": QueryOption(
-        "Correlate the scores of tracks with a numeric coordinate of these, duration, or others (the mean score of all "
-        "other systems)."
+        "Correlate the scores of tracks with a numeric coordinate of these, duration, others (the mean score of all "
+        "other systems), or another metric, such as an imported one."
     ),
     "agreement": QueryOption(
         "Kendall's tau of the rankings of systems by metrics or annotators, or of tracks by systems.",

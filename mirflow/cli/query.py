@@ -85,7 +85,7 @@ def _optional_level(name: str) -> Callable[[Decorated], Decorated]:
 @_optional_level("significance")
 @_optional_level("ranks")
 @option("oracle", is_flag=True)
-@option("against", metavar="COORDINATE|duration|others")
+@option("against", metavar="COORDINATE|duration|others|METRIC")
 @click.option(
     "--pivot", type=click.Choice(("metric", "system", "group")), help="Columns of the table; in csv, one column each."
 )

@@ -172,6 +172,8 @@ def told_reading(attrs: Mapping[str, Any]) -> str:
     --------
     >>> told_reading({"reading": {"reference": {"pedal": "extend"}, "estimates": {"pedal": "ignore"}}})
     'pedal extend (reference), ignore (estimates)'
+    >>> told_reading({"reading": {"reference": {"pedal": "extend"}}})
+    'pedal extend (reference)'
     """
     sides: Mapping[str, Mapping[str, Any]] = attrs.get(READING, {})
     told = []

@@ -179,6 +179,14 @@ class TestOtherMetricsOfTheSameCells:
         found = printed("query", *stores, "-m", "majmin", "-m", "runtime", "--missing", "skip", "-a", "mean")
         assert "S1       0.7500    1.0000" in found
 
+    def test_are_missing_where_a_table_has_no_row(self, stores, tmp_path):
+        (tmp_path / "rt.csv").write_text("system,track,seconds\nS0,t0,3\nS1,t0,1\n")
+        mirflow.import_scores(tmp_path / "rt.yaml", tmp_path / "few.zarr")
+        tree = quiet_open([stores[0], tmp_path / "few.zarr"])
+        answer = tree.mirflow.query("runtime", missing="skip", aggregate="mean")
+        assert answer["n_missing"].values.ravel().tolist() == [1, 1]
+        assert answer["n_undefined"].values.ravel().tolist() == [0, 0]
+
     def test_may_have_dims(self, tmp_path):
         write_dataset(tmp_path, systems=("A",))
         paths = []

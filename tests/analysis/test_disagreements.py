@@ -66,3 +66,14 @@ class TestEvents:
         (found,) = find_disagreements("beat", [track])
         assert len(found.missing) == 1
         assert found.weight == 1.0
+
+
+def test_a_minor_triad_is_none_of_the_major_ones():
+    """Each of the 24 triads differs from all others."""
+    roots = ["C", "C#", "D", "D#", "E", "F", "F#", "G", "G#", "A", "A#", "B"]
+    labels = [f"{root}:{quality}" for root in roots for quality in ("maj", "min")]
+    rows = [(float(place), place + 1.0, label) for place, label in enumerate(labels)]
+    for turned in range(1, len(labels)):
+        others = [(*row[:2], labels[(place + turned) % len(labels)]) for place, row in enumerate(rows)]
+        track = TrackAnnotations("a", chords(*rows), {"x": chords(*others), "y": chords(*others)})
+        assert sum(found.weight for found in find_disagreements("chord", [track])) == len(labels)

@@ -20,8 +20,9 @@ from mirflow.metrics.measures import Metric, Parameter, describe, select
 from mirflow.store import GroupContent, StoreWriter, read_group, resolve
 from mirflow.store.cells import Status, concatenate_cells
 from mirflow.store.format import loaded
-from mirflow.store.read import read_scores
+from mirflow.store.read import content_of, dataset_of, read_scores
 
+from ..groups import random_group
 from .example import (
     CREATED,
     MEASURES,
@@ -370,3 +371,20 @@ def test_an_empty_store_and_empty_groups_are_stores_too(tmp_path):
         assert writer.contents() == {}
         writer.publish([GroupContent("chord", (), (), nothing)])
         assert writer.contents()["chord"].systems == ()
+
+
+def test_results_with_further_dims_survive_the_way_to_cells_and_back():
+    ds = random_group(2, 3, 1, seed=3)
+    rng = np.random.default_rng(3)
+    values = rng.uniform(1, 9, (2, 3, 2))
+    values[0, 2] = values[1, 0] = 0.0
+    ds["status"].values[1, 0] = 0
+    ds["confusion"] = ("system", "track", "class"), values
+    ds = ds.assign_coords({"class": ["C", "N"]})
+    back = dataset_of(content_of(ds))
+    for systems, tracks in ((slice(None), slice(None)), ([1, 0], [2, 0]), ([1], slice(1, 3)), (0, 0)):
+        found = back["confusion"].isel(system=systems, track=tracks).values
+        np.testing.assert_array_equal(found, ds["confusion"].isel(system=systems, track=tracks).values)
+    memory = loaded(content_of(ds)).cells.extras["confusion"]
+    assert sorted(memory.value.tolist()) == sorted(values[values > 0].tolist())
+    assert memory.index.min() == 0

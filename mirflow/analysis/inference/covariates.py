@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,7 @@ from ...kernels.ratios import divide
 from ...ragged import Float, Int
 from ..policies import AUTO
 from ..query_options import Query
-from ..scores import coords_of
+from ..scores import coords_of, names_of
 from ..selected import counted_scores
 from ..selection import DURATION
 from .metric_agreement import rank_correlations
@@ -52,8 +52,8 @@ def correlations(
     ----------
     ds : xr.Dataset
     covariate : str
-        A numeric coordinate of the tracks, ``duration`` (of the references, in seconds), or ``others``, the mean score
-        of all other systems on the track by the same metric.
+        A numeric coordinate of the tracks; ``duration`` (of the references, in seconds); ``others``, the mean score
+        of all other systems on the track by the same metric; or another metric, such as an imported one, by its name.
     query : Query or None
         As for :func:`mirflow.analysis.queries.aggregate`, without groups of tracks. Each track counts once.
     level, method, replicates, cluster, rng, group
@@ -81,7 +81,11 @@ def correlations(
     part = select_numbers(ds, query)
     score = counted_scores(part)
     score[~np.isfinite(score)] = np.nan
-    values = covariate_values(part, covariate, score)
+    beside = None
+    if covariate in names_of(ds, "metric") and covariate not in coords_of(ds, "track"):
+        other = select_numbers(ds, replace(query, metric=[covariate], exact=True))
+        beside = counted_scores(other)[[names_of(other, "system").index(name) for name in names_of(part, "system")]]
+    values = covariate_values(part, covariate, score) if beside is None else np.broadcast_to(beside, score.shape)
     codes = codes_of(part, TRACK, cluster)
     shape = score.shape[0], score.shape[2]
     found = {name: np.full(shape, np.nan) for name in ("r", "low", "high", "tau")}

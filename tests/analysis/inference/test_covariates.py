@@ -66,6 +66,13 @@ class TestCorrelations:
         assert np.isfinite(found["r"].values).all()
         assert np.isnan(found["low"].values).all()
 
+    def test_with_another_metric_hold_scores_of_the_same_system_against_each_other(self) -> None:
+        ds = random_world(3, 20, 2)
+        found = correlations(ds, "root", Query("majmin"), replicates=FEW)
+        for system in range(3):
+            own, beside = ds["score"].values[system].T
+            assert found["r"].values[system, 0] == pytest.approx(pearsonr(own, beside)[0], abs=1e-12)
+
     def test_with_the_others_leave_out_the_system(self) -> None:
         ds = with_tempo(30, 5)
         found, score = correlations(ds, "others", replicates=FEW), ds.score.values[..., 0]

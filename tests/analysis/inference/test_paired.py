@@ -16,6 +16,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from mirflow.analysis.inference import compare, comparisons, correct, paired, permutation, resampling
+from mirflow.analysis.inference.comparisons import gaps_to_best
 from mirflow.analysis.inference.paired import effects
 from mirflow.analysis.inference.paired import test_pairs as pairs_tested
 from mirflow.analysis.inference.permutation import count_extremes, swap_scores
@@ -691,3 +692,16 @@ class TestManySystems:
             found = compare(group_of(score, standard=["mean"]), replicates=199, sizes=False)
             told.append(bool(found["significant"].any()))
         assert np.mean(told) < 0.08
+
+
+def test_swaps_at_random_are_all_that_there_are() -> None:
+    chunks, exact = Resampling.of(0.95, "percentile", 4000, 0).signs(13)
+    signs = np.concatenate([*chunks])
+    assert not exact
+    assert len(np.unique(signs[:, :8], axis=0)) == 2**8
+
+
+def test_where_nothing_can_be_told_apart_no_gap_has_ends() -> None:
+    ds = compare(random_world(3, 3))
+    assert np.isnan(gaps_to_best(ds)).all()
+    assert gaps_to_best(ds).shape == (2, 3)

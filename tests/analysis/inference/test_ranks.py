@@ -333,3 +333,8 @@ def test_letters_run_on():
     groups = [[place] for place in range(54)]
     assert letters(groups, 54)[25:28] == ["z", "A", "B"]
     assert letters(groups, 54)[51:] == ["Z", "(53)", "(54)"]
+
+
+def test_two_systems_are_enough_to_rank():
+    found = agreement(random_world(2, 12, 2, seed=5))
+    assert abs(found["tau"].values[0, 1]) == 1.0
