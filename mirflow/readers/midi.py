@@ -69,18 +69,20 @@ def parse_midi(data: bytes, reading: Reading, format: str = "midi", name: str | 
     found = pitched_notes(file, reading, clock, account, in_order=extend)
     if extend:
         found = _extended(found, presses, controls(file, _SOUND_OFF), _last(file))
-    found.sort(key=lambda note: (note.start, note.pitch))
+    found.sort(key=itemgetter(0, 2))  # start and pitch
+    start, end, pitch, velocity, program, channel, *_ = zip(*found, strict=True) if found else [()] * 6
     columns = {
-        "start": clock.seconds(np.array([note.start for note in found], dtype=np.int64)),
-        "end": clock.seconds(np.array([note.end for note in found], dtype=np.int64)),
-        "pitch": to_hertz(np.array([note.pitch for note in found], dtype=np.float64), "notes", "MIDI"),
-        "velocity": np.array([note.velocity for note in found], dtype=np.float64),
-        "program": np.array([note.program for note in found], dtype=np.float64),
-        "drum": np.array([note.drum for note in found], dtype=np.float64),
+        "start": clock.seconds(np.array(start, dtype=np.int64)),
+        "end": clock.seconds(np.array(end, dtype=np.int64)),
+        "pitch": to_hertz(np.array(pitch, dtype=np.float64), "notes", "MIDI"),
+        "velocity": np.array(velocity, dtype=np.float64),
+        "program": np.array(program, dtype=np.float64),
+        "drum": (np.array(channel, dtype=np.int64) == _DRUM_CHANNEL).astype(np.float64),
     }
     treated, remarks = told_pedal(presses, extended=extend)
     # MIDI files have no lines that errors could name.
-    labels = [note.label(reading.instrument) for note in found]
+    names: dict[tuple[int, int, str], str] = {}
+    labels = [names.get(key := note[4:7]) or names.setdefault(key, note.label(reading.instrument)) for note in found]
     attrs = {"source": str(name), **treated}
     return Annotation("notes", columns, labels, lines=(), attrs=attrs, account=(*remarks, *account.remarks))
 
@@ -297,16 +299,12 @@ def pitched_notes(
     """
     notes, unended, spare, bends, struck = list[_Note](), list[_Event](), list[_Event](), list[float](), 0
     for number, track in enumerate(file.tracks):
-        events = list[_Event]()
-        for event in _events_of(track, number):
-            if event.channel == _DRUM_CHANNEL and not reading.drums:
-                struck += event.kind == "on"
-                continue
-            events.append(event)
-            if event.kind == "silence":
-                spare.append(event)
-            elif not -BENT < event.bend < BENT:
-                bends.append(event.bend)
+        events = list(_events_of(track, number))
+        if not reading.drums and any(event.channel == _DRUM_CHANNEL for event in events):
+            struck += sum(event.channel == _DRUM_CHANNEL and event.kind == "on" for event in events)
+            events = [event for event in events if event.channel != _DRUM_CHANNEL]
+        spare += [event for event in events if event.kind == "silence"]
+        bends += [bend for event in events if (bend := event.bend) and not -BENT < bend < BENT]
         ended, begun, unused = _paired(events, in_order=in_order)
         notes += ended
         unended += begun
@@ -339,13 +337,12 @@ def _events_of(track: mido.MidiTrack, number: int) -> Iterator[_Event]:
     for message in track:
         tick += message.time
         kind = message.type
-        if kind in ("note_on", "note_off"):
+        if kind == "note_on" and message.velocity:
             channel = message.channel
-            if kind == "note_off" or not message.velocity:
-                yield _Event(tick, "off", channel, message.note)
-                continue
-            bend = wheels[channel] * ranges[channel] / 2
+            bend = wheels[channel] * ranges[channel] / 2 if wheels else 0.0
             yield _Event(tick, "on", channel, message.note, message.velocity, programs[channel], bend, title, number)
+        elif kind in ("note_on", "note_off"):
+            yield _Event(tick, "off", message.channel, message.note)
         elif kind == "program_change":
             programs[message.channel] = message.program
         elif kind == "pitchwheel":
@@ -363,10 +360,14 @@ def _paired(events: Iterable[_Event], *, in_order: bool) -> tuple[list[_Note], l
     notes, unused = list[_Note](), list[_Event]()
     sounding = defaultdict[tuple[int, int], list[_Event]](list)
     for event in events:
-        voice = event.channel, event.pitch
-        if event.kind == "on":
+        kind, voice = event.kind, (event.channel, event.pitch)
+        if kind == "on":
             sounding[voice].append(event)
-        elif event.kind == "silence":
+            continue
+        if kind == "off" and len(started := sounding.get(voice, ())) == 1:  # as usual
+            notes.append(started[0].until(event.tick))
+            del sounding[voice]
+        elif kind == "silence":
             for other in [voice for voice in sounding if voice[0] == event.channel]:
                 notes += [start.until(event.tick) for start in sounding[other] if start.tick < event.tick]
                 sounding[other] = [start for start in sounding[other] if start.tick == event.tick]
