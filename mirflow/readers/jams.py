@@ -256,10 +256,11 @@ class Observations:
         values = self.values
         if NAMESPACES[namespace].value == "position":
             values = [value.get("position") if isinstance(value, Mapping) else value for value in values]
+        types = set(map(type, values))
+        if types == {str}:
+            return list(values)
         # Positions of beats, the most frequent values that are not text, are whole numbers.
-        texts: list[Any] = [
-            one if isinstance(one, str) else str(one) if type(one) is int else _text(one) for one in values
-        ]
+        texts: list[Any] = [*map(str, values)] if types == {int} else [*map(_text, values)]
         if None in texts:
             item = texts.index(None)
             message = f"{self.where}[{item}].value: neither a text nor a number: {_shown(values[item])}"
@@ -418,8 +419,8 @@ def _ends_of(time: Float, duration: Float) -> Float:
 
 def _text(value: Any) -> str | None:
     """A value as a label; None for a list or an object."""
-    if value is None:
-        return ""
+    if value is None or isinstance(value, str):
+        return value or ""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value) if isinstance(value, Real) else None
@@ -527,7 +528,9 @@ def _odd_observations(header: _Header, name: str, where: str, extent: tuple[Any,
         times, durations, values, confidence = rows.time, rows.duration, rows.value, rows.confidence
     else:
         times, durations = [row.time for row in rows], [row.duration for row in rows]
-        values, confidence = [row.value for row in rows], [row.confidence for row in rows]
+        values = [row.value for row in rows]
+        has_strengths = not {"labels", "tempo"}.isdisjoint(NAMESPACES[header.namespace].kinds)
+        confidence = [row.confidence for row in rows] if has_strengths else []
     durations, values = durations or [None] * len(times), values or [None] * len(times)
     if not len(times) == len(durations) == len(values) or len(confidence) not in (0, len(times)):
         sizes = f"{len(times)} times, {len(durations)} durations, {len(values)} values, {len(confidence)} confidences"

@@ -96,8 +96,11 @@ def _marked(annotation: Annotation, marks: Sequence[str]) -> Annotation:
 
 def _with_remark(annotation: Annotation, position: Float) -> Annotation:
     """Tell positions that neither count up nor begin a bar, by which downbeats may be missed."""
+    step, after_first = np.diff(position), position[1:]
+    if not ((step != 1) & (after_first != 1)).any() and not position.max() >= _MOST:
+        return annotation
     mask = position >= _MOST
-    mask[1:] |= (position[1:] != position[:-1] + 1) & (position[1:] != 1) & ~np.isnan(position[1:])
+    mask[1:] |= (step != 1) & (after_first != 1) & ~np.isnan(after_first)
     odd = np.flatnonzero(mask)
     explained = any(remark.rule == "odd_columns" for remark in annotation.account)
     if explained or not len(odd):
