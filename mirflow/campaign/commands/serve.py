@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _START = "start"
 _PACKAGES = (
     "alembic",
-    "httptools",
     "jinja2",
     "markdown_it",
     "prometheus_client",

@@ -37,7 +37,6 @@ from . import (
 )
 from .accounts import AccountError
 from .cache import Front
-from .connections import KEPT_SECONDS, punctual
 from .deletion import forget_addresses_daily
 from .delivery import sending
 from .graders import grader_pages
@@ -50,7 +49,7 @@ from .submissions.entries import SubmissionError
 from .viewer_pages import PRIVATE, asset, error_answer
 from .views import Views
 
-__all__ = ["configure", "create_app", "listen", "local_address", "serve"]
+__all__ = ["create_app", "listen", "local_address", "make_server", "serve"]
 
 _SHOWN = (AccountError, MetricError, QueryError, SubmissionError, UnknownNameError)
 """Errors whose messages are shown to the client; others may name files and go to the server's log."""
@@ -308,33 +307,38 @@ def serve(
         service.read_years()  # report its errors at the start
     _begin_logs(access_log)
     forget_addresses_daily(service)
-    server = uvicorn.Server(configure(create_app(service), host, port, service.proxies))
+    server = make_server(create_app(service), host, port)
     with noting_address(service), sending(service):
         server.run(sockets=None if listening is None else list(listening))
 
 
-def configure(app: ASGIApp, host: str = HOST, port: int = PORT, proxies: Sequence[Network] = ()) -> uvicorn.Config:
-    """Configure uvicorn, including the settings that are relevant to security.
+CONNECTIONS = 1000
+"""Most connections at a time; requests of further ones are answered by 503."""
+HEAD_BYTES = 32 * 1024
+"""Longest incomplete request line with headers, in bytes; one that arrives at once may be as long as a read."""
 
-    Parameters
-    ----------
-    proxies : sequence of network
-        Addresses without a limit on the number of connections.
-    """
-    return uvicorn.Config(
+
+def make_server(app: Starlette, host: str = HOST, port: int = PORT) -> uvicorn.Server:
+    """Make a server with the settings that are relevant to security; streams ask it whether it is about to end."""
+    config = uvicorn.Config(
         app,
         host=host,
         port=port,
-        http=punctual(proxies),
+        # Its parser bounds heads, which that of httptools does not.
+        http="h11",
+        h11_max_incomplete_event_size=HEAD_BYTES,
+        limit_concurrency=CONNECTIONS,
         access_log=False,  # it would log personal links
         server_header=False,
         log_level="warning",
         proxy_headers=False,
-        timeout_keep_alive=KEPT_SECONDS,
+        timeout_keep_alive=15,
         timeout_graceful_shutdown=5,
         lifespan="off",
         ws="none",
     )
+    server = app.state.server = uvicorn.Server(config)
+    return server
 
 
 def networks(texts: Sequence[str]) -> list[Network]:

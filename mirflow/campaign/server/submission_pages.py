@@ -25,7 +25,6 @@ from ...reports.page.assembly import report_link
 from ...store.read import read_scores
 from ..file import Campaign, Visibility, show_moment
 from .accounts import Viewer, has_lab, is_current
-from .connections import ENDLESS
 from .database import Database
 from .limits import shown_size
 from .negotiation import weights_of
@@ -465,13 +464,13 @@ async def progress(request: Request) -> Response:
     who = who_asks(request)
     if _watched[who] >= WATCHED:
         raise HTTPException(429, "You are following too many submissions at a time.", {"Retry-After": "10"})
-    request.scope["state"][ENDLESS] = True
-    events = _events(first, look, request.headers.get("last-event-id", ""), who)
+    server = getattr(request.app.state, "server", None)
+    events = _events(first, look, request.headers.get("last-event-id", ""), who, server)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(events, headers=headers, media_type="text/event-stream")
 
 
-async def _events(status: Mapping[str, Any], look: Any, last: str, who: str) -> AsyncIterator[str]:
+async def _events(status: Mapping[str, Any], look: Any, last: str, who: str, server: Any) -> AsyncIterator[str]:
     """Yield events for changes; their ids let a reconnecting browser skip what it has seen."""
     if _watched[who] >= WATCHED:
         return  # other streams have started meanwhile
@@ -488,7 +487,7 @@ async def _events(status: Mapping[str, Any], look: Any, last: str, who: str) -> 
             if not status["open"]:
                 yield f"id: {id}\nevent: end\ndata: {json.dumps(status)}\n\n"
                 return
-            if loop.time() > end:
+            if loop.time() > end or (server is not None and server.should_exit):
                 return
             if loop.time() - sent > 15:
                 sent = loop.time()

@@ -5,25 +5,21 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import uvicorn
-
-from mirflow.campaign.server.app import configure
-from mirflow.campaign.server.limits import Network
+from mirflow.campaign.server.app import make_server
 
 
 @contextmanager
-def running(app: Any, proxies: Sequence[Network] = (), root: str = "") -> Iterator[str]:
+def running(app: Any, root: str = "") -> Iterator[str]:
     """Serve an application on a free port of this machine; gives its address."""
     with socket.socket() as listening:  # given to the server as it is, so that nobody takes its port
         listening.bind(("127.0.0.1", 0))
         port = listening.getsockname()[1]
-        config = configure(app, port=port, proxies=proxies)
-        config.root_path = root  # a path that uvicorn puts before those that it is asked for
-        server = uvicorn.Server(config)
+        server = make_server(app, port=port)
+        server.config.root_path = root  # a path that uvicorn puts before those that it is asked for
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
         try:
