@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +95,8 @@ def _compare(found: dict[str, xr.Dataset], systems: tuple[str, str], given: dict
     """The differences of two systems by kind, in one table for each evaluation."""
     import xarray as xr
 
-    from ..reports.comparisons_tables import kinds_table
+    from ..analysis.inference.paired import correct_metrics
+    from ..reports.comparisons_tables import comparison_long_table, kinds_table
     from ..reports.tables import Tabulation
     from ..system_comparisons import compare
 
@@ -102,11 +104,21 @@ def _compare(found: dict[str, xr.Dataset], systems: tuple[str, str], given: dict
         if name in given:
             raise click.UsageError(f"--compare takes no --{name}")
     percent = given.pop("percent", False)
-    metrics = dict.fromkeys(str(name) for ds in found.values() for name in ds["metric"].values)
-    result = compare(xr.DataTree.from_dict(found), [*metrics], system=systems, **given)
+    compared: list[xr.Dataset] = []
+    notes: list[str] = []
+    for name, losses in found.items():
+        metrics = losses["metric"].values.tolist()
+        ask = partial(
+            compare, xr.DataTree.from_dict({name: losses}), metrics, system=systems, correction="none", **given
+        )
+        result = ask()
+        notes += result.notes
+        for ds in result:
+            kinds = ds["kind"].values != ""
+            compared.append(correct_metrics(ds, kinds, lambda level, ask=ask: next(iter(ask(level=level)))))  # type: ignore[misc]
     return Tabulation(
-        result.items,
-        lambda width: [kinds_table(ds, percent=percent) for ds in result],
-        lambda: [result.rows()],
-        result.notes,
+        compared,
+        lambda width: [kinds_table(ds, percent=percent) for ds in compared],
+        lambda: [comparison_long_table(ds) for ds in compared],
+        notes,
     )

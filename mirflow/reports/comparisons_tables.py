@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ..analysis.inference import CORRECTIONS, TESTS
 from ..analysis.inference.noninferiority import PASSED
-from ..analysis.inference.paired import compared_pairs, correct
+from ..analysis.inference.paired import compared_pairs
 from ..analysis.policies import COMPARED_WITH, MAX_T, MISSING, MOST_SYSTEMS, say_intervals
 from ..analysis.scores import coordinate_columns
 from ..errors import counted
@@ -96,7 +96,7 @@ def kinds_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
         Ratios as percentages.
     """
     names, kinds = ds["system"].values.tolist(), ds["kind"].values.tolist()
-    value, corrected = ds["value"].values, correct(np.where(ds["kind"].values == "", np.nan, ds["p"].values[0, 1]))
+    value, corrected = ds["value"].values, np.where(ds["kind"].values == "", np.nan, ds["p_corrected"].values[0, 1])
     rows: list[tuple[Entry, ...]] = []
     for place, kind in enumerate(kinds):
         in_percent = percent and not ds["unit"].values[place]
@@ -107,7 +107,7 @@ def kinds_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
         rows.append((kind or str(ds["metric"].values[place]), *each, difference, *ps))
     notes = (
         f"difference: {names[0]} minus {names[1]}, of the score and of the losses by each kind of errors, with its "
-        f"{100 * float(ds.attrs['level']):g} % confidence interval (what the test of p does not exclude)",
+        f"{100 * float(ds.attrs['level']):g} % confidence interval (what the corrected test does not exclude)",
         *(("ratios in percent",) if percent else ()),
         *(note for note in _pair_notes(ds, 0) if note.startswith(("n:", "[-]"))),
         f"p: {ds['test'].values[0]}: {TESTS[str(ds['test'].values[0])]}; p_corrected: over the kinds, by Holm (1979)",
@@ -175,7 +175,7 @@ def quotable(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool = 
     others = [place for place in others if np.isfinite(gaps[place]) and not np.isnan(ps[place])]
     if not others:
         return ""
-    worse, alike = ([place for place in others if bool(significant[place]) == told] for told in (True, False))
+    worse, alike = ([place for place in others if bool(significant[place]) == apart] for apart in (True, False))
     second = (worse or others)[0]
     gap, ends = float(gaps[second]), [float(lows[second]), float(highs[second])]
     way, unit = str(ds["orientation"].values[metric]), str(ds["unit"].values[metric])
@@ -187,12 +187,15 @@ def quotable(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool = 
     size += p if p.startswith(BOUND) else f"= {p}"
     if not worse:
         return f"{names[first]} and {names[second]} are not told apart: {names[first]} leads by {size}"
-    shown = [names[place] for place in alike[:_NAMED]]
-    shown += [f"{len(alike) - _NAMED} more"] if len(alike) > _NAMED else []
-    apart = (
-        f"; it is not told apart from {' and '.join(filter(None, (', '.join(shown[:-1]), shown[-1])))}" if shown else ""
-    )
-    return f"{names[first]} is {'larger' if way == 'none' else 'better'} than {names[second]} by {size}{apart}"
+    better = f"{names[first]} is {'larger' if way == 'none' else 'better'} than {names[second]} by {size}"
+    return better + _not_apart([names[place] for place in alike])
+
+
+def _not_apart(names: Sequence[str]) -> str:
+    """The end of a sentence about the best system; empty if it is told apart from all others."""
+    shown = [*names[:_NAMED], *([f"{len(names) - _NAMED} more"] if len(names) > _NAMED else [])]
+    named = " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
+    return f"; it is not told apart from {named}" if names else ""
 
 
 def _ranking(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool, above: Sequence[str]) -> Table:
@@ -368,7 +371,25 @@ def _mean_ranks(ds: xr.Dataset, metric: int, order: Sequence[int]) -> Table:
         return Table(columns, tuple(rows), comparison_title(ds, metric), (nothing,))
     statistic, p, critical = (float(ds[name].values[metric]) for name in ("statistic", "p", "critical_difference"))
     test = f"chi-square({ds['dof'].values[metric]}) = {statistic:.4f}, p = {show_p(p)}"
+    first, *others = order
+    worse, alike = (
+        [at for at in others if bool(ds["significant"].values[first, at, metric]) == apart] for apart in (True, False)
+    )
+    quoted = []
+    if others:
+        second = (worse or others)[0]
+        gap, *ends, pair_p = (
+            float(ds[name].values[second, first, metric])
+            for name in ("rank_difference", "rank_low", "rank_high", "p_pair")
+        )
+        size = f"{gap:.4f} mean ranks {show_interval(ends, False, gap)}, p = {show_p(pair_p)}"
+        quoted.append(
+            f"{names[first]} ranks before {names[second]} by {size}{_not_apart([names[at] for at in alike])}"
+            if worse
+            else f"{names[first]} and {names[second]} are not told apart: {names[first]} leads by {size}"
+        )
     notes = (
+        *quoted,
         f"Friedman: {test}, over {n} units ({unit}) that every system has",
         f"critical difference: {critical:.4f} (Tukey-Kramer); systems whose intervals "
         "overlap are not told apart; rank 1 is the best",
@@ -431,7 +452,17 @@ def noninferiority_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
         for (metric, unit), mean in zip(units.items(), ds["gain"].values.mean(axis=0), strict=True)
     ]
     several = ds.sizes["system"] > 1 and not np.isnan(ds["gain"].values).any()
+    every = list(_gate_rows(ds))
+    leads = [
+        max((row for row in every if row[2] == metric and not np.isnan(row[6])), key=lambda row: row[6], default=None)
+        for metric in units
+    ]
     notes = (
+        *(
+            f"{f'{row[2]}: ' if len(units) > 1 else ''}{_gate_sentence(row, attrs, percent and not units[row[2]])}"
+            for row in leads
+            if row is not None
+        ),
         *(f"{kind}: {DECLARED[kind].words}" for kind in kinds),
         *(("ratios in percent",) if percent else ()),
         "before: the baseline, after: the system, on their common tracks",
@@ -452,7 +483,7 @@ def _skewness_notes(ds: xr.Dataset) -> Iterator[str]:
     skewness = ds["skewness"].values
     if np.isnan(skewness).all():
         return
-    span = " to ".join(dict.fromkeys(f"{end(skewness):.1f}" for end in (np.nanmin, np.nanmax)))
+    span = " to ".join(dict.fromkeys(f"{round(float(end(skewness)), 1) + 0.0:.1f}" for end in (np.nanmin, np.nanmax)))
     yield f"skewness of the tracks' gains: {span}; the interval allows for it, and is wider than that of a comparison"
     passed = np.isin(ds["verdict"].values, PASSED) & (skewness <= _SKEWED)
     for row, column in np.argwhere(passed)[:_SOME_CELLS].tolist():
@@ -531,28 +562,30 @@ def changes_long_table(ds: xr.Dataset) -> Table:
 
 def noninferiority_sentences(ds: xr.Dataset, *, percent: bool = False) -> list[str]:
     """A sentence for each system and metric that is not shown to be no worse than the baseline."""
-    reasons = {
-        "worse": "is worse than {baseline} by {loss}: {interval}",
-        "perhaps worse": "is not shown to be within {margin} of {baseline}: the difference is {gain} {interval}",
-        "too few tracks": "has too few tracks in common with {baseline} for an interval ({n})",
-        "lacks tracks": "has no score of {counted} that {baseline} has",
-    }
-    sentences = []
-    for system, baseline, metric, _, _, _, gain, low, high, _, n, lacking, verdict in _gate_rows(ds):
-        if verdict in PASSED:
-            continue
-        words = {
-            "baseline": baseline,
-            "gain": show_value(gain, percent),
-            "loss": show_value(-gain, percent),
-            "interval": show_interval((low, high), percent, gain),
-            "margin": f"{ds.attrs['margin']:g}",
-            "n": n,
-            "counted": counted(lacking, "track"),
-        }
-        place = ": ".join(filter(None, (str(ds.attrs["group"]), metric)))
-        sentences.append(f"{place}: {system} {reasons[verdict].format(**words)}")
-    return sentences
+    units = dict(zip(ds["metric"].values.tolist(), ds["unit"].values.tolist(), strict=True))
+    return [
+        ": ".join(
+            filter(None, (str(ds.attrs["group"]), row[2], _gate_sentence(row, ds.attrs, percent and not units[row[2]])))
+        )
+        for row in _gate_rows(ds)
+        if row[-1] not in PASSED
+    ]
+
+
+def _gate_sentence(row: tuple[Any, ...], attrs: Mapping[str, Any], percent: bool) -> str:
+    """What a gate says of a system by a metric."""
+    system, baseline, _, _, _, _, gain, low, high, _, n, lacking, verdict = row
+    margin = f"by more than {attrs['margin']:g}: " if attrs["margin"] else ": "
+    size, interval = show_value(abs(gain), percent), show_interval((low, high), percent, gain)
+    signed = f"the difference is {show_value(gain, percent)} {interval}"
+    return {
+        "better": f"{system} is better than {baseline} by {size} {interval}",
+        "not worse": f"{system} is not worse than {baseline} {margin}{signed}".replace(" : ", ": "),
+        "worse": f"{system} is worse than {baseline} by {size}: {interval}",
+        "perhaps worse": f"{system} is not shown to be within {attrs['margin']:g} of {baseline}: {signed}",
+        "too few tracks": f"{system} has too few tracks in common with {baseline} for an interval ({n})",
+        "lacks tracks": f"{system} has no score of {counted(lacking, 'track')} that {baseline} has",
+    }[verdict]
 
 
 def difference_table(ds: xr.Dataset, notes: Sequence[str] = (), *, every: bool = False) -> Table:

@@ -275,6 +275,9 @@ class TestFriedman:
         assert "convention mir_eval; majmin, ranks on each track\n" in output
         lines = [line.split() for line in output.splitlines()]
         head = lines.index(["system", "other", "low", "mean", "high", "p", "differ"])
+        first, second, low, gap, high, p, _ = lines[head + 2]
+        quoted = f"{first} and {second} are not told apart: {first} leads by {gap} mean ranks [{low}, {high}], p = {p}"
+        assert quoted in " ".join(output.split())
         for words in lines[head + 2 : head + 4]:
             assert float(words[3]) >= 0
             assert (words[6] == "yes") == (float(words[2]) > 0)

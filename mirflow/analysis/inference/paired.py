@@ -502,6 +502,33 @@ def level_of_each(correction: str, significant: int, number: int, alpha: float) 
     return alpha * max(significant, 1) / max(number, 1) if correction == "bh" else alpha
 
 
+def correct_metrics(ds: xr.Dataset, family: Bool, at_level: Callable[[float], xr.Dataset]) -> xr.Dataset:
+    """Correct the comparison of two systems by several metrics that are one question, by Holm's procedure.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        A comparison of two systems, not corrected.
+    family : bool (metrics,)
+        The metrics; each other one is a question of its own.
+    at_level : callable
+        The same comparison at another level.
+
+    Returns
+    -------
+    xr.Dataset
+        The comparison with ``p_corrected``, ``significant``, ``low`` and ``high`` of the family; intervals exclude 0
+        just where differences are significant.
+    """
+    alpha = alpha_of(ds.attrs)
+    corrected = correct(np.where(family, ds["p"].values[0, 1], np.nan))
+    level = level_of_each("holm", int((corrected <= alpha).sum()), int((~np.isnan(corrected)).sum()), alpha)
+    own = at_level(1 - level)
+    variables = {name: ds[name].copy(data=np.where(family, own[name], ds[name])) for name in ("low", "high")}
+    p = ds["p_corrected"].copy(data=np.where(family & ~np.isnan(ds["p"]), corrected, ds["p_corrected"]))
+    return ds.assign({**variables, "p_corrected": p, "significant": p <= alpha}).assign_attrs(correction="holm")
+
+
 def write_bounds(arrays: Mapping[str, Array], metric: int, pairs: Int, low: Float, high: Float, alpha: float) -> None:
     """Write the intervals of pairs into both halves; they exclude 0 where the corrected p-value is `alpha` or less."""
     at = pairs[:, 0], pairs[:, 1], metric

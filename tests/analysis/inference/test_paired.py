@@ -475,6 +475,25 @@ class TestIntervals:
         assert found == sorted(found, key=lambda one: (-one[0], one[1]))
         assert found[-1] == (0.001, True)
 
+    @pytest.mark.parametrize("seed", range(3))
+    def test_of_metrics_that_are_one_question_are_corrected_together(self, seed):
+        rng = np.random.default_rng(seed)
+        gains = np.array([1.0, 0.5, 0.4, 0.3, 0.3, 0.0])
+        score = rng.normal(0, 1, (2, 30, 6))
+        score[0] += gains
+        board, names = group_of(score, metrics=[*"abcdef"]), [*"abcdef"]
+
+        def compared(level: float = 0.95):
+            return board.mirflow.compare(names, aggregate="mean", correction="none", level=level, replicates=999)
+
+        family = np.arange(6) > 0
+        found = paired.correct_metrics(compared(), family, compared)
+        p, corrected, low, high = (found[name].values[0, 1] for name in ("p", "p_corrected", "low", "high"))
+        assert corrected.tolist() == [p[0], *paired.correct(p[1:])]
+        assert ((low > 0) | (high < 0)).tolist() == (corrected <= 0.05).tolist()
+        assert found["significant"].values[1, 0].tolist() == (corrected <= 0.05).tolist()
+        assert found["low"].values[1, 0].tolist() == (-high).tolist()
+
 
 class TestDegenerate:
     def test_a_system_without_a_value_is_in_no_group(self):
