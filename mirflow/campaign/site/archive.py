@@ -11,23 +11,28 @@ import io
 import math
 import os
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from ...analysis.combine import join_group
 from ...analysis.evaluations import open_store
+from ...analysis.inference import compare
 from ...analysis.queries import boards_of
+from ...analysis.query_options import Query
 from ...analysis.scores import coords_of, names_of
-from ...errors import QueryError, UnknownNameError, UnreadableError, counted, suggest
+from ...errors import MirflowWarning, QueryError, UnknownNameError, UnreadableError, counted, suggest
 from ...pipeline.document import read_document
 from ...readers.content import read_within
 from ...reports.captions import task_title
 from ...reports.leaderboard import Leaderboard, RankedEvaluation, RankedSystem, leaderboard
 from ...reports.tables import Entry, Table, Tabulation
+from ...store.format import REFERENCES_DIFFER
 from ...store.read import read_scores
 from .pages import show_number
 
@@ -70,6 +75,16 @@ class YearOfTask:
     """The best value as published elsewhere."""
     category: str = ""
     """Category of the task, such as search; empty if none was given."""
+    n: int | None = None
+    """Number of tracks that count; None of results published elsewhere."""
+    low: float | None = None
+    high: float | None = None
+    """Ends of the 95 % interval of the best value; None where there is none."""
+    source: Path | None = None
+    measure: str = ""
+    """Path of the store, and the identity of the metric."""
+    change: str = ""
+    """The difference to the best system of the year before with interval and p-value, or why there is none."""
 
     @property
     def shown(self) -> str:
@@ -218,6 +233,18 @@ class Archive:
         )
         return Table(("task", "metric", *map(str, self.years)), rows, "The best of each year", keys=1)
 
+    def scored(self) -> Table:
+        """Table of the best values that stores have: how sure they are, and how they differ from the year before."""
+        rows: list[tuple[Entry, ...]] = []
+        for one in (one for own in self._by_metric().values() for one in own if one.n is not None):
+            interval = None if one.low is None else f"[{show_number(one.low)}, {show_number(one.high)}]"
+            rows.append((one.part, one.year, one.system, one.shown, interval, one.n, one.change or None))
+        notes = (
+            ("[ ]: 95 % interval; p: permutation test of the two best systems, chosen after the fact",) if rows else ()
+        )
+        columns = ("task", "year", "best system", "value", "interval", "n", "against the year before")
+        return Table(columns, tuple(rows), "How sure the best are", notes, keys=3)
+
     def bests(self) -> list[tuple[str, str, list[YearOfTask | None]]]:
         """Rows of the best values by year with their origin: part, metric, and an entry or None per year."""
         found = []
@@ -245,9 +272,13 @@ class Archive:
 
     def tabulation(self) -> Tabulation[YearOfTask]:
         """Tables for people; for programs one row per part of a task and year."""
-        names = ("year", "task", "part", "name", "category", "metric", "runs", "best", "system", "store", "evaluation")
+        names = (
+            *("year", "task", "part", "name", "category", "metric", "runs", "best", "system", "store", "evaluation"),
+            *("n", "low", "high", "change"),
+        )
         rows = tuple(tuple(getattr(entry, name) for name in names) for entry in self.entries)
-        tables = [self.overview(), *(one for one in [self.categories()] if one.rows), self.runs(), self.best()]
+        every = (self.overview(), self.categories(), self.runs(), self.best(), self.scored())
+        tables = [one for one in every if one.rows]
         return Tabulation(self.entries, lambda width: tables, lambda: [Table(names, rows)])
 
     def _of(self, year: int) -> list[YearOfTask]:
@@ -322,6 +353,10 @@ def _entry(
     values = [(system, system.scores[name].value) for system in systems]
     known = [(one, float(value)) for one, value in values if value is not None and metric.orientation != "none"]
     best = max(known, key=lambda pair: sign * pair[1], default=None)
+    score = None if best is None else best[0].scores[name]
+    ends = (
+        (None, None) if score is None else tuple(None if one is None else float(one) for one in (score.low, score.high))
+    )
     task = given.get("task") or evaluation.name
     return YearOfTask(
         year=year,
@@ -336,6 +371,10 @@ def _entry(
         store=store,
         evaluation=evaluation.name,
         category=given.get("category", ""),
+        n=None if score is None else score.n,
+        low=ends[0],
+        high=ends[1],
+        measure=name,
     )
 
 
@@ -376,7 +415,8 @@ def read_archive(path: str | Path, names: Mapping[str, str] = MappingProxyType({
             raise QueryError(f"{place}: expected a store or a task")
     if not entries:
         raise QueryError(f"{path}: no row with a store or a task")
-    return Archive(sorted(entries, key=lambda one: one.year), {year: own for year, own in counts.items() if own})
+    archive = Archive(sorted(entries, key=lambda one: one.year), {year: own for year, own in counts.items() if own})
+    return _with_changes(archive)
 
 
 def _of_store(
@@ -391,7 +431,7 @@ def _of_store(
         if name in given:
             raise QueryError(f"{place}: {name!r} is known from the store; leave it out")
     if path not in boards:
-        boards[path] = leaderboard(read_scores(path), level=None)
+        boards[path] = leaderboard(read_scores(path))
     evaluations = {one.name: one for one in boards[path].evaluations}
     wanted = given.get("evaluation")
     if wanted is not None and wanted not in evaluations:
@@ -400,7 +440,51 @@ def _of_store(
     chosen = [evaluation for name, evaluation in evaluations.items() if wanted in (None, name)]
     if "part" in given and len(chosen) > 1:
         raise QueryError(f"{place}: part {given['part']!r} of {counted(len(chosen), 'evaluation')}; name one")
-    return [_entry(year, store, one, one.systems, given) for one in chosen]
+    return [replace(_entry(year, store, one, one.systems, given), source=path) for one in chosen]
+
+
+def _with_changes(archive: Archive) -> Archive:
+    """Compare the best system of each year with that of the year before, where both have stores."""
+    changes: dict[int, str] = {}
+    for own in archive._by_metric().values():
+        stored = [one for one in own if one.source is not None and one.system]
+        for before, after in pairwise(stored):
+            changes[id(after)] = _change(before, after)
+    entries = [replace(one, change=changes.get(id(one), "")) for one in archive.entries]
+    return replace(archive, entries=entries)
+
+
+def _change(before: YearOfTask, after: YearOfTask) -> str:
+    """The difference of two years' best systems on one test set in words, or why they cannot be compared."""
+    assert before.source is not None
+    assert after.source is not None
+    if before.measure != after.measure:
+        return f"by another metric: {before.measure}, {after.measure}"
+    sources = {"before": (before.source, before.evaluation), "after": (after.source, after.evaluation)}
+    boards = {label: boards_of(open_store(path))[name] for label, (path, name) in sources.items()}
+    tracks = [set(names_of(ds, "track")) for ds in boards.values()]
+    if tracks[0] != tracks[1]:
+        shared = len(tracks[0] & tracks[1])
+        return f"other test sets: {len(tracks[0])} and {counted(len(tracks[1]), 'track')}, {shared} in both"
+    renamed = {
+        label: ds.assign_coords(system=[f"{label}/{name}" for name in names_of(ds, "system")])
+        for label, ds in boards.items()
+    }
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MirflowWarning)  # of references, as is said below
+            joined = join_group(after.evaluation, renamed)
+            if REFERENCES_DIFFER in joined.attrs:
+                return f"other references: {joined.attrs[REFERENCES_DIFFER]}"
+            pair = [f"after/{after.system}", f"before/{before.system}"]
+            found = compare(joined, Query(after.measure, exact=True, system=pair))
+    except QueryError as error:
+        return f"not compared: {error}"
+    cell = found.sel(system=pair[0], other=pair[1]).isel(metric=0)
+    difference, low, high, p = (float(cell[name]) for name in ("difference", "low", "high", "p_corrected"))
+    ends = "" if math.isnan(low) else f" [{low:+.3f}, {high:+.3f}]"
+    tested = "too few tracks for a test" if math.isnan(p) else f"p {'< 0.001' if p < 0.0005 else f'= {p:.3f}'}"
+    return f"{difference:+.3f}{ends}, {tested}"
 
 
 def _published(place: str, year: int, given: Mapping[str, str]) -> YearOfTask:

@@ -16,7 +16,7 @@ from mirflow.reports.leaderboard import leaderboard
 from mirflow.store.read import read_scores
 
 from ...commands import invoke, printed, refused
-from ...groups import make_group, write_store
+from ...groups import make_group, random_group, write_store
 from .test_build import Links, crawl, files_of
 
 MIREX = Path(__file__).parents[3] / "pipelines" / "published" / "mirex2005-2008.csv"
@@ -159,6 +159,26 @@ def test_stores_of_several_years_make_the_same_tables_as_queries(stores, suffix)
         (2013, 3, "2013", "ACE"),
     ]
     assert "ACE    Majmin   0.500   0.750" in printed("archive", table)
+
+
+def test_the_best_of_two_years_are_tested_on_one_test_set(tmp_path):
+    whole = random_group(4, 30, 1, seed=4, systems=["A", "B", "C", "D"])
+    years = {"2012": whole.isel(system=[0, 1]), "2013": whole.isel(system=[2, 3])}
+    for year, ds in {**years, "2014": whole.isel(track=slice(0, 20))}.items():
+        write_store(tmp_path / f"{year}.zarr", {"ACE": ds})
+    table = tmp_path / "years.csv"
+    table.write_text("year,store\n2012,2012.zarr\n2013,2013.zarr\n2014,2014.zarr\n")
+    first, second, third = read_archive(table).entries
+    pair = [second.system, first.system]
+    found = mirflow.compare(write_store(tmp_path / "x.zarr", {"ACE": whole}), "majmin", system=pair).dataset
+    cell = found.sel(system=pair[0], other=pair[1]).isel(metric=0)
+    assert first.change == ""
+    assert second.change.startswith(f"{float(cell['difference']):+.3f} [{float(cell['low']):+.3f}, ")
+    assert f"p = {float(cell['p_corrected']):.3f}" in second.change
+    assert third.change == "other test sets: 30 and 20 tracks, 20 in both"
+    bounds = mirflow.query(tmp_path / "2013.zarr", ci=0.95).dataset.sel(system=second.system).isel(metric=0)
+    assert (second.n, second.low, second.high) == (30, float(bounds["low"]), float(bounds["high"]))
+    assert "other test sets: 30 and 20 tracks" in " ".join(printed("archive", table).split())
 
 
 def test_of_low_values_the_lowest_is_the_best(tmp_path):
