@@ -127,7 +127,11 @@ def remedy(path: Path, task: str) -> dict[str, Any]:
     for clause in why_not(path, task).split("; ") if path.suffix.lower() in (".csv", ".tsv", ".txt", ".lab") else ():
         options = options_in(clause)
         columns = [*options.get("columns", {}).values()]
-        if columns and options.keys() <= {"columns", "time_unit"} and all(isinstance(one, str) for one in columns):
+        if (
+            columns
+            and options.keys() <= {"columns", "time_unit", "pitch_unit"}
+            and all(isinstance(one, str) for one in columns)
+        ):
             header = re.split(r"[,;\t]", number_lines(decode(_head(path), path), "#")[0][1].replace('"', ""))
             if all(name.strip() in columns or is_beside(heading(name)) for name in header):
                 return options

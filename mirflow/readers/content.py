@@ -19,6 +19,8 @@ from .downloads import local_path
 
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
 _MATLAB, _HDF5 = b"MATLAB 5.0 MAT-file", b"\x89HDF\r\n\x1a\n"
+_POINTERS = (b"version https://git-lfs", b"/annex/objects/", b"../.git/annex/", b".git/annex/")
+"""Beginnings of the files that Git LFS and git-annex leave in place of large ones."""
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"')
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _COARSE = 2_000_000_000
@@ -93,11 +95,17 @@ def _read_up_to(number: int, size: int, most: int) -> bytes:
 
 
 def _demand_unpacked(data: bytes, name: str | Path) -> None:
-    """Raise if the file is an archive, a spreadsheet or a MATLAB file, and say how to convert it."""
+    """Raise if the file is an archive, a spreadsheet, a MATLAB file or no annotation at all, and say what to do."""
     if data.startswith(_ZIP) and not str(name).lower().endswith(".mxl"):  # compressed MusicXML is an archive
         sheet = b"[Content_Types].xml" in data[:4096]
         message = "is a spreadsheet, not text; save it as csv" if sheet else "is a zip archive; unpack it"
         raise UnreadableError(message, path=name)
+    if data[:512].lstrip(b"\xef\xbb\xbf \r\n\t").lower().startswith((b"<!doctype html", b"<html")):
+        raise UnreadableError("is a web page (HTML), as of a failed download; download the file again", path=name)
+    if data.startswith(_POINTERS):
+        raise UnreadableError("is a pointer to a file that was not fetched; git lfs pull or git annex get", path=name)
+    if data.startswith(b"<<<<<<< "):
+        raise UnreadableError("holds both sides of a conflict of git; resolve it", path=name)
     if data.startswith(_GZIP):
         raise UnreadableError("is compressed with gzip; unpack it", path=name)
     if data.startswith(_MATLAB):

@@ -29,6 +29,7 @@ from ..theory.pitch import HIGHEST_MIDI, hz_to_midi, midi_to_hz, note_number, to
 from .content import decode
 from .label_maps import in_harte
 from .layouts import (
+    CLOCK,
     are_numbers_of,
     are_plain,
     demand_columns,
@@ -164,6 +165,7 @@ class Layout:
             needed = ", ".join(sorted(self.places.keys() - {"label"}, key=self.places.__getitem__))
             counted = f"{len(fields)} column{'s' if len(fields) != 1 else ''}"
             message = f"has {counted}, needs {needed}: {' '.join(fields)!r}"
+            message += "; write 0 for frames without a pitch" if column == "frequency" else ""
             raise InvalidAnnotationError(message, path=self.name, line=line)
         text, hint, options = fields[place], "", self.reading.delimited
         midi = note_number(text) if column in ("pitch", "frequency") else None
@@ -176,6 +178,9 @@ class Layout:
             if options.has_decimal_commas(self.separator):
                 return float(text.replace(",", "."))
             hint = "; if commas are decimal separators, declare decimal: ',' (--decimal ,)"
+        elif clock := CLOCK.fullmatch(text):
+            hours, minutes, seconds = (float((part or "0").replace(",", ".")) for part in clock.groups())
+            hint = f"; write times in seconds, such as {3600 * hours + 60 * minutes + seconds:g}"
         elif column == "end" and "label" in self.places:
             hint = _unlike_an_end(text, fields)
         elif len(fields) > 1 and options.header is None and not options.columns and not any(map(is_number, fields)):

@@ -88,8 +88,12 @@ def is_number(text: str) -> bool:
     return True
 
 
+CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d+(?:[.,]\d+)?)(?::\d+)?")
+"""A time as of a clock, such as 1:02.5 or 00:01:02.5, perhaps with the number of a frame."""
+
+
 def _is_any_number(text: str) -> bool:
-    return is_number(text) or is_number(text.replace(",", ".", 1))
+    return is_number(text) or is_number(text.replace(",", ".", 1)) or CLOCK.fullmatch(text) is not None
 
 
 def has_only_names(fields: Sequence[str]) -> bool:
@@ -261,20 +265,21 @@ def _unnamed(kind: Kind, header: Sequence[str], needed: Sequence[Sequence[str]],
         options = {"columns": {column: {**named, **given}[column] for column in needed[0]}}
         if "label" in places:
             options["columns"]["label"] = header[places["label"]]
+    options |= _units_in(options["columns"])
     return f"{message}; declare {spell(options)}; if the row is not a header, declare header: false (--no-header)"
 
 
 def _proposed(kind: Kind, header: Sequence[str], needed: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Options that read a header of unusual names, by the words in them: columns, and the unit of times.
+    """The option that declares the columns of a header of unusual names, by the words in them.
 
     Examples
     --------
     >>> _proposed(KINDS["intervals"], ["start_s", "stop_s", "chord"], [("start", "end")])
     {'columns': {'start': 'start_s', 'end': 'stop_s', 'label': 'chord'}}
     >>> _proposed(KINDS["events"], ["idx", "beatMs"], [("time",)])
-    {'columns': {'time': 'beatMs'}, 'time_unit': 'ms'}
+    {'columns': {'time': 'beatMs'}}
     """
-    words = [re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", field).lower()) for field in header]
+    words = [_words_in(field) for field in header]
     usual = {"track": TRACK_NAMES, **HEADINGS, **kind.headings}
     for way in needed:
         chosen: dict[str, int] = {}
@@ -288,13 +293,35 @@ def _proposed(kind: Kind, header: Sequence[str], needed: Sequence[Sequence[str]]
             if (place := next(fitting, None)) is not None:
                 chosen[column] = place
         if {*way} <= chosen.keys():
-            times = [words[place] for column, place in chosen.items() if column in ("time", "start", "end", "duration")]
-            unit = {"time_unit": "ms"} if times and all(not _THOUSANDTHS.isdisjoint(own) for own in times) else {}
-            return {"columns": {column: header[place] for column, place in chosen.items()}, **unit}
+            return {"columns": {column: header[place] for column, place in chosen.items()}}
     return {}
 
 
-_SYNONYMS = MappingProxyType({"start": ("first", "on"), "end": ("finish", "until", "till", "last", "off")})
+def _words_in(name: str) -> list[str]:
+    return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
+
+
+def _units_in(columns: Mapping[str, str]) -> dict[str, str]:
+    """The units that the names of columns contain.
+
+    Examples
+    --------
+    >>> _units_in({"start": "onset_ms", "end": "offsetMs", "pitch": "midi"})
+    {'time_unit': 'ms', 'pitch_unit': 'MIDI'}
+    """
+    times = [_words_in(name) for column, name in columns.items() if column in ("time", "start", "end", "duration")]
+    pitches = [_words_in(name) for column, name in columns.items() if column in ("pitch", "frequency")]
+    units = {"time_unit": "ms"} if times and all(not _THOUSANDTHS.isdisjoint(words) for words in times) else {}
+    return units | ({"pitch_unit": "MIDI"} if any("midi" in words for words in pitches) else {})
+
+
+_SYNONYMS = MappingProxyType(
+    {
+        "start": ("first", "on"),
+        "end": ("finish", "until", "till", "last", "off"),
+        "pitch": ("midi", "note"),
+    }
+)
 """Words in names of columns that have other meanings elsewhere, so that only proposals use them."""
 _THOUSANDTHS = frozenset(("ms", "msec", "millis", "milliseconds"))
 
@@ -583,7 +610,7 @@ def refusal(
     if remedy:
         return InvalidAnnotationError(f"{message}; {remedy}", path=name, line=line)
     leading = _leading(fields)
-    if kind.name == "events" and guess in ("segment", "") and len(leading) > 1 and leading[0] == leading[1]:
+    if kind.name in ("events", "hits") and guess in ("segment", "") and len(leading) > 1 and leading[0] == leading[1]:
         message += "; for point labels, as of Audacity, declare columns: {time: 0, label: 2} (--columns time=0,label=2)"
         return InvalidAnnotationError(message, path=name, line=line)
     message += look(guess, kind)

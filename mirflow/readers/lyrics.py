@@ -29,6 +29,7 @@ _STAMP = re.compile(r"\[(\d{1,6}):(\d{1,6}(?:[.:,]\d{1,9})?)\]\s*")
 _WORD_STAMP = re.compile(r"[<\[](\d{1,6}):(\d{1,6}(?:[.:,]\d{1,9})?)[>\]]")
 _HEAD = re.compile(r"^\[([A-Za-z#][\w# -]*):(.*)\]$")
 _ARROW = re.compile(r"\s*(\d\d?:\d\d?:\d\d?[.,]\d{1,3})\s*-->\s*(\d\d?:\d\d?:\d\d?[.,]\d{1,3})(\s.*)?")
+_VTT = re.compile(r"\s*(?:\d+:)?\d\d?:\d\d?[.,]\d{1,3}\s*-->")
 _COUNTER = re.compile(r"\s*(?:\d+\s*)?")
 _BEFORE_ZERO = re.compile(r"\s*(?:(?:xmin|xmax|number|time)\s*=\s*)?-(?=[\d.]*[1-9])[\d.]+\s*")
 _SIZE = re.compile(r"^[^\S\n]*(?:intervals|points):\s*size\s*=\s*(\d{1,12})", re.MULTILINE)
@@ -133,6 +134,9 @@ def _demand_words(text: str, name: str | Path) -> None:
     """Raise if the text is subtitles, or every line begins with times, as in annotations of other tasks."""
     lines = text.split("\n", SAMPLE)[:SAMPLE]
     arrow = next((number for number, line in enumerate(lines, 1) if _ARROW.fullmatch(line)), None)
+    if arrow is None and (lines[0].startswith("WEBVTT") or any(map(_VTT.match, lines))):
+        message = "is subtitles (WebVTT), whose times would count as words: convert it to .srt, whose times are read"
+        raise InvalidAnnotationError(message, path=name, line=1)
     if arrow is not None:
         message = f"is subtitles, whose times would count as words: {lines[arrow - 1].strip()!r}; declare "
         message += "format: srt (--input-format srt), or save it as .srt"

@@ -46,6 +46,12 @@ WORKING = {
         "idx,beat_ms\n1,500\n2,1000\n",
         "--columns time=beat_ms --time-unit ms",
     ),
+    "names of columns with units": (
+        "transcription",
+        "a.csv",
+        "onset_ms,offset_ms,midi\n500,900,60\n1000,1500,62\n",
+        "--columns start=onset_ms,end=offset_ms,pitch=midi --time-unit ms --pitch-unit MIDI",
+    ),
     "another task": ("beat", "a.lab", "0.5 1.0 C:maj\n1.0 2.0 N\n", "--task chord"),
     "another task of JAMS": ("beat", "a.jams", json.dumps({"annotations": [CHORD]}), "--task chord"),
     "several keys": ("key", "a.txt", "0.0 1.0 Key\tC\n1.0 5.0 Key\tG\n", "--task local_key"),
@@ -140,3 +146,18 @@ def test_every_option_that_a_reader_proposes_can_be_read_from_the_message() -> N
         for found in proposed.finditer(path.read_text(encoding="utf-8")):
             text = re.sub(r"(?<={)\w+(?=})", "x", found[0])
             assert options_in(f"{text}: 0}}" if found[1] == "columns" else text), f"{path}: {found[0]}"
+
+
+@pytest.mark.parametrize(
+    ("task", "name", "text", "message"),
+    [
+        ("beat", "a.txt", "0:01.5\n0:02.0\n", "time is not a number: '0:01.5'; write times in seconds, such as 1.5"),
+        ("chord", "a.txt", "1:00:02 1:00:04 C\n", "start is not a number: '1:00:02'; .* such as 3602"),
+        ("melody", "a.csv", "time,f0\n0.0,\n0.01,220\n", "needs time, frequency: '0.0'; write 0 for frames without"),
+        ("lyrics", "a.txt", "WEBVTT\n\n00:01.000 --> 00:02.000\nhello\n", "is subtitles .WebVTT.*convert it to .srt"),
+    ],
+)
+def test_forms_that_no_option_reads_are_named(task: str, name: str, text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(AnnotationError, match=message):
+        mirflow.load(tmp_path / name, task)
