@@ -43,7 +43,7 @@ from ..kernels.intervals import batches
 from ..kernels.ragged_ops import medians, sum_by
 from ..kernels.ratios import divide
 from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
-from .base import Convention, Grid, Pairs, Scores, Task, read_pair, refuse_grid
+from .base import Convention, Grid, Pairs, Scores, Task, read_pair
 from .cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from .measures import Measure, Parameter, Value, Weight, metric, metrics_in, select
 from .pair import PairFunctions, documented
@@ -218,7 +218,6 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     As in mir_eval, pairs with different numbers of timestamps are refused, unless the estimate is empty: then errors
     are NaN and other scores 0. An empty reference has weight 0.
     """
-    refuse_grid(grid, "aligned events")
     counts, others = pairs.counts
     refused = _refuse(pairs, measures)
     fit = (others == counts) & (counts > 0)

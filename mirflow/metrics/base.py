@@ -135,8 +135,7 @@ class Pairs:
 Scorer = Callable[[Pairs, Sequence[Measure], Grid], Scores]
 """(pairs, measures, grid) -> scores.
 
-A pair scores the same in any batch, to the bit. Raises a MetricError for a grid on which the convention is not
-defined."""
+A pair scores the same in any batch, to the bit. The grid is one of the convention's, by :meth:`Convention.grid`."""
 
 Explainer = Callable[[Annotation, Annotation, Measure], Mapping[str, Column]]
 """(reference, estimate, measure) -> columns of the evidence: start, end, labels and verdict of each segment.
@@ -599,23 +598,7 @@ def read_pair(measures: Sequence[Measure], computed: Any) -> list[float]:
 
 
 def score_by(
-    compute: Callable[[Pairs], Any], what: str, pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union"
+    compute: Callable[[Pairs], Any], pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union"
 ) -> Scores:
-    """Read scores from the results of a kernel; a `Scorer` once the first two arguments are bound.
-
-    Parameters
-    ----------
-    compute : callable
-        Computes the results that metrics read.
-    what : str
-        Plural noun for the compared items, to refuse a grid; empty if the grid makes no difference.
-    """
-    if what:
-        refuse_grid(grid, what)
+    """Read scores from the results of a kernel, which `compute` makes; a `Scorer` once that is bound."""
     return read_scores(measures, compute(pairs), len(pairs))
-
-
-def refuse_grid(grid: Grid, what: str) -> None:
-    """Raise a MetricError for a grid other than the default if items are compared one by one or have no time."""
-    if grid != "union":
-        raise MetricError(f"{what} are not scored on grid {grid!r}; leave the grid out")

@@ -202,7 +202,7 @@ def convention(classes: Classes | None = None) -> Convention:
         "MIREX: share of the tracks with the right class",
         METRICS,
         partial(clean, classes=classes),
-        partial(score_by, partial(compute, classes), "classes"),
+        partial(score_by, partial(compute, classes)),
         default_measures=tuple(metric.measure() for metric in METRICS) if credited else (),
         explain=partial(evidence, classes=classes),
         bind=convention,

@@ -381,7 +381,7 @@ def _convention(
         summary,
         tuple(metrics),
         partial(clean, own=own),
-        partial(score_by, partial(Drums, own), ""),
+        partial(score_by, partial(Drums, own)),
         explain=partial(evidence, own),
         bind=partial(_convention, name, summary, literature, defaults),
         doubts=(

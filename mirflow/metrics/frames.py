@@ -24,7 +24,7 @@ def with_frames(score: Callable[..., Scores], kind: str, form: GridForm) -> Scor
     Parameters
     ----------
     score : callable
-        Scores (pairs, measures) on the default grid, and refuses others.
+        Scores (pairs, measures) on the default grid.
     kind : str
         Of both sides.
     form : GridForm
@@ -35,8 +35,8 @@ def with_frames(score: Callable[..., Scores], kind: str, form: GridForm) -> Scor
 def _score(
     score: Callable[..., Scores], kind: str, form: GridForm, pairs: Pairs, measures: Sequence[Measure], grid: Grid
 ) -> Scores:
-    if isinstance(grid, str) or not 0 < grid < np.inf:
-        return score(pairs, measures, grid)
+    if isinstance(grid, str):
+        return score(pairs, measures)
     hop, own = grid, KINDS[kind]
     refused = {
         pair: _TOO_LONG.format(name, hop)

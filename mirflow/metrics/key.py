@@ -166,7 +166,7 @@ def _relative_of_fifth(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
 METRICS = metrics_in(globals())
 
 
-_score = partial(score_by, KeyPairs.of, "keys")
+_score = partial(score_by, KeyPairs.of)
 
 _TONICS = "c c# db d d# eb e f f# gb g g# ab a a# bb b"
 KEY_TO_SEMITONE: dict[str, int | None] = {

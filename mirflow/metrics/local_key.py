@@ -47,7 +47,7 @@ from ..theory.keys import (
     parse_key,
     relation_table,
 )
-from .base import Convention, Grid, Pairs, Scores, Task, read_scores, refuse_grid
+from .base import Convention, Grid, Pairs, Scores, Task, read_scores
 from .cleaning import NO_INTERVALS, Cleaned, find_overlaps, inspected, intervals_in_order, set_aside, usable_pair
 from .frames import GRIDS, with_frames
 from .interval_errors import LOCAL_KEYS
@@ -206,7 +206,6 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     Only time with a reference key counts; a missing estimate belongs to class other. A reference without keys has score
     NaN and weight 0.
     """
-    refuse_grid(grid, "local keys")
     totals = np.zeros((len(pairs), len(RELATIONS)))
     for part in batches(pairs.sizes, _BATCH):
         totals[part] = KeyStretches.of(*pairs[part].lay_out()).totals

@@ -277,7 +277,7 @@ PARANGONAR = Convention(
     "parangonar: precision, recall and F-measure of the entries that both sides have",
     METRICS,
     clean,
-    partial(score_by, Entries, "entries"),
+    partial(score_by, Entries),
     default_measures=select(("f_measure", "precision", "recall", "f_measure@[insertion,deletion]"), METRICS),
     explain=evidence,
     literature="@peter2023asap",

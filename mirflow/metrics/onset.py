@@ -200,7 +200,7 @@ def _by_class(onsets: Onsets, measure: Measure) -> Sparse:
 METRICS = metrics_in(globals())
 
 
-_score = partial(score_by, Onsets, "")
+_score = partial(score_by, Onsets)
 _evidence = partial(evidence, "onsets", METRICS)
 MIR_EVAL = Convention(
     "mir_eval",

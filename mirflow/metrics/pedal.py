@@ -35,7 +35,7 @@ from ..ragged import Column, Ragged
 from ..theory import general_midi
 from ..theory.general_midi import pedal_of
 from ..theory.pitch import midi_to_hz
-from .base import Convention, Grid, Pairs, Scores, Task, refuse_grid
+from .base import Convention, Grid, Pairs, Scores, Task
 from .cleaning import NO_TIMES, Cleaned, drop_items, inspected, set_aside, usable_pair
 from .edits import RIGHT, Edits, ErrorBudget
 from .frames import GRIDS, with_frames
@@ -90,7 +90,6 @@ def of_pedal(rows: Ragged, pedal: str) -> Ragged:
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
     """Score pairs of pedals; NaN if the reference does not use the pedal: a `Scorer`."""
-    refuse_grid(grid, "pedals")
     values = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
     for pedal in dict.fromkeys(str(measure["pedal"]) for measure in measures):

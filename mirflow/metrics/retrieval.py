@@ -42,7 +42,7 @@ from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import ideal, meet_judged, repeated
 from ..kernels.ratios import Scored, divide
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
-from .base import Convention, Doubt, Grid, Pairs, Scores, Task, read_scores, refuse_grid
+from .base import Convention, Doubt, Grid, Pairs, Scores, Task, read_scores
 from .cleaning import Cleaned, Problem, set_aside, usable_pair
 from .measures import Measure, Parameter, Weight, metric, metrics_in
 from .pair import documented
@@ -440,7 +440,6 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     Queries without relevant items score 0 with weight 0. If the gains of the grades overflow, the score is NaN with
     weight 0 and a message in `partly`.
     """
-    refuse_grid(grid, "rankings")
     judged = judge(pairs)
     scores = read_scores(measures, judged, len(judged))
     vast = np.isinf(scores.weight)

@@ -43,7 +43,7 @@ from ..kernels.matching import nearest
 from ..kernels.ragged_ops import medians, sum_by
 from ..kernels.ratios import Scored, divide
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
-from .base import Convention, Grid, Pairs, Scores, Shared, Task, refuse_grid
+from .base import Convention, Grid, Pairs, Scores, Shared, Task
 from .cleaning import Cleaned, Problem, set_aside, usable, usable_pair
 from .measures import Measure, Parameter, Value, Weight, metric, metrics_in, select
 from .pair import PairFunctions, documented
@@ -412,7 +412,6 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     aligned notes by the number of these (NaN with weight 0 if there are none). Unmatched reports are counted in
     `repairs`.
     """
-    refuse_grid(grid, "notes of a score")
     values, unknown = np.zeros((2, len(pairs), len(measures))), np.zeros(len(pairs), dtype=np.int64)
     shared, refused = Shared(), dict[int, str]()
     for column, measure in enumerate(measures):

@@ -37,7 +37,7 @@ from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import Met, meet_judged, repeated
 from ..kernels.ratios import divide
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
-from .base import Convention, Grid, Pairs, Scores, Task, refuse_grid
+from .base import Convention, Grid, Pairs, Scores, Task
 from .cleaning import Cleaned, Problem, set_aside, usable_pair
 from .measures import Measure, Parameter, Value, Weight, family, metric, metrics_in
 from .pair import documented
@@ -359,7 +359,6 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     judgements. Pairs with unjudged candidates are refused unless the measure allows them, and so are fine judgements
     outside the measure's scale.
     """
-    refuse_grid(grid, "candidates")
     judged = gather(pairs.references)
     met = find_judged(judged, pairs)
     lists = ListPairs(judged, met, pairs.reference_row, pairs.counts[1])

@@ -360,7 +360,7 @@ def convention(classes: Classes | None = None) -> Convention:
         "MIREX: decisions on each tag of a clip, and the ranking of the tags",
         METRICS,
         partial(clean, classes=classes),
-        partial(score_by, partial(compute, classes), "tags"),
+        partial(score_by, partial(compute, classes)),
         explain=partial(evidence, classes=classes),
         bind=convention,
         literature="@downie2010",

@@ -43,7 +43,7 @@ from ..kernels.ratios import divide
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
 from . import tempo_madmom as madmom
 from .arguments import first_share
-from .base import Convention, Doubt, Grid, Pairs, Scores, Task, read_pair, read_scores, refuse_grid, refuse_unjudged
+from .base import Convention, Doubt, Grid, Pairs, Scores, Task, read_pair, read_scores, refuse_unjudged
 from .cleaning import Cleaned, set_aside, tempo_problems, usable_pair, without_zero_tempi
 from .measures import Measure, Parameter, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
@@ -336,7 +336,6 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     Weights are 1 per track; 0 without a reference, and for `both_correct` if the reference has fewer than two tempi
     above 0. Without an estimate, errors are NaN and other scores 0.
     """
-    refuse_grid(grid, "tempi")
     tempi = TempoPairs(*(lay_out(rows).take(row) for rows, row in pairs.sides))
     return read_scores(measures, tempi, len(pairs))
 

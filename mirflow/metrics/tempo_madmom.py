@@ -15,7 +15,7 @@ from ..annotations.annotation import Annotation
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ratios import Scored, divide
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
-from .base import Convention, Grid, Pairs, Scores, Shared, read_pair, read_scores, refuse_grid, refuse_unjudged
+from .base import Convention, Grid, Pairs, Scores, Shared, read_pair, read_scores, refuse_unjudged
 from .cleaning import Cleaned, set_aside, tempo_problems, usable_pair, without_zero_tempi
 from .measures import Measure, Metric, Parameter, Value, Weight, metric, metrics_in
 from .pair import EVERY, PairFunctions, documented
@@ -257,7 +257,6 @@ METRICS = metrics_in(globals())
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
     """Score pairs of tempo annotations by madmom's rules: a `Scorer`."""
-    refuse_grid(grid, "tempi")
     return read_scores(measures, ManyTempi(pairs), len(pairs))
 
 

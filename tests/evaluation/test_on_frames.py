@@ -17,6 +17,9 @@ from mirflow.errors import AnnotationError, MetricError
 from mirflow.metrics.base import FRAMES, get_task, tasks
 from tests.samples import sample, sample_rows
 
+# Generated sides begin late and end early, which evaluate tells.
+pytestmark = pytest.mark.filterwarnings("ignore:.*scored although irregular:mirflow.errors.MirflowWarning")
+
 FRAMED = [(task, name) for task in tasks() for name, one in get_task(task).conventions.items() if FRAMES in one.grids]
 HOP = 0.25
 

@@ -211,6 +211,7 @@ def test_a_family_declares_a_metric_for_each_key() -> None:
         assert one.read(np.array([[1.0, 2.0]]), None)[0].tolist() == [1.0 if one.name == "first" else 2.0]
 
 
+@pytest.mark.filterwarnings("ignore:.*scored although irregular:mirflow.errors.MirflowWarning")  # it ends early
 def test_a_function_may_take_labelled_datasets() -> None:
     def covered(reference: xr.Dataset, estimate: xr.Dataset, scale: float = 1.0) -> float:
         assert (reference.attrs["kind"], reference.start.attrs["units"]) == ("intervals", "s")

@@ -16,7 +16,7 @@ from ...annotations.arrays import from_columns
 from ...annotations.schema import KINDS, LATEST
 from ...errors import InvalidAnnotationError
 from ...ragged import Bool, Column, Float, Ragged
-from ..base import Convention, Doubt, Grid, Pairs, Scores, Shared, Task, read_scores, refuse_grid, refuse_unjudged
+from ..base import Convention, Doubt, Grid, Pairs, Scores, Shared, Task, read_scores, refuse_unjudged
 from ..cleaning import Cleaned, Problem, inspected, set_aside, usable, usable_pair
 from ..measures import Measure, Parameter, Weight, family, metrics_in
 from ..pair import PairFunctions
@@ -184,7 +184,6 @@ def score(
     ----------
     A. McLeod and M. Steedman, "Evaluating automatic polyphonic music transcription", ISMIR 2018.
     """
-    refuse_grid(grid, "notations")
     sides = []
     for rows, row in pairs.sides:
         used, index = np.unique(row, return_inverse=True)

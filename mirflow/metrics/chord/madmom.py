@@ -294,8 +294,6 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     An empty estimate is no chord throughout; an empty reference has score 0 and weight 0. The score is NaN if no chord
     of the reference can be compared.
     """
-    if grid != "union":
-        raise MetricError(f"convention madmom is defined on grid union, not on {grid!r}")
     estimates = pairs.estimates
     distinct = Distinct(pairs.references, estimates)
     chords = distinct.chords

@@ -13,7 +13,7 @@ import numpy as np
 from ...annotations.grids import LEVELS
 from ...kernels.ratios import f_measure
 from ...ragged import Ragged
-from ..base import Convention, Grid, Pairs, Scores, Task, refuse_grid
+from ..base import Convention, Grid, Pairs, Scores, Task
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside
 from ..frames import GRIDS, with_frames
 from ..measures import Family, Measure, Parameter, Weight, family
@@ -157,7 +157,6 @@ def score(
     B. McFee, O. Nieto, M. Farbood and J. P. Bello, "Evaluating hierarchical structure in music annotations",
     Frontiers in Psychology, 2017.
     """
-    refuse_grid(grid, "hierarchies")
     rankings = [_ranking_of(measure) for measure in measures]
     values = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}

@@ -17,7 +17,7 @@ from ...errors import AnnotationError, refuse_unknown
 from ...kernels.ratios import Scored, f_measure, open_share, share
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of
 from ...theory.text_form import are_normal, normal_form
-from ..base import Convention, Doubt, Grid, Pairs, Scores, Sparse, Task, read_scores, refuse_grid, refuse_unjudged
+from ..base import Convention, Doubt, Grid, Pairs, Scores, Sparse, Task, read_scores, refuse_unjudged
 from ..cleaning import Cleaned, drop_items, usable_pair
 from ..edits import RIGHT, Edits, ErrorBudget, ErrorKind
 from ..events import COUNTED, OF_COUNTS, tabulate
@@ -311,7 +311,6 @@ class Rules:
 
     def score(self, pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
         """Score pairs of tokenised texts; rates are undefined if the reference has no words."""
-        refuse_grid(grid, "lyrics")
         texts = TextPairs(pairs, self.spell, self.fold, silence=self.silence)
         scores = read_scores(measures, texts, len(pairs))
         if self.silence:

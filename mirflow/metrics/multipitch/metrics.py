@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ...annotations.annotation import Annotation
-from ...errors import AnnotationError, MetricError
+from ...errors import AnnotationError
 from ...kernels.intervals import batches
 from ...kernels.ragged_ops import sum_by
 from ...kernels.ratios import Scored, open_share, share
@@ -215,8 +215,6 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = REFERENCE) -> 
     ----------
     M. Bay, A. F. Ehmann and J. S. Downie, "Evaluation of multiple-F0 estimation and tracking systems", ISMIR 2009.
     """
-    if grid != REFERENCE:
-        raise MetricError(f"multiple F0 estimates are not scored on grid {grid!r}; use {REFERENCE}")
     values = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
     ways = [(float(asked["window"]), asked.metric.needs == CHROMA) for asked in measures]

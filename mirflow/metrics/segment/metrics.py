@@ -17,7 +17,7 @@ from ...kernels.clustering import tabulate
 from ...kernels.intervals import batches
 from ...kernels.ratios import Scored, divide
 from ...ragged import Column, Float, Ragged
-from ..base import Convention, Grid, Pairs, Scores, Sparse, Task, read_scores, refuse_grid, refuse_unjudged
+from ..base import Convention, Grid, Pairs, Scores, Sparse, Task, read_scores, refuse_unjudged
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..constants import doubts_about_constants
 from ..events import matched
@@ -404,7 +404,6 @@ def score(
     ----------
     C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
     """
-    refuse_grid(grid, "segments")
     every = np.zeros((2, len(pairs), sum(not one.metric.dims for one in measures)))
     extras: dict[str, Sparse] = {}
     needs = np.array([one.metric.needs for one in measures if not one.metric.dims], dtype=str)

@@ -14,7 +14,7 @@ from ...kernels.clustering import ContingencyTables, restrict, tabulate
 from ...kernels.intervals import NOTHING, Runs, batches, paint
 from ...kernels.ratios import Scored, divide
 from ...ragged import Bool, Float, Int, rows_of
-from ..base import Grid, Pairs, Scores, refuse_grid
+from ..base import Grid, Pairs, Scores
 from ..measures import Measure
 from . import kernel
 
@@ -26,7 +26,6 @@ _AT_ONCE = 1 << 13
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
     """Score pairs by MIREX's rules: a `Scorer`. With an empty side, scores are 0 and deviations NaN."""
-    refuse_grid(grid, "segments")
     values = np.zeros((2, len(pairs), len(measures)))
     labels = pairs.references.labels, pairs.estimates.labels
     codes = _encode_exactly(labels[0]), _encode_exactly(labels[1])

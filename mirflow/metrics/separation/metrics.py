@@ -14,7 +14,7 @@ import numpy as np
 from ...annotations.audio import first_not_finite
 from ...errors import AnnotationError
 from ...ragged import Float, Ragged, rows_of
-from ..base import Convention, Grid, Pairs, Scores, Sparse, Task, refuse_grid
+from ..base import Convention, Grid, Pairs, Scores, Sparse, Task
 from ..cleaning import Cleaned, Flaw
 from ..measures import Measure, Metric, Parameter
 from .kernel import (
@@ -358,7 +358,6 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, le
     With `lenient`, estimates are cut or padded to the references' length, as in museval, sources missing in the
     reference are left out, and silent sources have no score, with a message in `partly`.
     """
-    refuse_grid(grid, "separated sources")
     scalars = [measure for measure in measures if not measure.metric.dims]
     extras = {measure.variable: _Extra(measure) for measure in measures if measure.metric.dims}
     counts, others = pairs.counts

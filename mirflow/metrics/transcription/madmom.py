@@ -10,7 +10,7 @@ import numpy as np
 from ...annotations.annotation import Annotation
 from ...kernels.intervals import batches
 from ...ragged import Bool, Column, Float, Int, Ragged, rows_of
-from ..base import Convention, Grid, Pairs, Scores, Shared, Sparse, read_scores, refuse_grid, refuse_unjudged
+from ..base import Convention, Grid, Pairs, Scores, Shared, Sparse, read_scores, refuse_unjudged
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..detections import Detected, metrics_of_detections
 from ..events import MADMOM, MATCHINGS
@@ -154,7 +154,6 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
 
     A pair is not scored if a note occurs several times on one side and only some of these are matched.
     """
-    refuse_grid(grid, "notes")
     notes = NotePairs(pairs)
     scores = read_scores(measures, notes, len(pairs))
     reasons = [notes.matched(measure)[1] for measure in measures]

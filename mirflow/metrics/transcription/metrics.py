@@ -15,7 +15,7 @@ from ...errors import AnnotationError, MetricError
 from ...kernels.intervals import batches
 from ...kernels.ratios import Scored, divide, rate
 from ...ragged import Bool, Column, Float, Int, Ragged, rows_of
-from ..base import Convention, Grid, Pairs, Scores, refuse_grid
+from ..base import Convention, Grid, Pairs, Scores
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..events import OF_COUNTS, ClassCounts
 from ..measures import Family, Measure, Metric, Parameter, Value, Weight, family, metric
@@ -95,7 +95,6 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, pa
     ----------
     C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
     """
-    refuse_grid(grid, "notes")
     scalars = [measure for measure in measures if not measure.metric.dims]
     tables = {measure: parts_of(measure, part) for measure in measures if measure.metric.dims}
     lacking = Lacking.of(pairs, measures)
