@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,7 +60,8 @@ def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:
 class LazyCollection(TrackMapping):
     """A collection whose files are read when it is computed, at most `block` tracks by one task.
 
-    ``lazy[track]`` reads one track, ``len``, ``in`` and ``sel`` read nothing.
+    ``lazy[track]`` reads one track, ``len``, ``in`` and ``sel`` read nothing. It is a collection of dask:
+    ``dask.compute``, ``dask.persist`` and ``dask.visualize`` take it, also together with others.
 
     Examples
     --------
@@ -75,6 +78,8 @@ class LazyCollection(TrackMapping):
     block: int = BLOCK
     metadata: Mapping[str, Column] = field(default_factory=dict)
     """Values per track that are known without reading."""
+    read: Mapping[Any, Any] | None = None
+    """The graph of the blocks if they have been read; a selection is read again."""
 
     def __getitem__(self, track: str) -> xr.Dataset:
         """One track, read now."""
@@ -92,32 +97,85 @@ class LazyCollection(TrackMapping):
             tracks=tuple(self.tracks[i] for i in index),
             sources=tuple(self.sources[i] for i in index),
             metadata={name: values[index] for name, values in self.metadata.items()},
+            read=None,
         )
-
-    def blocks(self) -> list[Any]:
-        """One delayed Collection for each block of tracks."""
-        import dask
-
-        starts = range(0, len(self), self.block)
-        # Bound, not passed: dask would search the sources for collections to compute first.
-        bound = [
-            functools.partial(read_block, self.tracks[a : a + self.block], self.sources[a : a + self.block])
-            for a in starts
-        ]
-        return [dask.delayed(read, pure=False)() for read in bound]
 
     def compute(self, **how: Any) -> Collection:
         """The collection, read now; keywords go to ``dask.compute``. Warns once of the remarks of readers."""
         import dask
 
-        parts = dask.compute(*self.blocks(), **how)
-        present = dict.fromkeys(name for part in parts for name in part.rows.columns)
-        rows = concatenate(with_columns(part.schema, part.rows, present) for part in parts)
-        names = dict.fromkeys(name for part in parts for name in part.metadata)
-        read = {name: _joined(parts, name) for name in names}
-        texts = read.get(ACCOUNT, np.zeros(0, dtype=np.str_)).tolist()
+        collection: Collection = self._joining(dask.compute(*self.blocks(), **how))
+        texts = collection.metadata.get(ACCOUNT, np.zeros(0, dtype=np.str_)).tolist()
         warn_of_accounts((track, read_account(text)) for track, text in zip(self.tracks, texts, strict=False))
-        return Collection(self.kind, self.tracks, rows, {**read, **self.metadata})
+        return collection
+
+    def blocks(self) -> list[Any]:
+        """One delayed Collection for each block of tracks."""
+        from dask.delayed import Delayed
+
+        return [Delayed(key, self._tasks) for key in self._tasks]
+
+    def persist(self, **how: Any) -> LazyCollection:
+        """The same, with blocks that have been read and are kept in memory, on a cluster in that of its workers."""
+        import dask
+
+        held: tuple[LazyCollection] = dask.persist(self, **how)
+        return held[0]
+
+    @cached_property
+    def _tasks(self) -> Mapping[Any, Any]:
+        """A task for each block of tracks, or what has been read of it."""
+        if self.read is not None:
+            return self.read
+        name, size = f"{self.kind}-read-{uuid.uuid4().hex}", self.block
+        # Bound, not passed: dask would search the sources for collections to compute first.
+        return {
+            (name, number): (functools.partial(read_block, self.tracks[a : a + size], self.sources[a : a + size]),)
+            for number, a in enumerate(range(0, len(self), size))
+        }
+
+    def __dask_graph__(self) -> Mapping[Any, Any]:
+        return self._tasks
+
+    def __dask_keys__(self) -> list[Any]:
+        return [*self._tasks]
+
+    def __dask_tokenize__(self) -> object:
+        return self.__dask_keys__()
+
+    def __dask_postcompute__(self) -> tuple[Any, tuple[()]]:
+        return self._joining, ()
+
+    def __dask_postpersist__(self) -> tuple[Any, tuple[()]]:
+        return self._with_read, ()
+
+    @staticmethod
+    def __dask_optimize__(graph: Any, keys: Any, **_: Any) -> Any:
+        return graph
+
+    @staticmethod
+    def __dask_scheduler__(graph: Any, keys: Any, **how: Any) -> Any:
+        from dask.threaded import get
+
+        return get(graph, keys, **how)
+
+    def _with_read(self, graph: Mapping[Any, Any], rename: Mapping[str, str] | None = None) -> LazyCollection:
+        names = {key: (dict(rename or {}).get(key[0], key[0]), key[1]) for key in self._tasks}
+        return replace(self, read={name: graph[name] for name in names.values()})
+
+    @property
+    def _joining(self) -> Any:
+        return functools.partial(join_blocks, self.kind, self.tracks, self.metadata)
+
+
+def join_blocks(
+    kind: str, tracks: tuple[str, ...], metadata: Mapping[str, Column], parts: Sequence[Collection]
+) -> Collection:
+    """The collection of some blocks."""
+    present = dict.fromkeys(name for part in parts for name in part.rows.columns)
+    rows = concatenate(with_columns(part.schema, part.rows, present) for part in parts)
+    names = dict.fromkeys(name for part in parts for name in part.metadata)
+    return Collection(kind, tracks, rows, {**{name: _joined(parts, name) for name in names}, **metadata})
 
 
 def read_block(tracks: Sequence[str], sources: Sequence[Source]) -> Collection:

@@ -24,7 +24,6 @@ from ..errors import (
     warn_caller,
 )
 from ..metrics.base import Sparse
-from ..metrics.measures import describe
 from ..notebook import html_table
 from ..pipeline import Pipeline, PlannedPipeline, plan_pipeline
 from ..pipeline.plan import EvaluationPlan, Stale, have_same_names, stale_cells, worth_retrying
@@ -54,14 +53,12 @@ from ..store.format import (
     IMPORTED,
     SIGNATURES,
     Array,
-    column,
     dense_cells,
     extra_entries,
-    kept_cautions,
-    kept_metrics,
     kept_patches,
     kept_reading,
     kept_settings,
+    layout,
     loaded,
     metric_coords,
     plain_attrs,
@@ -259,13 +256,16 @@ def of_measures(plan: EvaluationPlan, cells: Cells) -> Cells:
     return replace(with_measures(cells, scalars), extras=extras)
 
 
+def _settings(plan: EvaluationPlan) -> dict[str, Any]:
+    """The attributes that keep how an evaluation is scored."""
+    rules = plan.task, plan.convention, plan.grid, plan.combine, plan.measures, plan.classes, plan.cautions
+    return kept_settings(*rules, {**kept_reading(plan.reading), **kept_patches(plan.patches)})
+
+
 def _content(job: Job, attrs: Mapping[str, Any]) -> GroupContent:
     """The group to store, with attributes in addition to the plan's."""
     plan = job.plan
-    rules = plan.task, plan.convention, plan.grid, plan.combine, plan.measures, plan.classes, plan.cautions
-    own = kept_settings(
-        *rules, {**kept_reading(plan.reading), **kept_patches(plan.patches), SIGNATURES: dict(plan.signatures)}
-    )
+    own = {**_settings(plan), SIGNATURES: dict(plan.signatures)}
     coords = metric_coords(plan.measures), dict(plan.system_meta), dict(plan.track_meta)
     content = GroupContent(plan.name, plan.systems, plan.tracks, job.cells(), *coords, {**own, **attrs}, job.stored())
     extras = content.cells.extras
@@ -809,22 +809,22 @@ def open_plan(plan: EvaluationPlan, block: int | None = None) -> xr.Dataset:
     """The scores of an evaluation, computed on access, as a group of the tree of `open_pipeline`."""
     import xarray as xr
 
+    from ..lazy_array import plain_variable
     from .lazy import expected_extras
     from .lazy_scores import lazy_scores
 
-    scalars = [measure for measure in plan.measures if not measure.metric.dims]
-    extras = expected_extras(plan)
-    variables = lazy_scores(plan, len(scalars), extras, block)
-    coords: dict[str, Any] = {"system": list(plan.systems), "track": list(plan.tracks)}
-    coords |= {name: ("metric", values) for name, values in describe(scalars).items()}
-    for dim, named in (("track", plan.track_meta), ("system", plan.system_meta)):
-        coords |= {name: (dim, usable_text(column(values))) for name, values in named.items()}
-    for sparse in extras.values():
-        coords |= {dim: list(labels) for dim, labels in zip(sparse.dims, sparse.coords, strict=True)}
-    attrs: dict[str, Any] = {"task": plan.task, "convention": plan.convention, "grid": plan.grid}
-    attrs |= {**kept_reading(plan.reading), **kept_metrics(plan.measures), **kept_cautions(plan.cautions)}
-    attrs |= kept_patches(plan.patches)
-    return xr.Dataset(variables, coords, plain_attrs(attrs))
+    scalars = tuple(str(measure) for measure in plan.measures if not measure.metric.dims)
+    nothing = replace(no_cells(scalars), extras=expected_extras(plan))
+    sides = dict(plan.system_meta), dict(plan.track_meta)
+    content = GroupContent(plan.name, plan.systems, plan.tracks, nothing, metric_coords(plan.measures), *sides)
+    coords, tables = layout(content)
+    named: dict[str, tuple[tuple[str, ...], Mapping[str, Any]]] = {one.name: (one.dims, one.attrs) for one in tables}
+    variables = {}
+    for name, (dims, array, attrs) in lazy_scores(plan, len(scalars), nothing.extras, block).items():
+        stored = named.get(name, (dims, attrs))
+        variables[name] = stored[0], array, dict(stored[1])
+    labels = {one.name: plain_variable(one.dims, usable_text(np.asarray(one.values)), one.attrs) for one in coords}
+    return xr.Dataset(variables, labels, plain_attrs(_settings(plan)))
 
 
 def preview(

@@ -63,6 +63,7 @@ from ..store.packs import PackSource, open_pack
 from ..store.read import dataset_of
 from ..store.write import software_versions
 from ..theory.text_form import normal_form
+from .lazy_sides import are_lazy, open_sides
 from .result_warnings import warn_of_results
 from .sides import (
     ESTIMATE,
@@ -153,6 +154,15 @@ class EvaluationRules:
         attrs = kept_settings(*settings, {"versions": software_versions()})
         return dataset_of(GroupContent(self.task, rows, columns, cells, metric_coords(self.measures), attrs=attrs))
 
+    def lazy_dataset(
+        self, works: Sequence[TrackWork], cautions: Iterable[Caution], block: int | None = None
+    ) -> xr.Dataset:
+        """The same dataset of lazy arrays, in chunks of tracks."""
+        own = {"convention": self.convention.name, "grid": self.grid, "measures": self.measures}
+        lazy = open_sides(works, self.task, block, classes=self.classes, **own)
+        lazy.attrs = self.dataset([], works[0].systems, (), cautions).attrs
+        return lazy
+
 
 def evaluate(
     reference: AnnotationLike | TracksLike,
@@ -172,8 +182,9 @@ def evaluate(
     reference, estimate : xr.Dataset, Annotation, Collection, LazyCollection, path or jams object
         Two annotations, in any form that :func:`mirflow.annotation` takes, or two collections, of which the union of
         the tracks is scored. Either may be on frames, as :func:`mirflow.align` returns them. The files of a lazy
-        collection are read block by block; a file that cannot be read gives a track with that status. Audio may
-        also be a folder, a list of paths, or a path with ``{source}``: one file for each source.
+        collection are read block by block; a file that cannot be read gives a track with that status. If both are
+        lazy, so are the scores, whose ``status`` and ``message`` hold what would be warned of. Audio may also be
+        a folder, a list of paths, or a path with ``{source}``: one file for each source.
     task : str or None
         None: the task passed to `load`, or the only one with metrics for this kind of annotation.
     metrics : str, callable, sequence of these, or None
@@ -231,6 +242,9 @@ def evaluate(
         own = sources_of(left, task, "reference")
         systems, tracks = _tracks_of(own, {ESTIMATE: sources_of(right, task, "estimate")}, task)
         works = list(_pair_up(own, systems, tracks))
+    if are_lazy(left, right) and works:
+        lazy = rules.lazy_dataset(*_with_matched_names(rules, works, single=False))
+        return lazy.drop_vars("digest").isel(system=0, drop=True)
     parts, cautions = _score_at_once(rules, works, single=single)
     # Digests belong to files, which collections in memory no longer have.
     result = rules.dataset(parts, cautions=cautions).drop_vars("digest")
@@ -427,9 +441,10 @@ def score(
     Parameters
     ----------
     references : mapping, collection, data frame or iterable
-        Annotations by track: a mapping of tracks to annotations, a collection (lazy ones are read block by block) or
-        its dataset, or a data frame with a column ``track`` and the columns of the kind. Without estimates, an iterable
-        of (track, reference, estimate) or (track, system, reference, estimate), which is consumed block by block, so
+        Annotations by track: a mapping of tracks to annotations, a collection (lazy ones are read block by block, and
+        if all sides are lazy, so are the scores) or its dataset, or a data frame with a column ``track`` and the
+        columns of the kind. Without estimates, an iterable of (track, reference, estimate) or (track, system,
+        reference, estimate), which is consumed block by block, so
         that names of items are not matched. An annotation is any argument of :func:`mirflow.annotation`: a tuple of
         arrays in mir_eval's order, a dict of columns, a dataset, an object of jams, pretty_midi or mirdata, or a path.
     estimates : the same, or None
@@ -513,6 +528,8 @@ def score(
         works, cautions = _with_matched_names(rules, list(works), single=False)
     cautions += _apart(own, systems)
     order = tuple(systems), tuple(tracks)
+    if on_error == "keep" and are_lazy(references, estimates):
+        return rules.lazy_dataset(list(works), cautions, block)
     return _score_blocks(rules, works, size, on_error, progress_of(progress), len(tracks), *order, cautions)
 
 

@@ -62,6 +62,21 @@ def test_a_lazy_collection_is_a_mapping_whose_tracks_are_read_one_by_one(lazy: L
     assert "array(" not in repr(lazy)
 
 
+def test_a_lazy_collection_is_a_collection_of_dask(folder: Path, lazy: LazyCollection) -> None:
+    assert dask.is_dask_collection(lazy)
+    assert len(lazy.__dask_keys__()) == 3
+    both = dask.compute(lazy, lazy.sel(track="t3"))
+    assert [one.tracks for one in both] == [("t0", "t1", "t2", "t3", "t4"), ("t3",)]
+    (held,) = dask.persist(lazy)
+    mine = lazy.persist(scheduler="synchronous")
+    for path in folder.iterdir():
+        path.unlink()
+    for one in (held, mine, pickle.loads(pickle.dumps(held))):
+        assert one.compute()["t4"].identical(both[0]["t4"])
+    with pytest.raises(AnnotationError, match=r"t\d\.lab"):
+        dask.compute(lazy)
+
+
 def test_scoring_reads_a_lazy_collection_in_blocks(lazy: LazyCollection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(LazyCollection, "__getitem__")
     assert (mirflow.score(lazy, lazy, "chord", metrics=["majmin"]).score == 1).all()

@@ -235,11 +235,25 @@ class TestLazyCollections:
     def test_a_file_that_cannot_be_read_is_a_track_without_scores(self, folder):
         lazy = [self.collection(folder, side, lazy=True) for side in ("ref", "est")]
         (folder / "est" / "t1.lab").write_text("0 x C:maj\n")
+        scores = mirflow.evaluate(*lazy, "chord", metrics=["majmin"])
+        assert scores.score.chunks is not None
+        scores = scores.compute()
         with pytest.warns(MirflowWarning, match=r"1 of 3 cells has no score .*track 't1': .*t1.lab:1"):
-            scores = mirflow.evaluate(*lazy, "chord", metrics=["majmin"])
+            assert mirflow.evaluate(lazy[0].compute(), lazy[1], "chord", metrics=["majmin"]).equals(scores)
         assert scores.status.values.tolist() == [CODES["ok"], CODES["invalid"], CODES["ok"]]
         assert scores.message.values[1].count("t1.lab:1: end is not a number: 'x'") == 1
         assert scores.score.isnull().sum() == 1
+
+    def test_scores_of_several_lazy_systems_are_lazy(self, folder):
+        ref, est = (self.collection(folder, side, lazy=True) for side in ("ref", "est"))
+        lazy = mirflow.score(ref, {"A": est, "B": ref.isel(track=[2, 0])}, "chord", metrics=["majmin"], block=2)
+        (folder / "ref" / "t1.lab").unlink()
+        assert lazy.score.chunks == ((2,), (2, 1), (1,))
+        assert float(lazy.score.sel(system="B", track="t2", metric="majmin")) == 1
+        assert lazy.mirflow.query("majmin", "mean", missing="skip", lazy=True).value.chunks is not None
+        sides = ref.sel(track=["t0"]).compute(), {"A": est.sel(track=["t0"]).compute()}
+        eager = mirflow.score(*sides, "chord", metrics=["majmin"])
+        xr.testing.assert_identical(lazy.score.sel(system="A", track="t0"), eager.score.sel(system="A", track="t0"))
 
     def test_one_that_is_lazy_and_a_single_annotation_do_not_meet(self, folder):
         single = mirflow.load(folder / "est" / "t0.lab", "chord")
