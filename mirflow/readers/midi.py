@@ -364,7 +364,7 @@ def _paired(events: Iterable[_Event], *, in_order: bool) -> tuple[list[_Note], l
         if kind == "on":
             sounding[voice].append(event)
             continue
-        if kind == "off" and len(started := sounding.get(voice, ())) == 1:  # as usual
+        if kind == "off" and len(started := sounding.get(voice, [])) == 1:  # as usual
             notes.append(started[0].until(event.tick))
             del sounding[voice]
         elif kind == "silence":
