@@ -755,8 +755,9 @@ def _factor_options(command: Callable[..., Any]) -> Callable[..., Any]:
     show_default=True,
     help="Most minutes per grader.",
 )
+@click.option("--events", type=_FILE, help="Log of events (JSON lines), whose mean minutes per judgement are taken.")
 @output_options
-def workload_command(style: str | None, output: Path | None, **factors: float) -> None:
+def workload_command(style: str | None, output: Path | None, events: Path | None, **factors: float) -> None:
     """Compute the minutes of work for each grader, (A * Q * C * M * P) / G, and the feasible limits.
 
     Candidates returned by several systems are judged once, so this is an upper bound.
@@ -764,11 +765,20 @@ def workload_command(style: str | None, output: Path | None, **factors: float) -
     from ...analysis.judgements import Workload
     from ...reports.tables import Table
 
+    if events is not None:
+        from ..grading.judgement_tables import read_events
+        from ..grading.rater_agreement import time_on_task
+
+        seconds = [each for pairs in time_on_task(read_events(events)).values() for each in pairs.values()]
+        if not seconds:
+            raise click.UsageError(f"{events}: no time on a candidate; leave out --events and give --minutes")
+        factors["minutes"] = sum(seconds) / len(seconds) / 60
     work = Workload(**factors)
     style = choose_format(style, output)
     people = for_people(style)
     known = ("algorithms", "queries", "candidates", "graders_per_pair")
     rows: list[tuple[Entry, ...]] = [
+        ("minutes", _plain(work.minutes, people)),
         ("minutes_per_grader", _plain(work.minutes_per_grader, people)),
         ("limit", _plain(work.limit, people)),
         ("feasible", "yes" if work.feasible else "no"),

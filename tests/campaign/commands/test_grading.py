@@ -164,3 +164,24 @@ class TestRefused:
         judge()
         words = ("grading", "close", "judged.csv", "--key", "pool.key.csv", "-o", "closed", "--withdrawn", "zoe")
         assert "no judgements of grader 'zoe'" in refused(*words)
+
+
+def test_the_workload_takes_the_minutes_of_an_earlier_round(tmp_path):
+    log = tmp_path / "events.jsonl"
+    lines = [
+        {
+            "time": f"2026-01-05T10:00:{second:02d}+00:00",
+            "grader": "ada",
+            "event": event,
+            "query": "q",
+            "candidate": "c",
+        }
+        for second, event in ((0, "played"), (30, "judged"))
+    ]
+    log.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    found = rows("grading", "workload", "-A", 12, "-Q", 100, "-C", 5, "-G", 20, "--events", log)
+    assert {row["what"]: row["value"] for row in found[:2]} == {"minutes": 0.5, "minutes_per_grader": 150}
+    log.write_text("")
+    assert "no time on a candidate" in refused(
+        "grading", "workload", "-A", 2, "-Q", 1, "-C", 1, "-G", 1, "--events", log
+    )

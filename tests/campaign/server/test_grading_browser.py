@@ -219,6 +219,10 @@ def test_keys_play_the_first_the_middle_and_the_last_third(enter: Callable[..., 
     press("m", 1, 1)
     page.keyboard.press("Space")
     press("f", 1, 0)
+    # A tablet has no keys.
+    page.get_by_role("button", name="Last third of candidate B").click()
+    moves.append([2, 2, True])
+    until(page, "(moves) => JSON.stringify(window.moved) === JSON.stringify(moves)", moves)
     assert page.evaluate("document.querySelectorAll('audio')[0].paused")
 
 

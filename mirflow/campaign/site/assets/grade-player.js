@@ -50,7 +50,13 @@ export class Player {
     this.position.setAttribute("aria-label", `Position in ${name}`);
     this.time = document.createElement("span");
     this.time.className = "time";
-    this.box.append(this.button, this.position, this.time);
+    const parts = ["First", "Middle", "Last"].map((part, number) => {
+      const made = Object.assign(document.createElement("button"), { type: "button", className: "part", textContent: `${number + 1}/3` });
+      made.setAttribute("aria-label", `${part} third of ${name}`);
+      made.addEventListener("click", () => this.playPart(number));
+      return made;
+    });
+    this.box.append(this.button, this.position, this.time, ...parts);
     this.button.addEventListener("click", () => this.toggle());
     this.position.addEventListener("input", () => this.seek(Number(this.position.value)));
     for (const kind of ["play", "pause", "ended", "timeupdate", "durationchange"]) audio.addEventListener(kind, () => this.show());
