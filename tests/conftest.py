@@ -80,7 +80,11 @@ def pytest_configure() -> None:
 PIPELINES = Path(__file__).parents[1] / "pipelines"
 BUNDLED = {"demo", "mirex-demo"}
 """Pipelines whose data are shipped with them; real data are in folders of the pipelines' names, but for:"""
-FOLDERS = {"mirex2015-transcription": "mirex2015-su-transcription", "separation": "mir_eval-fixtures"}
+FOLDERS = {
+    "mirex-segment": "mir_eval-fixtures",
+    "mirex2015-transcription": "mirex2015-su-transcription",
+    "separation": "mir_eval-fixtures",
+}
 _BESIDE = Path(__file__).parents[2] / "shared" / "data"
 
 

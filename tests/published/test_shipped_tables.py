@@ -14,7 +14,7 @@ from ..groups import CODES
 
 PIPELINES = Path(__file__).parents[2] / "pipelines"
 MAPPINGS = sorted((PIPELINES / "published").glob("*.yaml"))
-FOLDERS = {"mirex2015-transcription": "mirex2015-su-transcription"}
+FOLDERS = {"mirex2015-transcription": "mirex2015-su-transcription", "mirex-segment": PIPELINES / "published"}
 RULES = ["root", "majmin", "majmin_inv", "sevenths", "sevenths_inv"]
 
 
@@ -45,6 +45,17 @@ def test_jku_table_is_reproduced(shipped_store, shared_data: Path) -> None:
     names = list(mirflow.open_store(shipped_store("jku-patterns")).children)
     for found in differences(shipped_store, "jku-patterns", shared_data, dict(zip(names, names, strict=True))):
         assert found["n"].values.tolist() == found["n_agreeing"].values.tolist() == [10] * 17
+
+
+def test_segmentations_of_mirex_are_reproduced_but_for_its_rounding(shipped_store, shared_data: Path) -> None:
+    (found,) = differences(shipped_store, "mirex-segment", shared_data, {"segment": "segment"})
+    own = found.sel(metric=[name for name in found["metric"].values if not name.startswith("deviation")])
+    # MIREX rounded 0.45454 to 0.4546; a boundary of one track lies half way between two of its points.
+    assert int(own["n_agreeing"].sum()) == 107
+    assert sorted(own["max_difference"].values)[-4] < 5.5e-5
+    assert float(own["max_difference"].max()) < 0.005
+    # The fixtures' times are rounded to 1 ms.
+    assert float(found["max_difference"].max()) < 0.005
 
 
 @pytest.mark.slow
