@@ -447,7 +447,7 @@ def evaluate_command(
     for line in map(shorten_quotes, reasons) if few else problem_lines(ds.attrs["task"], find_problems(as_scores(ds))):
         echo(line, err=True)
     pair = ds.sizes["track"] == ds.sizes["system"] == 1
-    if failed and pair and (cure := _cure_of_one_side(score, options)):
+    if failed and pair and (cure := _cure_of_one_side(score, options, failed[0])):
         echo(cure, err=True)
     if not (failed and pair and for_people(style)):
         emit(_evaluated(ds, pair, style, percent), style, output)
@@ -455,14 +455,19 @@ def evaluate_command(
         context.exit(FAILED)
 
 
-def _cure_of_one_side(score: Callable[..., xr.Dataset], options: Mapping[str, Any]) -> str:
-    """Options that were given for both sides, as those of the one side that can be read so; empty if there is none."""
+def _cure_of_one_side(score: Callable[..., xr.Dataset], options: Mapping[str, Any], reason: str) -> str:
+    """Options that were given for both sides, or that the reason of a failure proposes, as those of the side that can
+    be read so; empty if there is none.
+    """
     from ..errors import MirflowError
     from ..readers.options import OPTIONS, SIDES
+    from ..readers.remedies import options_in
     from ..store.cells import Status, text_of
 
     common = {name: value for name, value in options.items() if name in OPTIONS}
     apart = {name: value for name, value in options.items() if name not in OPTIONS}
+    if not common:
+        common = {name: value for clause in reason.split("; ") for name, value in options_in(clause).items()}
     for side in SIDES if common and False not in common.values() else ():  # --no-header has no form for one side
         try:
             ds = score(**apart, **{f"{side}_{name}": value for name, value in common.items()})
