@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from mirflow.annotations.schema import KINDS
 from mirflow.errors import AnnotationError
 from mirflow.readers import FileSource, Reading
 from mirflow.readers.file_blocks import has_usual_columns, parse_files, read_files
+from mirflow.readers.remedies import with_advised_remarks
 from mirflow.readers.sources import parse_file
 
 READINGS = {
@@ -124,8 +126,12 @@ def test_the_annotations_are_those_of_single_files(name: str, texts: list[str]) 
     names = [f"{place}.lab" for place in range(len(data))]
     for content, file, found in zip(data, names, parsed(data, reading, names), strict=True):
         if found is not None:
-            alone = reading.with_labels(parse_file(content, reading, "lab", file))
-            assert outcome(found) == outcome(alone)
+            read = partial(_read_alone, content, file)
+            assert outcome(found) == outcome(with_advised_remarks(read(reading), reading, read))
+
+
+def _read_alone(content: bytes, name: str, reading: Reading) -> Annotation:
+    return reading.with_labels(parse_file(content, reading, "lab", name))
 
 
 @pytest.mark.parametrize(
