@@ -95,6 +95,7 @@ def align(
           float32. A note takes the stretches from that in which it starts to before that in which it ends, and at
           least one.
         - series: ``frequency`` in Hz, 0 without a pitch, and ``voicing`` from 0 to 1; unvoiced pitch estimates have 0.
+          ``last`` is the time of the last sample, whatever the grid.
           After its last sample, a melody is silent, except on the grid ``reference``, which gives the values that the
           melody metrics compare.
         - multipitch: ``active(time, pitch)`` of the nearest frame, and ``frequency(time, voice)``, its pitches in Hz.

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..annotations.annotation import Annotation, AnnotationLike, SupportsArray
+import numpy as np
+
+from ..annotations.annotation import Annotation, AnnotationLike, SupportsArray, to_ragged
 from ..annotations.collection import Collection, RowSource
 from ..annotations.collection import from_dataset as collection_from_dataset
 from ..annotations.labelled import from_dataset
@@ -18,6 +21,7 @@ from ..engine.lazy import LazyCollection
 from ..engine.time_grids import from_grid
 from ..errors import AnnotationError, MetricError, ScoreError, suggest
 from ..metrics.base import tasks
+from ..metrics.melody.metrics import LAST
 from ..pipeline.plan import Reference
 from ..readers.objects import (
     SYSTEM,
@@ -78,7 +82,22 @@ def _of_frames(dataset: Any) -> Plain:
         names = ", ".join(map(repr, dataset["annotation"].values.tolist()))
         raise AnnotationError(f"aligned annotations are scored one by one: select one of {names} along 'annotation'")
     found: Any = from_grid(dataset)
-    return found if isinstance(found, Collection) else from_dataset(found)
+    plain: Annotation | Collection = found if isinstance(found, Collection) else from_dataset(found)
+    if LAST not in dataset.variables:
+        return plain
+    rows = plain.rows if isinstance(plain, Collection) else to_ragged([plain])
+    # Rounding decides whether a frame at the end of a melody counts, so one that ended behind it still has to.
+    time, filled = rows.columns["time"].copy(), np.flatnonzero(rows.counts[0])
+    place, last = rows.offsets[filled + 1] - 1, np.atleast_1d(dataset[LAST].to_numpy())[filled]
+    time[place] += np.where(last > time[place] + _BEHIND, _BEHIND, 0.0)
+    columns = {**rows.columns, "time": time}
+    if isinstance(plain, Collection):
+        return replace(plain, rows=replace(rows, columns=columns))
+    return replace(plain, columns=columns)
+
+
+_BEHIND = 1e-9
+"""Seconds by which a last sample is moved behind its frame."""
 
 
 def grid_of(grid: Any, *given: Any) -> Any:

@@ -241,9 +241,10 @@ class Convention:
         kind = kind_of(self.task)
         if not kind.gridded_as:
             return f" ({kind.name} have no form on a time grid)"
-        if not any(FRAMES in other.grids for other in get_task(self.task).conventions.values()):
-            return f" (the task {self.task} compares {kind.name} by their times, not frame by frame)"
-        return " (others of the task are)"
+        others = [name for name, other in get_task(self.task).conventions.items() if FRAMES in other.grids]
+        if others:
+            return f" (of the task {self.task}, {' and '.join(others)} {'is' if len(others) == 1 else 'are'})"
+        return f" (the task {self.task} compares {kind.name} by their times, not frame by frame)"
 
     def with_classes(self, classes: Classes) -> Convention:
         """Restrict the convention to classes or tags; raise a MetricError if it does not use them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import mir_eval
@@ -89,6 +90,18 @@ class TestContract:
         expected = mirflow.evaluate(*aligned, metrics=None).score
         assert stored.metric.values.tolist() == expected.metric.values.tolist()
         np.testing.assert_array_equal(stored.score.values[0, 0], expected)
+
+    def test_real_melodies_that_end_at_or_behind_a_frame_score_as_on_the_grid(self, shared_data: Path) -> None:
+        folder, name = shared_data / "adc2004-melody", "sg2melodytranscriptmel{track}.txt"
+        paths = folder / "reference" / name, next((folder / "estimates").iterdir()) / name
+        sides = [mirflow.load_collection(path, "melody") for path in paths]
+        on_grid = mirflow.evaluate(*sides, "melody", grid=0.01)
+        found = mirflow.evaluate(*(mirflow.align(one, {"hop": 0.01}) for one in sides), "melody")
+        np.testing.assert_allclose(found.weight, on_grid.weight, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(found.score, on_grid.score, rtol=0, atol=1e-12)
+        track = sides[0].tracks[0]
+        single = [mirflow.align(one[track], {"hop": 0.01}) for one in sides]
+        np.testing.assert_array_equal(mirflow.evaluate(*single).weight, found.weight.sel(track=track))
 
     def test_late_references_of_chords_are_sampled_at_multiples_of_the_hop(self) -> None:
         sides = [
@@ -201,6 +214,10 @@ class TestMessages:
         rng = np.random.default_rng(3)
         with pytest.raises(MetricError, match=message):
             mirflow.evaluate(sample(task, rng), sample(task, rng), task, metrics=metrics, grid=HOP)
+
+    def test_a_convention_that_has_no_frames_names_those_that_have(self) -> None:
+        with pytest.raises(MetricError, match=r"known: union \(of the task segment, mir_eval is\)"):
+            get_task("segment").convention("frameless").grid({"hop": HOP})
 
     def test_metrics_with_frames_of_their_own_take_those_of_the_grid(self) -> None:
         measures = get_task("segment").convention().on_grid(get_task("segment").convention().select(), HOP, asked=False)
