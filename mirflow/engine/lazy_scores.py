@@ -164,8 +164,10 @@ class ScoredCells(Layer):  # type: ignore[misc]  # dask has no annotations
         without = replace(plan, estimates=((None,) * plan.shape[1],) * plan.shape[0])
         tasks: dict[Any, tuple[Any, ...]] = {}
         block_of: dict[int, Any] = {}
-        for works in (Works(plan, Stale(needed)), Works(without, Stale(measured))):
-            graph = block_graph(works, f"{token}{'-reference' * (works.plan is without)}")
+        for own, cells, name in ((plan, needed, token), (without, measured, f"{token}-reference")):
+            if not cells.any():
+                continue
+            graph = block_graph(Works(own, Stale(cells)), name)
             tasks |= graph
             block_of |= {column: key for key, (task,) in graph.items() for column in task.columns.tolist()}
         for key in asked:

@@ -21,7 +21,6 @@ from tests.datasets import write_dataset
 
 from ..groups import CODES
 
-KILLS = 20
 TRACKS = 150
 
 
@@ -55,19 +54,22 @@ def assert_no_wrong_number(store: Path, expected: xr.Dataset) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_killed_again_and_again_the_store_ends_as_if_undisturbed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("scheduler", "most"), [("serial", 20), ("threads", 4), ("processes", 4)])
+def test_killed_again_and_again_the_store_ends_as_if_undisturbed(tmp_path: Path, scheduler: str, most: int) -> None:
     pipeline = write_dataset(tmp_path, tracks=TRACKS)
     pipeline.write_text(pipeline.read_text().replace("block: 2", "block: 1"))
     undisturbed, store = tmp_path / "undisturbed.zarr", tmp_path / "store.zarr"
     began = time.monotonic()
-    subprocess.run(command(pipeline, undisturbed), check=True, capture_output=True)
+    subprocess.run(command(pipeline, undisturbed, scheduler), check=True, capture_output=True)
     whole = time.monotonic() - began
     expected = mirflow.open_store(undisturbed)["chord"].to_dataset().load()
     random_moment = random.Random(7)
     kills = 0
-    while kills < KILLS:
+    while kills < most:
         began = time.monotonic()
-        process = subprocess.Popen(command(pipeline, store), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command(pipeline, store, scheduler), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         try:
             process.wait(random_moment.uniform(0.2 * whole, whole))
         except subprocess.TimeoutExpired:
@@ -79,9 +81,10 @@ def test_killed_again_and_again_the_store_ends_as_if_undisturbed(tmp_path: Path)
             assert contents(store) == contents(undisturbed)
             store.unlink()
             shutil.rmtree(tmp_path / ".store.zarr.d")
-    subprocess.run(command(pipeline, store), check=True, capture_output=True)
+    subprocess.run(command(pipeline, store, scheduler), check=True, capture_output=True)
     assert contents(store) == contents(undisturbed)
 
 
-def command(pipeline: Path, store: Path) -> list[str]:
-    return [sys.executable, "-m", "mirflow", "run", str(pipeline), "--store", str(store), "--scheduler", "serial", "-q"]
+def command(pipeline: Path, store: Path, scheduler: str) -> list[str]:
+    words = ["run", str(pipeline), "--store", str(store), "--scheduler", scheduler, "--quiet"]
+    return [sys.executable, "-m", "mirflow", *words]
