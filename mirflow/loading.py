@@ -32,6 +32,7 @@ from .ragged import Column
 from .readers import read, read_all
 from .readers.beat_collections import without_positions
 from .readers.mirdata import MirdataDataset, task_of_value
+from .readers.namespaces import NAMESPACES
 from .readers.objects import kind_named, of_columns, to_annotation
 from .readers.options import HARTE, Notation, Reading, Select, describe_options
 from .readers.patterns import Match, Pattern
@@ -80,7 +81,8 @@ def load(
         A JAMS, lab, txt, csv or tsv file, or an object of the jams library. Of audio also a folder, a list of files or
         a path with ``{source}``: one file for each source.
     task : str or None
-        What it holds, such as ``chord``; needed unless a `namespace` is given.
+        What it holds, such as ``chord``; needed unless a `namespace` is given, or JAMS holds a single namespace, or a
+        single one that a task reads.
     annotator : str, int or None
         Of several annotations in a JAMS file: an annotator's id, a position, or ``"all"`` for a list of datasets.
     validate : bool
@@ -123,7 +125,10 @@ def load(
 
 
 def _labelled(annotation: Annotation, task: str | None) -> xr.Dataset:
-    dataset = to_dataset(annotation)
+    dataset, namespace = to_dataset(annotation), NAMESPACES.get(str(annotation.attrs.get("namespace", "")))
+    if task is None and namespace is not None and len(namespace.meant) == 1:
+        (meant,) = namespace.meant
+        task = meant if kind_of(meant).name == annotation.kind else None
     return dataset if task is None else dataset.assign_attrs(task=task)
 
 

@@ -384,7 +384,7 @@ def _grid(context: click.Context, parameter: click.Parameter, value: str | None)
 )
 @click.argument("reference", type=LocalPath(), callback=check_existing)
 @click.argument("estimate", type=LocalPath(), callback=check_existing)
-@option("task", required=True)
+@option("task", help="Task of the annotations, for example chord. Default: what JAMS files say.")
 @query_options("metric", metric="Metrics by name. Repeat for several. Default: the convention's.")
 @option("convention")
 @click.option("--grid", callback=_grid, help="union, reference, or the hop of frames in seconds.")
@@ -402,7 +402,7 @@ def evaluate_command(
     context: click.Context,
     reference: Path,
     estimate: Path,
-    task: str,
+    task: str | None,
     metric: tuple[str, ...],
     convention: str | None,
     grid: str | float | None,

@@ -186,7 +186,7 @@ def evaluate(
         lazy, so are the scores, whose ``status`` and ``message`` hold what would be warned of. Audio may also be
         a folder, a list of paths, or a path with ``{source}``: one file for each source.
     task : str or None
-        None: the task passed to `load`, or the only one with metrics for this kind of annotation.
+        None: the task passed to `load`, the one that JAMS names, or the only one with metrics for this kind.
     metrics : str, callable, sequence of these, or None
         Identities such as ``majmin`` or ``csr@root``, ``my_metrics.py:name``, or functions of one pair (see
         :func:`mirflow.pair_metric`); None: the defaults of the convention.
@@ -685,7 +685,7 @@ def annotation_files(folder: Path) -> list[Path]:
 def evaluate_paths(
     reference: str | Path,
     estimate: str | Path,
-    task: str,
+    task: str | None,
     *,
     metrics: MetricLike | Sequence[MetricLike] | None = None,
     convention: str | None = None,
@@ -702,7 +702,8 @@ def evaluate_paths(
         Two files or two folders; folders are searched recursively, suffixes may differ, and hidden files are left out.
         A path with ``{level}`` names the files of one hierarchy, and a pack holds its tracks. For audio, each folder is
         a track, and its files are the sources.
-    task : str
+    task : str or None
+        None: the one that JAMS files name.
     metrics, convention, grid, classes
         As for :func:`mirflow.evaluate`.
     annotators : (str, int or None, str, int or None)
@@ -731,6 +732,7 @@ def evaluate_paths(
     """
     left, right = Path(reference), Path(estimate)
     own, other = split_sides(options)
+    task = task or task_of(left, right)
     rules = EvaluationRules.of(task, metrics, convention, grid, classes)
     defaults = rules.convention.reading
     readings = Reading.of(task, defaults=defaults, **own), Reading.of(task, defaults=defaults, **other)

@@ -32,7 +32,7 @@ from ..readers.audio_files import audio_folders
 from ..readers.content import absent, is_listed_file
 from ..readers.formats import TABLES, TASK_OF_SUFFIX
 from ..readers.jams import describe_absent, open_jams
-from ..readers.namespaces import NAMESPACES
+from ..readers.namespaces import NAMESPACES, OTHERS
 from ..readers.options import MAX_BYTES, Reading, split_sides
 from ..readers.tables.table import TableSource, is_table, open_table
 from ..store.cells import EMPTY, Status, read_message, text_of
@@ -412,6 +412,8 @@ def _annotations(path: Path, task: str | None, options: Mapping[str, Any]) -> li
     else:
         found = []
         for namespace in NAMESPACES.values():
+            if namespace.name in OTHERS:
+                continue
             own = namespace.tasks[0] if namespace.tasks else None
             found += read_all(path, task=own, namespace=namespace.name, **options)
     if annotator is None or path.suffix.lower() != ".jams":

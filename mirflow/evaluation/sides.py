@@ -23,6 +23,7 @@ from ..errors import AnnotationError, MetricError, ScoreError, suggest
 from ..metrics.base import tasks
 from ..metrics.melody.metrics import LAST
 from ..pipeline.plan import Reference
+from ..readers.annotation_files import says_namespace, tasks_meant
 from ..readers.objects import (
     SYSTEM,
     TRACK,
@@ -135,11 +136,17 @@ def _of_task(dataset: Any, task: str) -> Any:
 
 
 def task_of(*given: Any) -> str:
-    """The task that one of the values was loaded for, or the only one of the kind of one of them."""
+    """The task that one of the values was loaded for, that JAMS names, or the only one of the kind of one of them."""
     attrs: list[Mapping[str, Any]] = [getattr(value, "attrs", {}) for value in given]
     for own in attrs:
         if "task" in own:
             return str(own["task"])
+    files = [value for value in given if says_namespace(value)]
+    meant = [task for task in tasks_meant(files) if task in tasks()]
+    if files and len(meant) != 1:
+        raise MetricError(f"the task is missing: choose from {', '.join(meant or tasks())}")
+    if meant:
+        return meant[0]
     kinds = [
         KINDS.get(str(getattr(value, "kind", None) or own.get("kind"))) for value, own in zip(given, attrs, strict=True)
     ]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from ..annotations.annotation import Annotation
 from ..annotations.source import Source
 from ..errors import InvalidAnnotationError
-from .jams import annotators_of, is_jams, open_jams, open_objects, schema_problems
-from .options import Reading, describe_options
+from .formats import format_named
+from .jams import JamsFile, annotators_of, is_jams, open_jams, open_objects, schema_problems
+from .namespaces import NAMESPACES
+from .options import MAX_BYTES, Reading, describe_options
 from .sources import FileSource, source_at
 
 
@@ -31,7 +35,8 @@ def read(
         A path with ``{level}`` names one file for each of `levels`. For audio, a path with ``{source}``, a folder or
         a list of files gives one file for each source.
     task, kind : str or None
-        Contents of the file. Required unless a namespace is given; a task selects the namespaces that it can read.
+        Contents of the file; a task selects the namespaces that it can read. Required unless a namespace is given, or
+        JAMS has a single namespace, or a single one that a task reads.
     annotator : str, int or None
         Annotation of a JAMS file: an annotator's id, a position among the matching annotations, or None if only one
         matches.
@@ -50,7 +55,7 @@ def read(
     InvalidAnnotationError
         If its rows are invalid, or it does not hold exactly one matching annotation.
     """
-    reading = Reading.of(task, kind=kind, **options)
+    reading = _reading(source, task, kind, options, annotator)
     if is_jams(source):
         return open_objects(source).select(reading, annotator)
     found = source_at(source, reading, annotator)
@@ -70,7 +75,7 @@ def read_all(
 
     The parameters are those of :func:`read`. A delimited file holds exactly one annotation.
     """
-    reading = Reading.of(task, kind=kind, **options)
+    reading = _reading(source, task, kind, options)
     if is_jams(source):
         return open_objects(source).every(reading)
     found = source_at(source, reading)
@@ -84,6 +89,50 @@ def list_annotators(
 ) -> list[str]:
     """Names of the annotators in a JAMS file for a task or namespace, in file order."""
     return annotators_of(os.fspath(path), Reading.of(task=task, namespace=namespace), os.fspath(path))
+
+
+def _reading(
+    source: Any, task: str | None, kind: str | None, options: dict[str, Any], annotator: str | int | None = None
+) -> Reading:
+    """The options of reading; of JAMS the namespace that is meant if nothing is named."""
+    if task is None and kind is None and options.get("namespace") is None and says_namespace(source, options):
+        options = {**options, "namespace": _opened(source, options).sole_namespace(annotator)}
+    return Reading.of(task, kind=kind, **options)
+
+
+def says_namespace(source: object, options: Mapping[str, Any] = MappingProxyType({})) -> bool:
+    """True for a jams object and for the path of a JAMS file, whose annotations name their namespaces.
+
+    Examples
+    --------
+    >>> says_namespace("a.jams"), says_namespace("a.lab"), says_namespace("a.json", {"format": "jams"})
+    (True, False, True)
+    """
+    if is_jams(source):
+        return True
+    if not isinstance(source, str | os.PathLike):
+        return False
+    return (options.get("format") or format_named(os.fspath(source))) == "jams"
+
+
+def _opened(source: Any, options: Mapping[str, Any]) -> JamsFile:
+    if is_jams(source):
+        return open_objects(source)
+    return open_jams(os.fspath(source), options.get("max_bytes", MAX_BYTES), os.fspath(source))
+
+
+def tasks_meant(sources: Iterable[Any], options: Mapping[str, Any] = MappingProxyType({})) -> list[str]:
+    """The tasks that JAMS files or objects all may mean; a namespace with the name of a task means this one."""
+    meant = [
+        dict.fromkeys(
+            task
+            for choice in _opened(source, options).choices
+            if choice.namespace in NAMESPACES
+            for task in NAMESPACES[choice.namespace].meant
+        )
+        for source in sources
+    ]
+    return [task for task in meant[0] if all(task in other for other in meant)] if meant else []
 
 
 def _is_jams_file(source: Source) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -33,14 +33,10 @@ from .options import HARTE, MAX_BYTES, PITCHED, Reading
 from .positions import select_beats
 from .remedies import with_advice, with_advised_remarks
 
-if TYPE_CHECKING:
-    pass
-
 _SHOWN = 8
 # Ends closer than this to the next start differ from it only by the rounding of start + duration.
 _ROUNDING = 1e-9
 _MOST_DIGITS = 308  # of a double
-_REGISTERED = frozenset({*NAMESPACES, *OTHERS})
 _ALIKE = 0.8
 """Least similarity of an unknown namespace to one that is read."""
 _BYTE = re.compile(r"\(byte (\d+)\)")
@@ -96,7 +92,7 @@ def describe_absent(choices: Sequence[AnnotationChoice], what: str) -> str:
     "holds no annotation for 'beat'; it holds chord by A1: use task chord"
     """
     message = f"holds no annotation for {what!r}; it holds {', '.join(map(str, choices)) or 'no annotation at all'}"
-    known = [NAMESPACES[choice.namespace] for choice in choices if choice.namespace in NAMESPACES]
+    known = [NAMESPACES[choice.namespace] for choice in choices if choice.namespace in NAMESPACES.keys() - OTHERS]
     tasks = dict.fromkeys(task for namespace in known for task in namespace.tasks[:1] if task != what)
     if tasks:
         return f"{message}: use task {' or '.join(tasks)}"
@@ -141,7 +137,7 @@ class JamsFile:
         attrs = {**self.attrs, "namespace": choice.namespace, "annotator": choice.annotator}
         account = Account(self.name, FORMATS["jams"].silent)
         annotation = self.observations[place]().annotation(reading.kind, choice.namespace, attrs, account)
-        for namespace in sorted({other.namespace for other in self.choices} - _REGISTERED):
+        for namespace in sorted({other.namespace for other in self.choices} - {*NAMESPACES}):
             wanted = wanted_namespaces(reading.kind, reading.task, reading.namespace)
             if difflib.get_close_matches(namespace, wanted, 1, _ALIKE):
                 account.add("namespaces", f"the annotation in the unknown namespace {namespace!r} is not read")
@@ -153,6 +149,8 @@ class JamsFile:
             annotation = select_beats(annotation, reading, self.name)
         elif reading.kind == "text":
             annotation = as_declared(annotation, reading)
+        elif choice.namespace in OTHERS:
+            return annotation
         elif reading.notation != HARTE:
             annotation = in_harte(annotation, self.name)
         return reading.with_labels(annotation)
@@ -175,6 +173,22 @@ class JamsFile:
     def every(self, reading: Reading) -> list[Annotation]:
         """All matching annotations, in file order."""
         return [self.annotation(place, reading) for place in self.fitting(reading)]
+
+    def sole_namespace(self, annotator: str | int | None = None) -> str:
+        """The namespace that is meant where none is named: the only one, or the only one that a task reads."""
+        chosen = [one for one in self.choices if not isinstance(annotator, str) or annotator in ("all", one.annotator)]
+        names = list(dict.fromkeys(one.namespace for one in chosen if one.namespace in NAMESPACES))
+        for candidates in (names, [name for name in names if name not in OTHERS]):
+            if len(candidates) == 1:
+                return candidates[0]
+        held = self._list(range(len(self.choices)))
+        if not names:
+            raise InvalidAnnotationError(
+                f"holds no annotation in a namespace that is read; it holds {held or 'none at all'}", path=self.name
+            )
+        tasks = dict.fromkeys(task for name in names for task in NAMESPACES[name].meant)
+        way = f"a task ({', '.join(tasks)}) or " if tasks else ""
+        raise InvalidAnnotationError(f"holds {held}: choose {way}a namespace", path=self.name)
 
     def _choose(self, reading: Reading, annotator: str | int | None) -> int:
         fitting = self.fitting(reading)
@@ -220,6 +234,24 @@ class Observations:
     """Path of the annotation within the file, in messages."""
     extent: tuple[Any, Any, Any] = (None, None, None)
     """Time and duration of the annotation, and length of the track, as they are written."""
+    written: Sequence[int] = ()
+    """Numbers of the observations in the file; empty: in this order."""
+
+    def in_order(self) -> Observations:
+        """By time, as the jams package keeps them; those of one time in the order of the file."""
+        if not (self.time[1:] < self.time[:-1]).any():
+            return self
+        order = np.argsort(self.time, kind="stable")
+        numbers = order.tolist()
+        values, confidence = (
+            [column[i] for i in numbers] if column else () for column in (self.values, self.confidence)
+        )
+        time, duration = self.time[order], self.duration[order]
+        return replace(self, time=time, duration=duration, values=values, confidence=confidence, written=numbers)
+
+    def _at(self, item: int) -> str:
+        """Path of an observation within the file."""
+        return f"{self.where}[{self.written[item] if self.written else item}]"
 
     def annotation(self, kind: str, namespace: str, attrs: Mapping[str, Attribute], account: Account) -> Annotation:
         """Convert to an annotation of a kind that the namespace can be read as."""
@@ -254,6 +286,8 @@ class Observations:
     def _texts(self, namespace: str) -> list[str]:
         """The values as labels."""
         values = self.values
+        if NAMESPACES[namespace].value == "json":
+            return [self._json(item, value) for item, value in enumerate(values)]
         if NAMESPACES[namespace].value == "position":
             values = [value.get("position") if isinstance(value, Mapping) else value for value in values]
         types = set(map(type, values))
@@ -263,9 +297,16 @@ class Observations:
         texts: list[Any] = [*map(str, values)] if types == {int} else [*map(_text, values)]
         if None in texts:
             item = texts.index(None)
-            message = f"{self.where}[{item}].value: neither a text nor a number: {_shown(values[item])}"
+            message = f"{self._at(item)}.value: neither a text nor a number: {_shown(values[item])}"
             raise InvalidAnnotationError(message, path=self.name)
         return texts
+
+    def _json(self, item: int, value: Any) -> str:
+        try:
+            return msgspec.json.encode(value).decode()
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            message = f"{self._at(item)}.value: cannot be written as JSON: {error}"
+            raise InvalidAnnotationError(message, path=self.name) from None
 
     def _lengths(self, level: Float, account: Account) -> Float:
         """The durations; those that are missing last until the next observation of their level, or until the end."""
@@ -278,7 +319,7 @@ class Observations:
             lengths[item] = (later.min() if len(later) else last) - self.time[item]
             if not lengths[item] > 0:
                 self._refuse_duration(item, "and no later observation or end of the annotation says how long it lasts")
-        first = f"{self.where}[{missing[0]}].duration"
+        first = f"{self._at(missing[0])}.duration"
         message = f"{counted(len(missing), 'observation')} without a duration (first {first}): until the next one"
         account.add("durations", message, count=len(missing))
         return lengths
@@ -290,7 +331,7 @@ class Observations:
         return last if math.isfinite(last) else length
 
     def _refuse_duration(self, item: int, why: str) -> None:
-        message = f"{self.where}[{item}].duration: missing, null or not a number, {why}"
+        message = f"{self._at(item)}.duration: missing, null or not a number, {why}"
         raise InvalidAnnotationError(message, path=self.name)
 
     def _hierarchy(self, attrs: Mapping[str, Attribute], account: Account) -> Annotation:
@@ -333,7 +374,7 @@ class Observations:
         return {column: np.array(strengths, dtype=np.float64)} if complete else {}
 
     def _pitched(self, kind: str, namespace: str, attrs: Mapping[str, Attribute]) -> Annotation:
-        """Notes in file order; one or multiple pitches over time, sorted by time."""
+        """Notes; one or multiple pitches over time."""
         unit = "MIDI" if NAMESPACES[namespace].value == "midi" else "Hz"
         pitch = np.array(self._each(list(map(_signed_frequency, self.values)), "value"), dtype=np.float64)
         pitch = to_hertz(pitch, kind, unit) + 0.0  # no negative zeros
@@ -343,14 +384,12 @@ class Observations:
                 self._refuse_duration(int(missing[0]), "so the note has no end")
             columns = {"start": self.time, "end": self.time + self.duration, "pitch": pitch}
             return Annotation(kind, columns, attrs=attrs)
-        order = np.argsort(self.time, kind="stable")
-        time, frequency = self.time[order], pitch[order]
         if kind == "series":
-            return Annotation(kind, {"time": time, "frequency": frequency}, attrs=attrs)
-        frames, owner = np.unique(time, return_inverse=True)
-        sounding = frequency > 0
+            return Annotation(kind, {"time": self.time, "frequency": pitch}, attrs=attrs)
+        frames, owner = np.unique(self.time, return_inverse=True)
+        sounding = pitch > 0
         counts = np.bincount(owner[sounding], minlength=len(frames)).astype(np.int64)
-        columns = {"time": frames, "frequency": frequency[sounding]}
+        columns = {"time": frames, "frequency": pitch[sounding]}
         return Annotation(kind, columns, inner_counts=(counts,), attrs=attrs)
 
     def _numbers(self, key: str) -> Float:
@@ -362,9 +401,7 @@ class Observations:
         numbers = [_number_or_nan(value) for value in values]
         for item, (number, value) in enumerate(zip(numbers, values, strict=True)):
             if math.isnan(number):
-                raise InvalidAnnotationError(
-                    f"{self.where}[{item}].{what}: not a number: {_shown(value)}", path=self.name
-                )
+                raise InvalidAnnotationError(f"{self._at(item)}.{what}: not a number: {_shown(value)}", path=self.name)
         return numbers
 
 
@@ -493,14 +530,14 @@ def _decode_observations(header: _Header, name: str, where: str, length: Any) ->
     if not header.data:
         raise InvalidAnnotationError(f"{where}: missing", path=name)
     try:
-        return _typed_observations(header, name, where, (header.time, header.duration, length))
+        return _typed_observations(header, name, where, (header.time, header.duration, length)).in_order()
     except (msgspec.DecodeError, UnicodeDecodeError) as error:  # skipped values have not been validated yet
         raise UnreadableError(f"{where}: is not JSON: {error}", path=name) from None
 
 
 def _typed_observations(header: _Header, name: str, where: str, extent: tuple[Any, Any, Any]) -> Observations:
     form = NAMESPACES[header.namespace].value
-    if form == "tag":  # the confidence of a tag is its affinity
+    if form in ("tag", "json"):  # the confidence of a tag is its affinity
         return _odd_observations(header, name, where, extent)
     rows: Sequence[_TextObservation | _NumberObservation | _ContourObservation]
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -141,7 +142,8 @@ def observations_of(annotation: Annotation, namespace: str, duration: float) -> 
             (start, length, {"label": text, "level": level}, None)
             for (start, length, text), level in zip(rows, levels, strict=True)
         ]
-    return [(start, length, text, None) for start, length, text in rows]
+    is_json = NAMESPACES[namespace].value == "json"
+    return [(start, length, json.loads(text) if is_json else text, None) for start, length, text in rows]
 
 
 def _pitches(annotation: Annotation, form: str) -> Iterator[Observation]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ..errors import AnnotationError, UnknownNameError
+from ..errors import UnknownNameError
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Namespace:
     value: str = "text"
     """The form of an observation's value: ``text``, ``tag`` (text whose confidence counts), ``number``, ``hz`` or
     ``midi``, or an object: ``position`` (in the bar), ``level`` (a label and its level), ``note`` (of an occurrence of
-    a pattern), ``contour`` (a frequency and whether it is voiced)."""
+    a pattern), ``contour`` (a frequency and whether it is voiced), ``json`` (anything; the label is its JSON text)."""
     also: str | None = None
     """Another kind that it can be read as."""
 
@@ -29,11 +29,28 @@ class Namespace:
         """Every kind that it can be read as."""
         return (self.kind,) if self.also is None else (self.kind, self.also)
 
+    @property
+    def meant(self) -> tuple[str, ...]:
+        """The tasks that a file may mean that says nothing else: the one of this name, or all."""
+        return (self.name,) if self.name in self.tasks else self.tasks
+
 
 _TAGS = (
     *("open", "gtzan", "cal500", "cal10k", "medleydb_instruments", "msd_tagtraum_cd1", "msd_tagtraum_cd2"),
     *("fma_genre", "fma_subgenre", "urbansound", "audioset", "audioset_genre", "audioset_instruments"),
 )
+OTHERS = MappingProxyType(
+    {
+        "blob": "objects of any form",
+        "chord_roman": "chords as degrees of a key",
+        "lyrics_bow": "counts of words without their order",
+        "mood_thayer": "pairs of valence and arousal",
+        "pitch_class": "pitch classes as degrees of a tonic",
+        "scaper": "events of synthesized soundscapes",
+        "vector": "vectors of numbers",
+    }
+)
+"""Namespaces that no task reads, and what they hold."""
 NAMESPACES = MappingProxyType(
     {
         namespace.name: namespace
@@ -61,22 +78,10 @@ NAMESPACES = MappingProxyType(
             Namespace("key_mode", "intervals", ("key", "local_key"), also="key"),
             Namespace("lyrics", "intervals", ("lyrics",), also="text"),
             *(Namespace(f"tag_{name}", "labels", ("classification", "tagging"), "tag") for name in _TAGS),
+            *(Namespace(name, "intervals", value="json") for name in OTHERS),
         )
     }
 )
-
-OTHERS = MappingProxyType(
-    {
-        "blob": "objects of any form",
-        "chord_roman": "chords as degrees of a key",
-        "lyrics_bow": "counts of words without their order",
-        "mood_thayer": "pairs of valence and arousal",
-        "pitch_class": "pitch classes as degrees of a tonic",
-        "scaper": "events of synthesized soundscapes",
-        "vector": "vectors of numbers",
-    }
-)
-"""The other namespaces of JAMS, which are not read, and what they hold."""
 
 
 def namespace_kind(name: str) -> str:
@@ -87,20 +92,19 @@ def namespace_kind(name: str) -> str:
     >>> namespace_kind("beat_position")
     'events'
     """
-    if name in OTHERS:
-        raise AnnotationError(f"cannot read the namespace {name!r}: it holds {OTHERS[name]}, which no task reads")
     if name not in NAMESPACES:
         raise UnknownNameError("namespace", name, NAMESPACES)
     return NAMESPACES[name].kind
 
 
 def wanted_namespaces(kind: str, task: str | None, namespace: str | None) -> frozenset[str]:
-    """The candidate namespaces: the given one, otherwise those of the task, otherwise all of the kind."""
+    """The candidate namespaces: the given one, otherwise those of the task, otherwise all of the kind but
+    those that no task reads."""
     if namespace is not None:
         return frozenset({namespace})
     if task is not None:
         return frozenset(n.name for n in NAMESPACES.values() if task in n.tasks and kind in n.kinds)
-    return frozenset(n.name for n in NAMESPACES.values() if kind in n.kinds)
+    return frozenset(n.name for n in NAMESPACES.values() if kind in n.kinds and n.value != "json")
 
 
 def default_namespace(task: str) -> str | None:

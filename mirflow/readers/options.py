@@ -22,7 +22,7 @@ from ..ragged import Float
 from .content import is_encoding
 from .formats import FORMATS, TABLES, Format, format_named
 from .label_maps import LabelMap, in_normal_form, read_label_map
-from .namespaces import NAMESPACES, namespace_kind
+from .namespaces import NAMESPACES, OTHERS, namespace_kind
 
 MAX_BYTES = 256 * 2**20
 MAX_AUDIO_BYTES = 2**36
@@ -462,6 +462,11 @@ class Reading(_Signed):
         if self.format is not None and self.format not in FORMATS and find(READERS, self.format) is None:
             raise UnknownNameError("format", self.format, [*FORMATS, *declared(READERS)])
         holds = self.kind if self.namespace is None else namespace_kind(self.namespace)
+        if self.task is not None and self.namespace is not None and self.namespace in OTHERS:
+            raise AnnotationError(
+                f"no task reads the namespace {self.namespace!r}, which holds {OTHERS[self.namespace]}: read it "
+                "without a task"
+            )
         if self.namespace is not None and self.kind not in NAMESPACES[self.namespace].kinds:
             raise AnnotationError(
                 f"namespace {self.namespace!r} holds {holds}, but {self.task or self.kind} needs {self.kind}"

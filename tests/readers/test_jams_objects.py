@@ -5,17 +5,23 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import jams
 import numpy as np
 import pytest
 
+import mirflow
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.labelled import to_dataset
 from mirflow.errors import AnnotationError, InvalidAnnotationError, UnreadableError
-from mirflow.readers import is_jams, read, read_all, schema_problems, to_jams
+from mirflow.readers import NAMESPACES, is_jams, read, read_all, schema_problems, to_jams
+
+from ..commands import invoke, printed
 
 # jams itself calls jsonschema in a way that is deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:Passing a schema to Validator:DeprecationWarning")
@@ -75,15 +81,80 @@ def test_a_namespace_is_needed_that_holds_the_kind(annotation: Annotation, asked
         to_jams(annotation, **asked)
 
 
-def test_files_and_objects_read_alike(shared_data: Path) -> None:
-    file = shared_data / "casd" / "12.jams"
-    jam = jams.load(str(file), validate=False)
-    for annotator in ("A1", "A3"):
-        ours, theirs = read(file, task="chord", annotator=annotator), read(jam, task="chord", annotator=annotator)
-        assert ours.labels == theirs.labels
-        assert ours.columns["start"].tolist() == theirs.columns["start"].tolist()
-        assert ours.columns["end"].tolist() == theirs.columns["end"].tolist()
-        assert {**ours.attrs, "source": ""} == {**theirs.attrs, "source": ""}
+def as_text(annotation: Annotation) -> str:
+    """Everything but the name of the file."""
+    return repr((annotation.kind, annotation.columns, annotation.labels, annotation.inner_counts, annotation.attrs))
+
+
+def drawn(namespace: str, random: Random) -> Iterator[dict[str, Any]]:
+    """Observations by a jams annotation's own rules: in any order, with any confidence."""
+    form = NAMESPACES[namespace].value
+    for time in random.sample([0.0, 0.5, 0.75, 1.5, 3.1], random.randrange(5)):
+        value = {
+            "text": "A",
+            "tag": random.choice(["rock", "pop"]),
+            "number": 2,
+            "hz": random.choice([220.0, -3.5, 0]),
+            "midi": random.choice([60, 61.5]),
+            "position": {"position": 1, "measure": 1, "num_beats": 4, "beat_units": 4},
+            "level": {"label": "A", "level": random.randrange(3)},
+            "note": {"midi_pitch": 60, "morph_pitch": 0, "staff": 0, "pattern_id": 2, "occurrence_id": 1},
+            "contour": {"index": 0, "frequency": 220.0, "voiced": random.random() < 0.5},
+            "json": [{"tonic": "Eb", "chord": "V7/ii"}, ["a  b", 2], -0.1, None, "caf\u00e9"],
+        }[form]
+        confidence = random.choice([None, 0.5, 1])
+        yield {"time": time, "duration": random.choice([0.25, 1]), "value": value, "confidence": confidence}
+
+
+@pytest.mark.parametrize("namespace", sorted(jams.schema.__NAMESPACE__))
+def test_what_jams_loads_is_read_alike_and_survives_the_way_back(namespace: str, tmp_path: Path) -> None:
+    for seed in range(4):
+        annotator = {"annotation_metadata": {"annotator": {"id": f"A{seed}"}}}
+        rows = [*drawn(namespace, Random(seed))]
+        columns = {name: [row[name] for row in rows] for name in ("time", "duration", "value", "confidence")}
+        held = {"namespace": namespace, "data": columns if rows and seed % 2 else rows, **annotator}
+        about = {"file_metadata": {"duration": 4.0, "title": "T", "artist": "B"}, "annotations": [held]}
+        (tmp_path / "a.jams").write_text(json.dumps(about))
+        ours = read(tmp_path / "a.jams")
+        ours = replace(ours, attrs={name: value for name, value in ours.attrs.items() if name != "source"})
+        theirs = jams.load(str(tmp_path / "a.jams"), validate=False)
+        assert as_text(ours) == as_text(read(theirs))
+        back = read(to_jams(ours))
+        written = {"beat_position": "beat", "pitch_hz": "pitch_contour", "pitch_midi": "pitch_contour"}
+        expected = {**ours.attrs, "namespace": written.get(namespace, namespace)}
+        columns_back = {name: column for name, column in ours.columns.items() if name != "bar"}
+        assert as_text(back) == as_text(replace(ours, columns=columns_back, attrs=expected))
+
+
+@pytest.mark.slow
+def test_all_real_files_are_read_as_jams_loads_them(shared_data: Path) -> None:
+    for file in sorted(shared_data.rglob("*.jams")):
+        theirs = jams.load(str(file), validate=False)
+        for namespace in {annotation.namespace for annotation in theirs.annotations}:
+            pairs = zip(read_all(file, namespace=namespace), read_all(theirs, namespace=namespace), strict=True)
+            for ours, other in pairs:
+                assert as_text(replace(ours, attrs={**ours.attrs, "source": ""})) == as_text(
+                    replace(other, attrs={**other.attrs, "source": ""})
+                ), file
+
+
+def test_a_file_that_leaves_one_choice_needs_no_task(tmp_path: Path) -> None:
+    chords, beats = to_jams(CHORDS), to_jams(BEATS, task="beat")
+    assert mirflow.load(chords).attrs["task"] == mirflow.load(chords.annotations[0]).attrs["task"] == "chord"
+    chords.annotations.append(jams.Annotation("blob"))
+    assert read(chords).labels == CHORDS.labels
+    chords.annotations.extend(beats.annotations)
+    for name, jam in (("one", chords), ("other", to_jams(CHORDS))):
+        jam.save(str(tmp_path / f"{name}.jams"), strict=False)
+    held = r"holds chord by A1, blob by 0, beat by 0: choose a task \(chord, beat\) or a namespace"
+    with pytest.raises(InvalidAnnotationError, match=held):
+        read(chords)
+    assert read(chords, annotator="A1").labels == CHORDS.labels
+    whole, part = tmp_path / "one.jams", tmp_path / "other.jams"
+    assert mirflow.evaluate(whole, part).attrs["task"] == "chord"
+    printed("evaluate", whole, part, "--metric", "majmin")
+    result = invoke("evaluate", whole, whole)
+    assert "error: the task is missing: choose from chord, beat" in result.output
 
 
 def test_an_object_without_such_an_annotation() -> None:

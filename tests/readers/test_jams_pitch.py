@@ -63,8 +63,8 @@ def test_several_pitches_at_a_time_are_frames_of_multipitch(tmp_path: Path) -> N
 def test_notes(tmp_path: Path, namespace: str, pitch: float) -> None:
     notes = read(write(tmp_path, namespace, [(0.5, 0.25, pitch), (0.0, 1.0, pitch)]), task="transcription")
     assert {name: column.tolist() for name, column in notes.columns.items()} == {
-        "start": [0.5, 0.0],
-        "end": [0.75, 1.0],
+        "start": [0.0, 0.5],
+        "end": [1.0, 0.75],
         "pitch": [440.0, 440.0],
     }
     assert notes.labels is None
