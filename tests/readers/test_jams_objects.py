@@ -83,7 +83,10 @@ def test_a_namespace_is_needed_that_holds_the_kind(annotation: Annotation, asked
 
 def as_text(annotation: Annotation) -> str:
     """Everything but the name of the file."""
-    return repr((annotation.kind, annotation.columns, annotation.labels, annotation.inner_counts, annotation.attrs))
+    columns = {name: column.tolist() for name, column in annotation.columns.items()}
+    counts = [count.tolist() for count in annotation.inner_counts]
+    attrs = sorted((name, value) for name, value in annotation.attrs.items() if name != "source")
+    return repr((annotation.kind, columns, annotation.labels, counts, attrs))
 
 
 def drawn(namespace: str, random: Random) -> Iterator[dict[str, Any]]:
@@ -116,7 +119,6 @@ def test_what_jams_loads_is_read_alike_and_survives_the_way_back(namespace: str,
         about = {"file_metadata": {"duration": 4.0, "title": "T", "artist": "B"}, "annotations": [held]}
         (tmp_path / "a.jams").write_text(json.dumps(about))
         ours = read(tmp_path / "a.jams")
-        ours = replace(ours, attrs={name: value for name, value in ours.attrs.items() if name != "source"})
         theirs = jams.load(str(tmp_path / "a.jams"), validate=False)
         assert as_text(ours) == as_text(read(theirs))
         back = read(to_jams(ours))
@@ -131,11 +133,8 @@ def test_all_real_files_are_read_as_jams_loads_them(shared_data: Path) -> None:
     for file in sorted(shared_data.rglob("*.jams")):
         theirs = jams.load(str(file), validate=False)
         for namespace in {annotation.namespace for annotation in theirs.annotations}:
-            pairs = zip(read_all(file, namespace=namespace), read_all(theirs, namespace=namespace), strict=True)
-            for ours, other in pairs:
-                assert as_text(replace(ours, attrs={**ours.attrs, "source": ""})) == as_text(
-                    replace(other, attrs={**other.attrs, "source": ""})
-                ), file
+            ours, others = (read_all(one, namespace=namespace) for one in (file, theirs))
+            assert [*map(as_text, ours)] == [*map(as_text, others)], file
 
 
 def test_a_file_that_leaves_one_choice_needs_no_task(tmp_path: Path) -> None:
