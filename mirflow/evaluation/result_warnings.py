@@ -34,20 +34,21 @@ def describe_remarks(cells: Cells) -> dict[str, str]:
         if one.kind in ("repair", "note")
     ]
     texts = list(dict.fromkeys(one.text for _, one in found))
-    silent = np.array([not message for message in cells.message], dtype=np.bool_)
-    repaired = np.flatnonzero((cells.repairs > 0) & np.isin(cells.status, list(SCORED)) & silent)
-    if not texts and len(repaired):
-        first = int(repaired[0])
-        track = f"track {cells.track[first]!r}: " if cells.track[first] else ""
-        more = f" (and {counted(len(repaired) - 1, 'more cell')} with repairs)" if repaired[1:].size else ""
-        items = counted(int(cells.repairs[first]), "item")
-        what = "left out, or scored although irregular, such as an interval without length"
-        return {"repairs": f"{track}{items} {what}; mirflow check lists those of files{more}"}
+    if not texts and len(cells) == 1 and not cells.track[0] and not cells.message[0] and cells.repairs[0]:
+        return {"repairs": describe_repairs(int(cells.repairs[0]))}
     if not texts:
         return {}
     more = f" (and {counted(len(texts) - 1, 'more remark')}, see message)" if texts[1:] else ""
     track = f"track {cells.track[found[0][0]]!r}: " if cells.track[found[0][0]] else ""
     return {"remarks": f"{track}{texts[0]}{more}"}
+
+
+def describe_repairs(count: int) -> str:
+    """What cleaning did to items of a pair without another remark."""
+    items = counted(count, "item")
+    return (
+        f"{items} left out, or scored although irregular, such as an interval without length; mirflow check tells more"
+    )
 
 
 def describe_failures(cells: Cells, noun: str, statuses: AbstractSet[Status] = FAILED) -> str:
