@@ -732,7 +732,7 @@ def evaluate_paths(
     """
     left, right = Path(reference), Path(estimate)
     own, other = split_sides(options)
-    task = task or task_of(left, right)
+    task = task or task_of(*map(_speaking, (left, right)))
     rules = EvaluationRules.of(task, metrics, convention, grid, classes)
     defaults = rules.convention.reading
     readings = Reading.of(task, defaults=defaults, **own), Reading.of(task, defaults=defaults, **other)
@@ -747,6 +747,12 @@ def evaluate_paths(
     single = not left.is_dir() and not _are_tables(left, right, readings)
     parts, cautions = _score_at_once(rules, tracks, single=single)
     return rules.dataset(parts, cautions=cautions)
+
+
+def _speaking(path: Path) -> Path:
+    """The first JAMS file of a folder, which may name the task; otherwise the path."""
+    files = annotation_files(path) if path.is_dir() else ()
+    return next((file for file in files if file.suffix.lower() == ".jams"), path)
 
 
 def _tracks(reference: Path, estimate: Path, readings: Readings, annotators: Annotators) -> Iterator[TrackWork]:

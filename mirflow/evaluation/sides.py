@@ -23,7 +23,7 @@ from ..errors import AnnotationError, MetricError, ScoreError, suggest
 from ..metrics.base import tasks
 from ..metrics.melody.metrics import LAST
 from ..pipeline.plan import Reference
-from ..readers.annotation_files import says_namespace, tasks_meant
+from ..readers.annotation_files import contents_of, says_namespace, tasks_meant
 from ..readers.objects import (
     SYSTEM,
     TRACK,
@@ -144,7 +144,12 @@ def task_of(*given: Any) -> str:
     files = [value for value in given if says_namespace(value)]
     meant = [task for task in tasks_meant(files) if task in tasks()]
     if files and len(meant) != 1:
-        raise MetricError(f"the task is missing: choose from {', '.join(meant or tasks())}")
+        held = "; ".join(dict.fromkeys(map(contents_of, files)))
+        raise MetricError(
+            f"the task is missing: choose from {', '.join(meant)}"
+            if meant
+            else f"the task is missing, and the two sides name none together: {held}"
+        )
     if meant:
         return meant[0]
     kinds = [

@@ -135,6 +135,12 @@ def tasks_meant(sources: Iterable[Any], options: Mapping[str, Any] = MappingProx
     return [task for task in meant[0] if all(task in other for other in meant)] if meant else []
 
 
+def contents_of(source: Any) -> str:
+    """What a JAMS file or object holds, for messages."""
+    file = _opened(source, {})
+    return f"{file.name} holds {', '.join(map(str, file.choices)) or 'no annotation'}"
+
+
 def _is_jams_file(source: Source) -> bool:
     return isinstance(source, FileSource) and source.reading.format_of(source.path) == "jams"
 

@@ -154,6 +154,13 @@ def test_a_file_that_leaves_one_choice_needs_no_task(tmp_path: Path) -> None:
     printed("evaluate", whole, part, "--metric", "majmin")
     result = invoke("evaluate", whole, whole)
     assert "error: the task is missing: choose from chord, beat" in result.output
+    for name, file in (("ref", part), ("est", part)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.jams").write_bytes(file.read_bytes())
+    printed("evaluate", tmp_path / "ref", tmp_path / "est", "--metric", "majmin")
+    beats.save(str(tmp_path / "beats.jams"), strict=False)
+    result = invoke("evaluate", part, tmp_path / "beats.jams")
+    assert f"the two sides name none together: {part} holds chord by A1; {tmp_path}/beats.jams" in result.output
 
 
 def test_an_object_without_such_an_annotation() -> None:
