@@ -574,11 +574,14 @@ def _coordinates(name: str, parts: Sequence[StorePart], dim: str, labels: Sequen
     found = {}
     for key in keys:
         entries: list[Any] = [None] * len(labels)
-        for part in parts:
+        # Titles of a table without a convention are those of the task's first one.
+        for part in sorted(parts, key=lambda part: "convention" not in part.ds.attrs) if key == "title" else parts:
             if key not in part.ds.coords:
                 continue
             for place, value in zip(part.places[dim].tolist(), part.ds[key].values.tolist(), strict=True):
                 if place < 0 or value == "" or value != value:
+                    continue
+                if entries[place] is not None and key == "title" and "convention" not in part.ds.attrs:
                     continue
                 if entries[place] is not None and entries[place] != value:
                     both = f"{entries[place]!r} in one store and {value!r} in {part.store}"

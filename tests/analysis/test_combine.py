@@ -187,6 +187,17 @@ class TestOtherMetricsOfTheSameCells:
         assert answer["n_missing"].values.ravel().tolist() == [1, 1]
         assert answer["n_undefined"].values.ravel().tolist() == [0, 0]
 
+    def test_without_a_convention_join_those_of_any(self, tmp_path):
+        table = "{path: x.csv, system: system, track: track, metrics: {majmin: v}}"
+        for system, convention in (("A", ""), ("B", "convention: mirex2013, ")):
+            (tmp_path / "x.csv").write_text(f"system,track,v\n{system},t,0.5\n")
+            (tmp_path / "x.yaml").write_text(f"name: x\ngroups: [{{task: chord, {convention}tables: [{table}]}}]\n")
+            mirflow.import_scores(tmp_path / "x.yaml", tmp_path / f"{system}.zarr")
+        for order in ("AB", "BA"):
+            ds = quiet_open([tmp_path / f"{system}.zarr" for system in order])["chord"]
+            assert ds["title"].values.tolist() == ["MirexMajMin"]
+            assert ds.attrs["convention"] == "mirex2013"
+
     def test_may_have_dims(self, tmp_path):
         write_dataset(tmp_path, systems=("A",))
         paths = []
