@@ -70,19 +70,17 @@ MEANS = {"exponential": 1.0, "lognormal": np.exp(0.5), "rare": 1 / 3}
 ALPHA = 0.05
 
 
-def board(score: np.ndarray, weight: np.ndarray | None = None, name: str = "mean") -> xr.Dataset:
-    """Scores (systems, tracks) as an evaluation."""
+def board(score: np.ndarray, weight: np.ndarray, name: str) -> xr.Dataset:
+    """Scores (systems, tracks) or (systems, tracks, metrics) as an evaluation."""
     dims = ("system", "track", "metric")
-    weight = np.ones_like(score) if weight is None else np.broadcast_to(weight, score.shape)
+    score, weight = (one if one.ndim == 3 else one[..., np.newaxis] for one in (score, weight))
     about = {"aggregates": f"mean median pooled wcsr {name}", "standard_aggregate": name}
     about |= {"orientation": "higher", "unit": ""}
-    names = {
-        dim: [f"{dim[0]}{place}" for place in range(size)] for dim, size in zip(dims, (*score.shape, 1), strict=True)
-    }
-    coords = {key: ("metric", [value]) for key, value in about.items()}
-    cells = {"score": (dims, score[..., np.newaxis]), "weight": (dims, weight[..., np.newaxis])}
-    cells |= {"status": (dims[:2], np.ones(score.shape, dtype=np.int8)), "duration": ("track", np.ones(score.shape[1]))}
-    return xr.Dataset(cells, {**names, **coords})
+    names = {dim: [f"{dim[0]}{at}" for at in range(size)] for dim, size in zip(dims, score.shape, strict=True)}
+    coords = {key: ("metric", [value] * score.shape[2]) for key, value in about.items()}
+    cells = {"score": (dims, score), "weight": (dims, np.broadcast_to(weight, score.shape))}
+    cells |= {"status": (dims[:2], np.ones(score.shape[:2], dtype=np.int8))}
+    return xr.Dataset({**cells, "duration": ("track", np.ones(score.shape[1]))}, {**names, **coords})
 
 
 @dataclass(frozen=True)
@@ -208,16 +206,19 @@ def try_plan(number: int, only: str) -> None:
         name = f"plan, n={tracks}, log-normal weights {uneven:g}, {shape} differences"
         if only not in name:
             continue
-        rng, shown = np.random.default_rng(crc32(name.encode())), 0
-        signs = rng.choice([-1.0, 1.0], (999, tracks))
-        for _ in range(number):
-            gains = NOISE[shape.strip("-")](rng, (2, tracks)) - MEANS.get(shape.strip("-"), 0.0)
-            gains, weights = gains * (-1 if shape.startswith("-") else 1), rng.lognormal(0, uneven, (2, tracks))
-            pilot = board(np.stack([gains[0], np.zeros(tracks)]), weights[0], "wcsr")
-            least = resolution(pilot, Query(), replicates=500, rng=rng)["resolution"].values[0, 1, 0]
-            moves = weights[1] * (gains[1] + least)
-            p = (1 + (np.abs(signs @ moves) >= abs(moves.sum()) - 1e-12).sum()) / (len(signs) + 1)
-            shown += p <= ALPHA
+        rng = np.random.default_rng(crc32(name.encode()))
+        shape_of_all = (2, tracks, number)
+        gains = NOISE[shape.strip("-")](rng, shape_of_all) - MEANS.get(shape.strip("-"), 0.0)
+        gains, weights = gains * (-1 if shape.startswith("-") else 1), rng.lognormal(0, uneven, shape_of_all)
+        # The pilots are the metrics of one evaluation.
+        pilots = board(np.stack([gains[0], np.zeros_like(gains[0])]), weights[:1], "wcsr")
+        names = pilots["metric"].values.tolist()
+        least = resolution(pilots, Query(metric=names), replicates=300, rng=rng)["resolution"].values[0, 1]
+        # So few tracks of any weight that nothing is ever significant show nothing.
+        moves = np.where(np.isfinite(least), weights[1] * (gains[1] + least), 0.0)
+        swapped = np.abs(rng.choice([-1.0, 1.0], (999, tracks)) @ moves)
+        p = (1 + (swapped >= np.abs(moves.sum(axis=0)) - 1e-12).sum(axis=0)) / 1000
+        shown = int((p <= ALPHA).sum())
         print(f"{name}: shown {say(shown, number)}", flush=True)
 
 
