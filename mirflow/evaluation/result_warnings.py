@@ -34,8 +34,6 @@ def describe_remarks(cells: Cells) -> dict[str, str]:
         if one.kind in ("repair", "note")
     ]
     texts = list(dict.fromkeys(one.text for _, one in found))
-    if not texts and len(cells) == 1 and not cells.track[0] and not cells.message[0] and cells.repairs[0]:
-        return {"repairs": describe_repairs(int(cells.repairs[0]))}
     if not texts:
         return {}
     more = f" (and {counted(len(texts) - 1, 'more remark')}, see message)" if texts[1:] else ""

@@ -615,7 +615,10 @@ def refusal(
         return InvalidAnnotationError(message, path=name, line=line)
     message += look(guess, kind)
     if kind.columns and len(leading) >= kind.numbers:
-        usual = ", ".join(f"{one}: {kind.usual_order.index(one)}" for one in kind.needed[0])
+        places = {one: kind.usual_order.index(one) for one in kind.needed[0]}
+        if "velocity" in kind.columns and len(leading) == len(places) + 1:
+            places["velocity"] = len(places)
+        usual = ", ".join(f"{column}: {place}" for column, place in places.items())
         message += f"; or declare the columns to read, such as columns: {{{usual}}}"
     return InvalidAnnotationError(message, path=name, line=line)
 

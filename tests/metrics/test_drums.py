@@ -307,7 +307,9 @@ class TestFiles:
 
     def test_rows_with_more_numbers_are_refused(self, tmp_path: Path) -> None:
         (tmp_path / "a.txt").write_text("0.5 36 100\n1.0 38 90\n")
-        message = r"a.txt:1: not a row of drums \(time, label\): '0.5 36 100'.*columns: \{time: 0, label: 1\}"
+        message = (
+            r"a.txt:1: not a row of drums \(time, label\): '0.5 36 100'.*columns: \{time: 0, label: 1, velocity: 2\}"
+        )
         with pytest.raises(InvalidAnnotationError, match=message):
             read(tmp_path / "a.txt", task="drums")
         columns = {"time": 0, "label": 1, "velocity": 2}
