@@ -151,7 +151,7 @@ def test_a_pack_gives_back_what_was_put_in(kind: str, tmp_path: Path) -> None:
 
 
 def test_downbeats_are_taken_from_a_pack_of_beats_too(tmp_path: Path) -> None:
-    beats = {"a": events([0.0, 0.5, 1.0], ["1", "2", "1"]), "b": events([3.0])}
+    beats = {"a": events([0.0, 0.5, 1.0], ["1", "2", "1"]), "b": events([3.0], ["1"])}
     rows = collect(beats).rows
     write_pack(tmp_path / "p.zarr", "events", list(beats), rows)
     downbeats = mirflow.load_collection(tmp_path / "p.zarr", "downbeat")
