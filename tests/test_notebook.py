@@ -31,6 +31,7 @@ def cell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         resources={"metadata": {"path": str(folder)}},
         kernel_name="python3",
         startup_timeout=int(PATIENCE),
+        timeout=int(PATIENCE),
         iopub_timeout=int(PATIENCE),
     )
 

@@ -9,20 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import select
 from starlette.testclient import TestClient
 
 from mirflow.campaign.file import load_campaign
 from mirflow.campaign.server.app import create_app
 from mirflow.campaign.server.service import Service
-from mirflow.campaign.server.submissions.confinement import Confinement
 from mirflow.campaign.server.submissions.entries import SubmissionError, withdraw
 from mirflow.campaign.server.submissions.releases import release
 from mirflow.campaign.server.submissions.submission_tables import Released, Submission, Verdict
 from mirflow.errors import PipelineError
 
 from .accounts import BASE, Browser, program
-from .campaigns import CAMPAIGN, estimates, member, open_campaign, submit, worker_of
+from .campaigns import CAMPAIGN, estimates, member, open_campaign, submit
 
 FINAL = CAMPAIGN.replace(
     "ladder: 0.005",
@@ -279,21 +278,3 @@ def test_an_open_split_has_no_final_ranking(tmp_path: Path) -> None:
     path.write_text(CAMPAIGN.replace("dev: dev", f"dev: {{root: dev, {final}}}"))
     with pytest.raises(PipelineError, match="final: only for hidden splits"):
         load_campaign(path)
-
-
-@pytest.mark.slow
-def test_true_scores_of_earlier_releases_are_read_from_the_store(tmp_path: Path, confinement: Confinement) -> None:
-    service = open_campaign(tmp_path)
-    assert service.database is not None
-    for name, wrong in (("good", 0), ("junk", 5)):
-        submit(service, name, estimates(wrong=wrong), splits=["test"])
-    worker = worker_of(service, confinement)
-    worker.work_off()
-    before = true_scores(service)
-    assert [one["value"] for one in before] == [1.0, pytest.approx(7 / 12)]
-    with service.database.write() as session:
-        session.execute(text("UPDATE released SET true_value = NULL, true_low = NULL, true_high = NULL"))
-    assert [one["value"] for one in true_scores(service)] == [None, None]
-    worker.work_off()
-    assert true_scores(service) == before
-    assert worker.step() is False
