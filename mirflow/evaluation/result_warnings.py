@@ -41,14 +41,6 @@ def describe_remarks(cells: Cells) -> dict[str, str]:
     return {"remarks": f"{track}{texts[0]}{more}"}
 
 
-def describe_repairs(count: int) -> str:
-    """What cleaning did to items of a pair without another remark."""
-    items = counted(count, "item")
-    return (
-        f"{items} left out, or scored although irregular, such as an interval without length; mirflow check tells more"
-    )
-
-
 def describe_failures(cells: Cells, noun: str, statuses: AbstractSet[Status] = FAILED) -> str:
     """Count the cells of some statuses without a score, with the reason of the first; empty if all have one."""
     failed = np.flatnonzero(np.isin(cells.status, list(statuses)))
