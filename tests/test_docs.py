@@ -410,7 +410,7 @@ def test_lines_have_at_most_120_characters_where_no_output_is_longer() -> None:
         (page, line)
         for page in MARKDOWN
         for line in set((ROOT / page).read_text().splitlines()) - set(_printed_lines(ROOT / page))
-        if len(line) > 120
+        if len(line) > 120 and not line.startswith("|")  # a row of a table cannot be wrapped
     ]
     assert long == []
 
@@ -418,7 +418,7 @@ def test_lines_have_at_most_120_characters_where_no_output_is_longer() -> None:
 def _printed_lines(page: Path) -> list[str]:
     """What commands of a page print, or files that they write hold."""
     shown = [text for block in blocks(page) if block.is_console for _, text in commands(block.body)]
-    shown += [block.body for block in blocks(page) if block.language == "latex"]
+    shown += [block.body for block in blocks(page) if block.language in ("latex", "mermaid")]
     return [line for text in shown for line in text.splitlines()]
 
 

@@ -306,8 +306,13 @@ def _write(root: zarr.Group, pack: Pack) -> None:
     put("track", strings(pack.tracks), "track", {"long_name": "track"})
     put(DIGEST, strings(row_digests(pack.kind, rows)), "track", {"long_name": "digest of the contents"})
     for name, (dim, values, attrs) in to_variables(kind, rows).items():
-        values = values.astype(np.int32) if name == "label" else values
-        put(name, strings(map(str, values)) if values.dtype.kind in "OTU" else np.asarray(values), dim, attrs)
+        if name == VOCABULARY:
+            values = strings(rows.labels)  # the texts of numpy lose NUL characters at their ends
+        elif name == "label":
+            values = values.astype(np.int32)
+        elif values.dtype.kind in "OTU":
+            values = strings(map(str, values))
+        put(name, np.asarray(values), dim, attrs)
     for name, column_values in pack.track_attrs.items():
         attrs = {"long_name": name, "track_attribute": name}
         put(_coord_name(name), column(column_values), "track", attrs)

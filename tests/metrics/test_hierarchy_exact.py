@@ -28,7 +28,7 @@ def scores(reference: Hierarchy, estimate: Hierarchy, window: float, size: objec
     names = {kind.format(which): kind[0] for kind in KINDS for which in ("precision", "recall")}
     texts = [f"{name}(frame_size={size}{f',window={window}' if one == 't' else ''})" for name, one in names.items()]
     pair = Pairs.in_order(to_rows([reference]), to_rows([estimate]))
-    return dict(zip(names, RULES.score(pair, RULES.select(texts)).score[0].tolist(), strict=True))
+    return dict(zip(names, RULES.score(pair, RULES.select(texts), "union").score[0].tolist(), strict=True))
 
 
 def rank(side: Hierarchy, q: float, i: float, labelled: bool) -> int:
@@ -124,6 +124,7 @@ def test_a_precision_that_is_known_by_hand() -> None:
     seconds = RULES.score(
         Pairs.in_order(to_rows([(one, [["a"], ["b", "c"]])]), to_rows([(one, [["a"], ["b", "c"]])])),
         RULES.select(["t_recall_full(window=1.0,frame_size=exact)"]),
+        "union",
     )
     assert seconds.score.item() == pytest.approx(1.0, abs=1e-12)
     assert seconds.weight.item() == pytest.approx(2.0, abs=1e-12)
@@ -147,7 +148,9 @@ def published(shared_data: Path) -> dict:
 
 def l_measures(reference: Hierarchy, estimate: Hierarchy) -> list[float]:
     return (
-        FRAMELESS.score(Pairs.in_order(to_rows([reference]), to_rows([estimate])), FRAMELESS.select()).score[0].tolist()
+        FRAMELESS.score(Pairs.in_order(to_rows([reference]), to_rows([estimate])), FRAMELESS.select(), "union")
+        .score[0]
+        .tolist()
     )
 
 
@@ -175,5 +178,5 @@ def test_odd_hierarchies_agree_with_frameless_eval(published: dict) -> None:
 def test_moments_around_which_nothing_is_ordered_count_in_convention_frameless_alone() -> None:
     song = [np.array([[0.0, 4.0]])], [["a"]]
     pair = Pairs.in_order(to_rows([song]), to_rows([song]))
-    assert RULES.score(pair, RULES.select(["l_measure@exact"])).score.item() == 0.0
-    assert FRAMELESS.score(pair, FRAMELESS.select(["l_measure"])).score.item() == 1.0
+    assert RULES.score(pair, RULES.select(["l_measure@exact"]), "union").score.item() == 0.0
+    assert FRAMELESS.score(pair, FRAMELESS.select(["l_measure"]), "union").score.item() == 1.0

@@ -200,7 +200,7 @@ def test_regularity_and_balance_are_those_of_one_side(reference: Segments, estim
     starts, ends, labels = reference if side == "reference" else estimate
     measures = CONVENTION.select([f"length_variation@{side}", f"label_balance@{side}"])
     sides = [CONVENTION.clean(to_rows([one])).rows for one in (reference, estimate)]
-    found = CONVENTION.score(Pairs.in_order(*sides), measures)
+    found = CONVENTION.score(Pairs.in_order(*sides), measures, "union")
     lengths = np.subtract(ends, starts)
     expected = lengths.std() / lengths.mean() if len(lengths) else math.nan
     shares = Counter[str]()

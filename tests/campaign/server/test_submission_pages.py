@@ -418,7 +418,7 @@ def test_nobody_watches_too_much(service: Service, monkeypatch: pytest.MonkeyPat
 
 def test_what_is_watched_at_the_same_moment_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     async def watch() -> list[str]:
-        streams = [submission_pages._events({"open": True}, None, "", "user 1") for _ in range(5)]
+        streams = [submission_pages._events({"open": True}, None, "", "user 1", None) for _ in range(5)]
         begun = [await anext(one, "") for one in streams]
         for one in streams:
             await one.aclose()
