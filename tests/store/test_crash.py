@@ -49,6 +49,7 @@ def assert_no_wrong_number(path: Path) -> None:
     assert group.cells.status.tolist() == [Status.ok] * len(group.cells)
 
 
+@pytest.mark.slow
 def test_runs_that_are_killed_at_random_come_to_the_same_store(tmp_path, undisturbed):
     rng = random.Random(20130914)
     path, kills = tmp_path / "x.zarr", 0

@@ -195,6 +195,7 @@ def computed(pairs: list[tuple[str, str]], measures: tuple[str, ...], seed: int)
     return replace(cells, score=score, weight=1 + score, message=message, stamp=stamp, extras={"seconds": sparse})
 
 
+@pytest.mark.slow
 @given(st.lists(steps(), min_size=2, max_size=4), st.integers(1, 9))
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_generations_of_links_are_the_bytes_of_full_rewrites(tmp_path_factory, history, most):

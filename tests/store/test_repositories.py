@@ -291,6 +291,7 @@ class TestTwoWriters:
         assert read_group(address, "chord").systems == ("B",)
         assert len(history(address)) == 1
 
+    @pytest.mark.slow
     def test_the_form_of_a_later_icechunk_is_refused_with_both_versions(self, tmp_path):
         header = "ICE\U0001f9caCHUNK".encode() + b"ic-9.0.0".ljust(24)
         (tmp_path / "repo").write_bytes(header + bytes([9, 6, 1]))

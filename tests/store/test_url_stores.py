@@ -87,6 +87,7 @@ class TestReading:
         # A server without parts sends the file once, after the first request shows that there are none.
         assert len(server.asked) - before == (4 if ranges else 2)
 
+    @pytest.mark.slow
     def test_commands_print_what_they_print_of_the_folder(self, server, published):
         url, local = f"{server.url}/onsets.zarr", published / "onsets.zarr"
         assert printed("query", url) == printed("query", local)

@@ -62,6 +62,7 @@ def test_users_that_cannot_be(campaign: Path) -> None:
     assert "is not a campaign file" in refused("serve", "users", "list", __file__)
 
 
+@pytest.mark.slow
 def test_headers_of_nobody_in_particular_are_not_trusted(campaign: Path) -> None:
     assert "needs --trust-proxy" in refused("serve", campaign, "--port", 0, "--trust-proxy-user", "Remote-User")
     assert "invalid address or network 'localhost'" in refused(

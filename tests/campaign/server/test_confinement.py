@@ -354,6 +354,7 @@ def probe(reference, estimate):
 '''
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(landlock_version() < 6, reason="this kernel lacks Landlock 6")
 def test_what_scores_sees_references_and_readings_alone(
     tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
@@ -454,6 +455,7 @@ PLACES = {
 """Folders of campaigns, one of them that of Python's environment, and what a check could open of each."""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(landlock_version() < 6, reason="this kernel lacks Landlock 6")
 def test_a_campaign_that_demands_confinement_is_refused_where_a_check_could_open_it(tmp_path: Path) -> None:
     environment = tmp_path / "environment"

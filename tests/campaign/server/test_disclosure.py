@@ -83,6 +83,7 @@ def songs(tmp_path: Path) -> Path:
     return write_store(tmp_path / "s.zarr", {"chord": random_group(3, 8, 2, tracks=SONGS, track_meta=meta)})
 
 
+@pytest.mark.slow
 def test_without_references_no_answer_holds_a_label_of_one_or_a_message_that_quotes_it(hidden: Path) -> None:
     whole = TestClient(create_app(Service("All", {"store": hidden})))
     told = "".join(followed(whole).values())

@@ -351,6 +351,7 @@ def test_what_was_asked_and_not_judged_is_given_to_others_after_a_day(service: S
     assert len(late.asked()) == 4
 
 
+@pytest.mark.slow
 def test_orders_of_candidates_differ_and_stay(tmp_path: Path) -> None:
     service = make_service(tmp_path, audio=False, each=8, graders_per_pair=6)
     orders = set()

@@ -361,6 +361,7 @@ def test_reports_of_workers_and_the_progress_of_scoring_renew_no_page(service: S
     assert made == []
 
 
+@pytest.mark.slow
 def test_a_server_that_runs_shows_what_this_process_changes(service: Service, tmp_path: Path) -> None:
     assert service.path is not None
     addresses = ("/", "/stores/test/onset/", "/stores/dev/onset/")

@@ -176,6 +176,7 @@ def test_failures_are_announced_when_they_are_final(tmp_path: Path, hook: Hook) 
     ]
 
 
+@pytest.mark.slow
 def test_mail_goes_to_the_sender_of_a_submission_who_left_an_address(
     tmp_path: Path, post: Post, confinement: Confinement
 ) -> None:

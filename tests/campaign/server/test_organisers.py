@@ -25,6 +25,7 @@ def service(tmp_path: Path) -> Service:
     return open_campaign(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_disqualified_system_is_off_all_boards_and_kept_for_the_record(
     service: Service, confinement: Confinement
 ) -> None:
@@ -87,6 +88,7 @@ def test_organisers_see_all_accounts_with_the_quota_used(service: Service) -> No
     assert 'href="/accounts/"' not in zoe.get("/submissions/").text
 
 
+@pytest.mark.slow
 def test_an_embargo_holds_public_systems_until_its_time(tmp_path: Path, confinement: Confinement) -> None:
     text = CAMPAIGN.replace("dev: dev", 'dev: {root: dev, embargo: "2027-01-10 12:00 AoE"}')
     service = open_campaign(tmp_path, text)
@@ -118,6 +120,7 @@ def test_an_embargo_holds_public_systems_until_its_time(tmp_path: Path, confinem
     assert [line["system"] for line in service.audit.read() if line["action"] == "end of embargo"] == ["oak", "elm"]
 
 
+@pytest.mark.slow
 def test_mended_references_are_one_change_of_the_file(tmp_path: Path, confinement: Confinement) -> None:
     service = open_campaign(tmp_path)
     id = submit(service, "oak", estimates(), splits=["dev"])

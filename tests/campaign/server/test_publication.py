@@ -28,6 +28,7 @@ def service(tmp_path: Path) -> Service:
     return open_campaign(tmp_path)
 
 
+@pytest.mark.slow
 def test_what_is_public_is_copied_and_nothing_else(service: Service, confinement: Confinement) -> None:
     assert service.database is not None
     worker, copy = worker_of(service, confinement), service.public_folder / "dev.zarr"
@@ -74,6 +75,7 @@ def test_no_copy_and_no_view_names_the_folder_of_the_campaign(
         assert name not in text
 
 
+@pytest.mark.slow
 def test_what_was_sent_is_parsed_in_confined_processes_alone(service: Service, confinement: Confinement) -> None:
     for name, wrong in (("oak", 2), ("elm", 0)):
         submit(service, name, estimates(wrong=wrong))
@@ -122,6 +124,7 @@ def test_what_was_scored_before_readings_were_kept_is_read_when_a_worker_begins(
     assert Browser(open_service([str(service.path)], BASE)).get(address).json() == before
 
 
+@pytest.mark.slow
 def test_what_is_no_longer_public_is_in_no_generation_of_the_copy(service: Service, confinement: Confinement) -> None:
     assert service.database is not None
     worker, client = worker_of(service, confinement), Browser(service)
@@ -153,6 +156,7 @@ def height(answer: Any) -> int:
     return int.from_bytes(answer.content[20:24], "big")
 
 
+@pytest.mark.slow
 def test_the_feed_keeps_what_earlier_publications_changed(service: Service, confinement: Confinement) -> None:
     assert service.database is not None
     worker, client, viewer = worker_of(service, confinement), Browser(service), member(service)
@@ -187,6 +191,7 @@ def test_the_feed_keeps_what_earlier_publications_changed(service: Service, conf
     assert entries().items() <= seen.items()
 
 
+@pytest.mark.slow
 def test_what_a_publication_changed_is_not_guessed_if_the_generation_before_is_gone(
     service: Service, confinement: Confinement
 ) -> None:

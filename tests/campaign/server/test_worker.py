@@ -114,6 +114,7 @@ def test_scoring_tells_how_many_of_the_tracks_are_scored(
     assert all(message["progress"] <= message["total"] == 6 for message in told)
 
 
+@pytest.mark.slow
 def test_results_with_more_dims_are_joined_as_a_run_writes_them(tmp_path: Path, confinement: Confinement) -> None:
     service = open_campaign(tmp_path, CAMPAIGN.replace("root]", "root, confusion]"))
     for name, wrong in (("oak", 2), ("elm", 0)):
@@ -149,6 +150,7 @@ def test_other_readers_do_not_see_where_the_references_of_a_public_copy_are(
     assert str(tmp_path) not in kept
 
 
+@pytest.mark.slow
 def test_a_submission_is_written_once_and_linked_after_that(tmp_path: Path, confinement: Confinement) -> None:
     service = open_campaign(tmp_path)
     stores = service.stores_folder / "dev.zarr", service.public_folder / "dev.zarr"
@@ -221,6 +223,7 @@ class TestTasksAndReadersOfOnesOwn:
             (tmp_path / "dev" / "reference" / f"t{number}.ticks").write_text("500 1000\n")
         return service
 
+    @pytest.mark.slow
     def test_they_check_and_score_what_is_submitted(self, service: Service) -> None:
         worker = Worker(service)
         with worker.jobs.confinement:
@@ -262,6 +265,7 @@ def test_files_of_another_split_are_not_counted(
     assert "dev: tracks scored: {'chord': 6}" in caplog.text
 
 
+@pytest.mark.slow
 def test_one_submission_never_computes_another_again(
     service: Service, confinement: Confinement, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -303,6 +307,7 @@ def test_what_cannot_be_scored_is_refused_with_file_and_line(service: Service, c
     assert state(service, again).state == "scored"
 
 
+@pytest.mark.slow
 def test_missing_tracks_are_named_and_count_as_zero(service: Service, confinement: Confinement) -> None:
     assert service.database is not None
     files = estimates(splits=["dev"])
@@ -377,6 +382,7 @@ def test_submissions_have_their_days(tmp_path: Path) -> None:
         submit(service, "elm", estimates())
 
 
+@pytest.mark.slow
 def test_a_submission_is_compared_with_earlier_ones_and_the_leader(service: Service, confinement: Confinement) -> None:
     assert service.database is not None
     submit(service, "theirs", estimates(), who="bob")
@@ -481,6 +487,7 @@ def test_a_job_uses_the_campaign_that_the_worker_started_with(
     assert set(scores(service, id, "dev")) == {"majmin", "root"}
 
 
+@pytest.mark.slow
 def test_changed_references_stop_the_worker_until_they_are_back(
     service: Service, confinement: Confinement, tmp_path: Path
 ) -> None:
@@ -499,6 +506,7 @@ def test_changed_references_stop_the_worker_until_they_are_back(
     assert state(service, id).state == "scored"
 
 
+@pytest.mark.slow
 def test_a_reference_that_is_gone_stops_the_worker_until_it_is_back(
     service: Service, confinement: Confinement, tmp_path: Path
 ) -> None:
@@ -733,6 +741,7 @@ def test_a_worker_ends_its_process_of_jobs_when_it_ends(service: Service, monkey
     assert closed == [True]
 
 
+@pytest.mark.slow
 def test_a_copy_that_another_worker_writes_is_waited_for(service: Service, confinement: Confinement) -> None:
     submit(service, "oak", estimates())
     worker = worker_of(service, confinement)
@@ -763,6 +772,7 @@ def test_the_trouble_of_a_worker_that_is_gone_ends_with_the_next_one(
         assert session.scalars(select(Trouble)).all() == []
 
 
+@pytest.mark.slow
 def test_a_submission_that_breaks_the_check_is_refused_in_the_end(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -781,6 +791,7 @@ def test_a_submission_that_breaks_the_check_is_refused_in_the_end(
     assert (state(service, id).state, state(service, other).state) == ("refused", "scored")
 
 
+@pytest.mark.slow
 def test_a_job_is_confined(service: Service, confinement: Confinement, tmp_path: Path) -> None:
     assert service.campaign is not None
     task = {
@@ -826,6 +837,7 @@ def test_an_upload_that_is_gone_or_cannot_be_written_does_not_stop_the_queue(
     assert [state(service, id).state for id in (gone, odd, good)] == ["refused", "refused", "scored"]
 
 
+@pytest.mark.slow
 def test_a_track_that_changed_leads_to_the_second_from_which_it_did(service: Service, confinement: Confinement) -> None:
     worker = worker_of(service, confinement)
     submit(service, "oak", estimates(wrong=2), visibility="private")

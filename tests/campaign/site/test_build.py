@@ -132,6 +132,7 @@ def test_tables_as_json_are_those_of_exports(site, store):
             assert f"{system['scores'][evaluation['headline']]['value']:.3f}" in page
 
 
+@pytest.mark.slow
 def test_the_same_stores_make_the_same_site_built_anew_or_over_itself(site, store, demo_store, tmp_path):
     again = tmp_path / "again"
     for _ in range(2):
@@ -247,6 +248,7 @@ def test_files_of_the_user_stay_in_the_folder(store, tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["site"]
 
 
+@pytest.mark.slow
 def test_a_site_stays_as_it_was_where_the_next_one_fails(site, store, tmp_path, monkeypatch):
     folder = tmp_path / "site"
     shutil.copytree(site, folder)

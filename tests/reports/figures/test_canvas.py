@@ -85,6 +85,7 @@ def test_matplotlib_is_imported_only_when_a_figure_is_drawn() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
+@pytest.mark.slow
 def test_figures_need_no_display_and_no_window() -> None:
     code = (
         "import sys; from mirflow.reports import figures; from tests.groups import random_group;"

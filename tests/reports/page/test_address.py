@@ -61,6 +61,7 @@ def shown(page: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_every_choice_is_in_the_address_and_a_link_shows_it_again(store_page, visit):
     page = visit(store_page)
     assert state_of(page) == {}

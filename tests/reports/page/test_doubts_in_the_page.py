@@ -57,6 +57,7 @@ def export(page, folder, task):
     download.value.save_as(folder / f"{task}-patch.json")
 
 
+@pytest.mark.slow
 def test_places_open_the_timeline_and_verdicts_become_a_patch(folder, visit):
     page = visit(folder / "page.html")
     rows = page.locator("#doubted tbody tr")

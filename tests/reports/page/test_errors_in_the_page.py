@@ -115,6 +115,7 @@ def filter_to(tracks: list[str]) -> str:
     return "filter=" + quote(json.dumps([["tracks", tracks]]))
 
 
+@pytest.mark.slow
 def test_totals_follow_the_filter(demo_store, tmp_path, visit):
     mirflow.report(demo_store, tmp_path / "page.html")
     ds = mirflow.open_store(demo_store)["chord"].to_dataset().sel(metric="majmin", system="elm")
@@ -144,6 +145,7 @@ def test_totals_of_all_tracks_say_so_under_a_filter(folder: Path, tmp_path: Path
     assert page.inner_text("#filter .status").endswith("The totals of errors are of all tracks.")
 
 
+@pytest.mark.slow
 def test_a_kind_leads_through_its_places_by_keys_and_links(folder, visit):
     page = visit(folder / "page.html", "#wrong=ada")
     rows = page.locator("#errors tbody tr")

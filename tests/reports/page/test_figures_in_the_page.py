@@ -50,6 +50,7 @@ def nasty(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path]:
     return group, folder / "nasty.html"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 def test_every_aggregate_is_that_of_a_query(nasty, visit, policy):
     group, path = nasty

@@ -87,6 +87,7 @@ def test_every_number_is_that_of_the_query_of_these_tracks_and_systems(store: Pa
         assert counts == [str(found["n"].sel(system=system).item()) for system in shown]
 
 
+@pytest.mark.slow
 def test_numerators_over_a_weight_of_0_count_as_in_queries(tmp_path: Path, visit: Any) -> None:
     score, weight = np.full((2, 8, 1), 0.25), np.full((2, 8, 1), 4.0)
     weight[:, ::3] = 0.0
@@ -250,6 +251,7 @@ def drag(page: Any, selector: str, *ends: tuple[float, float]) -> None:
         page.mouse.move(*place, steps=4)
 
 
+@pytest.mark.slow
 def test_a_drag_over_a_chart_sets_chips_and_escape_gives_it_up(store: Path, visit: Any) -> None:
     page = visit(store.parent / "report.html", "#aggregate=mean")
     ds = scores_of()["score"].sel(metric="majmin")

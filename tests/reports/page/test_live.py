@@ -178,6 +178,7 @@ class TestParts:
         assert not any(str(tmp_path.parent) in (one or b"").decode("latin-1") for one in written)
         assert "store.zarr" in json.loads(page.contents())["stores"][0]["pipeline"]
 
+    @pytest.mark.slow
     def test_many_threads_get_the_same_and_old_parts_are_dropped(self, stored):
         page = LivePage(stored, "g", cache=20_000)
         names = [f"g/0/{metric}/{what}" for metric in range(5) for what in ("score", "weight", "flags", "values")] * 4
@@ -222,6 +223,7 @@ class TestLinks:
 
 
 class TestPage:
+    @pytest.mark.slow
     def test_its_tables_are_those_of_the_page_in_one_file(self, stored, tmp_path, visit, browse):
         write_page(stored, tmp_path / "p.html")
         whole, (page, site) = visit(tmp_path / "p.html"), browse(LivePage(stored, "g"))
@@ -238,6 +240,7 @@ class TestPage:
             assert page.inner_text(part) == whole.inner_text(part)
         assert not any("static" not in path and "stores" not in path and "favicon" not in path for path in site.asked)
 
+    @pytest.mark.slow
     def test_its_filter_is_that_of_the_page_in_one_file(self, stored, tmp_path, visit, browse):
         write_page(stored, tmp_path / "p.html")
         link = f"#aggregate=mean&filter={quote(json.dumps([['find', 't0']]))}"
@@ -250,6 +253,7 @@ class TestPage:
         assert shown[0] == shown[1]
         assert "best value of these 10 tracks" in shown[0][1]
 
+    @pytest.mark.slow
     def test_its_timelines_are_those_of_the_page_in_one_file(self, tmp_path, visit, browse):
         rng = np.random.default_rng(4)
         for side in ("ref/ann", "ref/ben", "est/ada", "est/bob"):

@@ -126,6 +126,7 @@ class TestPhone:
         assert box(title)["height"] < 80
         assert box(dialog.locator(".close"))["x"] < 390
 
+    @pytest.mark.slow
     def test_two_fingers_zoom_the_timeline(self, wide, visit):
         page = visit(wide, **PHONE)
         dialog = open_first(page)

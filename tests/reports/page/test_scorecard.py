@@ -72,6 +72,7 @@ def test_cells_have_the_differences_of_a_comparison(report: Any, visit: Any, at:
         assert "better4" in shown["beat", "oak"][1]
 
 
+@pytest.mark.slow
 def test_it_needs_no_scripts_and_leads_to_evaluations(report: Any, visit: Any, browser: Any) -> None:
     context = browser.new_context(java_script_enabled=False)
     plain = context.new_page()

@@ -104,6 +104,7 @@ def test_pictures_have_title_and_caption_and_png_is_twice_as_fine(page: Any) -> 
     assert [one.get("href", "")[:22] for one in heat.iter(f"{SVG}image")] == ["data:image/png;base64,"] * 4
 
 
+@pytest.mark.slow
 def test_the_commands_that_make_what_is_shown_give_its_numbers(
     page: Any, store: Path, scores: xr.Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -54,6 +54,7 @@ def test_a_missing_estimate_is_noted_in_its_lane(chords, visit):
     assert open_first(page).locator(".lanename").nth(2).locator(".value").inner_text() == "no estimate"
 
 
+@pytest.mark.slow
 def test_what_is_right_under_the_pointer_is_noted(chords, visit):
     page = visit(chords)
     dialog = open_first(page)
@@ -314,6 +315,7 @@ def walk_on(page) -> str:
     return page.locator("#timeline-title").inner_text()
 
 
+@pytest.mark.slow
 def test_the_arrows_follow_the_list_that_was_clicked(chords, visit):
     page = visit(chords)
     names = page.locator("#tracks button.link").all_inner_texts()
