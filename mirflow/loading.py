@@ -302,7 +302,7 @@ def load_collection(
     if lazy:
         return collection
     packed = {one.path if isinstance(one, PackSource) else "" for one in collection.sources}
-    whole = None if packed == {""} or len(packed) != 1 else opened_pack(packed.pop()).collection
+    whole = None if packed == {""} or len(packed) != 1 else opened_pack(packed.pop()).as_collection()
     return _read(collection) if whole is None else whole
 
 

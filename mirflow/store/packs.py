@@ -53,9 +53,8 @@ class Pack:
         """The row of each track."""
         return {track: row for row, track in enumerate(self.tracks)}
 
-    @property
-    def collection(self) -> Collection | None:
-        """The same rows as a collection; None if readers remarked on any of them."""
+    def as_collection(self) -> Collection | None:
+        """Return the same rows as a collection; None if readers remarked on any of them."""
         if ACCOUNT in self.track_attrs:
             return None
         metadata = {}
