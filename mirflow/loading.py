@@ -205,7 +205,7 @@ def collection(task: str, annotations: TracksLike) -> Collection:
     Parameters
     ----------
     task : str
-    annotations : mapping, data frame, Collection or dataset of one
+    annotations : mapping, data frame, Collection or xr.Dataset of one
         A mapping of tracks to annotations, each as `annotation` takes it; or a data frame with a column ``track`` and
         the columns of the kind.
 
