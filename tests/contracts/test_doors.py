@@ -170,8 +170,8 @@ def test_each_door_tells_what_the_reader_tells(format: str, tmp_path: Path) -> N
         expected = _expected(outcome)
         for name, door in DOORS.items():
             told = door(example, data, tmp_path)
-            if name == "check" and outcome.error is not None and (told or example.task == "classification"):
-                continue  # it tries tables as one track and as many; two fields are a track and its class
+            if name == "check" and (example.task == "classification" or (outcome.error is not None and told)):
+                continue  # it tries tables as one track and as many, and gives what it found of either
             lost = [message for message in expected if told is not None and not any(message in one for one in told)]
             assert not lost, f"{example.id}, {change}: {name} does not say {lost}, but {told}"
 
