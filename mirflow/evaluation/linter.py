@@ -237,10 +237,10 @@ def _check_each(given: Sequence[Path], settings: _Settings) -> Iterator[FileChec
         reading = None if task is None or not path.is_file() else _reading(task, settings.options)
         if task is None or reading is None or not is_table(path, reading):
             yield _check_whole(path, settings)
-        elif path in given or reading.format_of(path.name) in TABLES:
+        elif reading.format_of(path.name) in TABLES:
             yield from _check_table(path, task, settings)
         else:
-            yield from _check_either(path, task, settings)
+            yield from _check_either(path, task, settings, is_given=path in given)
 
 
 def _unreadable_twins(files: Sequence[Path], settings: _Settings) -> dict[str, list[Path]]:
@@ -286,12 +286,18 @@ def _check_whole(path: Path, settings: _Settings) -> FileCheck:
     return FileCheck(str(path), tuple(found), "folder" if path.is_dir() else "file", path.stem)
 
 
-def _check_either(path: Path, task: str, settings: _Settings) -> Sequence[FileCheck]:
-    """Check a file in a folder as one track and as many; keep the result with fewer errors."""
+def _check_either(path: Path, task: str, settings: _Settings, *, is_given: bool) -> Sequence[FileCheck]:
+    """Check a file that may be a table as one track and as many; keep the result with fewer errors.
+
+    One that is given by name is a table unless it cannot be opened as one, as its header may name no tracks.
+    """
+    rows = list(_check_table(path, task, settings)) if is_given else []
+    if any(check.what == "track" for check in rows):
+        return rows
     whole = [_check_whole(path, settings)]
     if whole[0].worst not in ("error", "warning"):
         return whole
-    rows = list(_check_table(path, task, settings))
+    rows = rows or list(_check_table(path, task, settings))
     return rows if rows and _gravity(rows) <= _gravity(whole) else whole
 
 
