@@ -80,25 +80,25 @@ def advised(message: str, reading: Reading, read: Read) -> str:
     """
     if "declare " not in message and "use task " not in message and "(--" not in message:
         return message
-    kept = ""
+    text = ""
     for joint, clause in _clauses(message):
         if not joint:  # what is wrong
-            kept = clause
+            text = clause
             continue
         tasks = _TASKS.search(clause)
         if tasks is not None:
             works = [
                 name for name in re.split(r" or (?:use task )?", tasks[0]) if _works({"task": name}, reading, read)
             ]
-            kept += f"{joint}{clause.replace(tasks[0], ' or '.join(works))}" if works else ""
+            text += f"{joint}{clause.replace(tasks[0], ' or '.join(works))}" if works else ""
             continue
         options = options_in(clause)
         cure = options if _FORM in str(options) else options and _cure(options, reading, read)
         if cure == options:
-            kept += joint + clause
+            text += joint + clause
         elif cure:
-            kept += f"{joint}{clause[: clause.index('declare ')]}declare {spell(cure)}"
-    return kept
+            text += f"{joint}{clause[: clause.index('declare ')]}declare {spell(cure)}"
+    return text
 
 
 def _clauses(message: str) -> Iterator[tuple[str, str]]:
@@ -142,11 +142,11 @@ def _cure(options: dict[str, Any], reading: Reading, read: Read) -> dict[str, An
 
 def changed_reading(reading: Reading, options: Mapping[str, Any]) -> Reading:
     """A reading with other options, or for another task."""
-    kept = {name: OPTIONS[name].keep(value) for name, value in options.items() if name != "task"}
-    text = {name: kept.pop(name) for name in options if name in DELIMITED}
+    values = {name: OPTIONS[name].keep(value) for name, value in options.items() if name != "task"}
+    delimited = {name: values.pop(name) for name in options if name in DELIMITED}
     if "task" in options:
-        kept |= {"task": options["task"], "kind": kind_of(options["task"]).name}
-    return replace(reading, delimited=replace(reading.delimited, **text), **kept)
+        values |= {"task": options["task"], "kind": kind_of(options["task"]).name}
+    return replace(reading, delimited=replace(reading.delimited, **delimited), **values)
 
 
 def is_plausible(annotation: Annotation, task: str | None) -> bool:
