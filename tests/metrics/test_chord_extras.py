@@ -102,11 +102,25 @@ class TestFrames:
     @settings(max_examples=40, deadline=None)
     def test_segmentation_on_frames_is_that_of_the_frames_runs(self, reference, estimate, hop) -> None:
         rows = frames(reference, estimate, hop)
+        if not rows:
+            assert [one(side, reference, estimate, grid=hop) for side in ("overseg", "underseg")] == [(0.0, 0.0)] * 2
+            return
         bounds = np.arange(len(rows) + 1, dtype=np.float64)
         spans = np.array([bounds[:-1], bounds[1:]]).T
         runs = [mir_eval.chord.merge_chord_intervals(spans, list(side)) for side in zip(*rows, strict=True)]
         assert one("overseg", reference, estimate, grid=hop)[0] == pytest.approx(mir_eval.chord.overseg(*runs))
         assert one("underseg", reference, estimate, grid=hop)[0] == pytest.approx(mir_eval.chord.underseg(*runs))
+
+    def test_a_reference_between_two_frames_has_score_0_and_weight_0_beside_others(self) -> None:
+        short, long = chords((0.125, 0.25, "C")), chords((0.0, 1.0, "C"))
+        measures = CONVENTION.select(["majmin", "seg", "csr_framewise@majmin(hop=0.1)", "confusion@majmin"])
+        pairs = Pairs.in_order(to_rows([short, long]), to_rows([long, long]))
+        scores = CONVENTION.score(pairs, measures, 0.3)
+        assert scores.score.tolist() == [[0.0, 0.0, 1.0], [1.0, 1.0, 1.0]]
+        assert scores.weight[0, :2].tolist() == [0.0, 0.0]
+        assert not scores.refused
+        (confusion,) = scores.extras.values()
+        assert confusion.index[:, 0].tolist() == [1]
 
 
 class TestOverlap2008:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...annotations.annotation import Annotation, to_ragged
 from ...errors import AnnotationError, InvalidAnnotationError, MetricError
+from ...kernels.intervals import frames_before
 from ...kernels.ratios import Scored, divide
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of
 from ...theory.chords import encode_vocabulary
@@ -336,8 +337,8 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", mergi
 
     An empty estimate is no chord throughout; an empty reference has score 0 and weight 0. As in mir_eval, pairs with
     overlapping intervals on a side are refused. On a grid of frames, given as hop in seconds, both sides are sampled at
-    multiples of the hop, gaps are no chord, and each frame counts `hop` seconds. With `merging`, neighbours with equal
-    chords are merged for segmentation.
+    multiples of the hop, gaps are no chord, and each frame counts `hop` seconds; a reference that ends before its first
+    frame has score 0 and weight 0. With `merging`, neighbours with equal chords are merged for segmentation.
 
     References
     ----------
@@ -361,22 +362,24 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", mergi
         # Some measures define their own frames, from the reference's start on; the others use the requested grid.
         own = "hop" in measure.parameters
         axes.setdefault((_hop(float(measure["hop"])) if own else hop, own), []).append(measure)
-    kept = np.array([pair not in refused for pair in scorable.tolist()], dtype=np.bool_)
     for (step, own), some in axes.items():
-        axis = exact
+        axis, scored = exact, scorable
         if step is not None:
-            sampled = lay_out(sides, *rows, merged, carry=False)
-            axis = to_frames(sampled, step, sampled.times[sampled.low] * own)
+            start, low, high = exact.times[exact.low] * own, exact.times[exact.low], exact.times[exact.high]
+            framed = frames_before(start, step, high) > frames_before(start, step, low)
+            sampled = lay_out(sides, rows[0][framed], rows[1][framed], merged, carry=False)
+            axis, scored = to_frames(sampled, step, start[framed]), scorable[framed]
         needs = {measure.metric.needs for measure in some}
         vocabularies = {str(m.parameters.get("vocabulary", "25")) for m in some if m.metric.needs == _CONFUSIONS}
         totals = add_up(axis, chords, _RULES in needs, _FRAGMENTATION in needs, vocabularies)
         for measure in some:
             if not measure.metric.dims:
-                values[:, scorable, scalars.index(measure)] = measure.read(totals)
+                values[:, scored, scalars.index(measure)] = measure.read(totals)
             else:
                 sparse: Sparse = measure.read(totals)
-                entries = kept[sparse.index[:, 0]]
-                index = np.column_stack([scorable[sparse.index[:, 0]], sparse.index[:, 1:]])[entries]
+                index = np.column_stack([scored[sparse.index[:, 0]], sparse.index[:, 1:]])
+                entries = ~np.isin(index[:, 0], list(refused))
+                index = index[entries]
                 extras[measure.variable] = replace(sparse, index=index, value=sparse.value[entries])
     values[0, list(refused)] = np.nan
     repairs = np.zeros(len(pairs), dtype=np.int64)
