@@ -6,7 +6,6 @@ Icechunk is imported only where an address is opened.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import time
@@ -52,8 +51,6 @@ _ABSENT = "the repository doesn't exist"
 _OCCUPIED = "repositories can only be created in clean prefixes"
 _MADE_AT_ONCE = (_OCCUPIED, "branch update conflict")
 """What errors of Icechunk contain if two processes make a repository at the same time."""
-_FIRST = "1CECHNKREP0F1RSTCMT0"
-"""The empty version that each repository begins with: its file is written first, and then the branch that names it."""
 _REF = f"refs/branch.{_BRANCH}/ref.json"
 _MARK = "ICE\U0001f9caCHUNK".encode()
 _FORM_AT = 36
@@ -71,7 +68,7 @@ _REFUSALS = {
     "Forbidden": "access is denied; use credentials that may read and write it",
     "no providers in chain": "there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or log in",
     _ABSENT: "no such store; `mirflow run` makes one",
-    _OCCUPIED: "holds something else than a store; remove it, or name another address",
+    _OCCUPIED: "holds something else than a store, or one whose making was stopped; remove it, or name another address",
     "ref not found": "no such tag; `mirflow history` lists commits and tags",
     "snapshot id not found": _NO_COMMIT,
     "snapshot not found": _NO_COMMIT,
@@ -152,8 +149,12 @@ def _newer_form(address: Address) -> str:
     with suppress(Exception):  # of settings, too, for which obstore has no class of errors
         import obstore
 
-        store, root = _files(address)
-        header = bytes(obstore.get_range(store, f"{root}repo", start=0, length=_FORM_AT + 1))
+        store: Any
+        if address.kind == "icechunk":
+            store, file = obstore.store.LocalStore(_folder(address)), "repo"
+        else:
+            store, file = client_of(address.kind, address.bucket), f"{address.prefix}/repo"
+        header = bytes(obstore.get_range(store, file, start=0, length=_FORM_AT + 1))
         form, newest = header[_FORM_AT], int(icechunk.spec_version())
         if header.startswith(_MARK) and form > newest:
             return (
@@ -248,38 +249,10 @@ def _open(address: Address, *, create: bool = False) -> icechunk.Repository:
                 # Another process may be making it.
                 if time.monotonic() > end or not any(sign in str(error) for sign in _MADE_AT_ONCE):
                     raise
-                _finish_creation(address)
                 time.sleep(0.1)
         return icechunk.Repository.open(storage)
 
     return _ask(address, request)
-
-
-def _files(address: Address) -> tuple[Any, str]:
-    """The files of a repository for obstore, and where they begin."""
-    if address.kind != "icechunk":
-        return client_of(address.kind, address.bucket), f"{address.prefix}/"
-    from obstore.store import LocalStore
-
-    return LocalStore(_folder(address)), ""
-
-
-def _finish_creation(address: Address) -> None:
-    """Write the branch of a repository if all it has is the empty first version, as where its maker was killed.
-
-    It is written only if there is none, so that the maker, if it still runs, and others that do the same agree.
-    Icechunk itself makes repositories only where there is nothing. Errors are left to its own requests.
-    """
-    with suppress(ImportError):
-        import obstore
-        from obstore.exceptions import BaseError
-
-        with suppress(BaseError, OSError):
-            store, root = _files(address)
-            snapshot, branch = f"{root}snapshots/{_FIRST}", f"{root}{_REF}"
-            there = [file["path"] for file in next(iter(obstore.list(store, root or None, chunk_size=2)), ())]
-            if there == [snapshot] and bytes(obstore.get_range(store, snapshot, start=_FORM_AT, length=1)) == b"\x01":
-                obstore.put(store, branch, json.dumps({"snapshot": _FIRST}).encode(), mode="create")
 
 
 def _session(repository: icechunk.Repository, address: Address) -> icechunk.Session:
