@@ -33,12 +33,6 @@ if TYPE_CHECKING:
     from .api import query as query
     from .api import report as report
     from .api import show as show
-    from .benchmarking import benchmark as benchmark
-    from .benchmarking import benchmarks as benchmarks
-    from .benchmarking import run_benchmark as run_benchmark
-    from .corrections import apply_patch as apply_patch
-    from .corrections import make_patch as make_patch
-    from .corrections import patch_effects as patch_effects
     from .engine.publishing import publish as publish
     from .engine.runs import open_pipeline as open_pipeline
     from .engine.runs import run as run
@@ -49,12 +43,12 @@ if TYPE_CHECKING:
     from .evaluation.evaluate import evaluate_paths as evaluate_paths
     from .evaluation.evaluate import explain as explain
     from .evaluation.evaluate import score as score
-    from .loading import annotation as annotation
-    from .loading import collection as collection
-    from .loading import from_mirdata as from_mirdata
-    from .loading import load as load
-    from .loading import load_collection as load_collection
-    from .loading import pack as pack
+    from .evaluation.loading import annotation as annotation
+    from .evaluation.loading import collection as collection
+    from .evaluation.loading import from_mirdata as from_mirdata
+    from .evaluation.loading import load as load
+    from .evaluation.loading import load_collection as load_collection
+    from .evaluation.loading import pack as pack
     from .metrics import display as display
     from .metrics import sonify as sonify
     from .metrics.base import declare_task as declare_task
@@ -75,8 +69,14 @@ if TYPE_CHECKING:
     from .system_comparisons import overlap as overlap
     from .system_comparisons import plan as plan
     from .system_comparisons import ranks as ranks
-    from .verification import signature as signature
-    from .verification import verify as verify
+    from .workflows.benchmarking import benchmark as benchmark
+    from .workflows.benchmarking import benchmarks as benchmarks
+    from .workflows.benchmarking import run_benchmark as run_benchmark
+    from .workflows.corrections import apply_patch as apply_patch
+    from .workflows.corrections import make_patch as make_patch
+    from .workflows.corrections import patch_effects as patch_effects
+    from .workflows.verification import signature as signature
+    from .workflows.verification import verify as verify
 
     __version__: str
 
@@ -85,13 +85,13 @@ if TYPE_CHECKING:
 _HOMES = {
     "Accumulator": "evaluation.accumulator",
     "align": "engine.time_grids",
-    "annotation": "loading",
-    "apply_patch": "corrections",
-    "benchmark": "benchmarking",
-    "benchmarks": "benchmarking",
+    "annotation": "evaluation.loading",
+    "apply_patch": "workflows.corrections",
+    "benchmark": "workflows.benchmarking",
+    "benchmarks": "workflows.benchmarking",
     "budget": "reports.error_budgets",
     "check": "api",
-    "collection": "loading",
+    "collection": "evaluation.loading",
     "compare": "system_comparisons",
     "consensus": "reports.doubted_references",
     "declare_reader": "readers.user_formats",
@@ -101,18 +101,18 @@ _HOMES = {
     "evaluate_paths": "evaluation.evaluate",
     "explain": "evaluation.evaluate",
     "from_grid": "engine.time_grids",
-    "from_mirdata": "loading",
+    "from_mirdata": "evaluation.loading",
     "import_scores": "published.score_tables",
-    "load": "loading",
-    "load_collection": "loading",
-    "make_patch": "corrections",
+    "load": "evaluation.loading",
+    "load_collection": "evaluation.loading",
+    "make_patch": "workflows.corrections",
     "open_pipeline": "engine.runs",
     "open_store": "analysis.evaluations",
     "overlap": "system_comparisons",
-    "pack": "loading",
+    "pack": "evaluation.loading",
     "pair_metric": "metrics.pair_metrics",
     "pair_task": "metrics.user_tasks",
-    "patch_effects": "corrections",
+    "patch_effects": "workflows.corrections",
     "plan": "system_comparisons",
     "plot": "api",
     "problems": "api",
@@ -122,17 +122,17 @@ _HOMES = {
     "read_label_map": "readers.label_maps",
     "report": "api",
     "run": "engine.runs",
-    "run_benchmark": "benchmarking",
+    "run_benchmark": "workflows.benchmarking",
     "save": "store.write",
     "score": "evaluation.evaluate",
     "show": "api",
-    "signature": "verification",
+    "signature": "workflows.verification",
     "timeline": "reports.page.player",
     "to_csv": "readers.delimited",
     "to_jams": "readers.jams_writing",
     "to_lab": "readers.delimited",
     "to_midi": "readers.midi",
-    "verify": "verification",
+    "verify": "workflows.verification",
 }
 __all__ = [*_HOMES]
 

@@ -138,7 +138,7 @@ class Inference:
         **options: Unpack[QueryOptions],
     ) -> list[str]:
         """Signatures of the numbers that ``query`` gives; see :func:`mirflow.signature`."""
-        from .verification import signature
+        from .workflows.verification import signature
 
         return signature(self._scored, metric, aggregate, by, group=group, percent=percent, **options)
 

@@ -24,7 +24,7 @@ def bench_command() -> None:
 @output_options
 def list_command(style: str | None, output: Path | None) -> None:
     """List the benchmarks: task, tracks, headline metric, baselines, and whether the data are here."""
-    from ..benchmarking import benchmarks
+    from ..workflows.benchmarking import benchmarks
 
     emit(benchmarks(), choose_format(style, output), output)
 
@@ -34,7 +34,7 @@ def list_command(style: str | None, output: Path | None) -> None:
 @output_options
 def show_command(name: str, style: str | None, output: Path | None) -> None:
     """Describe a benchmark: rules, baselines, what to cite, and how to get the data."""
-    from ..benchmarking import benchmark
+    from ..workflows.benchmarking import benchmark
 
     emit(benchmark(name), choose_format(style, output), output)
 
@@ -65,8 +65,8 @@ def run_command(
     The data are compared with the digests of the benchmark first. Only what changed since the last run is computed.
     The exit code is 3 if a track has no score.
     """
-    from ..benchmarking import run_benchmark
     from ..progress import progress_for
+    from ..workflows.benchmarking import run_benchmark
 
     style = choose_format(style, output)
     found = run_benchmark(name, progress=progress_for(quiet=quiet), guarded=True, **given)

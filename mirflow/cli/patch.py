@@ -53,7 +53,7 @@ def patch_command(
     EDITED are a reference and a corrected copy, or folders of them: the patch is written as JSON to --output.
     """
     if paths[0].suffix.lower() in (".yaml", ".yml"):
-        from ..corrections import patch_effects
+        from ..workflows.corrections import patch_effects
 
         style = choose_format(style, output)
         emit(patch_effects(paths[0], paths[1:], metric=metric, group=group, root=root, store=store), style, output)
@@ -62,8 +62,8 @@ def patch_command(
         raise click.UsageError("a patch is made of ORIGINAL and EDITED with --task, --author and --reason")
     import json
 
-    from ..corrections import make_patch
     from ..store.generations import write_atomically
+    from ..workflows.corrections import make_patch
 
     about: dict[str, Any] = {"author": author, "reason": reason, "track": track, "annotator": annotator or ""}
     text = json.dumps(make_patch(paths[0], paths[1], task, **about, **options), indent=1, ensure_ascii=False) + "\n"

@@ -526,7 +526,7 @@ def pack_command(
 
     A pack can replace any pattern of a pipeline, and is read many times faster than the files.
     """
-    from ..loading import pack
+    from ..evaluation.loading import pack
 
     tracks = pack(pattern, out, task, annotator=annotator, overwrite=overwrite, **options)
     echo(f"{out}: {counted(tracks, 'track')}", err=True)

@@ -37,8 +37,8 @@ def verify_command(document: str, style: str | None, output: Path | None, **give
     equal if the computed one rounds to it; a cell that is not just a number cannot be computed. The exit code is 1 if a
     number differs, 3 if one cannot be computed.
     """
-    from ..verification import DIFFERENT as DIFFERS
-    from ..verification import UNKNOWN, verify
+    from ..workflows.verification import DIFFERENT as DIFFERS
+    from ..workflows.verification import UNKNOWN, verify
 
     style = choose_format(style, output)
     found = verify(document, **given)

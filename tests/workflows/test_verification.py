@@ -21,7 +21,7 @@ from mirflow.analysis.signatures import FIELDS, Signature
 from mirflow.cli import cli
 from mirflow.errors import QueryError, SignatureError
 
-from .conftest import PIPELINES
+from ..conftest import PIPELINES
 
 NEEDED = {"agg": "mean", "miss": "skip", "n": "3", "mirflow": "0.1.0"}
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)

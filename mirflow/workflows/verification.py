@@ -14,28 +14,28 @@ from typing import TYPE_CHECKING, Any, Unpack, get_args, get_origin
 
 import numpy as np
 
-from .analysis.evaluations import ScoresLike, evaluations_of
-from .analysis.over_systems import split_over
-from .analysis.queries import choose_one, evaluate_query
-from .analysis.query_options import Names, QueryOptions, make_query
-from .analysis.scores import as_scores, coords_of, names_of
-from .analysis.signatures import UNKNOWN as UNNAMED
-from .analysis.signatures import Signature, sign
-from .analysis.system_groups import RUN
-from .engine.runs import run_plans
-from .errors import MirflowError, QueryError, SignatureError, counted, suggest
-from .metrics.base import get_task
-from .metrics.measures import parse
-from .pipeline.load import load_pipeline, plan_pipeline
-from .pipeline.model import Estimates, Evaluation, Pipeline
-from .readers.content import is_hidden
-from .readers.label_maps import shipped_maps
-from .readers.options import DELIMITED, OPTIONS
-from .reports.signed_numbers import SignedNumber, read_signed
-from .reports.tables import Table, Tabulation, plain_entry
-from .store.journal import Journal
-from .store.packs import open_pack
-from .store.read import dataset_of
+from ..analysis.evaluations import ScoresLike, evaluations_of
+from ..analysis.over_systems import split_over
+from ..analysis.queries import choose_one, evaluate_query
+from ..analysis.query_options import Names, QueryOptions, make_query
+from ..analysis.scores import as_scores, coords_of, names_of
+from ..analysis.signatures import UNKNOWN as UNNAMED
+from ..analysis.signatures import Signature, sign
+from ..analysis.system_groups import RUN
+from ..engine.runs import run_plans
+from ..errors import MirflowError, QueryError, SignatureError, counted, suggest
+from ..metrics.base import get_task
+from ..metrics.measures import parse
+from ..pipeline.load import load_pipeline, plan_pipeline
+from ..pipeline.model import Estimates, Evaluation, Pipeline
+from ..readers.content import is_hidden
+from ..readers.label_maps import shipped_maps
+from ..readers.options import DELIMITED, OPTIONS
+from ..reports.signed_numbers import SignedNumber, read_signed
+from ..reports.tables import Table, Tabulation, plain_entry
+from ..store.journal import Journal
+from ..store.packs import open_pack
+from ..store.read import dataset_of
 
 if TYPE_CHECKING:
     import xarray as xr

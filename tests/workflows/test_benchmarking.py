@@ -17,10 +17,10 @@ import yaml
 import mirflow
 from mirflow.errors import BenchmarkError, MirflowWarning, PipelineError, UnknownNameError
 
-from .commands import invoke, printed, refused, rows
-from .mirdata_sets import write_dataset
+from ..commands import invoke, printed, refused, rows
+from ..mirdata_sets import write_dataset
 
-PIPELINES = Path(__file__).parents[1] / "pipelines"
+PIPELINES = Path(__file__).parents[2] / "pipelines"
 PUBLISHED = {
     "harmonix-beats": ("harmonix/estimates/beats/Bock_1", 1e-9),
     "harmonix-downbeats": ("harmonix/estimates/downbeats/Durand", 1e-9),

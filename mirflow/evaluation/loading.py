@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from .annotations.account import warn_of_accounts
-from .annotations.annotation import Annotation, AnnotationLike
-from .annotations.collection import Collection, collect
-from .annotations.labelled import to_dataset
-from .annotations.schema import KINDS, TASK_KINDS, kind_of
-from .annotations.source import Source
-from .engine.block import BLOCK
-from .engine.lazy import LazyCollection, read_source
-from .engine.pitch_units import midi_numbers, remedy_for_numbers
-from .errors import (
+from ..annotations.account import warn_of_accounts
+from ..annotations.annotation import Annotation, AnnotationLike
+from ..annotations.collection import Collection, collect
+from ..annotations.labelled import to_dataset
+from ..annotations.schema import KINDS, TASK_KINDS, kind_of
+from ..annotations.source import Source
+from ..engine.block import BLOCK
+from ..engine.lazy import LazyCollection, read_source
+from ..engine.pitch_units import midi_numbers, remedy_for_numbers
+from ..errors import (
     AnnotationError,
     InvalidAnnotationError,
     MetricError,
@@ -27,18 +27,18 @@ from .errors import (
     together,
     warn_caller,
 )
-from .evaluation.sides import TracksLike, sources_of
-from .ragged import Column
-from .readers import read, read_all
-from .readers.beat_collections import without_positions
-from .readers.mirdata import MirdataDataset, task_of_value
-from .readers.namespaces import NAMESPACES
-from .readers.objects import kind_named, of_columns, to_annotation
-from .readers.options import HARTE, Notation, Reading, Select, describe_options
-from .readers.patterns import Match, Pattern
-from .readers.sources import gather, has_parts, select_from
-from .readers.tables.table import holds_tracks, spread_tables
-from .store.packs import PackSource, open_pack, opened_pack, write_pack
+from ..ragged import Column
+from ..readers import read, read_all
+from ..readers.beat_collections import without_positions
+from ..readers.mirdata import MirdataDataset, task_of_value
+from ..readers.namespaces import NAMESPACES
+from ..readers.objects import kind_named, of_columns, to_annotation
+from ..readers.options import HARTE, Notation, Reading, Select, describe_options
+from ..readers.patterns import Match, Pattern
+from ..readers.sources import gather, has_parts, select_from
+from ..readers.tables.table import holds_tracks, spread_tables
+from ..store.packs import PackSource, open_pack, opened_pack, write_pack
+from .sides import TracksLike, sources_of
 
 if TYPE_CHECKING:
     import xarray as xr

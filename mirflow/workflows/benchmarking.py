@@ -11,38 +11,38 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from .analysis.combine import join_group
-from .analysis.evaluations import evaluations_of
-from .analysis.inference.comparisons import compare_blocks, compared_blocks
-from .analysis.inference.resampling import Resampling
-from .analysis.missing import find_problems
-from .analysis.policies import AUTO
-from .analysis.queries import evaluate_query
-from .analysis.query_options import Query, make_query
-from .analysis.scores import as_scores, coords_of, names_of
-from .analysis.signatures import Signature, sign
-from .engine.runs import run
-from .errors import BenchmarkError, MirflowError, MirflowWarning, PruneError, QueryError, counted, suggest
-from .metrics.base import get_task
-from .metrics.literature import spell_out
-from .metrics.measures import SIGN_OF
-from .pipeline.discovery import absolute, find_estimates
-from .pipeline.model import Pipeline, Resolved, Trouble, resolve
-from .published.benchmark_catalogue import DATA, benchmark_files, data_folder, demand_data, find_benchmark, tracks_of
-from .published.benchmark_file import Baseline, BenchmarkFile
-from .published.mapping import ScoreGroup, TableMapping
-from .published.score_tables import read_tables
-from .readers.patterns import Pattern
-from .reports.captions import letters_note
-from .reports.layout import readable_tables, show_value
-from .reports.tables import ShownValue, Table, Tabulation
-from .store.cells import Status
-from .store.read import dataset_of, read_scores
+from ..analysis.combine import join_group
+from ..analysis.evaluations import evaluations_of
+from ..analysis.inference.comparisons import compare_blocks, compared_blocks
+from ..analysis.inference.resampling import Resampling
+from ..analysis.missing import find_problems
+from ..analysis.policies import AUTO
+from ..analysis.queries import evaluate_query
+from ..analysis.query_options import Query, make_query
+from ..analysis.scores import as_scores, coords_of, names_of
+from ..analysis.signatures import Signature, sign
+from ..engine.runs import run
+from ..errors import BenchmarkError, MirflowError, MirflowWarning, PruneError, QueryError, counted, suggest
+from ..metrics.base import get_task
+from ..metrics.literature import spell_out
+from ..metrics.measures import SIGN_OF
+from ..pipeline.discovery import absolute, find_estimates
+from ..pipeline.model import Pipeline, Resolved, Trouble, resolve
+from ..published.benchmark_catalogue import DATA, benchmark_files, data_folder, demand_data, find_benchmark, tracks_of
+from ..published.benchmark_file import Baseline, BenchmarkFile
+from ..published.mapping import ScoreGroup, TableMapping
+from ..published.score_tables import read_tables
+from ..readers.patterns import Pattern
+from ..reports.captions import letters_note
+from ..reports.layout import readable_tables, show_value
+from ..reports.tables import ShownValue, Table, Tabulation
+from ..store.cells import Status
+from ..store.read import dataset_of, read_scores
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from .progress import Progress
+    from ..progress import Progress
 
 OWN = " (this run)"
 """Added to the name of the system that is run."""

@@ -15,10 +15,10 @@ import xarray as xr
 import mirflow
 from mirflow.analysis.signatures import Signature
 from mirflow.reports.signed_numbers import Signing, read_signed
-from mirflow.verification import is_rounded
+from mirflow.workflows.verification import is_rounded
 
-from .commands import invoke
-from .groups import make_group, write_store
+from ..commands import invoke
+from ..groups import make_group, write_store
 
 SYSTEMS, METRICS = ("ann", "bob", "cat"), ("majmin", "root")
 SIGNED = "chord/majmin+root;agg=mean;miss=common;systems=3;n=24{unit};mirflow=0.1.0"

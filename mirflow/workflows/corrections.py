@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from .analysis.aggregation import aggregate_query
-from .analysis.query_options import Names, make_query
-from .analysis.scores import names_of
-from .analysis.selection import headline_metric
-from .annotations.annotation import Annotation, AnnotationLike
-from .annotations.labelled import to_dataset
-from .annotations.schema import kind_of
-from .engine.runs import open_plan, place_of_store
-from .errors import AnnotationError, QueryError, counted, shorten, suggest
-from .evaluation.evaluate import sources_by_track
-from .pipeline.load import PlannedPipeline, load_pipeline, plan_pipeline
-from .pipeline.plan import EvaluationPlan, stale_cells
-from .ragged import Bool, Float
-from .readers.objects import to_annotation
-from .readers.options import Reading
-from .readers.patches import (
+from ..analysis.aggregation import aggregate_query
+from ..analysis.query_options import Names, make_query
+from ..analysis.scores import names_of
+from ..analysis.selection import headline_metric
+from ..annotations.annotation import Annotation, AnnotationLike
+from ..annotations.labelled import to_dataset
+from ..annotations.schema import kind_of
+from ..engine.runs import open_plan, place_of_store
+from ..errors import AnnotationError, QueryError, counted, shorten, suggest
+from ..evaluation.evaluate import sources_by_track
+from ..pipeline.load import PlannedPipeline, load_pipeline, plan_pipeline
+from ..pipeline.plan import EvaluationPlan, stale_cells
+from ..ragged import Bool, Float
+from ..readers.objects import to_annotation
+from ..readers.options import Reading
+from ..readers.patches import (
     PatchedSource,
     PatchedTrack,
     ReferencePatch,
@@ -36,10 +36,10 @@ from .readers.patches import (
     parse_patch,
     read_patch,
 )
-from .readers.sources import source_at
-from .reports.tables import Table, Tabulation
-from .store.packs import open_pack
-from .store.read import open_groups, read_scores
+from ..readers.sources import source_at
+from ..reports.tables import Table, Tabulation
+from ..store.packs import open_pack
+from ..store.read import open_groups, read_scores
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -222,7 +222,7 @@ def test_patches_of_jams_and_of_the_command_line(folder: Path) -> None:
 
 
 def test_the_patch_on_the_page_is_one() -> None:
-    page = (Path(__file__).parents[1] / "docs" / "references.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "references.md").read_text()
     patch = json.loads(page.partition("```json")[2].partition("```")[0])
     with pytest.raises(AnnotationError, match=r'has no row ."line":12'):
         mirflow.apply_patch(([[2.0, 4.143]], ["G:maj"]), patch)
