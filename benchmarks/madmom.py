@@ -19,7 +19,6 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
-from onset import harmonix, to_ragged
 from race import best_of, race
 
 from mirflow.metrics import onset, tempo
@@ -35,6 +34,21 @@ BEATS = {
 ONSETS = {"f_measure": "fmeasure", "precision": "precision", "recall": "recall", "accuracy": "accuracy"}
 TEMPI = {"p_score": "pscore", "any_correct": "any", "all_correct": "all", "accuracy1": "acc1", "accuracy2": "acc2"}
 Pair = tuple[np.ndarray, np.ndarray]
+
+
+def harmonix(data: Path) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The beats of every system of every track, against those of the reference."""
+    folder = data / "harmonix"
+
+    def read(path: Path) -> np.ndarray:
+        return np.loadtxt(path, usecols=0, ndmin=1)
+
+    estimates = sorted((folder / "estimates/beats").glob("*/*.txt"))
+    return [(read(folder / "reference/beats_and_downbeats" / path.name), read(path)) for path in estimates]
+
+
+def to_ragged(side: list[np.ndarray]) -> Ragged:
+    return Ragged({"time": np.concatenate(side)}, (np.array([len(times) for times in side], dtype=np.int64),))
 
 
 def load(source: Path) -> Callable[[str], ModuleType]:
@@ -115,7 +129,7 @@ def main() -> None:
     given = parser.parse_args()
     module = load(given.source)
     beats, onsets, tempi = module("beats"), module("onsets"), module("tempo")
-    pairs = harmonix(given.data, "beats")
+    pairs = harmonix(given.data)
     compare("beats", "beat", pairs, BEATS, beats.BeatEvaluation)
     compare("beats as onsets", "onset", pairs, ONSETS, onsets.OnsetEvaluation)
 

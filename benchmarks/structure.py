@@ -20,15 +20,41 @@ from pathlib import Path
 
 import mir_eval
 import numpy as np
+from race import best_of
 
-from benchmarks.hierarchy import read as read_levels
-from benchmarks.hierarchy import to_ragged as hierarchies_to_ragged
-from benchmarks.segment import Pair, Rows, best_of, read_boundaries, songs, to_ragged
 from mirflow.metrics import hierarchy, segment
 from mirflow.metrics.base import Pairs, get_task
+from mirflow.ragged import Ragged
 from mirflow.readers.label_maps import read_label_map
 
+Rows = tuple[np.ndarray, list[str]]
+"""Intervals, float64 (n, 2), and their labels."""
+Pair = tuple[Rows, Rows]
+
 EXACT = ("pairwise_precision", "pairwise_recall", "pairwise_f_measure", "v_precision", "v_recall", "v_measure")
+
+
+def songs(data: Path) -> list[Path]:
+    return sorted(path for path in (data / "salami").iterdir() if path.is_dir())
+
+
+def read_boundaries(path: Path) -> Rows:
+    """Segments from a list of starts of which the last is the end, without those that have no length."""
+    rows = [line.split("\t") for line in path.read_text().splitlines() if line.strip()]
+    times = np.array([float(row[0]) for row in rows])
+    lasting = times[1:] > times[:-1]
+    labels = [row[1].strip() for row, lasts in zip(rows, lasting, strict=False) if lasts]
+    return np.column_stack([times[:-1], times[1:]])[lasting], labels
+
+
+def to_ragged(levels: list[Rows], songs: list[int] | None = None) -> Ragged:
+    """Rows of segments; with the numbers of levels of songs, hierarchies."""
+    vocabulary: dict[str, int] = {}
+    codes = [vocabulary.setdefault(label, len(vocabulary)) for _, labels in levels for label in labels]
+    flat = np.concatenate([intervals for intervals, _ in levels])
+    columns = {"start": flat[:, 0].copy(), "end": flat[:, 1].copy(), "label": np.array(codes, dtype=np.int64)}
+    counts = [np.array([len(labels) for _, labels in levels], dtype=np.int64)]
+    return Ragged(columns, (*([] if songs is None else [np.array(songs)]), *counts), tuple(vocabulary))
 
 
 def read_pairs(data: Path, layer: str) -> list[Pair]:
@@ -105,7 +131,7 @@ def compare_labels(data: Path) -> None:
     measures = rules.select(["label_accuracy", "iou"])
 
     def ours() -> np.ndarray:
-        return rules.score(Pairs.in_order(*sides), measures).score
+        return rules.score(Pairs.in_order(*sides), measures, "union").score
 
     def alone() -> list[tuple[float, float]]:
         return [
@@ -136,7 +162,7 @@ def compare_exact(data: Path) -> None:
         fitted.append((*reference, *mir_eval.util.adjust_intervals(est_times, list(est_labels), 0.0, times.max())))
 
     def ours() -> np.ndarray:
-        return rules.score(Pairs.in_order(*sides), measures).score
+        return rules.score(Pairs.in_order(*sides), measures, "union").score
 
     def alone() -> np.ndarray:
         given = [(*segment.pairwise(*one, "exact"), *segment.vmeasure(*one, "exact")) for one in fitted]
@@ -159,9 +185,13 @@ def compare_hierarchies(data: Path, count: int) -> None:
     pairs = []
     for song in songs(data)[:: max(len(songs(data)) // count, 1)][:count]:
         layers = ("functions", "uppercase", "lowercase")
-        pairs.append([read_levels([song / f"textfile{who}_{layer}.txt" for layer in layers]) for who in (1, 2)])
+        levels = [[read_boundaries(song / f"textfile{who}_{layer}.txt") for layer in layers] for who in (1, 2)]
+        pairs.append([tuple(zip(*side, strict=True)) for side in levels])
     rules = get_task("hierarchy").convention()
-    sides = [hierarchies_to_ragged([pair[place] for pair in pairs]) for place in (0, 1)]
+    sides = [
+        to_ragged([level for pair in pairs for level in zip(*pair[side], strict=True)], [3] * len(pairs))
+        for side in (0, 1)
+    ]
     names = ("t_precision_full", "t_recall_full", "l_precision", "l_recall")
     measures = rules.select([f"{name}(frame_size=exact)" for name in names])
     fitted = []
@@ -175,7 +205,7 @@ def compare_hierarchies(data: Path, count: int) -> None:
         fitted.append([[one[place] for one in side] for side in (reference, estimate) for place in (0, 1)])
 
     def ours() -> np.ndarray:
-        return rules.score(Pairs.in_order(*sides), measures).score
+        return rules.score(Pairs.in_order(*sides), measures, "union").score
 
     def alone() -> np.ndarray:
         return np.array(
