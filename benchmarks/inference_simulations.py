@@ -133,14 +133,14 @@ def pairs() -> Iterator[Design]:
         yield Design(kind, 50, equal=40, others=10)
     for kind, weights in (("wcsr", "shared"), ("pooled", "own")):
         for tracks in (8, 20, 50, 200):
+            yield Design(kind, tracks, weights=weights)
             yield Design(kind, tracks, equal=5, weights=weights)
             yield Design(kind, tracks, equal=4, others=8, weights=weights)
         yield Design(kind, 50, equal=40, others=10, weights=weights)
 
 
 def try_pairs(design: Design, number: int, replicates: int, rng: np.random.Generator) -> str:
-    """Compare all pairs by what `compare` is made of; a tenth as often where they are many."""
-    number = number if design.equal + design.others < 50 else max(number // 10, 1)
+    """Compare all pairs by what `compare` is made of."""
     systems, tracks = design.equal + design.others, np.arange(design.tracks)
     pairs, wrong, held = every_pair(systems), 0, 0
     for _ in range(number):

@@ -121,7 +121,8 @@ def letters_note(ds: xr.Dataset, metric: int) -> str:
     """Meaning of the letters of systems, as the end of a sentence; or the reason why there are none."""
     alpha = 1 - float(ds.attrs["level"])
     if "mean_rank" in ds:
-        tested = f"Friedman, Tukey-Kramer, n = {ds['n'].values[metric]}"
+        compared = "exact sign test" if ds.sizes["system"] == 2 else "Friedman, Tukey-Kramer"
+        tested = f"{compared}, n = {ds['n'].values[metric]}"
         separable = bool(ds["critical_difference"].values[metric] <= ds.sizes["system"] - 1)
     else:
         test = say_test(str(ds["test"].values[metric]), ds.attrs["correction"])

@@ -181,6 +181,7 @@ def rank_systems(score: Float, complete: Bool, level: float = 0.95) -> Ranks:
     -------
     Ranks
         Where all systems are equal on all units the statistic is 0 and every p-value 1; without a unit they are NaN.
+        Two systems are compared by the exact sign test, on the units where they differ.
 
     References
     ----------
@@ -193,14 +194,22 @@ def rank_systems(score: Float, complete: Bool, level: float = 0.95) -> Ranks:
     >>> found.mean_rank.ravel().round(2).tolist(), round(found.statistic.item(), 3)
     ([1.33, 1.67, 3.0], 4.667)
     """
-    from scipy.stats import chi2, f, rankdata, studentized_range
+    from scipy.stats import binom, chi2, f, rankdata, studentized_range
 
     systems, _, metrics = score.shape
     middle, dof = (systems + 1) / 2, systems - 1
     mean_rank, spread = np.full((systems, metrics), np.nan), np.full(metrics, np.nan)
     n = complete.sum(axis=0)
+    exact = {}
     for metric in np.flatnonzero(n).tolist():
         rank = rankdata(settle(score[:, complete[:, metric], metric]), axis=0)
+        if systems == 2:
+            untied = int((rank[0] != rank[1]).sum())
+            wins = np.arange((untied + 1) // 2, untied + 2)
+            chance = np.minimum(1.0, 2 * binom.sf(wins - 1, untied, 0.5))
+            least = wins[np.argmax(chance < round(1 - level, 12))]
+            # A win moves the difference of mean ranks by two, so that the critical one lies between two possible ones.
+            exact[metric] = chance[(untied + abs(int((rank[0] - rank[1]).sum()))) // 2 - wins[0]], 2 * least - untied - 1
         mean_rank[:, metric] = rank.mean(axis=1)
         spread[metric] = ((rank - middle) ** 2).sum() / (n[metric] * dof)
     between = n * ((mean_rank - middle) ** 2).sum(axis=0)
@@ -218,4 +227,7 @@ def rank_systems(score: Float, complete: Bool, level: float = 0.95) -> Ranks:
     critical = studentized_range.ppf(level, systems, np.inf) * error
     dofs = np.full(metrics, dof, dtype=np.int64)
     p = chi2.sf(statistic, dof)
+    for metric, (chance, distance) in exact.items():
+        p[metric] = p_pair[0, 1, metric] = p_pair[1, 0, metric] = chance
+        critical[metric] = distance / n[metric]
     return Ranks(statistic, dofs, p, n, f_statistic, f_p, concordance, critical, mean_rank, p_pair)

@@ -259,6 +259,8 @@ def _describe_ranks(ds: xr.Dataset, unit: str) -> str:
     units = counted(n, "track") if unit == "track" else f"{n} values of {unit}"
     chance = "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
     test = f"Friedman: chi-square({ds['dof'].item()}) = {ds['statistic'].item():.2f}, {chance}"
+    if ds.sizes["system"] == 2:
+        test = f"Exact sign test: {chance}"
     kind = "" if unit == "track" else f" ({aggregate_in_words(ds['aggregate'].item())} within them)"
     return f"{origin_in_words(ds.attrs)}; ranks within {units} that all systems have{kind}. {test}. {_bars(ds)}"
 
