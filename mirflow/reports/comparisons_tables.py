@@ -359,9 +359,7 @@ def friedman_tables(ds: xr.Dataset, *, all_pairs: bool = False) -> list[Table]:
     return tables
 
 
-_FEW_RANKS = (
-    "mean ranks are taken as normal: on 3 to 20 units equal systems are told apart in up to 6 % instead of 5 %"
-)
+_FEW_RANKS = "mean ranks are taken as normal: on 3 to 20 units equal systems are told apart in up to 6 % instead of 5 %"
 
 
 def _mean_ranks(ds: xr.Dataset, metric: int, order: Sequence[int]) -> Table:
@@ -505,8 +503,8 @@ def _loss_notes(ds: xr.Dataset) -> Iterator[str]:
     if least < _FEW:
         rare = math.ceil(1 / (1 - beyond ** (1 / least)))
         yield (
-            f"losses on fewer than one in {rare} tracks cannot be seen: that {counted(least, 'track')} hold none of them "
-            f"is likelier than {100 * beyond:.3g} %"
+            f"losses on fewer than one in {rare} tracks cannot be seen: that {counted(least, 'track')} hold none of "
+            f"them is likelier than {100 * beyond:.3g} %"
         )
 
 

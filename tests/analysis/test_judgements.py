@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.cbook import boxplot_stats
-from scipy.stats import ttest_rel
+from scipy.stats import norm, ttest_rel
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
 from mirflow.analysis.judgements import Workload, fine_within_broad, grader_agreement, grading_effort
@@ -295,3 +295,12 @@ class TestEffort:
         means = noise.mean(axis=3)
         p = ttest_rel(means[..., 0] + difference, means[..., 1], axis=1).pvalue
         assert (p < 0.05).mean() == pytest.approx(0.8, rel=0.1)
+
+    def test_queries_are_those_of_the_normal_approximation(self) -> None:
+        judgements, _ = simulated(30, 6, 4, np.random.default_rng(2))
+        found = grading_effort(judgements, 0.4, graders_per_pair=3, algorithms=4, candidates=5, power=0.9)
+        candidate, noise = found.attrs["candidate"], found.attrs["grader"] + found.attrs["residual"]
+        z = norm.ppf(1 - 0.05 / 12) + norm.ppf(0.9)  # of six pairs, two-sided
+        for graders, queries in zip((1, 2, 3), found.queries.values, strict=True):
+            variance = 2 * (candidate + noise / graders) / 5
+            assert queries == pytest.approx(variance * (z / 0.4) ** 2, rel=0.08)

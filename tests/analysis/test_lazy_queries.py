@@ -10,6 +10,7 @@ import pytest
 import xarray as xr
 
 import mirflow
+from mirflow.analysis.scores import computed
 from mirflow.errors import QueryError, UnknownNameError
 from tests.datasets import write_dataset, write_pipeline
 
@@ -94,3 +95,15 @@ def test_unknown_names_are_told_at_once(lazy: xr.DataTree) -> None:
 def test_intervals_and_tests_say_that_they_cannot_be_lazy(function: str, lazy: xr.DataTree) -> None:
     with pytest.raises(QueryError, match=f"{function} cannot stay lazy: it needs all scores at once"):
         getattr(lazy.mirflow, function)("majmin", lazy=True)
+
+
+def test_scores_and_statuses_are_of_the_same_computation(lazy: xr.DataTree) -> None:
+    calls: list[int] = []
+
+    def count(graph: Any, keys: Any, **options: Any) -> Any:
+        calls.append(len(keys))
+        return dask.get(graph, keys, **options)
+
+    with dask.config.set(scheduler=count):
+        computed(lazy["chord"].to_dataset())
+    assert len(calls) == 1

@@ -153,3 +153,9 @@ def test_a_parameter_may_have_the_name_of_a_variable():
     assert answer["meta_value"].values.tolist() == [1.5, 2.5, 3.5]
     ranks = xr.DataTree.from_dict({"own": group}).mirflow.friedman()
     assert ranks["meta_n"].values.tolist() == [5]
+
+
+def test_dims_in_any_order_are_the_same_scores():
+    ds = random_group(2, 3, 2)
+    for dims in (("track", "system", "metric"), ("system", "metric", "track"), ("metric", "track", "system")):
+        xr.testing.assert_identical(ds.transpose(*dims).mirflow.query(), ds.mirflow.query())

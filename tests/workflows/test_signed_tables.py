@@ -107,10 +107,11 @@ def markdown(values: Mapping[tuple[str, str], float], style: str, cells: Mapping
 
 
 def changed_digits(text: str) -> Iterator[str]:
-    """A number with one digit changed, at every place."""
+    """A number with one digit changed, at every place; the last one also to its neighbours."""
     for place, char in enumerate(text):
         if char.isdigit():
             yield f"{text[:place]}{(int(char) + 1 + place * 3 % 8) % 10}{text[place + 1 :]}"
+    yield from (f"{text[:-1]}{near}" for near in (int(text[-1]) - 1, int(text[-1]) + 1) if 0 <= near <= 9)
 
 
 def hidden_latex(wrong: str, right: str) -> list[str]:

@@ -20,6 +20,7 @@ import mirflow
 from mirflow.analysis.signatures import FIELDS, Signature
 from mirflow.cli import cli
 from mirflow.errors import QueryError, SignatureError
+from mirflow.verification import is_rounded
 
 from ..conftest import PIPELINES
 
@@ -142,6 +143,16 @@ WRITERS: dict[str, Callable[[Any], str]] = {
     "csv": lambda table: table.to_csv(),
     "json": lambda table: table.to_json(),
 }
+
+
+@pytest.mark.parametrize("value", [0.4267, 0.42674, 0.42666, 12.5, 0.0])
+def test_of_all_numbers_of_so_many_decimals_only_the_nearest_are_equal(value: float) -> None:
+    for decimals in (1, 2, 3, 4):
+        near = round(value * 10**decimals)
+        equal = {
+            place for place in range(near - 3, near + 4) if is_rounded(f"{place / 10**decimals:.{decimals}f}", value)
+        }
+        assert equal == {place for place in range(near - 3, near + 4) if abs(place - value * 10**decimals) < 0.5 + 1e-6}
 
 
 @pytest.mark.parametrize("suffix", WRITERS)

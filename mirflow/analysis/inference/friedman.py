@@ -209,7 +209,10 @@ def rank_systems(score: Float, complete: Bool, level: float = 0.95) -> Ranks:
             chance = np.minimum(1.0, 2 * binom.sf(wins - 1, untied, 0.5))
             least = wins[np.argmax(chance < round(1 - level, 12))]
             # A win moves the difference of mean ranks by two, so that the critical one lies between two possible ones.
-            exact[metric] = chance[(untied + abs(int((rank[0] - rank[1]).sum()))) // 2 - wins[0]], 2 * least - untied - 1
+            exact[metric] = (
+                chance[(untied + abs(int((rank[0] - rank[1]).sum()))) // 2 - wins[0]],
+                2 * least - untied - 1,
+            )
         mean_rank[:, metric] = rank.mean(axis=1)
         spread[metric] = ((rank - middle) ** 2).sum() / (n[metric] * dof)
     between = n * ((mean_rank - middle) ** 2).sum(axis=0)

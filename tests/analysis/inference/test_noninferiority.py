@@ -81,7 +81,10 @@ def test_bounds_allow_for_tracks_that_lose_much(tmp_path):
     assert row["low"] == pytest.approx(gain.mean() - transformed * stats.sem(gain))
     said = " ".join(printed(*words).split())
     assert "caution: S1 (majmin) passes, but few tracks lose much (skewness -3.4)" in said
-    assert "losses on fewer than one in 4 tracks cannot be seen: that 12 tracks hold none of them is likelier than 2.5 %" in said
+    assert (
+        "losses on fewer than one in 4 tracks cannot be seen: that 12 tracks hold none of them is likelier than 2.5 %"
+        in said
+    )
     assert stats.binom.pmf(0, 12, 1 / 4) > 0.025 > stats.binom.pmf(0, 12, 1 / 3)
     (pair,) = rows("compare", store, "-m", "majmin", "-s", "S1", "-s", "S0")
     assert row["high"] == pytest.approx(pair["high"])

@@ -122,6 +122,11 @@ class TestByUnits:
             expected = [theirs(*ds["score"].values[list(pair), :, 0]).pvalue for pair in ALL_PAIRS]
             np.testing.assert_allclose(p_of(ds, test=test), expected, rtol=0, atol=1e-12)
 
+    @pytest.mark.parametrize("test", ["wilcoxon", "t"])
+    def test_without_a_track_there_is_no_test(self, test):
+        found = random_world(2, 3).mirflow.compare(aggregate="mean", tracks=[], test=test)
+        assert np.isnan([found[name].values for name in ("p", "low", "high")]).all()
+
     def test_equal_tracks_are_left_out_as_wilcoxon_did(self):
         score = np.random.default_rng(0).integers(0, 4, (2, 40, 1)) / 4
         expected = stats.wilcoxon(score[0, :, 0], score[1, :, 0]).pvalue

@@ -95,7 +95,9 @@ class TestAgainstLibraries:
     def test_two_systems_are_compared_by_the_exact_sign_test(self, units):
         for losses in range(units + 1):
             for ties in (0, 3):
-                score = np.stack([np.repeat([0.0, 1.0, 0.5], [units - losses, losses, ties]), np.full(units + ties, 0.5)])
+                score = np.stack(
+                    [np.repeat([0.0, 1.0, 0.5], [units - losses, losses, ties]), np.full(units + ties, 0.5)]
+                )
                 found, expected = one(score), stats.binomtest(losses, units).pvalue
                 np.testing.assert_allclose([found.p.item(), *found.p_pair[[0, 1], [1, 0], 0]], expected, atol=1e-12)
                 apart = np.abs(np.diff(found.mean_rank[:, 0])).item() > found.critical_difference.item()

@@ -792,6 +792,24 @@ def test_a_submission_that_breaks_the_check_is_refused_in_the_end(
 
 
 @pytest.mark.slow
+def test_jobs_have_the_variables_of_the_campaign_and_those_of_a_cluster(
+    confinement: Confinement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("PGPASSWORD", "secret"), ("DASK_X", "1"), ("DATA", "dev")):
+        monkeypatch.setenv(name, value)
+    for scheduler, names in (("serial", {"DATA"}), ("tcp://127.0.0.1:9", {"DATA", "DASK_X"})):
+        text = CAMPAIGN.replace("dev: dev", "dev: ${DATA}").replace("scheduler: serial", f"scheduler: {scheduler}")
+        (folder := tmp_path / str(len(names))).mkdir()
+        environment = worker_of(open_campaign(folder, text), confinement).jobs.trusted().environment
+        assert names == {"PGPASSWORD", "DASK_X", "DATA"} & {*environment}
+
+
+def test_a_queue_without_work_is_left_alone(service: Service, confinement: Confinement) -> None:
+    worker = worker_of(service, confinement)
+    worker.work_off()
+    assert not worker.step()
+
+
 def test_a_job_is_confined(service: Service, confinement: Confinement, tmp_path: Path) -> None:
     assert service.campaign is not None
     task = {
