@@ -492,7 +492,8 @@ def _loss_notes(ds: xr.Dataset) -> Iterator[str]:
     if not np.isnan(skewness).all():
         ends = (f"{round(float(end(skewness)), 1) + 0.0:.1f}" for end in (np.nanmin, np.nanmax))
         span = " to ".join(dict.fromkeys(ends))
-        yield f"skewness of the tracks' gains: {span}; the interval allows for it, and is wider than that of a comparison"
+        allowed = "the interval allows for it, and is wider than that of a comparison"
+        yield f"skewness of the tracks' gains: {span}; {allowed}"
     for row, column in np.argwhere(passed & (skewness <= _SKEWED))[:_SOME_CELLS].tolist():
         yield (
             f"caution: {ds['system'].values[row]} ({ds['metric'].values[column]}) passes, but few tracks lose much "
