@@ -35,6 +35,7 @@ _BLOCK = re.compile(
     r"^```(?P<language>[^\n`]*)\n(?P<body>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
+_HEADING = re.compile(r"^(#{2,3}) (.*)$", re.MULTILINE)
 _SHELL = re.compile(r"[|<>&;]")
 _TIME = re.compile(r"\b\d+\.\d+ s(?=\)$|, serial\)$|, processes\)$)|\b\d{4}-\d\d-\d\dT[\d:+]+", re.MULTILINE)
 
@@ -44,9 +45,11 @@ _PROGRESS = re.compile(r"^(?:[a-z][a-z ]* \.\.\.|\d+/\d+ tracks, \d+/s, \d+ s le
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block of a page, with the line on which it begins."""
+    """A fenced block of a page, with the line on which it begins, and the headings above it."""
 
     line: int
+    chapter: str
+    section: str
     language: str
     body: str
     file: str
@@ -68,9 +71,16 @@ class Block:
 def blocks(page: Path) -> list[Block]:
     """The fenced blocks of a page."""
     text = page.read_text()
+    headings = [(match.start(), len(match[1]), match[2]) for match in _HEADING.finditer(text)]
+
+    def last(block: re.Match[str], depth: int) -> str:
+        return next((name for at, level, name in headings[::-1] if at < block.start() and level <= depth), "")
+
     return [
         Block(
             text.count("\n", 0, found.start("body")),
+            last(found, 2),
+            last(found, 3),
             found["language"],
             found["body"],
             found["said"] if found["mark"] == "file" else "",

@@ -108,7 +108,7 @@ def test_a_job_at_its_own_limit_of_memory_leaves_room_for_the_worker() -> None:
     assert margin >= 2 * 10**9
     assert settings["OOMPolicy"] == ["continue"]  # else systemd stops the worker when the kernel ends a job
     shown = f"{limits.scoring_memory // 10**9} GB"
-    for text in (DEPLOY / "mirflow-worker.service", ROOT / "docs" / "deploy.md"):
+    for text in (DEPLOY / "mirflow-worker.service", ROOT / "docs" / "serve.md"):
         assert shown in text.read_text()
 
 

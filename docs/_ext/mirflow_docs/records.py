@@ -40,9 +40,17 @@ are explained in [{page}](../../{page}.md).
 
 <!-- generated: metrics {name} -->
 
-## Functions for one pair
+{constants}## Functions for one pair
 
 {functions}
+"""
+
+_CONSTANTS = """## Constant estimates
+
+These estimates say nothing and score within a tenth of a perfect one, so their metrics cannot rank systems alone:
+
+<!-- generated: constants {name} -->
+
 """
 
 
@@ -56,9 +64,9 @@ def task_page(name: str, pages: Path) -> str:
         The folder with the pages that explain the tasks.
     """
     task = get_task(name)
-    page = next(one for one in _alike(name) if (pages / f"{one}.md").exists())
-    if page != name:
-        functions = f"`from mirflow.metrics import {name}`: the functions of [{page}]({page}.md)."
+    page = explaining_page(name, pages)
+    if name != _alike(name)[0]:
+        functions = f"`from mirflow.metrics import {name}`: the functions of [{_alike(name)[0]}]({_alike(name)[0]}.md)."
     elif "mir_eval" in task.conventions:
         modules = [module.name for module in iter_modules(mirflow.metrics.__path__) if module.name.startswith(name)]
         functions = "\n\n".join(
@@ -71,7 +79,17 @@ def task_page(name: str, pages: Path) -> str:
             f"`from mirflow.metrics import {name}`: functions of plain lists and arrays. mir_eval has no such task.\n\n"
             f"<!-- generated: functions mirflow.metrics.{name} -->"
         )
-    return _PAGE.format(title=task.title, name=name, page=page, functions=functions)
+    constants = _CONSTANTS.format(name=name) if WINS.get(name) else ""
+    return _PAGE.format(title=task.title, name=name, page=page, constants=constants, functions=functions)
+
+
+def explaining_page(name: str, pages: Path) -> str:
+    """The page that explains a task: it has the task's name, or marks the task's section by ``<!-- task: NAME -->``."""
+    alike = _alike(name)
+    for page in sorted(pages.glob("*.md")):
+        if page.stem in alike or any(f"<!-- task: {one} -->" in page.read_text(encoding="utf-8") for one in alike):
+            return page.stem
+    raise FileNotFoundError(f"no page of the task {name!r}: write docs/{name}.md")
 
 
 def _alike(name: str) -> list[str]:

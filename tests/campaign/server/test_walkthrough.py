@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.request
 import zipfile
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -20,12 +21,13 @@ from typing import Any
 import pytest
 
 from tests.accessibility import PHONE, assert_accessible, assert_fits
-from tests.documentation import ROOT, blocks, check_yaml, commands, is_shown
+from tests.documentation import ROOT, Block, blocks, check_yaml, commands, is_shown
 from tests.waiting import MILLISECONDS, PATIENCE, until
 
 from .processes import free_port
 
-PAGE = ROOT / "docs/service.md"
+PAGE = ROOT / "docs/campaign.md"
+CHAPTER = "A campaign with a server"
 _PORT = "8765"
 PAPER = {"width": 794, "height": 1123}
 """A4, in the pixels of style sheets."""
@@ -40,12 +42,10 @@ class Campaign:
         self.address = f"http://127.0.0.1:{self.port}"
         self.server: subprocess.Popen[bytes] | None = None
         self.serving = ""
-        text = PAGE.read_text()
-        starts = [(found.start(), found[1]) for found in re.finditer(r"^## (.*)$", text, re.MULTILINE)]
-        self.sections: dict[str, list[Any]] = {name: [] for _, name in starts}
+        self.sections: dict[str, list[Block]] = defaultdict(list)
         for block in blocks(PAGE):
-            place = sum(map(len, text.splitlines(keepends=True)[: block.line]))
-            self.sections[[name for start, name in starts if start < place][-1]].append(block)
+            if block.chapter == CHAPTER:
+                self.sections[block.section].append(block)
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         # No token of the person who runs the tests, and no file of tokens.
         self.environment = {"PATH": path, "HOME": str(folder), "COLUMNS": "120", "LANG": "C.UTF-8"}

@@ -187,7 +187,7 @@ def demand_confinement(service: Service, confinement: Confinement) -> tuple[list
     if missing and strict:
         raise MirflowError(
             f"{required} this host does not support it: {'; '.join(missing)}. Use Linux 6.12 or newer with Landlock "
-            "(docs/submissions.md), or write confinement: wanted"
+            "(docs/campaign.md), or write confinement: wanted"
         )
     if "folders" in held and answer["opened"]:
         held.remove("folders")
