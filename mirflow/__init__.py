@@ -13,6 +13,7 @@ Public modules are ``metrics`` (a module for each task, and ``display`` and ``so
 from __future__ import annotations
 
 from importlib import import_module
+from os import scandir as _scandir
 from typing import TYPE_CHECKING, Any
 
 from .registration import register_accessors as _register_accessors
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from .api import diff as diff
     from .api import plot as plot
     from .api import problems as problems
-    from .api import query as query
     from .api import report as report
     from .api import show as show
     from .engine.publishing import publish as publish
@@ -55,6 +55,14 @@ if TYPE_CHECKING:
     from .metrics.pair_metrics import pair_metric as pair_metric
     from .metrics.user_tasks import pair_task as pair_task
     from .published.score_tables import import_scores as import_scores
+    from .questions.agreement import agreement as agreement
+    from .questions.best import best as best
+    from .questions.changes import changes as changes
+    from .questions.correlate import correlate as correlate
+    from .questions.oracle import oracle as oracle
+    from .questions.query import query as query
+    from .questions.ranks import ranks as ranks
+    from .questions.worst import worst as worst
     from .readers.delimited import to_csv as to_csv
     from .readers.delimited import to_lab as to_lab
     from .readers.jams_writing import to_jams as to_jams
@@ -68,7 +76,6 @@ if TYPE_CHECKING:
     from .system_comparisons import compare as compare
     from .system_comparisons import overlap as overlap
     from .system_comparisons import plan as plan
-    from .system_comparisons import ranks as ranks
     from .workflows.benchmarking import benchmark as benchmark
     from .workflows.benchmarking import benchmarks as benchmarks
     from .workflows.benchmarking import run_benchmark as run_benchmark
@@ -117,8 +124,6 @@ _HOMES = {
     "plot": "api",
     "problems": "api",
     "publish": "engine.publishing",
-    "query": "api",
-    "ranks": "system_comparisons",
     "read_label_map": "readers.label_maps",
     "report": "api",
     "run": "engine.runs",
@@ -134,7 +139,10 @@ _HOMES = {
     "to_midi": "readers.midi",
     "verify": "workflows.verification",
 }
-__all__ = [*_HOMES]
+# Each question to scores is a function of the file with its name.
+_FILES = [file.name.removesuffix(".py") for file in _scandir(f"{__path__[0]}/questions")]
+_HOMES |= {name: f"questions.{name}" for name in _FILES if not name.startswith("_")}
+__all__ = sorted(_HOMES)
 
 # Modules that are attributes after a bare `import mirflow`, each imported when it is first used.
 _MODULES = {

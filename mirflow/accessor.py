@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 import numpy as np
 
-from .analysis.inference import agreement, compare, friedman, intervals, oracle, ranks
-from .analysis.inference.noninferiority import baselines_of
+from .analysis.inference import compare, friedman, intervals
 from .analysis.inference.resampling import Seed
 from .analysis.lazy_queries import lazy_query
-from .analysis.queries import aggregate as aggregate_group
-from .analysis.queries import boards_of, choose_one, coverage, evaluate_query, headline_metrics, query
+from .analysis.queries import boards_of, choose_one, coverage, evaluate_query, headline_metrics
 from .analysis.query_options import Names, Query, QueryOptions, make_query
 from .analysis.scores import as_scores, names_of, scores_frame
 from .analysis.selected import count_unscored
 from .analysis.selection import find_metrics
-from .analysis.worst import changes, extremes
 from .annotations.collection import Collection
 from .annotations.collection import from_dataset as collection_from_dataset
 from .errors import MirflowError, QueryError, counted
 from .metrics.base import chosen_grid
 from .notebook import styled
+from .questions import find as find_question
+from .questions import method_of
+from .questions import names as question_names
 from .reports.captions import title_in
 from .reports.standings import rank_result
 from .store.format import REFERENCES_DIFFER, list_cautions
@@ -103,6 +103,18 @@ class Inference:
         _, ds = self._choose(metric, group)
         return scores_frame(ds if metric is None else ds.isel(metric=find_metrics(ds, metric)))
 
+    def query(self, *positional: Any, group: str | None = None, lazy: bool = False, **words: Any) -> xr.Dataset:
+        """Aggregates over the tracks of one evaluation; see :func:`mirflow.query`.
+
+        With `lazy`, the answer to a query of lazy scores is lazy, too; see
+        :func:`mirflow.analysis.lazy_queries.lazy_query`.
+        """
+        if lazy:
+            query = make_query("query", *positional, **words)
+            name, ds = self._choose(query.metric, group)
+            return lazy_query(ds, query, name)
+        return method_of(find_question("query"))(self, *positional, group=group, **words)
+
     def intervals(
         self,
         metric: Names = None,
@@ -142,32 +154,6 @@ class Inference:
 
         return signature(self._scored, metric, aggregate, by, group=group, percent=percent, **options)
 
-    def worst(
-        self,
-        metric: str | None = None,
-        n: int = 10,
-        *,
-        best: bool = False,
-        overall: bool = False,
-        baseline: str | None = None,
-        group: str | None = None,
-        **options: Unpack[QueryOptions],
-    ) -> xr.Dataset:
-        """The tracks with the worst scores of one metric, or the best; see :func:`mirflow.analysis.worst.extremes`.
-
-        Scores with nothing to measure are excluded unless ``undefined="keep"`` is given. With a `baseline`, the tracks
-        on which systems lose or gain most against it; see :func:`mirflow.analysis.worst.changes`.
-        """
-        name, ds = self._choose(metric, group)
-        if baseline is not None:
-            if overall:
-                raise QueryError("'overall' is about scores, and 'baseline' about changes: leave one out")
-            query = make_query("worst", metric, **options)
-            return changes(ds, query, baselines_of(ds, query, baseline), n, best=best, group=name)
-        asked: QueryOptions = {"undefined": "skip", **options}
-        query = make_query("worst", metric, **asked)
-        return extremes(ds, query, n, best=best, overall=overall, group=name)
-
     def compare(
         self,
         metric: Names = None,
@@ -187,37 +173,6 @@ class Inference:
         words: dict[str, Any] = {"test": test, "correction": correction, "all_pairs": all_pairs, "anytime": anytime}
         return compare(ds, query, **{**words, **how}, group=name)
 
-    def ranks(
-        self,
-        metric: Names = None,
-        aggregate: str | None = None,
-        *,
-        group: str | None = None,
-        level: float = 0.95,
-        correction: str = "auto",
-        cluster: str | None = None,
-        **options: Unpack[QueryOptions],
-    ) -> xr.Dataset:
-        """Ranks of systems and how sure they are; see :func:`mirflow.analysis.inference.rank_intervals.ranks`."""
-        name, ds = self._choose(metric, group)
-        query = make_query("ranks", metric, aggregate, **options)
-        return ranks(ds, query, level=level, correction=correction, cluster=cluster, group=name)
-
-    def oracle(
-        self,
-        metric: Names = None,
-        aggregate: str | None = None,
-        *,
-        group: str | None = None,
-        level: float = 0.95,
-        cluster: str | None = None,
-        **options: Unpack[QueryOptions],
-    ) -> xr.Dataset:
-        """Systems combined by the best one of each track; see :func:`mirflow.analysis.inference.oracles.oracle`."""
-        name, ds = self._choose(metric, group)
-        query = make_query("oracle", metric, aggregate, **options)
-        return oracle(ds, query, level=level, cluster=cluster, group=name)
-
     def friedman(
         self,
         metric: Names = None,
@@ -233,25 +188,10 @@ class Inference:
         query = make_query("friedman", metric, aggregate, **options)
         return friedman(ds, query, unit=unit, level=level, group=name)
 
-    def agreement(
-        self,
-        metric: Names = None,
-        aggregate: str | None = None,
-        *,
-        between: str = "metric",
-        level: float | None = None,
-        cluster: str | None = None,
-        group: str | None = None,
-        **options: Unpack[QueryOptions],
-    ) -> xr.Dataset:
-        """Agreement of metrics or annotators on the ranking of systems, or of systems on the ranking of tracks.
 
-        With a level, tau between metrics has intervals.
-        See :func:`mirflow.analysis.inference.metric_agreement.agreement`.
-        """
-        name, ds = self._choose(metric, group)
-        query = make_query("agreement", metric, aggregate, **options)
-        return agreement(ds, query, between=between, level=level, cluster=cluster, group=name)
+for _name in question_names():
+    if _name != "query":
+        setattr(Inference, _name, method_of(find_question(_name)))
 
 
 def _apart(options: _AllOptions) -> tuple[QueryOptions, IntervalOptions]:
@@ -393,24 +333,6 @@ class DatasetAccessor(Inference):
         """Select tracks of a collection with their values, which xarray's ``sel`` would not select."""
         return self.collection.sel(track=track).dataset
 
-    def query(
-        self,
-        metric: Names = None,
-        aggregate: str | None = None,
-        by: Names = None,
-        *,
-        lazy: bool = False,
-        **options: Unpack[QueryOptions],
-    ) -> xr.Dataset:
-        """Aggregates over the tracks; see :func:`mirflow.analysis.queries.aggregate`.
-
-        With `lazy`, the answer to a query of lazy scores is lazy, too; see
-        :func:`mirflow.analysis.lazy_queries.lazy_query`.
-        """
-        if lazy:
-            return lazy_query(self._ds, make_query("query", metric, aggregate, by, **options))
-        return aggregate_group(self._ds, metric, aggregate, by, **options)
-
     def coverage(self) -> xr.Dataset:
         """Numbers of cells of each system by status; see :func:`mirflow.analysis.queries.coverage`."""
         return coverage(self._ds)
@@ -430,26 +352,6 @@ class DataTreeAccessor(Inference):
 
     def _choose(self, metric: Names, group: str | None) -> tuple[str, xr.Dataset]:
         return choose_one(boards_of(self._tree), metric, group)
-
-    def query(
-        self,
-        metric: Names = None,
-        aggregate: str | None = None,
-        by: Names = None,
-        *,
-        group: str | None = None,
-        lazy: bool = False,
-        **options: Unpack[QueryOptions],
-    ) -> xr.Dataset:
-        """Aggregates over the tracks of one evaluation; see :func:`mirflow.analysis.queries.query`.
-
-        With `lazy`, the answer to a query of lazy scores is lazy, too; see
-        :func:`mirflow.analysis.lazy_queries.lazy_query`.
-        """
-        if lazy:
-            name, ds = choose_one(boards_of(self._tree), metric, group)
-            return lazy_query(ds, make_query("query", metric, aggregate, by, **options), name)
-        return query(self._tree, metric, aggregate, by, group=group, **options)
 
     def coverage(self) -> xr.DataTree:
         """Numbers of cells of each system by status, for every evaluation."""

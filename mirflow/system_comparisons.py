@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from .analysis.evaluations import Boards, ScoresLike, evaluations_of
+from .analysis.evaluations import ScoresLike, evaluations_of
 from .analysis.per_class import rated_kind
 from .analysis.queries import NO_NUMBER, choose
 from .analysis.query_options import Names, Query, QueryOptions, make_query
 from .analysis.selection import headline_metric
 from .errors import QueryError
 from .metrics.aggregates import CLASS_AGGREGATES
+from .questions import each_evaluation
 from .reports.tables import Table, Tabulation
 
 if TYPE_CHECKING:
@@ -224,70 +225,6 @@ def _comparison_rows(ds: xr.Dataset) -> Table:
     return comparisons.friedman_long_table(ds) if "mean_rank" in ds else comparisons.comparison_long_table(ds)
 
 
-def ranks(
-    scores: ScoresLike,
-    metric: Names = None,
-    aggregate: str | None = None,
-    *,
-    group: str | None = None,
-    correction: str = "auto",
-    unit: str = "track",
-    cluster: str | None = None,
-    level: float = 0.95,
-    replicates: int = 10_000,
-    rng: Seed = 0,
-    percent: bool = False,
-    **options: Unpack[QueryOptions],
-) -> Tabulation[xr.Dataset]:
-    """Rank the systems and say how sure the ranks are, as ``mirflow query --ranks`` does.
-
-    Parameters
-    ----------
-    scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset
-        As for :func:`mirflow.query`.
-    metric : str or sequence of str
-        None: the headline metric of each evaluation.
-    aggregate, **options
-        See :class:`mirflow.analysis.query_options.Query`.
-    group : str or None
-        The evaluation; None: every one that has the metrics.
-    correction, unit, cluster, level, replicates, rng
-        See :func:`mirflow.analysis.inference.rank_intervals.ranks`.
-    percent : bool
-        Ratios as percentages in tables for people.
-
-    Returns
-    -------
-    Tabulation of xr.Dataset
-        A dataset for each evaluation, with intervals of ranks, chances of being first, and of being better than each
-        other system.
-
-    Raises
-    ------
-    QueryError
-        If there are fewer than two systems, or the metric cannot rank them.
-    UnknownNameError
-        For a name that is not there, with a suggestion.
-    StoreError
-        If a path is not a result store.
-
-    Examples
-    --------
-    >>> import numpy as np, mirflow
-    >>> times = np.arange(1.0, 9.0)
-    >>> references = {str(track): times + track for track in range(8)}
-    >>> estimates = {name: {track: own[:count] for track, own in references.items()} for name, count in
-    ...              {"few": 3, "most": 7, "some": 5}.items()}
-    >>> result = ranks(mirflow.score(references, estimates, "onset"), "f_measure")
-    >>> result["rank_low"].values.ravel().tolist(), result["first"].values.ravel().tolist()
-    ([3.0, 1.0, 2.0], [0.0, 1.0, 0.0])
-    """
-    asked = make_query("ranks", metric, aggregate, **options)
-    how = {"correction": correction, "unit": unit, "cluster": cluster, "level": level}
-    boards = choose(evaluations_of(scores), asked.metric, group)
-    return rank_systems(boards, asked, percent, **how, replicates=replicates, rng=rng)
-
-
 def plan(
     scores: ScoresLike,
     metric: Names = None,
@@ -420,32 +357,3 @@ def overlap(
     boards = choose(evaluations_of(scores), asked.metric, group)
     infer = partial(overlaps, root=root, progress=progress_of(progress))
     return each_evaluation(boards, asked, infer, lambda ds: [overlap_table(ds, percent=percent)], overlap_long_table)
-
-
-def rank_systems(boards: Boards, asked: Query, percent: bool, **how: Any) -> Tabulation[xr.Dataset]:
-    """Ranks of the systems of each evaluation."""
-    from .analysis.inference import ranks
-    from .reports.inference_tables import rank_tables, ranks_long_table
-
-    readable = partial(rank_tables, percent=percent, ranked=asked.sort is None)
-    return each_evaluation(boards, asked, partial(ranks, **how), readable, ranks_long_table)
-
-
-def each_evaluation(
-    boards: Boards,
-    asked: Query,
-    infer: Callable[..., xr.Dataset],
-    readable: Callable[[xr.Dataset], list[Table]],
-    rows: Callable[[xr.Dataset], Table],
-) -> Tabulation[xr.Dataset]:
-    """Infer something about each evaluation, by default about its headline metric."""
-    found, notes = [], []
-    for name, ds in boards.items():
-        if asked.metric is None and not ds.sizes["metric"]:
-            notes.append(f"{name}: left out, without {NO_NUMBER}")
-            continue
-        own = asked if asked.metric is not None else replace(asked, metric=headline_metric(ds), exact=True)
-        found.append(infer(ds, query=own, group=name))
-    return Tabulation(
-        found, lambda width: [table for ds in found for table in readable(ds)], lambda: list(map(rows, found)), notes
-    )

@@ -37,7 +37,7 @@ def test_each_shell_has_a_script(shell: str) -> None:
 
 def test_commands_options_and_choices_are_completed() -> None:
     assert {"run", "query", "report", "demo", "init", "cite"} <= set(complete("mirflow ", 1))
-    assert complete("mirflow query --ag", 2) == ["--aggregate", "--agreement", "--against"]
+    assert complete("mirflow query --ag", 2) == ["--aggregate"]
     assert "wcsr" in complete("mirflow query x.zarr --aggregate ", 4)
 
 

@@ -1,29 +1,28 @@
-"""Every argument of a query changes what a question answers, or is refused."""
+"""Every question is the same through every door, and looks at each word that it takes; all others are refused."""
 
 from __future__ import annotations
 
-import inspect
+import json
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
+from starlette.testclient import TestClient
 
 import mirflow
 from mirflow.analysis.query_options import OPTIONS
-from mirflow.api import QUESTIONS
+from mirflow.campaign.server.app import create_app
+from mirflow.campaign.server.service import Service
 from mirflow.errors import QueryError
+from mirflow.questions import Question, Words, find, names
 
+from .commands import invoke
 from .groups import make_group
 
-METRIC = {"metric": "f@0.05"}
-ASKED = {
-    "oracle": {"oracle": True, **METRIC},
-    "agreement": {"agreement": "system", **METRIC},
-    "against": {"against": "tempo", **METRIC},
-    "ranks": {"ranks": 0.9, **METRIC},
-    "worst": {"worst": 2, **METRIC},
-    "best": {"best": 2, **METRIC},
-    "primary": {"primary": True},
-}
+QUESTIONS = [find(name) for name in names()]
+NEEDED = {"against": "tempo", "baseline": "elm"}
 WORDS = {
     "metric": "g",
     "aggregate": "median",
@@ -40,19 +39,78 @@ WORDS = {
     "sort": "name",
     "ci": 0.8,
     "significance": 0.8,
+    "level": 0.8,
     "cluster": "genre",
     "method": "percentile",
-    "overall": True,
-    "pivot": "metric",
+    "correction": "none",
+    "unit": "genre",
+    "replicates": 100,
+    "rng": 1,
     "percent": True,
-    "ranks": 0.8,
-    "against": "duration",
-    "oracle": True,
-    "agreement": "metric",
     "primary": True,
-    "worst": 1,
-    "best": 1,
+    "main": True,
+    "pivot": "system",
+    "against": "duration",
+    "between": "metric",
+    "n": 2,
+    "overall": True,
+    "baseline": "d",
+    "gains": True,
 }
+"""An example of each word that a question may take."""
+each_question = pytest.mark.parametrize("question", QUESTIONS, ids=names())
+
+
+@pytest.fixture(scope="module")
+def client(demo_store: Path) -> TestClient:
+    return TestClient(create_app(Service("Demo", {"demo": demo_store})), base_url="http://127.0.0.1")
+
+
+def needed(question: Question) -> dict[str, Any]:
+    """What must be asked of the demo."""
+    return {"metric": "majmin", **{name: NEEDED[name] for name, one in question.takes.items() if one.needed}}
+
+
+@each_question
+def test_every_door_gives_the_same_rows(demo_store: Path, client: TestClient, question: Question) -> None:
+    words = needed(question)
+    order = {"sort": "stored"} if question.best_first else {}
+    found = getattr(mirflow, question.name)(demo_store, group="chord", **words, **order)
+    tree = mirflow.open_store(demo_store)
+    for scores, asked in ((tree, {"group": "chord", **words}), (tree["chord"].to_dataset(), words)):
+        answer = getattr(scores.mirflow, question.name)(**asked)
+        assert answer.drop_attrs().identical(found.dataset.drop_attrs())
+    flags = [part for name, value in words.items() for part in (f"--{name}", value)]
+    printed = invoke(question.name, demo_store, "-g", "chord", *flags, "--format", "json", code=0).stdout
+    assert printed == found.to_json()
+    served = client.get(f"/api/v1/stores/demo/{question.name}", params={"evaluation": "chord", **words})
+    assert served.json() == json.loads(printed)
+
+
+@each_question
+def test_every_door_refuses_what_the_question_does_not_take(
+    demo_store: Path, client: TestClient, question: Question
+) -> None:
+    words = needed(question)
+    tree = mirflow.open_store(demo_store)
+    strange = [name for name in WORDS if name not in question.takes]
+    assert strange
+    for name in strange:
+        for ask in (getattr(mirflow, question.name), lambda scores, **asked: getattr(
+            scores.mirflow, question.name)(group="chord", **asked)):  # fmt: skip
+            with pytest.raises(QueryError, match=f"'{question.name}' takes no '{name}'; it takes "):
+                ask(tree, **words, **{name: WORDS[name]})
+    name = strange[0]
+    flags = [part for key, value in words.items() for part in (f"--{key}", value)]
+    assert "No such option" in invoke(question.name, demo_store, *flags, f"--{name}", code=2).stderr
+    served = client.get(f"/api/v1/stores/demo/{question.name}", params={**words, name: "x"})
+    assert (served.status_code, served.json()["detail"][:19]) == (400, "unknown parameter '")
+
+
+def test_every_word_has_an_example_and_a_type() -> None:
+    taken = {name for one in QUESTIONS for name in one.takes} - {"group"}
+    assert taken | set(OPTIONS) == set(WORDS)
+    assert taken - {"metric", "aggregate", "by"} <= set(Words.__annotations__)
 
 
 @pytest.fixture(scope="module")
@@ -82,33 +140,30 @@ def scores():
     return ds.assign_coords(annotator=["A1", "A2"], window=("metric", [0.05, 0.1, np.nan]))
 
 
-def answer(scores, **options):
+def answer(question: Question, scores: xr.Dataset, words: dict[str, Any]) -> tuple[str, str] | None:
     """What is printed and written; None if it is refused."""
     try:
-        found = mirflow.query(scores, **options)
+        found = question(scores, **words)
     except QueryError:
         return None
     return str(found), found.to_csv()
 
 
-def test_every_argument_has_an_example():
-    words = set(inspect.signature(mirflow.query).parameters) - {"scores", "group", "options", "main"}
-    assert words | set(OPTIONS) == set(WORDS)
-    assert set(ASKED) == set(QUESTIONS)
-
-
-@pytest.mark.parametrize("name", ASKED)
-def test_what_a_question_would_not_look_at_is_refused(scores, name):
-    plain = answer(scores, **ASKED[name])
+@each_question
+def test_every_word_changes_the_answer_or_is_refused(scores: xr.Dataset, question: Question) -> None:
+    asked = {**needed(question), "metric": "f@0.05"}
+    if "baseline" in asked:
+        asked["baseline"] = "a"
+    if question.name == "agreement":  # of a single metric
+        asked["between"] = "system"
+    listed = {"undefined": "keep"} if question.defaults else {}  # skip is their default
+    plain = answer(question, scores, asked)
     assert plain is not None
-    ignored = []
-    listed = {"undefined": "keep"} if name in ("worst", "best") else {}  # skip is their default
-    for word, value in {**WORDS, **listed}.items():
-        if word == name:
-            continue
-        changed = answer(scores, **{**ASKED[name], word: value})
-        if changed == plain:
-            ignored.append(word)
-        if word not in QUESTIONS[name].words and word not in ASKED[name]:
-            assert changed is None, word
+    ignored = [
+        word
+        for word in question.takes
+        # Of a named metric these choose nothing.
+        if word not in ("group", "main")
+        if answer(question, scores, {**asked, word: {**WORDS, **listed}[word]}) == plain
+    ]
     assert ignored == []

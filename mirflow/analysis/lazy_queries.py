@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import QueryError
 from ..store.cells import NUMERATOR, Status
 from .aggregation import sort_systems
-from .queries import choose_one_answer
+from .queries import evaluate_query, only_answer
 from .query_options import NAME, STORED, Query, as_names
 from .scores import ANNOTATOR, as_scores
 from .selected import COSTLIEST, EMPTY_COUNTED, UNCOUNTED, VALUELESS
@@ -66,7 +66,7 @@ def lazy_query(ds: xr.Dataset, query: Query, group: str = "") -> xr.Dataset:
             name: plain_variable(like.dims, value, like.attrs)
             for name, like, value in zip(names, given, values, strict=True)
         }
-        return choose_one_answer(frame.assign(held), query, group)
+        return only_answer(evaluate_query(frame.assign(held), query, group))
 
     like = answer(*(np.full(one.shape, _STAND_INS.get(name, 0.0)) for name, one in zip(names, given, strict=True)))
     outputs = [name for name in like.data_vars if name != "n_tracks"]

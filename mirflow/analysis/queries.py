@@ -317,9 +317,8 @@ def _name_runs(result: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
     return result.assign_attrs(across=text, repeats=str(repeats(result.attrs) * len(names)))
 
 
-def choose_one_answer(ds: xr.Dataset, query: Query, group: str = "") -> xr.Dataset:
+def only_answer(found: Sequence[xr.Dataset]) -> xr.Dataset:
     """The one result of a query."""
-    found = evaluate_query(ds, query, group)
     if len(found) > 1:
         names = ", ".join(one.attrs["metric"] for one in found if "metric" in one.attrs)
         raise QueryError(f"each of these metrics has extra dims; query one of them: {names}")
@@ -376,43 +375,7 @@ def aggregate(
     >>> aggregate(ds)["value"].item(), aggregate(ds, "majmin", "mean")["value"].item()
     (0.875, 0.75)
     """
-    return choose_one_answer(as_scores(ds), make_query("query", metric, aggregate, by, **options))
-
-
-def query(
-    tree: xr.DataTree,
-    metric: Names = None,
-    aggregate: str | None = None,
-    by: Names = None,
-    *,
-    group: str | None = None,
-    **options: Unpack[QueryOptions],
-) -> xr.Dataset:
-    """Aggregates over the tracks of one evaluation of a store.
-
-    Parameters
-    ----------
-    tree : xr.DataTree
-        An opened store.
-    group : str or None
-        Which evaluation; None: the only one that has the metrics.
-    metric, aggregate, by, **options
-        What is asked: see :class:`mirflow.analysis.query_options.Query`.
-
-    Returns
-    -------
-    xr.Dataset
-        As :func:`aggregate`, with the attribute ``group``.
-
-    Raises
-    ------
-    QueryError
-        If several evaluations have the metrics and `group` is None, and as :func:`aggregate`.
-    UnknownNameError
-        For a name that is not there, with a suggestion.
-    """
-    name, ds = choose_one(boards_of(tree), metric, group)
-    return choose_one_answer(ds, make_query("query", metric, aggregate, by, **options), name)
+    return only_answer(evaluate_query(as_scores(ds), make_query("query", metric, aggregate, by, **options)))
 
 
 def count_statuses(ds: xr.Dataset) -> Int:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, TypedDict, Unpack
+from typing import Any, NoReturn, TypedDict, Unpack
 
 from ..errors import QueryError, refuse_unknown
-from .policies import AUTO, METHODS, MISSING, NORMAL_UNITS, UNDEFINED
+from .policies import MISSING, UNDEFINED
 
 Names = str | Sequence[str] | None
 Parameters = Mapping[str, object] | None
@@ -23,7 +23,7 @@ BEST, NAME, STORED = ORDERS = ("best", "name", "stored")
 
 @dataclass(frozen=True)
 class QueryOption:
-    """How an option of queries is given on the command line and in the HTTP API."""
+    """How an option is given on the command line and in the HTTP API."""
 
     help: str
     flags: tuple[str, ...] = ()
@@ -38,6 +38,20 @@ class QueryOption:
     """Returns the values to choose from; more may be added later."""
     parameter: str = ""
     """Name in the HTTP API where it differs."""
+    kind: type = str
+    """Type of a value."""
+    default: Any = None
+    """The value if none is given."""
+    needed: bool = False
+    """Whether one must be given."""
+    least: float | None = None
+    """Smallest value of a number."""
+    level: bool = False
+    """Whether the number is a level of confidence, between 0 and 1."""
+    alone: Any = None
+    """On the command line, the value of the option without one; None: it needs one."""
+    local: bool = False
+    """Whether the HTTP API does not offer it."""
 
 
 def _aggregates() -> Iterable[str]:
@@ -154,36 +168,6 @@ OPTIONS: Mapping[str, QueryOption] = {
 """The options by the name of the field, in the order in which help lists them."""
 
 
-BESIDE: Mapping[str, QueryOption] = {
-    "group": QueryOption("The evaluation. Default: all that have the metrics.", ("-g",), parameter="evaluation"),
-    "ci": QueryOption("Confidence intervals of this level."),
-    "significance": QueryOption(
-        "Mark the systems that do not differ significantly from the best, by tests of this level."
-    ),
-    "ranks": QueryOption(
-        "Ranks of the systems that tests of this level do not exclude, and the chance of each to be first."
-    ),
-    "against": QueryOption(
-        "Correlate the scores of tracks with a numeric coordinate of these, duration, others (the mean score of all "
-        "other systems), or another metric, such as an imported one."
-    ),
-    "agreement": QueryOption(
-        "Kendall's tau of the rankings of systems by metrics or annotators, or of tracks by systems.",
-        choices=lambda: ("metric", "annotator", "system"),
-    ),
-    "oracle": QueryOption(
-        "Combine the systems: the best one of each track, its gain over the best system, and which systems add most."
-    ),
-    "cluster": QueryOption("Resample and permute tracks together by this coordinate (artist, album)."),
-    "method": QueryOption(
-        f"How intervals are computed. Default: auto, normal for means and weighted ratios of {NORMAL_UNITS} tracks or "
-        "more, else bca, a bootstrap.",
-        choices=lambda: (AUTO, *METHODS),
-    ),
-}
-"""Options beside those of the query itself, by the name of the argument in Python."""
-
-
 class SelectionOptions(TypedDict, total=False):
     """Types of the options of a :class:`Query` that choose scores; figures have them too."""
 
@@ -217,13 +201,18 @@ def make_query(
     TypeError: query() got an unexpected keyword argument 'wher'; did you mean 'where'?
     """
     if "lazy" in options:
-        raise QueryError(
-            f"{function} cannot stay lazy: it needs all scores at once; only the query of lazy scores can, as "
-            "open_pipeline(...).mirflow.query(lazy=True)"
-        )
+        refuse_lazy(function)
     if not options.keys() <= OPTIONS.keys():
         refuse_unknown(function, options, [*OPTIONS, "group"])
     return Query(metric, aggregate, by, **options)
+
+
+def refuse_lazy(function: str) -> NoReturn:
+    """Say that a function cannot give a lazy answer."""
+    raise QueryError(
+        f"{function} cannot stay lazy: it needs all scores at once; only the query of lazy scores can, as "
+        "open_pipeline(...).mirflow.query(lazy=True)"
+    )
 
 
 def as_names(names: Names) -> list[str] | None:

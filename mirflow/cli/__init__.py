@@ -28,11 +28,16 @@ from ..errors import (
 )
 from ..interruption import Interrupted, stop_answering
 from ..plugins import COMMANDS, find, find_all
+from ..questions import find as find_question
+from ..questions import names
 from . import output
 
 SECTIONS = {
+    "first": "Begin with",
     "score": "Score",
-    "ask": "Ask",
+    "systems": "Ask about systems",
+    "tracks": "Ask about tracks",
+    "stores": "Ask about stores",
     "show": "Show",
     "campaign": "Campaigns",
     "tools": "Tools",
@@ -57,6 +62,8 @@ class Commands(click.Group):
         """Name the commands, by place."""
         for file in _files():
             self._add_file(file)
+        for name in names():
+            self._add_question(name)
         for name in find_all(COMMANDS):
             try:
                 self._add_installed(name)
@@ -80,6 +87,8 @@ class Commands(click.Group):
         files = _files()
         if name in files:
             self._add_file(name)
+        elif name in names():
+            self._add_question(name)
         elif not self._add_installed(name):
             for file in files:
                 self._add_file(file)
@@ -91,6 +100,11 @@ class Commands(click.Group):
         for command in found:
             if id(command) not in members:
                 self.add_command(command)
+
+    def _add_question(self, name: str) -> None:
+        from .question_commands import question_command
+
+        self.add_command(question_command(find_question(name)))
 
     def _add_installed(self, name: str) -> bool:
         """Add the command of an entry point; False if there is none of this name."""

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from ..reports.tables import Tabulation
 
 
-@click.command("budget", cls=Command, section="ask", place=5, short_help="Split what systems lose by kinds of errors.")
+@click.command(
+    "budget", cls=Command, section="tracks", place=5, short_help="Split what systems lose by kinds of errors."
+)
 @stores_argument
 @click.option("--metric", "-m", help="The metric whose loss is split. Default: the headline metric.")
 @query_options("aggregate", "by", "system", "tracks", "where")
@@ -54,7 +56,7 @@ def budget_command(
     """
     import xarray as xr
 
-    from ..api import query
+    from ..questions.query import query
     from ..reports.error_budgets import budgets, costly
     from ..store.write import save as write
 

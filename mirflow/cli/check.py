@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     "check",
     cls=ReadingCommand,
     sides=("reference", "beside"),
-    section="tools",
-    place=1,
+    section="first",
+    place=2,
     short_help="List the problems of annotation files.",
 )
 @click.argument("paths", nargs=-1, required=True, type=LocalPath(), metavar="PATH...", callback=check_existing)

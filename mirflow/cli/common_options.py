@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from ..addresses import as_given, is_url
-from ..analysis.query_options import BESIDE, OPTIONS
+from ..analysis.query_options import OPTIONS, QueryOption
 from ..errors import suggest
+from ..questions import SHARED
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -111,27 +113,38 @@ def _kinds_of_names() -> tuple[str, ...]:
     return NAMES
 
 
+def settings_of(name: str, declared: QueryOption) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Flags and settings of ``click.option`` for a declared option."""
+    flags = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}", *declared.flags
+    silent = declared.default is None or declared.default is False or "Default" in declared.help
+    about = "" if silent else f" Default: {declared.default}."
+    settings: dict[str, Any] = {"help": declared.help + about, "required": declared.needed}
+    settings |= {"multiple": declared.many or declared.pairs, "metavar": declared.metavar}
+    if declared.pairs:
+        settings["callback"] = _pairs
+    elif declared.choices is not None:
+        settings["type"] = Declared(declared.choices)
+    elif declared.kind is bool:
+        settings["is_flag"] = True
+    elif declared.level:
+        settings["type"] = LEVEL
+        if declared.alone is not None:
+            settings |= {"is_flag": False, "flag_value": declared.alone, "metavar": "[LEVEL]"}
+            settings["help"] += f" Default level: {declared.alone}."
+    elif declared.kind in (int, float):
+        numbers: Any = click.IntRange if declared.kind is int else click.FloatRange
+        settings["type"] = numbers(declared.least)
+    return flags, settings
+
+
 _SHARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
-    **{
-        name: (
-            (f"--{name}", *declared.flags),
-            {"help": declared.help} | ({"type": Declared(declared.choices)} if declared.choices else {}),
-        )
-        for name, declared in BESIDE.items()
-    },
-    "correction": (
-        ("--correction",),
-        {
-            "type": click.Choice(("auto", "max-t", "holm", "bh", "none")),
-            "help": "Correction for multiple comparisons. Default: auto, max-t for permutation tests and holm for "
-            "others.",
-        },
-    ),
+    **{name: settings_of(name, SHARED[name]) for name in ("group", "cluster", "correction")},
+    "ci": (("--ci",), {"help": SHARED["ci"].help}),
+    "percent": (("--percent",), {"is_flag": True, "help": SHARED["percent"].help}),
     "all_pairs": (
         ("--all-pairs",),
         {"is_flag": True, "help": "List all pairs of systems, not only those with the best system."},
     ),
-    "percent": (("--percent",), {"is_flag": True, "help": "Show ratios as percentages, in printed tables."}),
     "label": (
         ("--label", "labels"),
         {"multiple": True, "help": "A name for each of several STOREs, as a prefix of its systems."},
@@ -169,18 +182,8 @@ def query_options(*names: str, **helps: str) -> Callable[[Decorated], Decorated]
     def decorate(command: Decorated) -> Decorated:
         for name in reversed(names):
             declared = OPTIONS[name]
-            settings: dict[str, Any] = {"callback": _pairs} if declared.pairs else {}
-            if declared.choices is not None:
-                settings["type"] = Declared(declared.choices)
-            command = click.option(
-                f"--{name}",
-                *declared.flags,
-                name,
-                multiple=declared.many or declared.pairs,
-                metavar=declared.metavar,
-                help=helps.get(name, declared.help),
-                **settings,
-            )(command)
+            flags, settings = settings_of(name, replace(declared, help=helps.get(name, declared.help)))
+            command = click.option(*flags, name, **settings)(command)
         return command
 
     return decorate

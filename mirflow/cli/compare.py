@@ -11,7 +11,7 @@ from .common_options import LEVEL, Command, label_stores, option, query_options,
 from .output import FAILED, choose_format, echo, emit, given_options, output_options
 
 
-@click.command("compare", cls=Command, section="ask", place=3, short_help="Test the differences of systems.")
+@click.command("compare", cls=Command, section="first", place=7, short_help="Test the differences of systems.")
 @stores_argument
 @query_options("metric", metric="Metrics by name or alias. Repeat for several.")
 @click.option("--primary", is_flag=True, help="Compare by the headline metric of each evaluation.")

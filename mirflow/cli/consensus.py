@@ -12,7 +12,7 @@ from .output import choose_format, echo, emit, given_options, output_options
 
 
 @click.command(
-    "consensus", cls=Command, section="ask", place=6, short_help="List where systems agree against the reference."
+    "consensus", cls=Command, section="tracks", place=6, short_help="List where systems agree against the reference."
 )
 @stores_argument
 @query_options("system", "tracks")

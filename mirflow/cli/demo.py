@@ -22,7 +22,7 @@ Next, in {folder}:
 The pipeline is demo.yaml, its files are in demo/. For your own files: mirflow init FOLDER"""
 
 
-@click.command("demo", cls=Command, section="score", place=1, short_help="Write and score a small example.")
+@click.command("demo", cls=Command, section="first", place=1, short_help="Write and score a small example.")
 @click.argument("folder", type=LocalPath(file_okay=False), default="mirflow-demo")
 @click.option("--quiet", "-q", is_flag=True, help="Do not print progress and results.")
 @click.pass_context

@@ -40,7 +40,7 @@ def _read_pairs(context: click.Context, parameter: click.Parameter, given: tuple
     return pairs
 
 
-@click.command("diff", cls=Command, section="ask", place=4, short_help="Compare two sets of scores.")
+@click.command("diff", cls=Command, section="stores", place=4, short_help="Compare two sets of scores.")
 @click.argument("a")
 @click.argument("b")
 @query_options(

@@ -10,7 +10,9 @@ from .common_options import Command, store_argument
 from .output import choose_format, echo, emit, output_options
 
 
-@click.command("history", cls=Command, section="ask", place=5, short_help="List the versions of a store at an address.")
+@click.command(
+    "history", cls=Command, section="stores", place=5, short_help="List the versions of a store at an address."
+)
 @store_argument
 @click.option("--tag", metavar="NAME", help="Give the latest version, or the one that the address names, a name.")
 @output_options

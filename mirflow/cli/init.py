@@ -11,7 +11,7 @@ from .common_options import Command, LocalPath
 from .output import echo
 
 
-@click.command("init", cls=Command, section="score", place=2, short_help="Draft a pipeline file for a folder.")
+@click.command("init", cls=Command, section="first", place=4, short_help="Draft a pipeline file for a folder.")
 @click.argument("folder", type=LocalPath(exists=True, file_okay=False), default=".")
 @click.option("--reference", multiple=True, metavar="FOLDER", help="A folder of references, by name or path. Repeat.")
 @click.option("--estimates", multiple=True, metavar="FOLDER", help="A folder of estimates, by name or path. Repeat.")

@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from .common_options import Command, option, query_options, store_argument
-from .output import choose_format, echo, emit, given_options, output_options
+from .output import choose_format, echo, emit, for_people, given_options, output_options
 
 
-@click.command("overlap", cls=Command, section="ask", place=6, short_help="Score systems with each other.")
+@click.command("overlap", cls=Command, section="systems", place=6, short_help="Score systems with each other.")
 @store_argument
 @query_options("metric", metric="The metric, by name or alias. Default: the headline.")
 @query_options("aggregate", "system", "tracks", "where", "param", "undefined")
@@ -30,6 +30,6 @@ def overlap_command(store: Path, style: str | None, output: Path | None, **optio
     from ..system_comparisons import overlap
 
     result = overlap(store, progress=progress_for(), **given_options(options))
-    for note in result.notes:
+    for note in () if for_people(style) else result.notes:
         echo(note, err=True)
     emit(result, style, output)

@@ -8,10 +8,12 @@ from typing import Any
 import click
 
 from .common_options import LEVEL, Command, label_stores, option, query_options, stores_argument
-from .output import choose_format, echo, emit, given_options, output_options
+from .output import choose_format, echo, emit, for_people, given_options, output_options
 
 
-@click.command("plan", cls=Command, section="ask", place=4, short_help="Estimate how many tracks a difference takes.")
+@click.command(
+    "plan", cls=Command, section="systems", place=4, short_help="Estimate how many tracks a difference takes."
+)
 @stores_argument
 @click.option(
     "--difference",
@@ -56,6 +58,6 @@ def plan_command(
     from ..system_comparisons import plan
 
     result = plan(label_stores(stores, labels), **given_options(options))
-    for note in result.notes:
+    for note in () if for_people(style) else result.notes:
         echo(note, err=True)
     emit(result, style, output)

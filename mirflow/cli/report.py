@@ -85,7 +85,10 @@ class _PlotCommand(Command):
 @click.option("--style", type=click.Choice(("violin", "box")), help="distributions. Default: violin.")
 @click.option("--order", type=click.Choice(("difficulty", "stored")), help="heatmap. Default: difficulty.")
 @click.option("--tie", type=click.FloatRange(0), help="scatter: differences up to this value are ties. Default: 0.")
-@option("against", "covariate: a numeric coordinate of the tracks, duration, or others (the mean score of the others).")
+@click.option(
+    "--against",
+    help="covariate: a numeric coordinate of the tracks, duration, or others (the mean score of the others).",
+)
 @click.option(
     "--of", type=click.Choice(("scores", "outputs")), help="agreement: of the scores of tracks, or of the estimates."
 )
@@ -249,7 +252,7 @@ def _refuse_unknown(kind: str, given: Iterable[str], known: Collection[str], com
 
 
 @click.command(
-    "report", cls=Command, section="show", place=1, short_help="Write one HTML page about a store, or several."
+    "report", cls=Command, section="first", place=8, short_help="Write one HTML page about a store, or several."
 )
 @stores_argument
 @click.option(

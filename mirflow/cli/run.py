@@ -86,7 +86,7 @@ _primary_option = click.option(
 _quiet_option = click.option("--quiet", "-q", is_flag=True, help="Do not print progress and results.")
 
 
-@click.command("run", cls=Command, section="score", place=3, short_help="Score the evaluations of a pipeline file.")
+@click.command("run", cls=Command, section="first", place=5, short_help="Score the evaluations of a pipeline file.")
 @click.argument("pipeline", type=LocalPath(exists=True, dir_okay=False), required=False, callback=_only_pipeline)
 @option("root")
 @_store_option
@@ -378,8 +378,8 @@ def _grid(context: click.Context, parameter: click.Parameter, value: str | None)
     "evaluate",
     cls=ReadingCommand,
     sides=("reference", "estimate"),
-    section="score",
-    place=4,
+    section="first",
+    place=3,
     short_help="Score two files or two folders.",
 )
 @click.argument("reference", type=LocalPath(), callback=check_existing)

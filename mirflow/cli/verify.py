@@ -13,7 +13,9 @@ from .output import FAILED, choose_format, echo, emit, for_people, output_option
 DIFFERENT = 1
 
 
-@click.command("verify", cls=Command, section="ask", place=7, short_help="Compute the signed numbers of a paper again.")
+@click.command(
+    "verify", cls=Command, section="stores", place=7, short_help="Compute the signed numbers of a paper again."
+)
 @click.argument("document")
 @click.option("--store", type=click.Path(path_type=Path), help="Aggregate the scores in a store.")
 @click.option(

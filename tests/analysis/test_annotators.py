@@ -97,13 +97,13 @@ def test_what_several_have_of_a_track_is_drawn_and_swapped_together(group, monke
 
 
 def test_listed_tracks_name_their_annotators(group, tmp_path):
-    found = group.mirflow.worst("majmin", 2, annotator=["A1", "A2"])
+    found = group.mirflow.worst("majmin", n=2, annotator=["A1", "A2"])
     assert found["track"].values[0].tolist() == ["t2", "t2"]
     assert found["annotator"].sel(system="S0").values.tolist() == ["A2", "A1"]
-    overall = group.mirflow.worst("majmin", 1, annotator=["A1", "A2"], overall=True)
+    overall = group.mirflow.worst("majmin", n=1, annotator=["A1", "A2"], overall=True)
     assert (overall["track"].values.tolist(), overall["annotator"].values.tolist()) == (["t1"], ["A1"])
     assert overall["n"].item() == 3
     store = write_store(tmp_path / "s.zarr", {"chord": group})
-    lines = printed("query", store, "-m", "majmin", "--worst", 2, "--annotator", "A1", "--annotator", "A2").splitlines()
+    lines = printed("worst", store, "-m", "majmin", "-n", 2, "--annotator", "A1", "--annotator", "A2").splitlines()
     assert lines[1].split()[:4] == ["system", "rank", "track", "annotator"]
     assert [line.split()[:4] for line in lines[3:5]] == [["S0", "1", "t2", "A2"], ["S0", "2", "t2", "A1"]]

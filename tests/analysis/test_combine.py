@@ -347,7 +347,7 @@ class TestReferencesThatDiffer:
         [
             ["query"],
             ["query", "--primary"],
-            ["query", "--worst", "2"],
+            ["worst", "-n", "2"],
             ["compare", "-m", "majmin"],
             ["compare", "-m", "majmin", "--friedman"],
         ],

@@ -64,7 +64,7 @@ class TestEqualToAPlainMetric:
             ("intervals", (), {"replicates": 200}),
             ("compare", (), {"replicates": 200}),
             ("friedman", (), {}),
-            ("worst", (3,), {}),
+            ("worst", (), {"n": 3}),
         ],
     )
     def test_values(self, name, words, options):
@@ -226,7 +226,7 @@ class TestBareNames:
         found = ds.mirflow.compare("f_measure", replicates=100)
         assert found["metric"].values.tolist() == ["f_measure"]
         assert found.attrs["default"] == "f_measure@0.07"
-        assert ds.mirflow.worst("f_measure", 1).attrs["metric"] == "f_measure"
+        assert ds.mirflow.worst("f_measure", n=1).attrs["metric"] == "f_measure"
         assert ds.mirflow.compare("f_measure@0.1", replicates=100)["metric"].values.tolist() == ["f_measure@0.1"]
         assert ds.mirflow.plot.distributions("f_measure").get_xlabel() == "F_Measure"
 

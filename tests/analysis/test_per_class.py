@@ -266,7 +266,7 @@ class TestAffinities:
             mirflow.open_store(store).mirflow.compare("affinities")
 
     def test_nobody_is_reported_to_take_means_of_relevance_and_affinity(self, store: Path) -> None:
-        message = refused("query", store, "-m", "affinities", "--worst", 3)
+        message = refused("worst", store, "-m", "affinities", "-n", 3)
         assert "--aggregate roc_auc, average_precision" in message
         assert "=mean" not in message
 

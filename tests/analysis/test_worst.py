@@ -8,6 +8,8 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mirflow.analysis.query_options import Query
+from mirflow.analysis.worst import extremes
 from mirflow.errors import QueryError
 
 from ..commands import printed, refused, rows
@@ -20,15 +22,16 @@ def group(**more) -> xr.Dataset:
     return make_group(SCORES, track_meta={"genre": list("abab")}, **more)
 
 
-def worst(ds: xr.Dataset, *words, **options) -> list[list[str]]:
+def worst(ds: xr.Dataset, n: int, *, best: bool = False, **options) -> list[list[str]]:
     """Names of the tracks of each system."""
-    found = ds.mirflow.worst("majmin", *words, **options)["track"].values
+    ask = ds.mirflow.best if best else ds.mirflow.worst
+    found = ask("majmin", n=n, **options)["track"].values
     return [[name for name in names if name] for names in np.atleast_2d(found).tolist()]
 
 
 class TestEachSystem:
     def test_its_worst_tracks(self):
-        found = group().mirflow.worst("majmin", 2)
+        found = group().mirflow.worst("majmin", n=2)
         assert found["track"].dims == ("system", "rank")
         assert found["track"].values.tolist() == [["t1", "t3"], ["t0", "t2"]]
         assert found["value"].values.tolist() == [[0.1, 0.4], [0.2, 0.3]]
@@ -55,7 +58,7 @@ class TestEachSystem:
         scores = np.array(SCORES)
         scores[0, 1] = np.nan
         ds = make_group(scores, status=[["ok", "failed", "ok", "ok"], ["ok"] * 4])
-        found = ds.mirflow.worst("majmin", 4)
+        found = ds.mirflow.worst("majmin", n=4)
         assert found["track"].values.tolist() == [["t3", "t2", "t0", ""], ["t0", "t2", "t3", "t1"]]
         assert np.isnan(found["value"].values[0, 3])
         assert (found.attrs["left_out"], found.attrs["missing"]) == ("1", "skip")
@@ -68,13 +71,13 @@ class TestEachSystem:
         assert worst(ds, 1, undefined="keep")[0] == ["t1"]
 
     def test_of_some_tracks_and_systems(self):
-        found = group().mirflow.worst("majmin", 1, system="S1", where="genre == 'b'")
+        found = group().mirflow.worst("majmin", n=1, system="S1", where="genre == 'b'")
         assert (found["system"].values.tolist(), found["track"].values.tolist()) == (["S1"], [["t3"]])
 
 
 class TestOverall:
     def test_by_the_mean_over_the_systems(self):
-        found = group().mirflow.worst("majmin", 2, overall=True)
+        found = group().mirflow.worst("majmin", n=2, overall=True)
         assert found["track"].values.tolist() == ["t2", "t1"]
         assert found["value"].values.tolist() == [0.4, 0.45]
         assert found["score"].values.tolist() == [[0.5, 0.1], [0.3, 0.8]]
@@ -82,7 +85,7 @@ class TestOverall:
 
     def test_only_tracks_that_all_have(self):
         ds = make_group(SCORES, status=[["ok", "ok", "failed", "ok"], ["ok"] * 4])
-        found = ds.mirflow.worst("majmin", 9, overall=True)
+        found = ds.mirflow.worst("majmin", n=9, overall=True)
         assert sorted(found["track"].values.tolist()) == ["t0", "t1", "t3"]
         assert found.attrs["missing"] == "common"
 
@@ -91,7 +94,7 @@ class TestAgainstABaseline:
     @given(st.sampled_from(["higher", "lower"]), st.booleans(), st.integers(0, 5))
     def test_lists_the_largest_changes_towards_better_or_worse(self, way, best, seed):
         ds = random_group(3, 12, 1, seed=seed, orientation=[way])
-        found = ds.mirflow.worst("majmin", 4, best=best, baseline="S1")
+        found = ds.mirflow.changes("majmin", n=4, gains=best, baseline="S1")
         assert found["system"].values.tolist() == ["S0", "S2"]
         for row, system in enumerate(["S0", "S2"]):
             change = (ds.score.sel(system=system) - ds.score.sel(system="S1"))[:, 0].to_series()
@@ -104,13 +107,13 @@ class TestAgainstABaseline:
 
     def test_each_system_has_its_own_tracks_in_common_with_it(self):
         ds = make_group([*SCORES, SCORES[0]], status=[["ok"] * 4, ["ok"] * 4, ["failed", "ok", "ok", "ok"]])
-        found = ds.mirflow.worst("majmin", 9, baseline="S1")
+        found = ds.mirflow.changes("majmin", n=9, baseline="S1")
         assert [[name for name in row if name] for row in found["track"].values.tolist()] == [["t1", "t3"]] * 2
         assert found["n"].values.tolist() == [4, 3]
 
     def test_what_did_not_change_is_not_listed(self):
         ds = make_group([*SCORES, SCORES[0]])
-        found = ds.mirflow.worst("majmin", 9, best=True, system="S2", baseline="S0")
+        found = ds.mirflow.changes("majmin", n=9, gains=True, system="S2", baseline="S0")
         assert (found["track"].values.size, found["better"].item(), found["n"].item()) == (0, 0, 4)
 
     def test_is_listed_below_the_comparison_and_alone_for_programs(self, tmp_path):
@@ -141,7 +144,7 @@ class TestAgainstABaseline:
 class TestRefused:
     def test_several_metrics(self):
         with pytest.raises(QueryError, match="tracks are listed by one metric; name one of: majmin, root"):
-            random_group(2, 3, 2).mirflow.worst()
+            random_group(2, 3, 2).mirflow.worst(["majmin", "root"])
 
     def test_neither_way_is_better(self):
         with pytest.raises(QueryError, match="neither high nor low"):
@@ -150,11 +153,11 @@ class TestRefused:
     @pytest.mark.parametrize("option", [{"aggregate": "median"}, {"by": "genre"}, {"across": {"genre": "mean"}}])
     def test_options_of_aggregation(self, option):
         with pytest.raises(QueryError, match=f"'best' lists single tracks and takes no '{next(iter(option))}'"):
-            group().mirflow.worst("majmin", best=True, **option)
+            extremes(group(), Query("majmin", **option), best=True)
 
     def test_no_tracks(self):
         with pytest.raises(QueryError, match="expected at least one"):
-            group().mirflow.worst("majmin", 0)
+            group().mirflow.worst("majmin", n=0)
 
 
 class TestTables:
@@ -163,7 +166,7 @@ class TestTables:
         return write_store(tmp_path / "s.zarr", {"chord": group()})
 
     def test_a_row_for_each_track(self, store):
-        lines = printed("query", store, "-m", "majmin", "--worst", 1, "--percent").splitlines()
+        lines = printed("worst", store, "-m", "majmin", "-n", 1, "--percent").splitlines()
         assert lines[1].split() == ["system", "rank", "track", "majmin", "weight"]
         assert [line.split() for line in lines[3:5]] == [
             ["S0", "1", "t1", "10.00", "1"],
@@ -172,13 +175,13 @@ class TestTables:
         assert "worst tracks of each system; higher is better" in lines
 
     def test_overall_every_system_has_a_column(self, store):
-        lines = printed("query", store, "-m", "majmin", "--worst", 1, "--overall").splitlines()
+        lines = printed("worst", store, "-m", "majmin", "-n", 1, "--overall").splitlines()
         assert lines[1].split() == ["rank", "track", "mean", "S0", "S1"]
         assert lines[3].split() == ["1", "t2", "0.4000", "0.5000", "0.3000"]
 
     @pytest.mark.parametrize("overall", [[], ["--overall"]])
     def test_programs_get_the_coordinates_too(self, store, overall):
-        listed = rows("query", store, "-m", "majmin", "--worst", 2, *overall)
+        listed = rows("worst", store, "-m", "majmin", "-n", 2, *overall)
         assert len(listed) == 4
         wanted = {"t0": "a", "t1": "b", "t2": "a", "t3": "b"}
         assert all(row["genre"] == wanted[row["track"]] for row in listed)

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 import mirflow.cli
-from mirflow.analysis.query_options import BESIDE, OPTIONS, Query, QueryOptions
+from mirflow.analysis.query_options import OPTIONS, Query, QueryOptions
 from mirflow.cli import Commands, cli
 from mirflow.cli import output as exits
 from mirflow.errors import (
@@ -749,15 +749,6 @@ class TestOptionsOfQueries:
         if declared.choices is not None:
             assert isinstance(found.type, click.Choice)
             assert [*found.type.choices] == [*declared.choices()]
-
-    @pytest.mark.parametrize("name", BESIDE)
-    def test_the_command_has_the_declared_words_of_other_options(self, name: str) -> None:
-        command = cli.get_command(click.Context(cli), "query")
-        assert command is not None
-        (found,) = [one for one in command.params if one.name == name]
-        assert isinstance(found, click.Option)
-        assert {*found.opts} == {f"--{name}", *BESIDE[name].flags}
-        assert str(found.help).startswith(BESIDE[name].help)
 
 
 @pytest.mark.parametrize("task", tasks())

@@ -32,7 +32,7 @@ def rows(*words: object) -> list[dict[str, Any]]:
 
 class TestAgreement:
     def test_systems_agree_on_which_tracks_are_hard_as_in_python(self, store):
-        (row,) = rows(store, "--agreement", "system")
+        (row,) = table("agreement", store, "--between", "system")
         with xr.open_datatree(store, engine="zarr", chunks=None) as tree:
             found = tree.mirflow.agreement("majmin", between="system")
             expected = found.tau.sel(system="ada", other="bob").item()
@@ -40,7 +40,7 @@ class TestAgreement:
         assert row["tau"] == expected == pytest.approx(-1)
 
     def test_people_see_a_matrix_that_says_what_it_is(self, store):
-        shown = printed("query", store, "--agreement", "system")
+        shown = printed("agreement", store, "--between", "system")
         assert [line.split() for line in shown.splitlines()[1:5] if "─" not in line] == [
             ["system", "ada", "bob"],
             ["ada", "1.0000", "-1.0000"],
@@ -54,30 +54,25 @@ class TestAgreement:
         scores = np.random.default_rng(0).random((3, 4, 3))
         ds = make_group(scores, standard=["mean"] * 3, orientation=["higher", "higher", "none"])
         path = write_store(tmp_path / "two.zarr", {"chord": ds})
-        (row,) = rows(path, "--agreement", "metric")
+        (row,) = table("agreement", path)
         assert (row["metric"], row["other"], row["n"]) == ("majmin", "root", 3)
-        assert "annotator" in invoke("query", path, "--agreement", "annotator", code=2).stderr
-
-    def test_what_it_would_not_look_at_is_refused(self, store):
-        for words in (["--by", "genre"], ["--worst", 3], ["--primary"], ["--sort", "stored"]):
-            found = invoke("query", store, "--agreement", "system", *words, code=2)
-            assert f"'agreement' compares rankings and takes no '{words[0][2:]}'" in found.stderr
+        assert "annotator" in invoke("agreement", path, "--between", "annotator", code=2).stderr
 
 
 class TestChoosing:
     def test_ties_are_noted_where_only_some_of_them_are_listed(self, tmp_path):
         scores = np.array([[0.0] * 15 + [0.5], [0.9] * 3 + [0.2] * 12 + [0.1]])[..., np.newaxis]
         path = write_store(tmp_path / "ties.zarr", {"key": make_group(scores, systems=["ada", "bob"])})
-        shown = " ".join(printed("query", path, "--worst", 10).split())
+        shown = " ".join(printed("worst", path, "-n", 10).split())
         assert (
             "ada: 15 tracks at 0.0000, of which 10 are listed; bob: 12 tracks at 0.2000, of which 9 are listed" in shown
         )
-        found = rows(path, "--worst", 10)
+        found = table("worst", path, "-n", 10)
         assert [row["rank"] for row in found] == [1] * 10 + [1] + [2] * 9
         assert {row["tied"] for row in found if row["system"] == "ada"} == {15}
-        assert "ties" not in printed("query", path, "--worst", 1, "-s", "bob")
-        assert "ties" not in printed("query", path, "--worst", 15, "-s", "ada")
-        overall = " ".join(printed("query", path, "--worst", 2, "--overall").split())
+        assert "ties" not in printed("worst", path, "-n", 1, "-s", "bob")
+        assert "ties" not in printed("worst", path, "-n", 15, "-s", "ada")
+        overall = " ".join(printed("worst", path, "-n", 2, "--overall").split())
         assert "the mean over the systems: 12 tracks at 0.1000, of which 2 are listed" in overall
 
     def test_where(self, store):
@@ -154,30 +149,25 @@ class TestChoosing:
 
 class TestWorst:
     def test_of_each_system(self, store):
-        assert [(row["system"], row["track"]) for row in rows(store, "--worst", 1)] == [("ada", "t1"), ("bob", "t0")]
-        assert [(row["system"], row["track"]) for row in rows(store, "--best", 1)] == [("ada", "t0"), ("bob", "t1")]
+        for command, tracks in (("worst", ["t1", "t0"]), ("best", ["t0", "t1"])):
+            listed = [(row["system"], row["track"]) for row in table(command, store, "-n", 1)]
+            assert listed == list(zip(["ada", "bob"], tracks, strict=True))
 
     def test_how_many_tracks_were_looked_at(self, store):
-        assert {(row["n"], row["left_out"]) for row in rows(store, "--worst", 1, "--where", "year > 1975")} == {(3, 0)}
-        assert "n: 4 tracks; left out: 0 scores" in printed("query", store, "--worst", 1)
+        listed = table("worst", store, "-n", 1, "--where", "year > 1975")
+        assert {(row["n"], row["left_out"]) for row in listed} == {(3, 0)}
+        assert "n: 4 tracks; left out: 0 scores" in printed("worst", store, "-n", 1)
 
     def test_over_all_systems(self, store):
-        assert {(row["track"], row["mean"]) for row in rows(store, "--worst", 1, "--overall")} == {("t2", 0.4)}
+        assert {(row["track"], row["mean"]) for row in table("worst", store, "-n", 1, "--overall")} == {("t2", 0.4)}
 
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            (["--worst", 1, "--best", 1], "'worst' or 'best', not both"),
-            (["--worst", 1, "--by", "genre"], "'worst' lists single tracks and takes no 'by'"),
-            (["--worst", 1, "--ci"], "'worst' lists single tracks and takes no 'ci'"),
-            (["--overall"], "'overall' is about listed tracks; add 'worst' or 'best'"),
-            (["--cluster", "genre"], "'cluster' is about intervals; add 'ci', 'significance' or 'ranks'"),
+            (["--cluster", "genre"], "'cluster' is about intervals; add 'ci' or 'significance'"),
+            (["--method", "bca"], "'method' is about intervals; add 'ci'"),
             (["--stacked"], "--stacked needs --format latex"),
-            (["--stacked", "--format", "latex", "--worst", 1], "--stacked puts intervals below their values; add --ci"),
-            (
-                ["--worst", 1, "--overall", "--format", "latex", "--names", "titles"],
-                "--overall has no column with the name of a metric and takes no --names",
-            ),
+            (["--stacked", "--format", "latex"], "--stacked puts intervals below their values; add --ci"),
             (["--format", "parquet"], "parquet is a binary format: give a file with --output"),
             (["--pivot", "group"], "nothing is grouped"),
         ],
@@ -188,8 +178,8 @@ class TestWorst:
 
 class TestNothingLeft:
     def test_is_noted(self, store):
-        for options in [[], ["--worst", 1], ["--format", "latex"]]:
-            assert "no track is left by where" in printed("query", store, "--where", "year > 2000", *options)
+        for command, *options in [["query"], ["worst"], ["query", "--format", "latex"]]:
+            assert "no track is left by where" in printed(command, store, "--where", "year > 2000", *options)
 
     def test_a_text_without_quotes_and_a_single_equals_sign(self, store):
         output = invoke("query", store, "--where", "genre == Rock", code=2).output
@@ -400,7 +390,7 @@ class TestPrimary:
         assert r"\caption{The headline metric of each evaluation.}" in output
         assert "evaluation & metric & aggregate & ada & bob & cyd & n" in output
 
-    @pytest.mark.parametrize("option", [["-m", "majmin"], ["--worst", 2], ["--pivot", "system"]])
+    @pytest.mark.parametrize("option", [["-m", "majmin"], ["--pivot", "system"]])
     def test_takes_no_other_metrics_and_layouts(self, campaign, option):
         assert (
             "'primary' shows the headline metric of each evaluation"
@@ -424,7 +414,7 @@ class TestLatex:
         assert f"{option[0]} needs --format latex" in invoke("query", store, *option, code=2).output
 
     def test_the_worst_tracks_are_listed_under_the_title_of_the_metric(self, store):
-        words = ("query", store, "-m", "majmin", "--worst", 1, "--format", "latex")
+        words = ("worst", store, "-m", "majmin", "-n", 1, "--format", "latex")
         assert "system & rank & track & Majmin & weight" in printed(*words)
         assert "system & rank & track & majmin & weight" in printed(*words, "--names", "identifiers")
 

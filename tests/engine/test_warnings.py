@@ -109,7 +109,7 @@ class TestTables:
         [
             ["query", "-m", "accuracy"],
             ["query", "-m", "accuracy", "--ci"],
-            ["query", "-m", "accuracy", "--worst", "1"],
+            ["worst", "-m", "accuracy", "-n", "1"],
             ["query", "-m", "confusion"],
             ["query", "-m", "confusion", "-a", "recall"],
             ["compare", "-m", "accuracy"],

@@ -56,8 +56,8 @@ def test_what_was_imported_can_be_asked(mapping: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "question",
     [
-        *("query", "query -m f --ci", "query -m f --ranks", "query -m f --oracle", "query -m f --against others"),
-        *("query --agreement metric", "query --agreement system -m f", "query --primary", "query -m f --worst 2"),
+        *("query", "query -m f --ci", "ranks -m f", "oracle -m f", "correlate -m f --against others"),
+        *("agreement", "agreement --between system -m f", "query --primary", "worst -m f -n 2"),
         *("query -m f --significance", "show", "show --problems", "compare -m f", "compare -m f --friedman"),
         *("compare -m f --baseline A", "compare -m f --baseline A --worst 2", "plan -m f"),
     ],

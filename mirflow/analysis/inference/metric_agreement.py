@@ -88,7 +88,7 @@ def agreement(
     if between not in BETWEEN:
         raise UnknownNameError("between", between, BETWEEN)
     if level is not None and between != "metric":
-        raise QueryError(f"agreement between {between}s has no intervals; leave out ci")
+        raise QueryError(f"agreement between {between}s has no intervals; leave out level")
     by = ANNOTATOR if between == ANNOTATOR else None
     part = select_numbers(ds, replace(query, by=by), single=between != "metric")
     if between != "metric" and part.sizes["metric"] != 1:

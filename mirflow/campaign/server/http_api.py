@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from types import MappingProxyType
@@ -19,14 +19,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from ...analysis.policies import AUTO, MOST_SYSTEMS, NORMAL_UNITS
+from ...analysis.policies import MOST_SYSTEMS
 from ...analysis.queries import choose, choose_one, count_statuses
-from ...analysis.query_options import BESIDE, OPTIONS, Names
+from ...analysis.query_options import OPTIONS, Names, QueryOption
 from ...analysis.scores import coords_of, names_of, scores_frame
 from ...analysis.selection import find_labels, find_metrics, headline_metric, restrict
-from ...api import problems, query, takes
+from ...api import problems
 from ...errors import MirflowError, QueryError, StoreError, UnknownNameError, suggest
 from ...pipeline.document import without_folders
+from ...questions import SHARED, Question, find, names
 from ...reports.leaderboard import json_schema, leaderboard, to_json
 from ...reports.tables import Table, Tabulation, table_of, to_arrow
 from ...reports.tables import to_csv as table_to_csv
@@ -54,7 +55,7 @@ MANY = 200
 ROWS = MappingProxyType({"json": 200_000, "csv": 500_000, "arrow": 2_000_000, "parquet": 2_000_000})
 """Most rows of a response by format."""
 _CHOOSE_TRACKS = frozenset(
-    {"annotator", "best", "by", "cluster", "missing", "system", "track", "undefined", "where", "worst"}
+    {"annotator", "best", "by", "cluster", "missing", "system", "track", "undefined", "unit", "where", "worst"}
 )
 """Parameters that select, divide or list tracks."""
 TRIALS = 5
@@ -108,6 +109,8 @@ class QueryParameter:
     low: float | None = None
     high: float | None = None
     """Smallest and largest value."""
+    needed: bool = False
+    """Whether it must be given."""
 
     def read(self, given: Sequence[str]) -> Any:
         """Parse the given values."""
@@ -167,7 +170,8 @@ class QueryParameter:
         schema |= {key: end for key, end in (("minimum", self.low), ("maximum", self.high)) if end is not None}
         if self.many or self.kind == "pairs":
             schema = {"type": "array", "items": schema, "maxItems": MANY}
-        return {"name": self.name, "in": "query", "description": self.help, "schema": schema}
+        described = {"name": self.name, "in": "query", "description": self.help, "schema": schema}
+        return described | ({"required": True} if self.needed else {})
 
 
 @dataclass(frozen=True)
@@ -186,36 +190,40 @@ class Operation:
     by_track: bool = False
     """Whether the response reveals single tracks."""
 
+    @property
+    def name(self) -> str:
+        """Its name in OpenAPI: that of the function, or of the question."""
+        if isinstance(self.answer, partial):
+            return self.path.rpartition("/")[2]
+        return self.answer.__name__.strip("_")
+
 
 _FORMAT = QueryParameter(
     "format", "Format of the table; default: chosen by the Accept header.", choices=lambda: _TABLES
 )
-_BY_PARAMETER = {one.parameter: name for name, one in OPTIONS.items() if one.parameter}
-"""Names of options by parameter, where the two differ."""
 
 
-def _query_parameters(*names: str) -> tuple[QueryParameter, ...]:
-    """Query options as parameters."""
+def _parameters(options: Mapping[str, QueryOption]) -> tuple[QueryParameter, ...]:
+    """Options as parameters."""
+    kinds = {int: "integer", float: "number", bool: "boolean"}
     return tuple(
         QueryParameter(
             declared.parameter or name,
             declared.help,
-            "pairs" if declared.pairs else "string",
+            "pairs" if declared.pairs else kinds.get(declared.kind, "string"),
             declared.choices,
             declared.many,
+            0.5 if declared.level else declared.least,
+            0.999 if declared.level else 1000 if declared.kind is int else None,
+            declared.needed,
         )
-        for name in names
-        for declared in (OPTIONS.get(name) or BESIDE[name],)
+        for name, declared in options.items()
+        if not declared.local
     )
 
 
-_EVALUATION, _CLUSTER, _METHOD = _query_parameters("group", "cluster", "method")
-_LEVELS = tuple(
-    replace(one, kind="number", low=0.5, high=0.999) for one in _query_parameters("ci", "significance", "ranks")
-)
-
-
-_ORACLE = tuple(replace(one, kind="boolean") for one in _query_parameters("oracle"))
+_SELECTION = {name: OPTIONS[name] for name in ("metric", "system", "tracks", "where")}
+_EVALUATION, _CLUSTER, _METHOD = _parameters({name: SHARED[name] for name in ("group", "cluster", "method")})
 _AGAINST_BASELINE = (
     QueryParameter("baseline", "Compare the systems with this one."),
     *(
@@ -355,32 +363,22 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def _query(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Tabulation[Any]:
+def _ask(question: Question, service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Tabulation[Any]:
+    """Answer a question to scores, in the order of the store, unless that would take too long."""
     words = _words(asked)
-    heavy: dict[str, Any] = {
-        name: words.pop(name) for name in ("ci", "significance", "ranks", "cluster", "method") if name in words
-    }
-    metric, group = words.pop("metric", None), words.pop("evaluation", None)
-    if heavy.keys() & {"ci", "significance"} and {"track", "annotator"} & set(words.get("by", ())):
+    group = words.pop("group", None)
+    if words.keys() & {"ci", "significance"} and {"track", "annotator"} & set(words.get("by", ())):
         raise ApiError(400, "ci and significance need several tracks: leave out by=track")
-    chosen = choose(snapshot.boards, metric, group)
-    sizes = {name: _size(ds, words, metric)[0] for name, ds in chosen.items()}
-    tested = "significance" in heavy or "ranks" in heavy
-    # Normal intervals take little more than reading the scores.
-    drawn = {
-        name: 1e-6 if chosen[name].sizes["track"] < NORMAL_UNITS or heavy.get("method", AUTO) != AUTO else 3e-7
-        for name in sizes
-    }
-    replicated = "ci" in heavy or "against" in words or words.get("oracle", False)
-    _check_cost(sum(size * (drawn[name] * replicated + 1.5e-5 * tested) for name, size in sizes.items()))
-    if takes("sort", words | heavy):
-        words.setdefault("sort", "stored")
-    return query(snapshot.tree, metric, group=group, **words, **heavy)
+    boards = choose(snapshot.boards, words.get("metric"), group)
+    sizes = [(*_size(ds, words, words.get("metric")), ds.sizes["track"]) for ds in boards.values()]
+    assert question.cost is not None
+    _check_cost(sum(question.cost(*size, words) for size in sizes))
+    return question.ask(boards, {"sort": "stored", **words} if question.best_first else words)
 
 
 def _compare(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Tabulation[Any]:
     words = _words(asked)
-    metric, group = words.pop("metric", None), words.pop("evaluation", None)
+    metric, group = words.pop("metric", None), words.pop("group", None)
     for ds in choose(snapshot.boards, metric, group).values():
         size, systems = _size(ds, words, metric or headline_metric(ds))
         # Of many systems, the pairs with the best one are compared, and corrected for all pairs.
@@ -390,7 +388,8 @@ def _compare(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> 
 
 def _words(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Rename parameters to the keywords of the Python functions."""
-    words = {_BY_PARAMETER.get(name, name): value for name, value in asked.items()}
+    renamed = {one.parameter: name for name, one in {**OPTIONS, **SHARED}.items() if one.parameter}
+    words = {renamed.get(name, name): value for name, value in asked.items()}
     words.pop("format", None)
     return words
 
@@ -474,32 +473,28 @@ OPERATIONS = (
         f"{_OF_EVALUATION}/scores",
         _scores,
         "Scores by track: one row per system, track and metric with a single value per track.",
-        (*_query_parameters("metric", "system", "tracks", "where"), _FORMAT),
+        (*_parameters(_SELECTION), _FORMAT),
         _TABLES,
         by_track=True,
     ),
-    Operation(
-        f"{_OF_STORE}/query",
-        _query,
-        "Aggregates over tracks, as in the machine-readable output of `mirflow query`.",
-        (
-            *_query_parameters(*OPTIONS),
-            _EVALUATION,
-            *_LEVELS,
-            *_query_parameters("against", "agreement"),
-            *_ORACLE,
-            _CLUSTER,
-            _METHOD,
-            _FORMAT,
-        ),
-        _TABLES,
+    *(
+        Operation(
+            f"{_OF_STORE}/{one.name}",
+            partial(_ask, one),
+            f"{one.brief[:-1]}: the rows of `mirflow {one.name}` for programs.",
+            (*_parameters(one.takes), _FORMAT),
+            _TABLES,
+            by_track=one.by_track,
+        )
+        for one in map(find, names())
+        if one.cost is not None
     ),
     Operation(
         f"{_OF_STORE}/compare",
         _compare,
         "Pairwise comparisons of systems, as in `mirflow compare`; default: by the headline metric.",
         (
-            *_query_parameters("metric", "system", "tracks", "where", "missing"),
+            *_parameters({**_SELECTION, "missing": OPTIONS["missing"]}),
             *(_CLUSTER, _METHOD, _EVALUATION, *_AGAINST_BASELINE, _FORMAT),
         ),
         _TABLES,
@@ -540,7 +535,7 @@ def openapi(title: str, root: str = "") -> dict[str, Any]:
         paths[BASE + operation.path] = {
             "get": {
                 "summary": operation.summary,
-                "operationId": operation.answer.__name__.strip("_"),
+                "operationId": operation.name,
                 "parameters": [*inside, *(parameter.describe() for parameter in operation.parameters)],
                 "responses": {"200": {"description": "The answer.", "content": content}, "default": problem},
             }
@@ -605,7 +600,7 @@ def _route(service: Service, views: Views, operation: Operation) -> GuardedRoute
             return _refusal(error)
         return _problem(503, "the stores are changing too often at the moment: retry the request")
 
-    endpoint.__name__ = operation.answer.__name__.strip("_")
+    endpoint.__name__ = operation.name
     return GuardedRoute(BASE + operation.path, endpoint, role=None, rate="query" if operation.parameters else None)
 
 
@@ -697,6 +692,9 @@ def _read_parameters(operation: Operation, request: Request) -> dict[str, Any]:
         if name not in known:
             raise ApiError(400, f"unknown parameter {name[:80]!r}; {suggest(name[:80], known)}")
         given.setdefault(name, []).append(value)
+    for parameter in operation.parameters:
+        if parameter.needed and parameter.name not in given:
+            raise ApiError(400, f"{parameter.name} is needed: {parameter.help}")
     return {name: known[name].read(values) for name, values in given.items()}
 
 

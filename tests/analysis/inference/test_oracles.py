@@ -68,13 +68,13 @@ def test_ties_count_in_equal_parts():
 
 def test_tables_for_people_and_programs(tmp_path):
     store = write_store(tmp_path / "s.zarr", {"chord": random_group(3, 9, 1)})
-    listed = rows("query", store, "-m", "majmin", "--oracle", "--ci", "0.9")
+    listed = rows("oracle", store, "-m", "majmin", "--level", "0.9")
     assert sorted(row["step"] for row in listed) == [1, 2, 3]
     assert {row["level"] for row in listed} == {0.9}
     last = next(row for row in listed if row["step"] == 3)
     assert last["together"] == last["oracle"]
     assert f"oracle: the best of 3 systems on each track, {last['oracle']:.4f}" in printed(
-        "query", store, "-m", "majmin", "--oracle"
+        "oracle", store, "-m", "majmin"
     )
 
 
@@ -83,7 +83,6 @@ def test_tables_for_people_and_programs(tmp_path):
     [
         ({"missing": "skip"}, "choose missing common or zero, not 'skip'"),
         ({"system": "S0"}, "1 system to compare; at least two are needed"),
-        ({"across": {"run": "mean"}}, "leave out across"),
     ],
 )
 def test_refusals(options, message):

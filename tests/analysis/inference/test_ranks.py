@@ -124,7 +124,7 @@ class TestFriedman:
         board = group_of(random_scores(3, 9, 2)[0], orientation=["higher", "none"])
         for ask in (board.mirflow.friedman, board.mirflow.agreement):
             with pytest.raises(QueryError, match="metric 'root' cannot rank systems: neither high nor low values"):
-                ask()
+                ask(["majmin", "root"])
         assert board.mirflow.friedman("majmin")["n"].values.tolist() == [9]
 
     def test_where_nothing_can_be_ranked_there_are_no_groups(self):
@@ -245,14 +245,14 @@ class TestAgreement:
     def test_its_intervals_are_printed_and_given_to_programs(self, tmp_path):
         ds = random_group(4, 30, 2, track_meta={"artist": list("abcdefghij") * 3})
         store = write_store(tmp_path / "s.zarr", {"chord": ds})
-        words = ("query", store, "--agreement", "metric", "--ci", "0.9", "--cluster", "artist")
+        words = ("agreement", store, "--level", "0.9", "--cluster", "artist")
         (row,) = rows(*words)
         found = ds.mirflow.agreement(level=0.9, cluster="artist")
         assert [row["low"], row["high"]] == [found[name].values[0, 1] for name in ("low", "high")]
         assert (row["level"], row["resampled"]) == (0.9, "artist")
         assert f"{row['tau']:.4f} [{row['low']:.4f}, {row['high']:.4f}]" in printed(*words)
         assert "agreement between systems has no intervals" in refused(
-            "query", store, "-m", "majmin", "--agreement", "system", "--ci"
+            "agreement", store, "-m", "majmin", "--between", "system", "--level", "0.9"
         )
 
     def test_equal_values_have_no_order(self):
@@ -281,13 +281,11 @@ class TestAgreement:
 
     def test_what_makes_no_sense(self):
         with pytest.raises(QueryError, match="agreement between systems is that of one metric; name one of"):
-            random_world(3, 3, 2).mirflow.agreement(between="system")
+            random_world(3, 3, 2).mirflow.agreement(["root", "majmin"], between="system")
         with pytest.raises(UnknownNameError, match="sytem"):
             random_world(3, 3).mirflow.agreement(between="sytem")
         with pytest.raises(QueryError, match="1 system to rank"):
             random_world(1, 3).mirflow.agreement()
-        with pytest.raises(QueryError, match="metrics are compared over all tracks"):
-            random_world(2, 3).mirflow.agreement(by="track")
 
 
 @st.composite

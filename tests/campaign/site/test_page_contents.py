@@ -129,14 +129,14 @@ def test_a_profile_begins_with_who_and_when_and_has_the_best_of_each_year():
 
 def test_worst_tracks_of_a_system_are_those_of_a_query(path, found):
     page = page_contents.system(found, "chord", "S1")
-    worst = mirflow.query(path, "majmin", group="chord", system="S1", worst=12).dataset
+    worst = mirflow.worst(path, "majmin", group="chord", system="S1", n=12).dataset
     assert [one.name for one in page.tracks] == worst["track"].values[0].tolist()
     assert [one.score for one in page.tracks] == worst["value"].values[0].tolist()
 
 
 def test_tracks_are_listed_from_the_worst_on_and_lead_to_their_neighbours(path, found):
     listed = page_contents.tracks(found, "chord").tracks
-    worst = mirflow.query(path, "majmin", group="chord", worst=12, overall=True).dataset
+    worst = mirflow.worst(path, "majmin", group="chord", n=12, overall=True).dataset
     assert [one.name for one in listed] == worst["track"].values.tolist()
     np.testing.assert_allclose([one.mean for one in listed], worst["value"].values, rtol=1e-14)
     pages = list(page_contents.each_track(found, page_contents.evaluation(found, "chord")))

@@ -65,7 +65,7 @@ def test_constant_scores_have_no_correlation_and_a_place():
 def test_programs_get_pearsons_correlation_beside_tau(tmp_path):
     ds = world(2)
     store = write_store(tmp_path / "s.zarr", {"chord": ds})
-    (row,) = rows("query", store, "-m", "majmin", "--agreement", "system")
+    (row,) = rows("agreement", store, "-m", "majmin", "--between", "system")
     first, second = ds.score.values[..., 0]
     assert row["r"] == pytest.approx(pearsonr(first, second)[0], abs=1e-12)
     assert row["tau"] == pytest.approx(kendalltau(first, second)[0], abs=1e-12)

@@ -113,7 +113,7 @@ def test_gains_and_losses_are_those_of_a_comparison(nasty, visit):
         rows = page.locator(f"#gains .pair > div:has-text('{title}') tbody tr").evaluate_all(
             "rows => rows.map(row => [...row.children].map(cell => cell.title || cell.textContent))"
         )
-        found = group.mirflow.worst("majmin", 5, best=best, system="S2", baseline="S0").isel(system=0)
+        found = group.mirflow.changes("majmin", n=5, gains=best, system="S2", baseline="S0").isel(system=0)
         assert [name for name, *_ in rows] == found["track"].values.tolist()
         assert [float(gain) for _, gain, *_ in rows] == pytest.approx(found["gain"].values, abs=1e-12)
     page.select_option("#gains select[name=against]", "1")

@@ -1,0 +1,116 @@
+"""The commands of questions to scores, made from their declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..questions import Question
+from .common_options import Command, label_stores, option, settings_of, stores_argument
+from .output import choose_format, echo, emit, for_people, given_options, output_options
+
+_PAPER = {
+    "stacked": click.option("--stacked", is_flag=True, help="In LaTeX: intervals below their values."),
+    "caption": click.option("--caption", help="In LaTeX: the caption, as LaTeX. Default: the contents of the table."),
+    "tex_label": click.option("--tex-label", help="In LaTeX: the label of the table."),
+    "names": option("names"),
+}
+"""Options of tables in papers."""
+
+
+class QuestionCommand(Command):
+    """A command whose options may have an optional number; other values after them are arguments."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Insert the defaults of such options if no number follows."""
+        defaults = {
+            flag: str(param.flag_value)
+            for param in self.params
+            if isinstance(param, click.Option) and not param.is_flag and isinstance(param.flag_value, float)
+            for flag in param.opts
+        }
+        end = args.index("--") if "--" in args else len(args)
+        given = [
+            f"{arg}={defaults[arg]}" if arg in defaults and not _is_number(after) else arg
+            for arg, after in zip_longest(args[:end], args[1:end], fillvalue="")
+        ]
+        return super().parse_args(ctx, [*given, *args[end:]])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def question_command(question: Question) -> click.Command:
+    """The command that asks a question of stores."""
+    options = [
+        click.option(*flags, name, **settings)
+        for name, declared in question.takes.items()
+        if name != "main"
+        for flags, settings in [settings_of(name, declared)]
+    ]
+    if "main" in question.options:
+        about = "All metrics. Default without --metric: the main ones; in other formats all."
+        options.append(click.option("--all", "every", is_flag=True, help=about))
+    options += [*(_PAPER[name] for name in _PAPER if name != "stacked" or "ci" in question.options), option("label")]
+    if "ci" in question.options:
+        about = "Print the signatures of the numbers below a table (see verify)."
+        options.append(click.option("--signatures", is_flag=True, help=about))
+    run: Any = output_options(partial(_answer, question))
+    for decorate in reversed([stores_argument, *options]):
+        run = decorate(run)
+    return click.command(
+        question.name,
+        cls=QuestionCommand,
+        section=question.section,
+        place=question.place,
+        short_help=question.brief,
+        help=question.help.replace("``", ""),
+    )(run)
+
+
+def _answer(
+    question: Question,
+    *,
+    stores: tuple[Path, ...],
+    labels: tuple[str, ...],
+    style: str | None,
+    output: Path | None,
+    signatures: bool = False,
+    every: bool = False,
+    **options: Any,
+) -> None:
+    """Ask a question, and print the answer."""
+    style = choose_format(style, output)
+    latex = _latex({name: options.pop(name) for name in _PAPER if name in options}, style)
+    words = given_options(options)
+    if "main" in question.options:
+        words["main"] = style == "table" and not every
+    if question.best_first and not for_people(style):  # programs rely on the store's order
+        words = {"sort": "stored", **words}
+    if latex.get("stacked") and "ci" not in words:
+        raise click.UsageError("--stacked puts intervals below their values; add --ci")
+    result = question(label_stores(stores, labels), **words)
+    for note in () if for_people(style) else result.notes:
+        echo(note, err=True)
+    emit(result, style, output, latex, signed=signatures)
+
+
+def _latex(given: Mapping[str, Any], style: str) -> dict[str, Any]:
+    """Settings of LaTeX tables; refused in other formats."""
+    from ..reports.tables import NAMES
+
+    for name, value in given.items():
+        if value not in (None, False) and style != "latex":
+            raise click.UsageError(f"--{name.replace('_', '-')} needs --format latex")
+    renamed = {"label" if name == "tex_label" else name: value for name, value in given.items()}
+    return renamed | {"names": given["names"] or NAMES[0]}

@@ -1,0 +1,388 @@
+"""Questions to scores: each is declared once, in the file of its name; every way to ask it is made from that.
+
+A file declares one question with :func:`question`, on the function that answers it: the docstring of the file is its
+documentation, the words of a query that it takes are named, and the other parameters of the function are its options.
+From this come ``mirflow.NAME(scores, ...)``, the method ``.mirflow.NAME(...)`` of datasets and trees, the command
+``mirflow NAME``, the operation ``NAME`` of the HTTP API, and the reference. This module and the files beside it are
+light to import, as every command's help needs them: what computes is imported by the functions.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from inspect import Parameter, Signature, signature
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
+
+from ..analysis.policies import AUTO, METHODS, NORMAL_UNITS
+from ..analysis.query_options import BEST, OPTIONS, Names, Query, QueryOption, QueryOptions, make_query, refuse_lazy
+from ..errors import QueryError, refuse_unknown
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from ..analysis.evaluations import Boards, ScoresLike
+    from ..reports.tables import Table, Tabulation
+
+CHOICE = frozenset(("metric", "system", "tracks", "where", "annotator", "param", "over", "missing", "undefined"))
+"""Words of a query that choose scores."""
+
+HEADLINE = {"metric": "Metrics by name or alias. Repeat for several. Default: the headline."}
+"""Help of questions that are about the headline metric if none is named."""
+
+SHARED: Mapping[str, QueryOption] = {
+    "group": QueryOption("The evaluation. Default: all that have the metrics.", ("-g",), parameter="evaluation"),
+    "ci": QueryOption("Confidence intervals of this level.", level=True, alone=0.95),
+    "significance": QueryOption(
+        "Mark the systems that do not differ significantly from the best, by tests of this level.",
+        level=True,
+        alone=0.95,
+    ),
+    "level": QueryOption("Level of intervals; tests use 1 - level.", level=True),
+    "cluster": QueryOption("Resample and permute tracks together by this coordinate (artist, album)."),
+    "method": QueryOption(
+        f"How intervals are computed. Default: auto, normal for means and weighted ratios of {NORMAL_UNITS} tracks or "
+        "more, else bca, a bootstrap.",
+        choices=lambda: (AUTO, *METHODS),
+    ),
+    "correction": QueryOption(
+        "Correction for multiple comparisons. Default: auto, max-t for permutation tests and holm for others.",
+        choices=lambda: ("auto", "max-t", "holm", "bh", "none"),
+    ),
+    "unit": QueryOption("Unit of observation: track, or a coordinate of the tracks."),
+    "replicates": QueryOption("Replicates of bootstrap and permutations.", least=1, local=True),
+    "rng": QueryOption("The seed.", least=0, local=True),
+    "percent": QueryOption("Show ratios as percentages, in printed tables.", local=True),
+}
+"""Options that several questions have, by the name of the argument in Python."""
+
+
+class Words(QueryOptions, total=False):
+    """Types of what is asked by keyword; each question takes some of it."""
+
+    ci: float | None
+    significance: float | None
+    level: float | None
+    cluster: str | None
+    method: str | None
+    correction: str
+    unit: str
+    replicates: int
+    rng: int
+    percent: bool
+    primary: bool
+    main: bool
+    pivot: str | None
+    against: str
+    between: str
+    n: int
+    overall: bool
+    baseline: str | None
+    gains: bool
+
+
+class Ask(Protocol):
+    """The function that asks a question of scores in any form."""
+
+    question: Question
+
+    def __call__(
+        self,
+        scores: ScoresLike,
+        metric: Names = None,
+        aggregate: str | None = None,
+        by: Names = None,
+        *,
+        group: str | None = None,
+        **words: Unpack[Words],
+    ) -> Tabulation[xr.Dataset]:
+        """Ask it; see the function's own documentation."""
+        ...
+
+
+Cost = Callable[[int, int, int, Mapping[str, Any]], float]
+"""Seconds that an answer takes, from the numbers of scores, systems and tracks, and the words of the question."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question: what it takes, how it is answered, and what is said about it."""
+
+    name: str
+    answer: Callable[..., Tabulation[xr.Dataset]]
+    """Takes evaluations by name, a query, and the options by keyword."""
+    brief: str
+    """The line of ``mirflow --help``."""
+    text: str
+    """Documentation: a sentence, paragraphs, and the sections of a docstring but for the parameters."""
+    words: tuple[str, ...]
+    """Words of a query that it takes, in the order of help texts."""
+    options: Mapping[str, QueryOption]
+    """The other options."""
+    section: str = "scores"
+    place: int = 99
+    """Where ``mirflow --help`` lists it."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Values of words if none are given."""
+    helps: Mapping[str, str] = field(default_factory=dict)
+    """Help texts of words where they differ from those of queries."""
+    best_first: bool = False
+    """Whether the best system comes first in tables for people, unless systems were named in another order."""
+    by_track: bool = False
+    """Whether the answer has single tracks."""
+    cost: Cost | None = None
+    """None: the HTTP API does not offer the question."""
+
+    @property
+    def takes(self) -> dict[str, QueryOption]:
+        """Everything that may be asked: words of the query, the evaluation, and the other options."""
+        words = {name: OPTIONS[name] for name in self.words}
+        words = {name: replace(one, help=self.helps.get(name, one.help)) for name, one in words.items()}
+        return {**words, "group": SHARED["group"], **self.options}
+
+    @property
+    def help(self) -> str:
+        """The sentence and the paragraphs of the documentation."""
+        return re.split(r"\n\n\w+\n---", self.text, maxsplit=1)[0]
+
+    def __call__(
+        self, scores: ScoresLike, *positional: Any, group: str | None = None, **asked: Any
+    ) -> Tabulation[xr.Dataset]:
+        """Ask the question of scores in any form; `group` chooses an evaluation."""
+        from ..analysis.evaluations import evaluations_of
+        from ..analysis.queries import choose
+
+        words = self.named(positional, asked)
+        self.check(words)
+        return self.ask(choose(evaluations_of(scores), words.get("metric"), group), words)
+
+    def ask(self, boards: Boards, words: Mapping[str, Any]) -> Tabulation[xr.Dataset]:
+        """Ask the question about some evaluations.
+
+        Parameters
+        ----------
+        boards : mapping of str to xr.Dataset
+            Evaluations by name.
+        words : mapping of str to value
+            What is asked, without the evaluation.
+
+        Raises
+        ------
+        QueryError
+            For a word that other questions take.
+        TypeError
+            For a word that no question takes.
+        """
+        self.check(words)
+        options = {name: value for name, value in words.items() if name in self.options}
+        query = make_query(
+            self.name, **{**self.defaults, **{name: words[name] for name in words if name not in options}}
+        )
+        if self.best_first and query.sort is None and not query.system:
+            query = replace(query, sort=BEST)
+        return self.answer(boards, query, **options)
+
+    def check(self, words: Iterable[str]) -> None:
+        """Refuse the first word that would not be looked at."""
+        takes = self.takes
+        for word in words:
+            if word == "lazy":
+                refuse_lazy(self.name)
+            if word not in takes and (word in OPTIONS or word in Words.__annotations__):
+                raise QueryError(f"{self.name!r} takes no {word!r}; it takes {', '.join(takes)}")
+        refuse_unknown(self.name, words, takes)
+
+    def named(self, positional: tuple[Any, ...], words: Mapping[str, Any]) -> dict[str, Any]:
+        """What is asked by position and by keyword, by name."""
+        names = [name for name in ("metric", "aggregate", "by") if name in self.words]
+        twice = [name for name in names[: len(positional)] if name in words]
+        if len(positional) > len(names) or twice:
+            raise TypeError(f"{self.name}() takes {', '.join(names)} by position, each once; name other arguments")
+        return {**dict(zip(names, positional, strict=False)), **words}
+
+
+def question(
+    brief: str,
+    *,
+    words: Iterable[str],
+    options: Mapping[str, QueryOption] | None = None,
+    **how: Any,
+) -> Callable[[Callable[..., Tabulation[xr.Dataset]]], Ask]:
+    """Declare the question that a function answers, under the name of its file.
+
+    Parameters
+    ----------
+    brief : str
+        The line of ``mirflow --help``.
+    words : iterable of str
+        Fields of :class:`mirflow.analysis.query_options.Query` that the question takes; all others are refused.
+    options : mapping of str to QueryOption or None
+        What is said of the function's own parameters, but for those of :data:`SHARED`.
+    **how
+        Other fields of :class:`Question`.
+
+    Returns
+    -------
+    callable
+        Replaces the function, which takes evaluations by name, a query and the options, by one that takes scores in
+        any form and what is asked by keyword; its attribute ``question`` is the declaration.
+    """
+
+    def declare(answer: Callable[..., Tabulation[xr.Dataset]]) -> Ask:
+        module = sys.modules[answer.__module__]
+        parameters = [*signature(answer).parameters.values()][2:]
+        said = {**SHARED, **(options or {})}
+        kinds = {"float": float, "int": int, "bool": bool}
+        declared = Question(
+            answer.__name__,
+            answer,
+            brief,
+            (module.__doc__ or "").strip(),
+            tuple(name for name in OPTIONS if name in words),
+            {
+                one.name: replace(
+                    said[one.name],
+                    kind=kinds.get(str(one.annotation).partition(" ")[0], str),
+                    default=None if one.default is Parameter.empty else one.default,
+                    needed=one.default is Parameter.empty,
+                )
+                for one in parameters
+            },
+            **how,
+        )
+
+        def ask(scores: ScoresLike, *positional: Any, group: str | None = None, **asked: Any) -> Tabulation[xr.Dataset]:
+            return declared(scores, *positional, group=group, **asked)
+
+        described: Any = ask
+        described.question = declared
+        described.__name__ = described.__qualname__ = declared.name
+        described.__module__ = module.__name__
+        described.__doc__ = _docstring(declared)
+        described.__signature__ = _signature(declared, "scores", "Tabulation[xr.Dataset]")
+        ready: Ask = described
+        return ready
+
+    return declare
+
+
+def method_of(question: Question) -> Callable[..., xr.Dataset]:
+    """The method of the accessor that asks a question of one evaluation and returns its dataset."""
+
+    def ask(self: Any, *positional: Any, group: str | None = None, **asked: Any) -> xr.Dataset:
+        from ..analysis.queries import only_answer
+
+        words = question.named(positional, asked)
+        question.check(words)
+        if question.best_first:
+            words = {"sort": "stored", **words}
+        name, ds = self._choose(words.get("metric"), group)
+        return only_answer(question.ask({name: ds}, words).items)
+
+    described: Any = ask
+    described.__name__ = question.name
+    described.__qualname__ = f"Inference.{question.name}"
+    described.__doc__ = f"{question.help}\n\n        See :func:`mirflow.{question.name}`."
+    described.__signature__ = _signature(question, "self", "xr.Dataset")
+    return ask
+
+
+def _signature(question: Question, first: str, returns: str) -> Signature:
+    """The signature of a function or method that asks a question."""
+    plain = {**vars(Query()), **question.defaults}
+    made = [Parameter(first, Parameter.POSITIONAL_OR_KEYWORD)]
+    for name, declared in question.takes.items():
+        placed = name in ("metric", "aggregate", "by")
+        kind = Parameter.POSITIONAL_OR_KEYWORD if placed else Parameter.KEYWORD_ONLY
+        default = Parameter.empty if declared.needed else plain.get(name, declared.default)
+        made.append(Parameter(name, kind, default=default))
+    return Signature(made, return_annotation=returns)
+
+
+def _docstring(question: Question) -> str:
+    """The documentation of a question with its parameters, returns and errors."""
+    text, sections = question.help, question.text[len(question.help) :]
+    lines = [
+        text,
+        "\nParameters\n----------",
+        "scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset",
+        "    A store, or several as one (see :func:`mirflow.open_store`); an opened tree; or the scores of one",
+        "    evaluation, such as :func:`mirflow.score` gives. A mapping of labels may hold all of these.",
+        ", ".join(question.words),
+        "    See :class:`mirflow.analysis.query_options.Query`.",
+    ]
+    for name, declared in {"group": SHARED["group"], **question.options}.items():
+        required = declared.needed or declared.kind is bool or declared.default is not None
+        lines.append(f"{name} : {declared.kind.__name__}{'' if required else ' or None'}\n    {declared.help}")
+    returns, examples, more = sections.partition("\n\nExamples\n")
+    lines += [
+        returns.removeprefix("\n"),
+        "\nRaises\n------",
+        "QueryError\n    If the question makes no sense for these scores, or takes no such option.",
+        "UnknownNameError\n    For a name that is not there, with a suggestion.",
+        "StoreError\n    If a path is not a result store.",
+    ]
+    return "\n".join(lines) + examples + more
+
+
+def names() -> list[str]:
+    """The names of all questions: those of the files beside this one."""
+    return [module.name for module in iter_modules(__path__)]
+
+
+def find(name: str) -> Question:
+    """The question of a name."""
+    declared: Ask = getattr(import_module(f"{__name__}.{name}"), name)
+    return declared.question
+
+
+def each_evaluation(
+    boards: Boards,
+    query: Query,
+    infer: Callable[..., xr.Dataset],
+    readable: Callable[[xr.Dataset], list[Table]],
+    rows: Callable[[xr.Dataset], Table],
+) -> Tabulation[xr.Dataset]:
+    """Infer something about each evaluation, by default about its headline metric.
+
+    Parameters
+    ----------
+    boards : mapping of str to xr.Dataset
+    query : Query
+    infer : callable
+        Takes an evaluation, and by keyword ``query`` and ``group``, the evaluation's name.
+    readable, rows : callable
+        Make the tables for people, and the one for programs, of a dataset.
+    """
+    from ..analysis.queries import NO_NUMBER
+    from ..analysis.selection import headline_metric
+    from ..reports.tables import Table, Tabulation
+
+    found, notes = [], []
+    for name, ds in boards.items():
+        if query.metric is None and not ds.sizes["metric"]:
+            notes.append(f"{name}: left out, without {NO_NUMBER}")
+            continue
+        asked = query if query.metric is not None else replace(query, metric=headline_metric(ds), exact=True)
+        found.append(infer(ds, query=asked, group=name))
+    more = [Table((), (), notes=tuple(notes))] if notes else []
+    return Tabulation(
+        found,
+        lambda width: [*(table for ds in found for table in readable(ds)), *more],
+        lambda: list(map(rows, found)),
+        notes,
+    )
+
+
+def replicating(scores: int, systems: int, tracks: int, words: Mapping[str, Any]) -> float:
+    """Seconds that intervals of aggregates take: normal ones little more than reading the scores."""
+    return scores * (3e-7 if tracks >= NORMAL_UNITS and words.get("method", AUTO) == AUTO else 1e-6)
+
+
+def testing(scores: int, systems: int, tracks: int, words: Mapping[str, Any]) -> float:
+    """Seconds that permutation tests between all systems take."""
+    return scores * 1.5e-5

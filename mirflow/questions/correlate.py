@@ -1,0 +1,51 @@
+"""Correlate the scores of tracks with a covariate of theirs.
+
+The covariate is a numeric coordinate of the tracks, ``duration`` (of the references, in seconds), ``others`` (the mean
+score of all other systems, which says how easy a track is), or another metric, such as an imported one. Each track
+counts once, whatever the aggregate.
+
+Returns
+-------
+Tabulation of xr.Dataset
+    For each evaluation that of :func:`mirflow.analysis.inference.covariates.correlations`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ..analysis.query_options import QueryOption
+from . import CHOICE, HEADLINE, each_evaluation, question, replicating
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from ..analysis.evaluations import Boards
+    from ..analysis.query_options import Query
+    from ..reports.tables import Tabulation
+
+
+@question(
+    "Correlate scores with a property of the tracks.",
+    section="tracks",
+    words=CHOICE | {"sort"},
+    options={"against": QueryOption("The covariate.", metavar="COORDINATE|duration|others|METRIC")},
+    helps=HEADLINE,
+    best_first=True,
+    cost=replicating,
+)
+def correlate(
+    boards: Boards,
+    query: Query,
+    *,
+    against: str,
+    level: float = 0.95,
+    cluster: str | None = None,
+    method: str = "auto",
+) -> Tabulation[xr.Dataset]:
+    from ..analysis.inference.covariates import correlations
+    from ..reports.inference_tables import correlation_long_table, correlation_tables
+
+    infer = partial(correlations, covariate=against, level=level, cluster=cluster, method=method)
+    return each_evaluation(boards, query, infer, correlation_tables, correlation_long_table)

@@ -1,0 +1,46 @@
+"""Combine the systems by the best one of each track: what this could reach, and which systems add most.
+
+The oracle knows the scores, so that it is an upper bound. Its gain over the best single system has an interval.
+
+Returns
+-------
+Tabulation of xr.Dataset
+    For each evaluation that of :func:`mirflow.analysis.inference.oracles.oracle`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from . import CHOICE, HEADLINE, each_evaluation, question, replicating
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from ..analysis.evaluations import Boards
+    from ..analysis.query_options import Query
+    from ..reports.tables import Tabulation
+
+
+@question(
+    "Say what combining systems could reach.",
+    section="systems",
+    words=CHOICE | {"aggregate"},
+    helps=HEADLINE,
+    cost=replicating,
+)
+def oracle(
+    boards: Boards,
+    query: Query,
+    *,
+    level: float = 0.95,
+    cluster: str | None = None,
+    method: str = "auto",
+    percent: bool = False,
+) -> Tabulation[xr.Dataset]:
+    from ..analysis.inference.oracles import oracle as infer
+    from ..reports.inference_tables import oracle_long_table, oracle_tables
+
+    infer = partial(infer, level=level, cluster=cluster, method=method)
+    return each_evaluation(boards, query, infer, partial(oracle_tables, percent=percent), oracle_long_table)
