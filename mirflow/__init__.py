@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from .questions.changes import changes as changes
     from .questions.correlate import correlate as correlate
     from .questions.oracle import oracle as oracle
+    from .questions.overlap import overlap as overlap
+    from .questions.plan import plan as plan
     from .questions.query import query as query
     from .questions.ranks import ranks as ranks
     from .questions.worst import worst as worst
@@ -74,8 +76,6 @@ if TYPE_CHECKING:
     from .reports.page.player import timeline as timeline
     from .store.write import save as save
     from .system_comparisons import compare as compare
-    from .system_comparisons import overlap as overlap
-    from .system_comparisons import plan as plan
     from .workflows.benchmarking import benchmark as benchmark
     from .workflows.benchmarking import benchmarks as benchmarks
     from .workflows.benchmarking import run_benchmark as run_benchmark
@@ -115,12 +115,10 @@ _HOMES = {
     "make_patch": "workflows.corrections",
     "open_pipeline": "engine.runs",
     "open_store": "analysis.evaluations",
-    "overlap": "system_comparisons",
     "pack": "evaluation.loading",
     "pair_metric": "metrics.pair_metrics",
     "pair_task": "metrics.user_tasks",
     "patch_effects": "workflows.corrections",
-    "plan": "system_comparisons",
     "plot": "api",
     "problems": "api",
     "publish": "engine.publishing",

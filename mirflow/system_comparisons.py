@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from .analysis.evaluations import ScoresLike, evaluations_of
@@ -15,14 +13,12 @@ from .analysis.query_options import Names, Query, QueryOptions, make_query
 from .analysis.selection import headline_metric
 from .errors import QueryError
 from .metrics.aggregates import CLASS_AGGREGATES
-from .questions import each_evaluation
 from .reports.tables import Table, Tabulation
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from .analysis.inference.resampling import Seed
-    from .progress import Progress
 
 
 def compare(
@@ -223,137 +219,3 @@ def _comparison_rows(ds: xr.Dataset) -> Table:
     if "baseline_value" in ds:
         return comparisons.changes_long_table(ds)
     return comparisons.friedman_long_table(ds) if "mean_rank" in ds else comparisons.comparison_long_table(ds)
-
-
-def plan(
-    scores: ScoresLike,
-    metric: Names = None,
-    aggregate: str | None = None,
-    *,
-    difference: float | None = None,
-    power: float = 0.8,
-    group: str | None = None,
-    correction: str = "auto",
-    unit: str = "track",
-    cluster: str | None = None,
-    level: float = 0.95,
-    replicates: int = 10_000,
-    rng: Seed = 0,
-    percent: bool = False,
-    all_pairs: bool = False,
-    annotations: int | None = None,
-    **options: Unpack[QueryOptions],
-) -> Tabulation[xr.Dataset]:
-    """Plan a collection: the smallest differences that these tracks show, and the tracks that show another one.
-
-    Parameters
-    ----------
-    scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset
-        Systems and tracks like those of the collection that is planned, as for :func:`mirflow.query`.
-    metric : str or sequence of str
-        None: the headline metric of each evaluation.
-    aggregate, **options
-        See :class:`mirflow.analysis.query_options.Query`.
-    difference, power, correction, unit, cluster, level, replicates, rng
-        See :func:`mirflow.analysis.inference.resolution.resolution`.
-    group : str or None
-        The evaluation; None: every one that has the metrics.
-    percent : bool
-        Ratios as percentages in tables for people.
-    all_pairs : bool
-        Every two systems in tables for people, not only the best one beside each other one.
-    annotations : int or None
-        Tracks for 1 to so many annotators of each: the result is that of
-        :func:`mirflow.analysis.inference.annotation_effort.annotation_effort`, from the scores of each annotator.
-
-    Returns
-    -------
-    Tabulation of xr.Dataset
-        A dataset for each evaluation.
-
-    Raises
-    ------
-    QueryError
-        If there are fewer than two systems, or too few tracks to say how much scores differ.
-    UnknownNameError
-        For a name that is not there, with a suggestion.
-    StoreError
-        If a path is not a result store.
-    """
-    from .analysis.inference.resolution import resolution
-    from .reports.inference_tables import plan_long_table, plan_table
-
-    asked = make_query("plan", metric, aggregate, **options)
-    how: dict[str, Any] = {"correction": correction, "unit": unit, "cluster": cluster, "level": level, "rng": rng}
-    how |= {"difference": difference, "power": power, "replicates": replicates}
-
-    def tables(ds: xr.Dataset) -> list[Table]:
-        places = range(ds.sizes["metric"])
-        return [plan_table(ds, place, percent=percent, all_pairs=all_pairs) for place in places]
-
-    boards = choose(evaluations_of(scores), asked.metric, group)
-    if annotations is None:
-        return each_evaluation(boards, asked, partial(resolution, **how), tables, plan_long_table)
-    from .analysis.inference.annotation_effort import annotation_effort
-    from .reports.inference_tables import effort_long_table, effort_table
-
-    def efforts(ds: xr.Dataset) -> list[Table]:
-        places = range(ds.sizes["metric"])
-        return [effort_table(ds, place, percent=percent, all_pairs=all_pairs) for place in places]
-
-    plan_each = partial(annotation_effort, annotations=annotations, **how)
-    return each_evaluation(boards, asked, plan_each, efforts, effort_long_table)
-
-
-def overlap(
-    scores: ScoresLike,
-    metric: str | None = None,
-    aggregate: str | None = None,
-    *,
-    group: str | None = None,
-    root: str | Path | None = None,
-    percent: bool = False,
-    progress: bool | Progress | None = None,
-    **options: Unpack[QueryOptions],
-) -> Tabulation[xr.Dataset]:
-    """Score the estimates of every system with those of every other one as the reference, as ``mirflow overlap`` does.
-
-    Parameters
-    ----------
-    scores : path, xr.DataTree or xr.Dataset
-        A store that a pipeline made: the files that it names are read again.
-    metric : str or None
-        None: the headline metric of each evaluation.
-    aggregate, **options
-        See :class:`mirflow.analysis.query_options.Query`.
-    group : str or None
-        The evaluation; None: every one that has the metric.
-    root : path or None
-        Present folder of the annotations; None: the original one.
-    percent : bool
-        Ratios as percentages in tables for people.
-    progress : bool, Progress or None
-        Whether the number of tracks is shown; None: on a terminal or in a notebook.
-
-    Returns
-    -------
-    Tabulation of xr.Dataset
-        For each evaluation ``value`` and ``n`` over (system, other).
-
-    Raises
-    ------
-    QueryError
-        If the annotations are gone, or nothing can be scored.
-    UnknownNameError
-        For a name that is not there, with a suggestion.
-    StoreError
-        If a path is not a result store.
-    """
-    from .progress import progress_of
-    from .reports.inference_tables import overlap_long_table, overlap_table
-    from .reports.overlaps import overlaps
-
-    asked = make_query("overlap", metric, aggregate, **options)
-    boards = choose(evaluations_of(scores), asked.metric, group)
-    infer = partial(overlaps, root=root, progress=progress_of(progress))
-    return each_evaluation(boards, asked, infer, lambda ds: [overlap_table(ds, percent=percent)], overlap_long_table)

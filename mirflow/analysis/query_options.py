@@ -50,6 +50,10 @@ class QueryOption:
     """Whether the number is a level of confidence, between 0 and 1."""
     alone: Any = None
     """On the command line, the value of the option without one; None: it needs one."""
+    folder: bool = False
+    """Whether it is a folder on this machine."""
+    unlisted: bool = False
+    """Whether the command line has no such option."""
     local: bool = False
     """Whether the HTTP API does not offer it."""
 

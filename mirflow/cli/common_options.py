@@ -126,6 +126,8 @@ def settings_of(name: str, declared: QueryOption) -> tuple[tuple[str, ...], dict
         settings["type"] = Declared(declared.choices)
     elif declared.kind is bool:
         settings["is_flag"] = True
+    elif declared.folder:
+        settings["type"] = LocalPath(file_okay=False)
     elif declared.level:
         settings["type"] = LEVEL
         if declared.alone is not None:
@@ -138,13 +140,8 @@ def settings_of(name: str, declared: QueryOption) -> tuple[tuple[str, ...], dict
 
 
 _SHARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
-    **{name: settings_of(name, SHARED[name]) for name in ("group", "cluster", "correction")},
+    **{name: settings_of(name, SHARED[name]) for name in ("group", "cluster", "correction", "percent")},
     "ci": (("--ci",), {"help": SHARED["ci"].help}),
-    "percent": (("--percent",), {"is_flag": True, "help": SHARED["percent"].help}),
-    "all_pairs": (
-        ("--all-pairs",),
-        {"is_flag": True, "help": "List all pairs of systems, not only those with the best system."},
-    ),
     "label": (
         ("--label", "labels"),
         {"multiple": True, "help": "A name for each of several STOREs, as a prefix of its systems."},

@@ -51,7 +51,11 @@ from .output import FAILED, choose_format, echo, emit, given_options, output_opt
 @query_options("missing", "undefined", missing="Treatment of cells without a score. Default: common.")
 @option("group")
 @option("percent")
-@option("all_pairs", "List all pairs of systems, not only those with the best system; of more than 100, compare all.")
+@click.option(
+    "--all-pairs",
+    is_flag=True,
+    help="List all pairs of systems, not only those with the best system; of more than 100, compare all.",
+)
 @option("label")
 @option("names")
 @output_options

@@ -55,7 +55,7 @@ def question_command(question: Question) -> click.Command:
     options = [
         click.option(*flags, name, **settings)
         for name, declared in question.takes.items()
-        if name != "main"
+        if not declared.unlisted
         for flags, settings in [settings_of(name, declared)]
     ]
     if "main" in question.options:
@@ -95,6 +95,8 @@ def _answer(
     words = given_options(options)
     if "main" in question.options:
         words["main"] = style == "table" and not every
+    if "progress" in question.options:
+        words["progress"] = True
     if question.best_first and not for_people(style):  # programs rely on the store's order
         words = {"sort": "stored", **words}
     if latex.get("stacked") and "ci" not in words:

@@ -23,9 +23,12 @@ from ..analysis.query_options import BEST, OPTIONS, Names, Query, QueryOption, Q
 from ..errors import QueryError, refuse_unknown
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import xarray as xr
 
     from ..analysis.evaluations import Boards, ScoresLike
+    from ..progress import Progress
     from ..reports.tables import Table, Tabulation
 
 CHOICE = frozenset(("metric", "system", "tracks", "where", "annotator", "param", "over", "missing", "undefined"))
@@ -56,6 +59,15 @@ SHARED: Mapping[str, QueryOption] = {
     "unit": QueryOption("Unit of observation: track, or a coordinate of the tracks."),
     "replicates": QueryOption("Replicates of bootstrap and permutations.", least=1, local=True),
     "rng": QueryOption("The seed.", least=0, local=True),
+    "all_pairs": QueryOption("List all pairs of systems, not only those with the best system.", local=True),
+    "root": QueryOption(
+        "Folder of the annotations, if they were moved or the store was not written by your run.",
+        folder=True,
+        local=True,
+    ),
+    "progress": QueryOption(
+        "Whether progress is shown. Default: on a terminal and in a notebook.", unlisted=True, local=True
+    ),
     "percent": QueryOption("Show ratios as percentages, in printed tables.", local=True),
 }
 """Options that several questions have, by the name of the argument in Python."""
@@ -83,6 +95,12 @@ class Words(QueryOptions, total=False):
     overall: bool
     baseline: str | None
     gains: bool
+    difference: float | None
+    power: float
+    annotations: int | None
+    all_pairs: bool
+    root: str | Path | None
+    progress: bool | Progress | None
 
 
 class Ask(Protocol):

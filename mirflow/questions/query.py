@@ -58,6 +58,7 @@ def _cost(scores: int, systems: int, tracks: int, words: Mapping[str, Any]) -> f
         "main": QueryOption(
             "Of each evaluation the metrics that papers report, if none is named: the headline, and of very many the "
             "first.",
+            unlisted=True,
             local=True,
         ),
         "pivot": QueryOption(

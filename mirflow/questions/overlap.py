@@ -1,0 +1,49 @@
+"""Score the estimates of every system with those of every other one as the reference.
+
+The files that the pipeline of the store names are read again. Each two systems are compared on the tracks that both
+have.
+
+Returns
+-------
+Tabulation of xr.Dataset
+    For each evaluation ``value`` and ``n`` over (system, other).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from . import each_evaluation, question
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import xarray as xr
+
+    from ..analysis.evaluations import Boards
+    from ..analysis.query_options import Query
+    from ..progress import Progress
+    from ..reports.tables import Tabulation
+
+
+@question(
+    "Score systems with each other.",
+    section="systems",
+    words=("metric", "aggregate", "system", "tracks", "where", "param", "undefined"),
+    helps={"metric": "The metric, by name or alias. Default: the headline."},
+)
+def overlap(
+    boards: Boards,
+    query: Query,
+    *,
+    root: str | Path | None = None,
+    percent: bool = False,
+    progress: bool | Progress | None = None,
+) -> Tabulation[xr.Dataset]:
+    from ..progress import progress_of
+    from ..reports.inference_tables import overlap_long_table, overlap_table
+    from ..reports.overlaps import overlaps
+
+    infer = partial(overlaps, root=root, progress=progress_of(progress))
+    return each_evaluation(boards, query, infer, lambda ds: [overlap_table(ds, percent=percent)], overlap_long_table)
