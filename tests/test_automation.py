@@ -16,7 +16,7 @@ import yaml
 from .documentation import ROOT, blocks, run
 from .waiting import PATIENCE
 
-FILES = {block.file: yaml.safe_load(block.body) for block in blocks(ROOT / "docs/automation.md") if block.file}
+FILES = {block.file: yaml.safe_load(block.body) for block in blocks(ROOT / "docs/cli.md") if block.file}
 
 
 def complete(words: str, place: int) -> list[str]:

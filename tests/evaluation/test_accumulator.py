@@ -364,8 +364,8 @@ def test_more_pairs_than_a_block_are_scored_as_each_alone() -> None:
 def test_the_metric_of_the_docs_computes_what_the_accumulator_does() -> None:
     pytest.importorskip("torchmetrics")
     names: dict[str, Any] = {}
-    (block,) = [one for one in blocks(ROOT / "docs" / "training.md") if "class MirflowMetric" in one.body]
-    exec(compile(block.body, "training.md", "exec"), names)
+    (block,) = [one for one in blocks(ROOT / "docs" / "from-python.md") if "class MirflowMetric" in one.body]
+    exec(compile(block.body, "from-python.md", "exec"), names)
     metric = names["MirflowMetric"]("onset")
     for _ in range(2):
         metric.reset()

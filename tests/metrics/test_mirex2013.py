@@ -221,7 +221,7 @@ class TestEvidence:
 
 
 COMPARED = ("majmin", "majmin_inv", "sevenths", "sevenths_inv")
-DOCUMENT = Path(__file__).parents[2] / "docs" / "mirex2013.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "mirex.md"
 _VERDICTS = r"([RW-](?: [RW-]){3})"
 ROWS = re.findall(rf"^\| `(\S+)` +\| `(\S+)` +\| {_VERDICTS} +\| {_VERDICTS} +\|$", DOCUMENT.read_text(), re.M)
 

@@ -127,7 +127,7 @@ def test_the_formula_of_the_paper_s_scripts_gives_what_the_docs_say(
     mean = (own + theirs) / 2
     relative = difference / (mean + (mean == 0))
     assert np.round(100 * relative.mean(axis=(0, 1)), 4).tolist() == SCRIPTS[scale]
-    table = (Path(__file__).parents[2] / "docs" / "mirex2013.md").read_text()
+    table = (Path(__file__).parents[2] / "docs" / "mirex.md").read_text()
     assert all(f"{value:.4f} %" in table for value in SCRIPTS[scale])
 
 

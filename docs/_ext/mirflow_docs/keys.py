@@ -89,7 +89,7 @@ def _part(title: str, part: Mapping[str, Any], known: Mapping[str, Any]) -> str:
         (code(name), _type(value, known), _default(name in needed, value), plain(_description(value, known)))
         for name, value in part["properties"].items()
     ]
-    return f"## {title}\n\n{plain(part['description'])}\n\n{table(('key', 'type', 'default', 'meaning'), rows)}"
+    return f"### {title}\n\n{plain(part['description'])}\n\n{table(('key', 'type', 'default', 'meaning'), rows)}"
 
 
 def _object(part: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""The rules by which MIREX scored chord estimation in 2013, described in ``docs/mirex2013.md``."""
+"""The rules by which MIREX scored chord estimation in 2013, described in ``docs/mirex.md``."""
 
 from __future__ import annotations
 
