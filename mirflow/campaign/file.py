@@ -39,10 +39,10 @@ def _bytes(value: Any) -> int:
     """Parse a number of bytes, optionally with a unit: 100 MB, 2 GiB."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    found = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
-    if found is None or found[2].upper() not in _UNITS:
+    match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None or match[2].upper() not in _UNITS:
         raise ValueError(f"invalid size {value!r}: expected a size such as 100 MB")
-    return int(float(found[1]) * _UNITS[found[2].upper()])
+    return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
 def _moment(value: Any, other: str = "") -> Any:
@@ -50,25 +50,15 @@ def _moment(value: Any, other: str = "") -> Any:
     text = value.isoformat() if isinstance(value, dt.date) else value
     if isinstance(text, str):
         try:
-            found = dt.datetime.fromisoformat(_ANYWHERE.sub("-12:00", text.strip()))
+            time = dt.datetime.fromisoformat(_ANYWHERE.sub("-12:00", text.strip()))
         except ValueError:
-            found = None
-        if found is not None and found.tzinfo is not None:
-            return found
+            time = None
+        if time is not None and time.tzinfo is not None:
+            return time
     raise ValueError(
         f"invalid time {text!r}: expected a time with its zone such as 2026-12-31T23:59:59-12:00 or "
         f"2026-12-31 23:59 AoE{other}"
     )
-
-
-def _beginning(value: Any) -> Any:
-    """Parse a time with its zone, or the start of a day in UTC."""
-    return _of_day(value, dt.time(0))
-
-
-def _end(value: Any) -> Any:
-    """Parse a time with its zone, or the end of a day in UTC."""
-    return _of_day(value, dt.time.max)
 
 
 def _of_day(value: Any, time: dt.time) -> Any:
@@ -83,8 +73,16 @@ def _of_day(value: Any, time: dt.time) -> Any:
 
 Size = Annotated[int, BeforeValidator(_bytes), Field(gt=0)]
 Moment = Annotated[dt.datetime, BeforeValidator(_moment)]
-Beginning = Annotated[dt.datetime, BeforeValidator(_beginning, json_schema_input_type=dt.date | dt.datetime)]
-End = Annotated[dt.datetime, BeforeValidator(_end, json_schema_input_type=dt.date | dt.datetime)]
+Beginning = Annotated[
+    dt.datetime,
+    BeforeValidator(lambda value: _of_day(value, dt.time(0)), json_schema_input_type=dt.date | dt.datetime),
+]
+"""A time with its zone, or the start of a day in UTC."""
+End = Annotated[
+    dt.datetime,
+    BeforeValidator(lambda value: _of_day(value, dt.time.max), json_schema_input_type=dt.date | dt.datetime),
+]
+"""A time with its zone, or the end of a day in UTC."""
 
 
 def show_moment(moment: dt.datetime) -> str:
@@ -92,7 +90,7 @@ def show_moment(moment: dt.datetime) -> str:
 
     Examples
     --------
-    >>> show_moment(_moment("2026-12-31 23:59 AoE")), show_moment(_end("2026-12-31"))
+    >>> show_moment(_moment("2026-12-31 23:59 AoE")), show_moment(_of_day("2026-12-31", dt.time.max))
     ('2026-12-31 23:59 UTC-12:00', '2026-12-31 23:59 UTC')
     """
     return f"{moment:%Y-%m-%d %H:%M} {moment.tzname()}"
@@ -180,12 +178,6 @@ class Limits(Strict):
     """Whether server and worker refuse to start, rather than warn, if the host cannot confine these processes."""
 
 
-def _audience(value: Any) -> Any:
-    if value == "lab":
-        raise ValueError("'lab' is no longer valid here: use 'members' for all accounts")
-    return value
-
-
 class AudioFiles(Shorthand):
     """Recordings for listening."""
 
@@ -193,7 +185,7 @@ class AudioFiles(Shorthand):
 
     pattern: str
     """Pattern with {track}, relative to the root of the split."""
-    who: Annotated[Audience, BeforeValidator(_audience)] = "organiser"
+    who: Audience = "organiser"
     """Who may listen: organiser, members (all accounts) or public."""
 
 
@@ -453,10 +445,10 @@ class Campaign(Strict):
 
     def window(self, split: str) -> tuple[dt.datetime | None, dt.datetime | None]:
         """Return the times between which submissions to a split are accepted; None: without limit."""
-        own = self.splits[split]
-        frozen = None if own.final is None else own.final.frozen
-        ends = [one for one in (own.closes or self.closes, frozen) if one is not None]
-        return own.opens or self.opens, min(ends, default=None)
+        terms = self.splits[split]
+        frozen = None if terms.final is None else terms.final.frozen
+        ends = [end for end in (terms.closes or self.closes, frozen) if end is not None]
+        return terms.opens or self.opens, min(ends, default=None)
 
     def embargo(self, splits: Iterable[str], now: dt.datetime) -> dt.datetime | None:
         """Return the time from which systems submitted to some splits may be public; None: immediately."""
@@ -511,10 +503,8 @@ def _unfit(campaign: Campaign) -> Iterator[Trouble]:
         if evaluation.systems is not None:
             yield (*place, "systems"), "not allowed here: the systems are the submissions"
         if "system" in Pattern(estimates).names:
-            yield (
-                (*place, "estimates"),
-                f"{estimates!r}: relative to a submission, which is the {{system}}: leave out {{system}}",
-            )
+            why = f"{estimates!r}: relative to a submission, which is the {{system}}: leave out {{system}}"
+            yield (*place, "estimates"), why
         if Path(estimates).is_absolute() or ".." in Path(estimates).parts:
             yield (*place, "estimates"), f"{estimates!r}: must be inside the submission"
         if estimates.endswith(".zarr"):
@@ -526,14 +516,12 @@ def _unfit(campaign: Campaign) -> Iterator[Trouble]:
         else:
             if audio:
                 yield (*place, "task"), f"{evaluation.task}: estimates are audio, which cannot be submitted"
-    for at, one in enumerate(campaign.grading):
-        if one.name in {other.name for other in campaign.grading[:at]}:
-            yield ("grading", at, "name"), f"duplicate name {one.name!r}: choose a name for each round"
+    for index, judged in enumerate(campaign.grading):
+        if judged.name in {other.name for other in campaign.grading[:index]}:
+            yield ("grading", index, "name"), f"duplicate name {judged.name!r}: choose a name for each round"
     if campaign.audio is not None and "track" not in Pattern(campaign.audio.pattern).names:
-        yield (
-            ("audio", "pattern"),
-            f"invalid pattern {campaign.audio.pattern!r}: expected {{track}} in place of the name of a track",
-        )
+        why = f"invalid pattern {campaign.audio.pattern!r}: expected {{track}} in place of the name of a track"
+        yield ("audio", "pattern"), why
 
 
 def make_round(given: Mapping[str, Any], path: str | Path | None = None) -> GradingRound:
@@ -614,13 +602,12 @@ def pipeline_of(
     root = split_root(path, campaign, split)
     place = os.path.relpath(readings, root).replace(os.sep, "/")
     system = systems[0] if systems is not None and len(systems) == 1 else "{system}"
+    listed = {} if systems is None else {"systems": list(systems)}
     written = []
-    for evaluation, given in zip(campaign.evaluations, campaign.evaluation_values, strict=True):
-        if evaluations is not None and evaluation.name not in evaluations:
-            continue
-        made = with_estimates(given, f"{place}/{system}/{reading_name(split, evaluation.name)}")
-        listed = {} if systems is None else {"systems": list(systems)}
-        written.append({**made, **listed, "on_error": "record"})
+    for evaluation, values in zip(campaign.evaluations, campaign.evaluation_values, strict=True):
+        if evaluations is None or evaluation.name in evaluations:
+            scored = with_estimates(values, f"{place}/{system}/{reading_name(split, evaluation.name)}")
+            written.append({**scored, **listed, "on_error": "record"})
     return {
         "name": split,
         "root": str(root),
@@ -644,7 +631,7 @@ def reference_tracks(
     in braces. The folders of the references are added to `folders`.
     """
     root = split_root(path, campaign, split)
-    found: dict[str, list[dict[str, str]]] = {}
+    references: dict[str, list[dict[str, str]]] = {}
     problems: list[Trouble] = []
     if not root.is_dir():
         problems.append((("splits", split, "root"), f"folder {str(root)!r} does not exist"))
@@ -654,7 +641,7 @@ def reference_tracks(
         resolved = resolve(evaluation, str(root), str(Path(absolute(str(path))).parent))
         if isinstance(resolved, Resolved):
             places = find_references(evaluation, resolved, str(root), open_pack, troubles, folders)
-            found[evaluation.name] = places
+            references[evaluation.name] = places
             try:
                 add_languages(evaluation, resolved, str(root), places)
             except MetadataError as error:
@@ -664,7 +651,7 @@ def reference_tracks(
         problems += [(("evaluations", position, *step), f"{why} (split {split})") for step, why in troubles]
     if problems:
         raise _with_lines(path, problems)
-    return found
+    return references
 
 
 def _with_lines(path: str | Path, problems: Iterable[Trouble]) -> PipelineError:
@@ -692,14 +679,18 @@ def check_campaign(path: str | Path, open_pack: OpenPack | None = None) -> Campa
     tracks: dict[str, dict[str, set[str]]] = {}
     for split in campaign.splits:
         try:
-            found = reference_tracks(path, campaign, split, open_pack)
+            references = reference_tracks(path, campaign, split, open_pack)
         except PipelineError as error:
             problems += error.problems
             continue
-        tracks[split] = {name: {place.get("track", "") for place in places} for name, places in found.items()}
-    problems += [document.problem(("splits", name), why) for name, why in _shared_tracks(tracks)]
+        tracks[split] = {name: {place.get("track", "") for place in places} for name, places in references.items()}
+    for split, other in ((split, other) for index, split in enumerate(tracks) for other in list(tracks)[:index]):
+        both = sorted(set().union(*tracks[split].values()) & set().union(*tracks[other].values()))
+        if both:  # scores on one split would reveal something about the other
+            why = f"has {len(both)} tracks in common with the split {other}: {_some(both)}; use each track in one split"
+            problems.append(document.problem(("splits", split), why))
     folder = state_folder(path, campaign)
-    nearest = next(one for one in (folder, *folder.parents) if one.exists())
+    nearest = next(place for place in (folder, *folder.parents) if place.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
         problems.append(document.problem(("folder",), f"cannot write to {str(folder)!r}"))
     for position, store in enumerate(campaign.stores):
@@ -707,17 +698,17 @@ def check_campaign(path: str | Path, open_pack: OpenPack | None = None) -> Campa
             problems.append(document.problem(("stores", position), f"store {store!r} does not exist"))
     if campaign.archive and not (beside / campaign.root / campaign.archive).is_file():
         problems.append(document.problem(("archive",), f"file {campaign.archive!r} does not exist"))
-    for position, one in enumerate(campaign.grading):
-        for key in ("queries", "candidates", *(("consent",) if one.consent else ())):
-            if not (beside / campaign.root / getattr(one, key)).is_file():
-                why = f"file {getattr(one, key)!r} does not exist"
+    for position, judged in enumerate(campaign.grading):
+        for key in ("queries", "candidates", *(("consent",) if judged.consent else ())):
+            if not (beside / campaign.root / getattr(judged, key)).is_file():
+                why = f"file {getattr(judged, key)!r} does not exist"
                 problems.append(document.problem(("grading", position, key), why))
     for position, table in enumerate(campaign.planning.pieces if campaign.planning is not None else ()):
         if not (beside / campaign.root / table).is_file():
             problems.append(document.problem(("planning", "pieces", position), f"file {table!r} does not exist"))
     if problems:
         raise PipelineError(problems, path)
-    counts = {split: {name: len(own) for name, own in found.items()} for split, found in tracks.items()}
+    counts = {split: {name: len(listed) for name, listed in named.items()} for split, named in tracks.items()}
     silent = [] if campaign.audio is None else _without_recording(path, campaign, campaign.audio, tracks)
     return CampaignCheck(campaign, counts, (*_notes(campaign), *silent))
 
@@ -725,31 +716,21 @@ def check_campaign(path: str | Path, open_pack: OpenPack | None = None) -> Campa
 def _without_recording(
     path: str | Path, campaign: Campaign, audio: AudioFiles, tracks: Mapping[str, Mapping[str, set[str]]]
 ) -> Iterator[str]:
-    """Yield the splits with tracks that have no recording on this host."""
     pattern = Pattern(audio.pattern)
     if pattern.names != ("track",):
         return
-    for split, found in tracks.items():
-        own, root = sorted(set().union(*found.values())), split_root(path, campaign, split)
-        missing = [name for name in own if not (root / audio.pattern.replace("{track}", name)).is_file()]
+    for split, named in tracks.items():
+        listed, root = sorted(set().union(*named.values())), split_root(path, campaign, split)
+        missing = [name for name in listed if not (root / audio.pattern.replace("{track}", name)).is_file()]
         if missing:
-            some = ", ".join(map(repr, missing[:3])) + (", ..." if len(missing) > 3 else "")
-            yield f"audio: {len(missing)} of {len(own)} tracks of {split} have no recording on this host: {some}"
+            yield (
+                f"audio: {len(missing)} of {len(listed)} tracks of {split} have no recording on this host: "
+                f"{_some(missing)}"
+            )
 
 
-def _shared_tracks(tracks: Mapping[str, Mapping[str, set[str]]]) -> Iterator[tuple[str, str]]:
-    """Yield tracks in several splits: information on one split would reveal something about the other."""
-    splits = list(tracks)
-    for index, split in enumerate(splits):
-        for other in splits[:index]:
-            mine, theirs = (set().union(*tracks[name].values()) for name in (split, other))
-            both = sorted(mine & theirs)
-            if both:
-                some = ", ".join(map(repr, both[:3])) + (", ..." if len(both) > 3 else "")
-                yield (
-                    split,
-                    f"has {len(both)} tracks in common with the split {other}: {some}; use each track in one split",
-                )
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:3])) + (", ..." if len(names) > 3 else "")
 
 
 def _notes(campaign: Campaign) -> Iterator[str]:

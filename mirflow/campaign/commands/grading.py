@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ..grading.judgement_tables import Closed, GraderJudgement, GradingEvent, Known, Unjudged
     from ..grading.pool import Pool
     from ..grading.query_draw import PieceTable
-    from ..grading.rater_agreement import RoundProgress
 
 _FILE = LocalPath(exists=True, dir_okay=False)
 _OUT = LocalPath(dir_okay=False)
@@ -47,7 +46,6 @@ def grading_command() -> None:
 
 
 def _print(rows: Sequence[tuple[str, Entry]], title: str) -> None:
-    """Print a table of quantities to standard error, since the output is a file."""
     from ...reports.tables import Table, to_text
 
     echo(to_text(Table(("what", "value"), tuple(rows), title)), nl=False, err=True)
@@ -65,7 +63,6 @@ _force = click.option("--force", is_flag=True, help="Overwrite existing files.")
 
 
 def _numbers_of_each(ctx: click.Context, param: click.Parameter, given: str | None) -> int | Mapping[str, int] | None:
-    """Parse one number, or one for each value."""
     if given is None:
         return None
     from ..grading.query_draw import read_each
@@ -113,13 +110,12 @@ def draw_command(
     seed = _new_seed() if seed is None else seed
     collection = read_pieces(pieces, piece)
     left_out = {name for path in leave_out for name in read_names(path)} & set(collection.names)
-    found = draw(collection, number, each=each, by=by, seed=seed, where=where, exclude=left_out)
-    write_queries(collection, found, output, drawing_notes(pieces.name, seed, each, by, where))
+    drawn = draw(collection, number, each=each, by=by, seed=seed, where=where, exclude=left_out)
+    write_queries(collection, drawn, output, drawing_notes(pieces.name, seed, each, by, where))
     rows: list[tuple[str, Entry]] = [("pieces", len(collection.names)), ("left out", len(left_out))]
-    rows += [
-        (f"queries of {by} {value}", many) for value, many in (count_by(collection, found, by) if by else {}).items()
-    ]
-    _print([*rows, ("queries", len(found)), ("seed", seed)], f"{output}: queries drawn")
+    counts = count_by(collection, drawn, by) if by else {}
+    rows += [(f"queries of {by} {value}", count) for value, count in counts.items()]
+    _print([*rows, ("queries", len(drawn)), ("seed", seed)], f"{output}: queries drawn")
 
 
 def _new_seed() -> int:
@@ -171,21 +167,21 @@ def pool_command(
     if same and pieces is None:
         raise click.UsageError(f"--same {same[0]} needs --pieces, a table with this column")
     _refuse_existing(output, key or key_path(output), force=force)
-    asked = read_queries(queries)
     heard = {} if judged_as is None else read_pieces(queries, "query").values(judged_as)
     collection: PieceTable | None = None if pieces is None else read_pieces(pieces, piece)
     left_out = {name for path in leave_out for name in read_names(path)}
-    rankings = read_rankings(lists, asked, () if collection is None else collection.names, **options)
+    wanted = read_queries(queries)
+    rankings = read_rankings(lists, wanted, () if collection is None else collection.names, **options)
     secret = seed or secrets.token_hex(16)
-    found = pool(rankings, asked, top, secret, pieces=collection, same=same, exclude=left_out, judged_as=heard)
-    place = write_pool(found, output, key)
-    _print(summarise_pool(found, top), f"{output}: candidates pooled")
-    short = found.short(top)
-    for system, query, many in short[:_NAMED]:
-        echo(f"warning: system {system!r} has only {many} of {top} candidates for {query!r}", err=True)
+    pooled = pool(rankings, wanted, top, secret, pieces=collection, same=same, exclude=left_out, judged_as=heard)
+    key_written = write_pool(pooled, output, key)
+    _print(summarise_pool(pooled, top), f"{output}: candidates pooled")
+    short = pooled.short(top)
+    for system, query, count in short[:_NAMED]:
+        echo(f"warning: system {system!r} has only {count} of {top} candidates for {query!r}", err=True)
     if len(short) > _NAMED:
         echo(f"warning: {counted(len(short) - _NAMED, 'other list')} with fewer candidates than {top}", err=True)
-    echo(f"{place} reveals the systems: do not give it to graders", err=True)
+    echo(f"{key_written} reveals the systems: do not give it to graders", err=True)
 
 
 @grading_command.command("clip", cls=Command, short_help="Cut clips from the middle of recordings.")
@@ -289,6 +285,7 @@ def overview_command(
 
     JUDGEMENTS is a table as for close; the round may be in progress.
     """
+    from ...reports.tables import Table
     from ..grading.judgement_tables import read_events, read_judgements
     from ..grading.pool import read_key
     from ..grading.rater_agreement import collection_of, progress
@@ -298,28 +295,23 @@ def overview_command(
     pool = read_key(key)
     rows = read_judgements(judgements)
     log = read_events(events) if events is not None else []
-    tables = [_progress_table(progress(rows, pool.pairs, per_pair)), _grader_table(rows, log, pool.seed, people)]
+    state = progress(rows, pool.pairs, per_pair)
+    counts: list[tuple[str, Entry]] = [
+        ("pairs", state.pairs),
+        ("graders", state.graders),
+        ("judgements wanted", state.wanted),
+        ("judgements made", state.judged),
+        ("share", f"{state.share:.1%}"),
+        *((f"pairs with {counted(number, 'judgement')}", count) for number, count in state.by_count.items()),
+        ("hidden repeats", state.repeats),
+        ("could not be heard", state.cannot_hear),
+        ("of pieces that the grader knew", state.known),
+    ]
+    tables = [Table(("what", "number"), tuple(counts), "progress"), _grader_table(rows, log, pool.seed, people)]
     tables += agreement_tables(collection_of(rows), people, level)
     if any(row.broad for row in rows):
         tables.append(_ranking_table(rows, pool, people))
     emit(tables, style, output)
-
-
-def _progress_table(found: RoundProgress) -> Table:
-    from ...reports.tables import Table
-
-    rows: list[tuple[str, Entry]] = [
-        ("pairs", found.pairs),
-        ("graders", found.graders),
-        ("judgements wanted", found.wanted),
-        ("judgements made", found.judged),
-        ("share", f"{found.share:.1%}"),
-        *((f"pairs with {counted(number, 'judgement')}", many) for number, many in found.by_count.items()),
-        ("hidden repeats", found.repeats),
-        ("could not be heard", found.cannot_hear),
-        ("of pieces that the grader knew", found.known),
-    ]
-    return Table(("what", "number"), tuple(rows), "progress")
 
 
 def _grader_table(rows: Sequence[GraderJudgement], log: Sequence[GradingEvent], seed: str, people: bool) -> Table:
@@ -330,31 +322,23 @@ def _grader_table(rows: Sequence[GraderJudgement], log: Sequence[GradingEvent], 
 
     works = grader_work(rows, log)
     called = number_graders((row.grader for row in rows), seed)
-    listened = any(one.heard is not None for one in rows)
-    found = []
+    listened = any(row.heard is not None for row in rows)
+    lines = []
     for name, shown in {**called, "": "all"}.items():
         work, again = works[name], works[name].agreement
         spent = (work.median_seconds, work.total_seconds / 3600) if log else ()
         heard = (work.median_heard,) if listened else ()
         values = (again.same, again.weighted_kappa, again.difference, *spent, *heard)
-        found.append((shown, work.judged, again.repeats, *(show_number(value, people) for value in values)))
+        lines.append((shown, work.judged, again.repeats, *(show_number(value, people) for value in values)))
     notes = (
         "same: share of the hidden repeats with the same broad category; weighted_kappa: of both, linear weights",
         "difference: mean absolute difference of the fine judgements of both times",
         *(("seconds: median of a pair; hours: in all",) if log else ()),
         *(("heard: median share of a recording played before its judgement",) if listened else ()),
     )
-    columns = (
-        "grader",
-        "judged",
-        "repeats",
-        "same",
-        "weighted_kappa",
-        "difference",
-        *(("seconds", "hours") if log else ()),
-        *(("heard",) if listened else ()),
-    )
-    return Table(columns, tuple(found), "graders and their agreement with themselves", notes if people else ())
+    timed = (*(("seconds", "hours") if log else ()), *(("heard",) if listened else ()))
+    columns = ("grader", "judged", "repeats", "same", "weighted_kappa", "difference", *timed)
+    return Table(columns, tuple(lines), "graders and their agreement with themselves", notes if people else ())
 
 
 def _ranking_table(rows: Sequence[GraderJudgement], pool: Pool, people: bool) -> Table:
@@ -363,24 +347,21 @@ def _ranking_table(rows: Sequence[GraderJudgement], pool: Pool, people: bool) ->
     from ..grading.rater_agreement import without_middle
 
     ranking = without_middle(rows, pool)
-    order = ranking["rank"].values[0].argsort(kind="stable").tolist()
-    schemes = ranking["scheme"].values.tolist()
-    systems = ranking["system"].values.tolist()
-    found: list[tuple[Entry, ...]] = []
-    for place in order:
+    schemes, systems = (ranking[name].values.tolist() for name in ("scheme", "system"))
+    lines: list[tuple[Entry, ...]] = []
+    for column in ranking["rank"].values[0].argsort(kind="stable").tolist():
         entries: list[Entry] = []
-        for one in range(len(schemes)):
-            score = show_number(ranking["score"].values[one, place].item(), people)
-            rank = ranking["rank"].values[one, place].item()
+        for scheme in range(len(schemes)):
+            score = show_number(ranking["score"].values[scheme, column].item(), people)
+            rank = ranking["rank"].values[scheme, column].item()
             entries += [f"{score} ({rank:g})" if score is not None else None] if people else [score, rank]
-        found.append((systems[place], *entries))
+        lines.append((systems[column], *entries))
     if not people:
         columns = ("system", *(name for scheme in schemes for name in (f"score, {scheme}", f"rank, {scheme}")))
-        return Table(columns, tuple(found), "systems")
-    taus = [show_number(value, people) for value in ranking["tau"].values.tolist()]
-    found.append(("tau", *taus))
+        return Table(columns, tuple(lines), "systems")
+    lines.append(("tau", *(show_number(value, people) for value in ranking["tau"].values.tolist())))
     notes = ("scores with ranks in brackets; tau: Kendall's tau-b with the ranking by all three categories",)
-    return Table(("system", *schemes), tuple(found), "systems, by the weight of the middle category", notes)
+    return Table(("system", *schemes), tuple(lines), "systems, by the weight of the middle category", notes)
 
 
 @grading_command.command("close", cls=Command, short_help="Write the tables that are scored.")
@@ -437,8 +418,12 @@ def close_command(
     """
     if judgements.suffix.lower() in (".yaml", ".yml"):
         _refuse_existing(output / "judgements.csv", force=force)
-        given = {"--key": key, "--events": events, "--withdrawn": withdrawn, "--names": names}
-        _refuse_of_campaign(judgements, round_name, given)
+        of_tables = {"--key": key, "--events": events, "--withdrawn": withdrawn, "--names": names}
+        wrong = next((name for name, value in of_tables.items() if value), None)
+        if wrong:
+            raise click.UsageError(f"{wrong} is for a table of judgements; a campaign takes it from its database")
+        if not round_name:
+            raise click.UsageError(f"name the round of {judgements.name} to close")
         _close_campaign(judgements, round_name, output, known=known, unjudged=unjudged, interim=interim)
         return
     if round_name or interim or key is None:
@@ -459,18 +444,9 @@ def close_command(
     _print_closed(closed, pipeline, output, unjudged)
 
 
-def _refuse_of_campaign(campaign: Path, round_name: str, given: Mapping[str, object]) -> None:
-    wrong = next((name for name, value in given.items() if value), None)
-    if wrong:
-        raise click.UsageError(f"{wrong} is for a table of judgements; a campaign takes it from its database")
-    if not round_name:
-        raise click.UsageError(f"name the round of {campaign.name} to close")
-
-
 def _close_campaign(
     campaign: Path, name: str, output: Path, *, known: Known, unjudged: Unjudged, interim: bool
 ) -> None:
-    """Close a round whose judgements are in the database of a campaign."""
     from .serve import demand_packages, operator
 
     demand_packages()
@@ -539,23 +515,21 @@ def groups_command(
 
     _refuse_existing(output, force=force)
     options: dict[str, Any] = {"by": by, "test": test, "differs_from": differs_from, "above": above}
-    found = group_candidates(judgements, level, **options)
-    write_ground_truth(found, output, {"level": level, **options})
-    sizes = Counter((candidate.query, candidate.group) for candidate in found.candidates if candidate.group)
+    groups = group_candidates(judgements, level, **options)
+    write_ground_truth(groups, output, {"level": level, **options})
+    sizes = Counter((candidate.query, candidate.group) for candidate in groups.candidates if candidate.group)
     queries = Counter(query for query, _ in sizes)
     rows: list[tuple[str, Entry]] = [
-        ("queries", len({one.query for one in found.candidates})),
+        ("queries", len({candidate.query for candidate in groups.candidates})),
         ("similar candidates", sizes.total()),
-        ("not similar", sum(not one.group for one in found.candidates)),
+        ("not similar", sum(not candidate.group for candidate in groups.candidates)),
         ("groups", len(sizes)),
-        *(
-            (f"queries with {counted(number, 'group')}", many)
-            for number, many in sorted(Counter(queries.values()).items())
-        ),
     ]
+    by_size = sorted(Counter(queries.values()).items())
+    rows += [(f"queries with {counted(number, 'group')}", count) for number, count in by_size]
     _print(rows, f"{output}: groups of equally similar candidates")
-    if found.undecided:
-        few = f"{len(found.undecided)} of {len(queries)} queries, such as {found.undecided[0]!r}"
+    if groups.undecided:
+        few = f"{len(groups.undecided)} of {len(queries)} queries, such as {groups.undecided[0]!r}"
         echo(
             f"warning: too few graders for differences at level {level:g}: {few}, which become one group each", err=True
         )
@@ -563,25 +537,14 @@ def groups_command(
 
 _PLAIN = frozenset({"n", "mean", "median", "lowest", "highest", "q1", "q3"})
 """Columns that need no explanation."""
-_FACTORS = (
-    ("algorithms", "A", "Systems that return candidates."),
-    ("queries", "Q", "Queries."),
-    ("candidates", "C", "Candidates that each system returns for a query."),
-    ("graders", "G", "People who judge."),
-)
+_POSITIVE = click.FloatRange(min=0, min_open=True)
 
 
 @grading_command.command("agreement", cls=Command, short_help="Measure the agreement of graders.")
-@click.argument(
-    "paths",
-    type=LocalPath(exists=True, dir_okay=False),
-    nargs=-1,
-    required=True,
-    metavar="JUDGEMENTS...",
-)
+@click.argument("paths", type=_FILE, nargs=-1, required=True, metavar="JUDGEMENTS...")
 @click.option(
     "--figure",
-    type=LocalPath(dir_okay=False),
+    type=_OUT,
     help="Box plots of the fine judgements within each category: .pdf, .png or .svg.",
 )
 @click.option(
@@ -658,7 +621,6 @@ def agreement_tables(judgements: Collection, people: bool, level: float | None =
 
 
 def _reliability_table(found: xr.Dataset, people: bool, whose: str) -> Table:
-    """Make a row for each measure that the judgements allow."""
     from ...reports.tables import Table
 
     columns = ("measure", "of", *(name for name in ("value", "low", "high", "compared") if name in found))
@@ -717,44 +679,21 @@ def show_number(value: Any, people: bool) -> Entry:
 
 
 def _plain(value: float, people: bool) -> Entry:
-    """Format a number for people; whole numbers without a point."""
     if people:
         return f"{value:.10g}"
     return int(value) if value == int(value) else value
 
 
-def _factor_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for name, letter, what in reversed(_FACTORS):
-        kind = click.FloatRange(min=0, min_open=True)
-        command = click.option(f"--{name}", f"-{letter}", type=kind, required=True, help=what)(command)
-    return command
-
-
 @grading_command.command("workload", cls=Command, short_help="Compute the workload of graders.")
-@_factor_options
+@click.option("--algorithms", "-A", type=_POSITIVE, required=True, help="Systems that return candidates.")
+@click.option("--queries", "-Q", type=_POSITIVE, required=True, help="Queries.")
 @click.option(
-    "--minutes",
-    "-M",
-    type=click.FloatRange(min=0, min_open=True),
-    default=1.0,
-    show_default=True,
-    help="Minutes per judgement.",
+    "--candidates", "-C", type=_POSITIVE, required=True, help="Candidates that each system returns for a query."
 )
-@click.option(
-    "--graders-per-pair",
-    "-P",
-    type=click.FloatRange(min=0, min_open=True),
-    default=1.0,
-    show_default=True,
-    help="Graders per pair.",
-)
-@click.option(
-    "--limit",
-    type=click.FloatRange(min=0, min_open=True),
-    default=240.0,
-    show_default=True,
-    help="Most minutes per grader.",
-)
+@click.option("--graders", "-G", type=_POSITIVE, required=True, help="People who judge.")
+@click.option("--minutes", "-M", type=_POSITIVE, default=1.0, show_default=True, help="Minutes per judgement.")
+@click.option("--graders-per-pair", "-P", type=_POSITIVE, default=1.0, show_default=True, help="Graders per pair.")
+@click.option("--limit", type=_POSITIVE, default=240.0, show_default=True, help="Most minutes per grader.")
 @click.option("--events", type=_FILE, help="Log of events (JSON lines), whose mean minutes per judgement are taken.")
 @output_options
 def workload_command(style: str | None, output: Path | None, events: Path | None, **factors: float) -> None:
@@ -776,7 +715,6 @@ def workload_command(style: str | None, output: Path | None, events: Path | None
     work = Workload(**factors)
     style = choose_format(style, output)
     people = for_people(style)
-    known = ("algorithms", "queries", "candidates", "graders_per_pair")
     rows: list[tuple[Entry, ...]] = [
         ("minutes", _plain(work.minutes, people)),
         ("minutes_per_grader", _plain(work.minutes_per_grader, people)),
@@ -784,19 +722,14 @@ def workload_command(style: str | None, output: Path | None, events: Path | None
         ("feasible", "yes" if work.feasible else "no"),
         ("judgements", _plain(work.judgements, people)),
         ("fewest graders", work.least_graders),
-        *((f"most {name}", work.most(name)) for name in known),
+        *((f"most {name}", work.most(name)) for name in ("algorithms", "queries", "candidates", "graders_per_pair")),
     ]
     emit([Table(("what", "value"), tuple(rows), "workload of graders")], style, output)
 
 
 @grading_command.command("effort", cls=Command, short_help="Plan queries and graders for a difference of systems.")
 @click.argument("judgements", type=_FILE)
-@click.option(
-    "--difference",
-    type=click.FloatRange(min=0, min_open=True),
-    required=True,
-    help="Difference of mean fine judgements to be shown.",
-)
+@click.option("--difference", type=_POSITIVE, required=True, help="Difference of mean fine judgements to be shown.")
 @click.option(
     "--graders-per-pair",
     "-P",
@@ -815,16 +748,8 @@ def workload_command(style: str | None, output: Path | None, events: Path | None
     help="Probability with which the difference is to be shown.",
 )
 @click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Tests use 1 - level.")
-@click.option(
-    "--minutes",
-    "-M",
-    type=click.FloatRange(min=0, min_open=True),
-    default=1.0,
-    help="Minutes per judgement. Default: 1.",
-)
-@click.option(
-    "--limit", type=click.FloatRange(min=0, min_open=True), default=240.0, help="Most minutes per grader. Default: 240."
-)
+@click.option("--minutes", "-M", type=_POSITIVE, default=1.0, help="Minutes per judgement. Default: 1.")
+@click.option("--limit", type=_POSITIVE, default=240.0, help="Most minutes per grader. Default: 240.")
 @output_options
 def effort_command(judgements: Path, style: str | None, output: Path | None, difference: float, **options: Any) -> None:
     """Plan the queries and graders that show a difference of systems, from the JUDGEMENTS of a campaign like it.
@@ -835,10 +760,10 @@ def effort_command(judgements: Path, style: str | None, output: Path | None, dif
     from ...reports.tables import Table
 
     style = choose_format(style, output)
-    found = grading_effort(judgements, difference, **options)
+    effort = grading_effort(judgements, difference, **options)
     columns = ("graders_per_pair", "queries", "judgements", "graders")
-    rows = tuple(zip(*(found[name].values.tolist() for name in columns), strict=True))
-    spread = ", ".join(f"{name} {math.sqrt(found.attrs[name]):.3f}" for name in found.attrs)
+    rows = tuple(zip(*(effort[name].values.tolist() for name in columns), strict=True))
+    spread = ", ".join(f"{name} {math.sqrt(effort.attrs[name]):.3f}" for name in effort.attrs)
     notes = (
         f"standard deviations of judgements of a query: {spread}",
         f"queries: so many show a difference of {difference:g} with a probability of {options['power']:g}",

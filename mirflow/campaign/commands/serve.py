@@ -136,8 +136,8 @@ def start_command(
     workers = 0 if no_worker else workers
     with listen(host, port) as listening, _attached(paths, campaign, workers):
         port = listening[0].getsockname()[1]
-        known = "" if campaign is None else campaign.url
-        echo(base_url or known or local_address(host, port), err=True)
+        public = "" if campaign is None else campaign.url
+        echo(base_url or public or local_address(host, port), err=True)
         serve(
             paths,
             host,
@@ -235,11 +235,11 @@ def add_command(
         raise click.UsageError("--mail applies to a single account: leave out --count")
     names = [name] if count is None else [f"{name}{number:0{len(str(count))}}" for number in range(1, count + 1)]
     with _accounts(campaign) as (service, session):
-        for one in names:
-            user = add_user(session, one, role, service.clock(), lab)
+        for account in names:
+            user = add_user(session, account, role, service.clock(), lab)
             change_mail(session, user, mail)
             _print_secrets(service, session, user, days, base_url, link=True, token=token)
-            service.audit.record(operator(), "add account", account=one, role=role)
+            service.audit.record(operator(), "add account", account=account, role=role)
 
 
 @users_command.command("link")
@@ -296,9 +296,9 @@ def list_command(campaign: Path, style: str | None, output: Path | None) -> None
     rows: list[tuple[str | int | None, ...]] = []
     with _accounts(campaign) as (service, session):
         for user in users(session):
-            good = [token.kind for token in valid_tokens(session, user.id, service.clock())]
+            kinds = [token.kind for token in valid_tokens(session, user.id, service.clock())]
             used = max((token.used for token in user.tokens if token.used), default=None)
-            counts = [good.count(kind) for kind in ("link", "session", "token")]
+            counts = [kinds.count(kind) for kind in ("link", "session", "token")]
             days = [None if time is None else time.date().isoformat() for time in (user.created, used, user.revoked)]
             rows.append((user.name, user.role, user.lab, *counts, *days, "yes" if user.mail else None))
     columns = ("name", "role", "lab", "links", "sessions", "tokens", "created", "used", "revoked", "mail")
@@ -366,10 +366,10 @@ def backup_command(campaign: Path, output: Path) -> None:
     from ..server.service import open_service
 
     service = open_service([campaign])
-    made = make_backup(service, output)
+    backup = make_backup(service, output)
     service.audit.record(operator(), "back up", file=str(output))
-    what = (counted(made.users, "account"), counted(made.submissions, "submission"), counted(len(made.stores), "store"))
-    echo(f"{output}: {', '.join(what)}", err=True)
+    counts = (backup.users, "account"), (backup.submissions, "submission"), (len(backup.stores), "store")
+    echo(f"{output}: {', '.join(counted(number, kind) for number, kind in counts)}", err=True)
 
 
 @serve_command.command("restore")
@@ -433,7 +433,6 @@ def upgrade_command(campaign: Path, output: Path | None, no_backup: bool) -> Non
 
 @contextmanager
 def _accounts(campaign: Path) -> Iterator[tuple[Service, Session]]:
-    """Open a campaign's service and a session to change accounts."""
     demand_packages()
     from ..server.service import open_service
 
@@ -474,19 +473,19 @@ def check(path: Path) -> None:
     from ...store.packs import open_pack
     from ..file import check_campaign
 
-    found = check_campaign(path, open_pack)
-    campaign = found.campaign
-    for split, evaluations in found.tracks.items():
+    summary = check_campaign(path, open_pack)
+    campaign = summary.campaign
+    for split, evaluations in summary.tracks.items():
         for name, tracks in evaluations.items():
             echo(f"{split}: {name}: {counted(tracks, 'track')}")
-    notes = list(found.notes)
+    notes = list(summary.notes)
     if campaign.grading:
         demand_packages()
         from ..server.graders.rounds import check_round
-    for one in campaign.grading:
-        pairs, note = check_round(one, path.resolve().parent / campaign.root)
-        echo(f"{one.name}: {counted(pairs, 'pair')} to judge")
-        notes += [f"grading.{one.name}: {note}"] if note else []
+    for judged in campaign.grading:
+        pairs, note = check_round(judged, path.resolve().parent / campaign.root)
+        echo(f"{judged.name}: {counted(pairs, 'pair')} to judge")
+        notes += [f"grading.{judged.name}: {note}"] if note else []
     for note in notes:
         echo(f"note: {note}", err=True)
 

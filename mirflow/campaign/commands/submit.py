@@ -65,6 +65,7 @@ def submit_command(
 
     Prints the findings in the files like `mirflow check`, and the scores when available.
     """
+    from ...evaluation.linter import FileCheck, FileProblem
     from ..server.client import Client, find_token
 
     style = choose_format(style, output)
@@ -76,16 +77,26 @@ def submit_command(
     echo(f"{chosen}: {address}", err=True)
     if not wait:
         return
-    found = _wait(client, str(sent["id"]))
-    _print_findings(found)
-    if found.get("same_as"):
-        echo(f"{chosen}: identical to the files of {clean_text(found['same_as'])}", err=True)
-    if found["state"] != "scored":
-        reason = f": {found['reason']}" if found.get("reason") else ""
-        echo(f"{chosen}: {found['words']}{reason}", err=True)
+    submission = _wait(client, str(sent["id"]))
+    checks = []
+    for row in submission["findings"]:
+        problem = FileProblem(row["severity"], row["rule"], clean_text(row["message"]), row["line"])
+        checks.append(FileCheck(clean_text(row["path"] or str(submission["name"])), (problem,)))
+    for line in lines_of_checks(checks):
+        click.echo(line, err=True)
+    listed, counts = len(checks), submission["counts"]
+    if sum(counts.values()) > listed:
+        echo(f"{sum(counts.values()) - listed} more findings in the table on the page", err=True)
+    if listed:
+        echo(", ".join(counted(number, severity) for severity, number in counts.items()), err=True)
+    if submission.get("same_as"):
+        echo(f"{chosen}: identical to the files of {clean_text(submission['same_as'])}", err=True)
+    if submission["state"] != "scored":
+        reason = f": {submission['reason']}" if submission.get("reason") else ""
+        echo(f"{chosen}: {submission['words']}{reason}", err=True)
         context.exit(FAILED)
     people = for_people(style)
-    tables = [_scores(found, people), _comparisons(found, people)]
+    tables = [_scores(submission, people), _comparisons(submission, people)]
     emit([table for table in tables if table.rows] if people else tables[:1], style, output)
 
 
@@ -115,7 +126,6 @@ def _wait(client: Client, id: str) -> dict[str, Any]:
 
 
 def _where(progress: Mapping[str, Any]) -> str:
-    """Describe the state of a submission."""
     done = f", {progress['done']} of {progress['total']}" if progress["total"] else ""
     before = f", {progress['before']} before it" if progress["before"] else ""
     return f"{progress['words']}{done}{before}"
@@ -137,33 +147,17 @@ class _WaitingLines:
             echo(f"waiting for {minutes}:{seconds:02d} min: {_where(progress)}", err=True)
 
 
-def _print_findings(found: Mapping[str, Any]) -> None:
-    from ...evaluation.linter import FileCheck, FileProblem
-
-    checks = []
-    for one in found["findings"]:
-        problem = FileProblem(one["severity"], one["rule"], clean_text(one["message"]), one["line"])
-        checks.append(FileCheck(clean_text(one["path"] or str(found["name"])), (problem,)))
-    for line in lines_of_checks(checks):
-        click.echo(line, err=True)
-    listed, counts = len(found["findings"]), found["counts"]
-    if sum(counts.values()) > listed:
-        echo(f"{sum(counts.values()) - listed} more findings in the table on the page", err=True)
-    if listed:
-        echo(", ".join(counted(number, severity) for severity, number in counts.items()), err=True)
-
-
 def _scores(found: Mapping[str, Any], people: bool) -> Table:
     from ...reports.tables import Table
 
     columns: tuple[str, ...] = ("split", "evaluation", "metric", "score", "low", "high", "tracks", "note")
     rows: list[tuple[Entry, ...]] = []
     for result in found["results"]:
-        for one in result["scores"]:
+        for score in result["scores"]:
             decimals = result["decimals"] if people else None
-            numbers = (_shown(one[key], decimals) for key in ("value", "low", "high"))
-            what = (result["split"], one["evaluation"], one["metric"], *numbers, one["tracks"])
-            rows.append((*what, "no better than your best" if one["kept_back"] else ""))
+            numbers = (_shown(score[key], decimals) for key in ("value", "low", "high"))
+            what = (result["split"], score["evaluation"], score["metric"], *numbers, score["tracks"])
+            rows.append((*what, "no better than your best" if score["kept_back"] else ""))
     if not any(row[-1] for row in rows):
         columns, rows = columns[:-1], [row[:-1] for row in rows]
     return Table(columns, tuple(rows), title=clean_text(str(found["name"])))
@@ -175,11 +169,11 @@ def _comparisons(found: Mapping[str, Any], people: bool) -> Table:
     columns = ("split", "evaluation", "metric", "against", "outcome", "difference", "p")
     rows: list[tuple[Entry, ...]] = []
     for result in found["results"]:
-        for one in result["comparisons"]:
-            against = f"{'your' if one['relation'] == 'own' else 'the leader,'} {one['other']}"
-            what = (one["evaluation"], one["metric"], against, one["outcome"])
-            difference = _shown(one["difference"], result["comparison_decimals"] if people else None)
-            rows.append((result["split"], *what, difference, _shown(one["p"])))
+        for pair in result["comparisons"]:
+            against = f"{'your' if pair['relation'] == 'own' else 'the leader,'} {pair['other']}"
+            what = (pair["evaluation"], pair["metric"], against, pair["outcome"])
+            difference = _shown(pair["difference"], result["comparison_decimals"] if people else None)
+            rows.append((result["split"], *what, difference, _shown(pair["p"])))
     return Table(columns, tuple(rows), title="comparisons")
 
 

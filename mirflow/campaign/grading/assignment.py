@@ -142,38 +142,31 @@ class _Grader:
         if largest_first:
             self.query_rank = np.argsort(np.lexsort((self.query_rank, -pairs.size)))
         self.rank: Int = rng.permutation(len(pairs.pairs))
-        for one in history:
-            self.note(Assignment(*one))
+        for assignment in history:
+            self.note(Assignment(*assignment))
 
-    def note(self, one: Assignment) -> None:
+    def note(self, assignment: Assignment) -> None:
         """Add an assignment to the history."""
-        self.history.append(one)
-        if one.pair in self.pairs.place:  # a pair may have been removed from the pool since
-            self.had[self.pairs.place[one.pair]] = True
+        self.history.append(assignment)
+        if assignment.pair in self.pairs.place:  # a pair may have been removed from the pool since
+            self.had[self.pairs.place[assignment.pair]] = True
 
     def next(self, count: Int, graders_per_pair: int, by: By, repeats: float, spread: int) -> tuple[Assignment, ...]:
         """See `next_assignments`."""
-        fresh = self._fresh(count, graders_per_pair, by, spread)
-        return self._repeats(repeats, by, bool(fresh)) or fresh
-
-    def _fresh(self, count: Int, graders_per_pair: int, by: By, spread: int) -> tuple[Assignment, ...]:
-        """Return the least judged pairs available to the grader."""
+        pairs, fresh = self.pairs, tuple[Assignment, ...]()
         free = (count < graders_per_pair) & ~self.had
-        if not free.any():
-            return ()
-        free &= count < count.min() + spread
-        if not free.any():
-            return ()
-        places = np.flatnonzero(free & (count == count[free].min()))
-        last = self.pairs.queries.index(self.history[-1].query) if self._goes_on() else -1
-        query = self.pairs.query[places]
-        order = np.lexsort((self.rank[places], self.query_rank[query], query != last))
-        places, query = places[order], query[order]
-        places = places[:1] if by == "pair" else places[query == query[0]]
-        return tuple(Assignment(*self.pairs.pairs[place]) for place in places.tolist())
-
-    def _goes_on(self) -> bool:
-        return bool(self.history) and self.history[-1].query in self.pairs.queries
+        if free.any():
+            free &= count < count.min() + spread
+        if free.any():
+            index = np.flatnonzero(free & (count == count[free].min()))
+            before = self.history[-1].query if self.history else None
+            last = pairs.queries.index(before) if before in pairs.queries else -1
+            query = pairs.query[index]
+            order = np.lexsort((self.rank[index], self.query_rank[query], query != last))
+            index, query = index[order], query[order]
+            index = index[:1] if by == "pair" else index[query == query[0]]
+            fresh = tuple(Assignment(*pairs.pairs[number]) for number in index.tolist())
+        return self._repeats(repeats, by, bool(fresh)) or fresh
 
     def _repeats(self, share: float, by: By, more: bool) -> tuple[Assignment, ...]:
         """Return repeats that are due, all of one query; `more`: whether other pairs are available."""

@@ -50,11 +50,11 @@ class GroundTruth:
 
     def groups(self, query: str) -> list[list[str]]:
         """Return the groups of a query, most similar first."""
-        found: dict[int, list[str]] = defaultdict(list)
+        groups: dict[int, list[str]] = defaultdict(list)
         for candidate in self.candidates:
             if candidate.query == query and candidate.group:
-                found[candidate.group].append(candidate.candidate)
-        return list(found.values())
+                groups[candidate.group].append(candidate.candidate)
+        return list(groups.values())
 
 
 def group_candidates(
@@ -99,20 +99,23 @@ def group_candidates(
     """
     check_level(level)
     collection = judgements if isinstance(judgements, Collection) else read_judgements(judgements)
-    queries = _by_query(collection, by)
-    found: list[GroupedCandidate] = []
+    candidates: list[GroupedCandidate] = []
     undecided = []
-    for query, sample in queries.items():
+    for query, sample in _by_query(collection, by).items():
         relevant, others = _in_order(sample, by, above)
         groups = _cut(relevant, sample, level, _TESTS[test], differs_from)
         grade = len(groups)
         for number, group in enumerate(groups, 1):
-            found += [sample.grouped(query, name, number, grade - number + 1) for name in group]
-        found += [sample.grouped(query, name, 0, 0) for name in others]
+            candidates += [sample.grouped(query, name, number, grade - number + 1) for name in group]
+        candidates += [sample.grouped(query, name, 0, 0) for name in others]
         most = sorted((len(sample.values[name]) for name in relevant), reverse=True)[:2]
-        if len(most) > 1 and _least_p(test, *most) > level:
-            undecided.append(query)
-    return GroundTruth(tuple(found), tuple(undecided))
+        if len(most) > 1:
+            first, second = most
+            # The smallest p-value that the test can give for samples of these sizes.
+            least = 2 / math.comb(first + second, first) if test == "rank-sum" else 2.0 ** (1 - second)
+            if least > level:
+                undecided.append(query)
+    return GroundTruth(tuple(candidates), tuple(undecided))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,6 @@ class _Sample:
 
 
 def _by_query(collection: Collection, by: By) -> dict[str, _Sample]:
-    """Collect the values to compare by query."""
     judged = all_judged(collection)
     compared = judged.level if by == "broad" else judged.fine
     if np.isnan(compared).all():
@@ -149,8 +151,8 @@ def _by_query(collection: Collection, by: By) -> dict[str, _Sample]:
         if not math.isnan(level):
             levels.setdefault(track, {}).setdefault(name, []).append(level)
     if by == "rank":
-        values = {query: _ranks(query, own) for query, own in values.items()}
-    return {query: _Sample(own, levels.get(query, {})) for query, own in values.items()}
+        values = {query: _ranks(query, judged_of) for query, judged_of in values.items()}
+    return {query: _Sample(judged_of, levels.get(query, {})) for query, judged_of in values.items()}
 
 
 def _ranks(query: str, values: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
@@ -158,7 +160,7 @@ def _ranks(query: str, values: Mapping[str, Mapping[str, float]]) -> dict[str, d
     from scipy import stats
 
     names = list(values)
-    graders = list(dict.fromkeys(grader for own in values.values() for grader in own))
+    graders = list(dict.fromkeys(grader for row in values.values() for grader in row))
     for name in names:
         lacking = [grader for grader in graders if grader not in values[name]]
         if lacking:
@@ -170,7 +172,6 @@ def _ranks(query: str, values: Mapping[str, Mapping[str, float]]) -> dict[str, d
 
 
 def _in_order(sample: _Sample, by: By, above: float) -> tuple[list[str], list[str]]:
-    """Sort the candidates, most similar first, and separate those that are not similar."""
 
     def place(name: str) -> tuple[float, float, str]:
         numbers = sample.numbers(name)
@@ -193,7 +194,6 @@ def _cut(
     test: Callable[[Mapping[str, float], Mapping[str, float]], float],
     differs_from: From,
 ) -> list[list[str]]:
-    """Divide sorted candidates into groups."""
 
     def differ(one: str, other: str) -> bool:
         return test(sample.values[one], sample.values[other]) <= level
@@ -235,22 +235,10 @@ _TESTS: Mapping[str, Callable[[Mapping[str, float], Mapping[str, float]], float]
 }
 
 
-def _least_p(test: Test, one: int, other: int) -> float:
-    """Return the smallest p-value that a test can give for samples of these sizes."""
-    return 2 / math.comb(one + other, one) if test == "rank-sum" else 2.0 ** (1 - min(one, other))
-
-
 def write_ground_truth(found: GroundTruth, path: str | os.PathLike[str], notes: Mapping[str, object]) -> None:
     """Write groups as CSV, which ``average_dynamic_recall`` reads with ``by=fine``."""
     rows = (
-        (
-            candidate.query,
-            candidate.candidate,
-            candidate.grade,
-            candidate.group or "",
-            f"{candidate.median:g}",
-            candidate.graders,
-        )
-        for candidate in found.candidates
+        (row.query, row.candidate, row.grade, row.group or "", f"{row.median:g}", row.graders)
+        for row in found.candidates
     )
     write_table(path, ("query", "candidate", "value", "group", "median", "graders"), rows, notes)

@@ -87,19 +87,19 @@ def latest(judgements: Iterable[GraderJudgement]) -> list[GraderJudgement]:
     >>> [one.broad for one in latest([GraderJudgement("g", "q", "a", "NS"), GraderJudgement("g", "q", "a", "VS")])]
     ['VS']
     """
-    found: dict[tuple[str, str, str, bool], GraderJudgement] = {}
+    last: dict[tuple[str, str, str, bool], GraderJudgement] = {}
     for judgement in judgements:
         key = (judgement.grader, judgement.query, judgement.candidate, judgement.repeat)
-        before = found.get(key)
+        before = last.get(key)
         if before is None or before.time is None or judgement.time is None or before.time <= judgement.time:
-            found[key] = judgement
-    return list(found.values())
+            last[key] = judgement
+    return list(last.values())
 
 
 def read_judgements(path: str | os.PathLike[str]) -> list[GraderJudgement]:
     """Read the judgements in a table with the columns `COLUMNS`, in the order of rows."""
     table = read_table(path)
-    found = []
+    rows = []
     needed = [table.filled(name) for name in COLUMNS[:3]]
     others = [table.optional(name) for name in COLUMNS[3:]]
     if not {"broad", "fine"} & set(table.columns):
@@ -107,29 +107,16 @@ def read_judgements(path: str | os.PathLike[str]) -> list[GraderJudgement]:
     for line, grader, query, candidate, *rest in zip(table.lines, *needed, *others, strict=True):
         repeat, broad, fine, cannot_hear, known, time, heard = rest
         try:
-            one = GraderJudgement(
-                grader,
-                query,
-                candidate,
-                _category(broad),
-                _number(fine),
-                _truth("repeat", repeat),
-                _truth("cannot_hear", cannot_hear),
-                _truth("known", known),
-                to_time(time) if time else None,
-                _share(heard),
-            )
+            if broad and broad.upper() not in BROAD:
+                raise ValueError(f"invalid broad category {broad!r}: choose from {', '.join(BROAD)}")
+            flags = _truth("repeat", repeat), _truth("cannot_hear", cannot_hear), _truth("known", known)
+            moment = to_time(time) if time else None
+            values = broad.upper(), _number(fine), *flags, moment, _share(heard)
         except ValueError as error:
             message = f"{error} (grader {grader!r}, query {query!r}, candidate {candidate!r})"
             raise InvalidAnnotationError(message, path=table.name, line=line) from None
-        found.append(one)
-    return found
-
-
-def _category(text: str) -> str:
-    if text and text.upper() not in BROAD:
-        raise ValueError(f"invalid broad category {text!r}: choose from {', '.join(BROAD)}")
-    return text.upper()
+        rows.append(GraderJudgement(grader, query, candidate, *values))
+    return rows
 
 
 def _number(text: str) -> float | None:
@@ -169,32 +156,20 @@ def to_time(text: str) -> datetime:
     '2027-03-01T12:03:41+00:00'
     """
     try:
-        found = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(f"invalid time {text!r}: expected a form like 2027-03-01T12:03:41Z") from None
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
 
 
 def write_judgements(judgements: Iterable[GraderJudgement], path: str | os.PathLike[str]) -> None:
     """Write raw judgements with all `COLUMNS`."""
     rows = []
-    for judgement in judgements:
-        flags = int(judgement.cannot_hear), int(judgement.known)
-        time = judgement.time.isoformat() if judgement.time is not None else ""
-        heard = None if judgement.heard is None else round(judgement.heard, 4)
-        rows.append(
-            (
-                judgement.grader,
-                judgement.query,
-                judgement.candidate,
-                int(judgement.repeat),
-                judgement.broad,
-                judgement.fine,
-                *flags,
-                time,
-                heard,
-            )
-        )
+    for row in judgements:
+        time = row.time.isoformat() if row.time is not None else ""
+        heard = None if row.heard is None else round(row.heard, 4)
+        named = row.grader, row.query, row.candidate, int(row.repeat), row.broad, row.fine
+        rows.append((*named, int(row.cannot_hear), int(row.known), time, heard))
     write_table(path, COLUMNS, rows)
 
 
@@ -214,8 +189,8 @@ class GradingEvent:
 def read_events(path: str | os.PathLike[str]) -> list[GradingEvent]:
     """Read events from a file of JSON lines, which are objects with at least ``time``, ``grader`` and ``event``."""
     return [
-        GradingEvent(one["time"], *(str(one.get(key) or "") for key in ("grader", "event", "query", "candidate")))
-        for one in _objects(path, times=True)
+        GradingEvent(event["time"], *(str(event.get(key) or "") for key in ("grader", "event", "query", "candidate")))
+        for event in _objects(path, times=True)
     ]
 
 
@@ -226,17 +201,17 @@ def _objects(path: str | os.PathLike[str], *, times: bool = False) -> Iterator[d
         if not line.strip():
             continue
         try:
-            one = json.loads(line)
+            event = json.loads(line)
         except ValueError:
             raise UnreadableError(f"invalid JSON: {line[:80]!r}", path=name, line=number) from None
-        if not isinstance(one, dict) or not {"time", "grader"} <= one.keys():
+        if not isinstance(event, dict) or not {"time", "grader"} <= event.keys():
             message = f"invalid event {line[:80]!r}: expected an object with a time and a grader"
             raise InvalidAnnotationError(message, path=name, line=number)
         try:
-            time = to_time(str(one["time"]))
+            time = to_time(str(event["time"]))
         except ValueError as error:
             raise InvalidAnnotationError(str(error), path=name, line=number) from None
-        yield {**one, "time": time} if times else one
+        yield {**event, "time": time} if times else event
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,11 +256,18 @@ def close(
         Keep the names of graders; otherwise they are grader 1, 2, ... in an order independent of their names.
     """
     rows = latest(judgements)
-    pieces = {one.pair: one.piece for one in key.returned}
+    pieces = {returned.pair: returned.piece for returned in key.returned}
     counts: Counter[str] = Counter()
-    kept: list[GraderJudgement] = []
+    valid: list[GraderJudgement] = []
     for row in rows:
-        reason = _left_out(row, withdrawn, known)
+        reasons = {
+            "of graders who withdrew": row.grader in withdrawn,
+            "hidden repeats": row.repeat,
+            "could not be heard": row.cannot_hear,
+            "assigned and not judged": not row.counts,
+            "left out, as the grader knew the piece": row.known and known == "leave out",
+        }
+        reason = next((words for words, applies in reasons.items() if applies), "")
         counts[reason or "judgements"] += 1
         if reason != "of graders who withdrew" and row.known:
             counts["of pieces that the grader knew"] += 1
@@ -294,21 +276,21 @@ def close(
         if row.pair not in pieces:
             message = f"candidate {row.candidate!r} of query {row.query!r} is not in the key"
             raise GradingError(f"grader {row.grader!r}: {message}; is it the key of another pool?")
-        kept.append(replace(row, candidate=pieces[row.pair]))
-    if not kept:
+        valid.append(replace(row, candidate=pieces[row.pair]))
+    if not valid:
         raise GradingError("no judgements are left: none were made, or all were excluded")
-    numbered = number_graders((one.grader for one in kept), key.seed)
+    numbered = number_graders((row.grader for row in valid), key.seed)
     graders = list(numbered)
     called = {name: name for name in graders} if names else numbered
     judged_for = key.judged_for
     place = {query: number for number, query in enumerate(dict.fromkeys((*judged_for, *key.queries)))}
     number_of = {name: number for number, name in enumerate(graders)}
     missing = sorted(
-        {Pair(one.pair.query, one.piece) for one in key.returned} - {one.pair for one in kept},
+        {Pair(row.pair.query, row.piece) for row in key.returned} - {row.pair for row in valid},
         key=lambda pair: (place[pair.query], pair),
     )
-    kept = [replace(one, query=query) for one in kept for query in judged_for[one.query]]
-    kept.sort(key=lambda one: (place[one.query], one.candidate, number_of[one.grader]))
+    valid = [replace(row, query=query) for row in valid for query in judged_for[row.query]]
+    valid.sort(key=lambda row: (place[row.query], row.candidate, number_of[row.grader]))
     quantities = {
         "graders": len(graders),
         "pairs": len(pieces),
@@ -316,21 +298,8 @@ def close(
         "judgements": counts.pop("judgements"),
         **dict(sorted(counts.items())),
     }
-    renamed = tuple(replace(one, grader=called[one.grader]) for one in kept)
+    renamed = tuple(replace(row, grader=called[row.grader]) for row in valid)
     return Closed(renamed, quantities, tuple(missing), called | dict.fromkeys(withdrawn, ""))
-
-
-def _left_out(one: GraderJudgement, withdrawn: Collection[str], known: Known) -> str:
-    """Return the reason why a judgement does not count; empty if it counts."""
-    if one.grader in withdrawn:
-        return "of graders who withdrew"
-    if one.repeat:
-        return "hidden repeats"
-    if one.cannot_hear:
-        return "could not be heard"
-    if not one.counts:
-        return "assigned and not judged"
-    return "left out, as the grader knew the piece" if one.known and known == "leave out" else ""
 
 
 def number_graders(names: Iterable[str], seed: str) -> dict[str, str]:
@@ -370,7 +339,7 @@ def write_closed(
         Largest possible fine judgement.
     """
     place = Path(folder)
-    fine = [one.fine for one in closed.judgements if one.fine is not None]
+    fine = [row.fine for row in closed.judgements if row.fine is not None]
     odd = next((value for value in fine if not 0 <= value <= scale), None)
     if odd is not None:
         raise GradingError(f"fine judgement out of range: {odd:g} is not from 0 to {scale:g}; give the scale")
@@ -382,26 +351,26 @@ def write_closed(
         raise GradingError(
             f"{other} belongs to another system and would be scored; choose another folder, or remove it"
         )
-    log = [] if events is None else list(_without_names(events, closed.called))
-    heard = {one.query: one.judged_as for one in key.returned if one.judged_as}
+    log: list[dict[str, Any]] = []
+    guests: dict[str, str] = {}
+    for event in () if events is None else _objects(events):
+        name = str(event.get("grader") or "")
+        if closed.called.get(name) != "":  # withdrew
+            # Graders without judgements only need to be distinct.
+            number = closed.called.get(name) or guests.setdefault(name, f"guest {len(guests) + 1}")
+            log.append({**event, "grader": number})
+    heard = {row.query: row.judged_as for row in key.returned if row.judged_as}
     columns = (*_CLOSED, JUDGED_AS) if heard else _CLOSED
     rows = [
-        (
-            judgement.query,
-            judgement.candidate,
-            judgement.grader,
-            judgement.broad,
-            judgement.fine,
-            *([heard.get(judgement.query)] if heard else []),
-        )
-        for judgement in closed.judgements
+        (row.query, row.candidate, row.grader, row.broad, row.fine, *([heard.get(row.query)] if heard else []))
+        for row in closed.judgements
     ]
     write_table(place / "judgements.csv", columns, rows)
     for system in key.systems:
-        own = [(one.query, one.piece, one.rank) for one in key.returned if one.system == system]
-        write_table(place / "lists" / f"{system}.csv", ("query", "candidate", "rank"), own)
-    top = max(one.rank for one in key.returned)
-    broad = any(one.broad for one in closed.judgements)
+        listed = [(row.query, row.piece, row.rank) for row in key.returned if row.system == system]
+        write_table(place / "lists" / f"{system}.csv", ("query", "candidate", "rank"), listed)
+    top = max(row.rank for row in key.returned)
+    broad = any(row.broad for row in closed.judgements)
     measures = [f"fine{_settings(top, unjudged, scale)}"] if fine else []
     measures += [f"{name}{_settings(top, unjudged)}" for name in _SUMS] if broad else []
     title = place.resolve().name
@@ -409,23 +378,12 @@ def write_closed(
     named = {"name": json.dumps(title), "store": json.dumps(f"../{title}.zarr")}
     pipeline.write_text(_PIPELINE.format(metrics=json.dumps(measures), **named), encoding="utf-8")
     if events is not None:
-        lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in log)
+        lines = (json.dumps(event, ensure_ascii=False) + "\n" for event in log)
         (place / "events.jsonl").write_text("".join(lines), encoding="utf-8")
     return pipeline
 
 
 def _settings(top: int, unjudged: Unjudged, scale: float = 10.0) -> str:
-    given = {"scale": f"{scale:g}" if scale != 10 else "", "unjudged": unjudged if unjudged != "refuse" else ""}
-    text = ",".join(f"{name}={value}" for name, value in given.items() if value)
+    settings = {"scale": f"{scale:g}" if scale != 10 else "", "unjudged": unjudged if unjudged != "refuse" else ""}
+    text = ",".join(f"{name}={value}" for name, value in settings.items() if value)
     return f"@{top}" + (f"({text})" if text else "")
-
-
-def _without_names(path: str | os.PathLike[str], called: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Yield the events of a file with numbers instead of names, and without graders who withdrew."""
-    more: dict[str, str] = {}
-    for one in _objects(path):
-        name = str(one.get("grader") or "")
-        if called.get(name) != "":
-            # Graders without judgements only need to be distinct.
-            own = called.get(name) or more.setdefault(name, f"guest {len(more) + 1}")
-            yield {**one, "grader": own}

@@ -71,44 +71,40 @@ class Pool:
     @property
     def pairs(self) -> list[Pair]:
         """Queries with the ids of their candidates, without duplicates, sorted by query and (random) id."""
-        pairs = {one.pair: None for one in self.returned}
-        place = {query: number for number, query in enumerate(dict.fromkeys(pair.query for pair in pairs))}
-        return sorted(pairs, key=lambda one: (place[one.query], one))
+        pairs = {row.pair: None for row in self.returned}
+        number = {query: index for index, query in enumerate(dict.fromkeys(pair.query for pair in pairs))}
+        return sorted(pairs, key=lambda pair: (number[pair.query], pair))
 
     @property
     def judged_for(self) -> dict[str, list[str]]:
         """The queries judged by each query that graders hear."""
-        found: dict[str, dict[str, None]] = {}
-        for one in self.returned:
-            found.setdefault(one.pair.query, {})[one.query] = None
-        return {query: list(own) for query, own in found.items()}
+        queries: dict[str, dict[str, None]] = {}
+        for row in self.returned:
+            queries.setdefault(row.pair.query, {})[row.query] = None
+        return {query: list(judged) for query, judged in queries.items()}
 
     @property
     def systems(self) -> list[str]:
         """Names of the systems."""
-        return sorted({one.system for one in self.returned})
+        return sorted({row.system for row in self.returned})
 
     @property
     def pieces(self) -> dict[str, str]:
         """The piece of each id."""
-        return {one.candidate: one.piece for one in self.returned}
+        return {row.candidate: row.piece for row in self.returned}
 
     def overlap(self) -> dict[int, int]:
         """Return the number of pairs returned by one system, by two, and so on."""
-        times = Counter(len({one.system for one in own}) for own in self._by_pair().values())
-        return dict(sorted(times.items()))
-
-    def _by_pair(self) -> dict[Pair, list[Returned]]:
-        found: dict[Pair, list[Returned]] = {}
-        for one in self.returned:
-            found.setdefault(one.pair, []).append(one)
-        return found
+        systems: dict[Pair, set[str]] = {}
+        for row in self.returned:
+            systems.setdefault(row.pair, set()).add(row.system)
+        return dict(sorted(Counter(map(len, systems.values())).items()))
 
     def short(self, top: int) -> list[tuple[str, str, int]]:
         """List systems and queries with fewer candidates than `top`, and their number of candidates."""
-        found = Counter((one.system, one.query) for one in self.returned)
-        pairs = ((system, query) for system in self.systems for query in self.queries)
-        return [(*pair, found[pair]) for pair in pairs if found[pair] < top]
+        counts = Counter((row.system, row.query) for row in self.returned)
+        lists = ((system, query) for system in self.systems for query in self.queries)
+        return [(*key, counts[key]) for key in lists if counts[key] < top]
 
 
 def name_candidate(seed: str, query: str, piece: str, salt: int = 0) -> str:
@@ -183,7 +179,8 @@ def pool(
     if same and pieces is None:
         raise GradingError(f"leaving out pieces with the same {same[0]} needs the table of pieces")
     traits = {} if pieces is None else {column: pieces.values(column) for column in same}
-    ids = _Ids(seed)
+    owners: dict[str, tuple[str, str]] = {}
+    ids: dict[tuple[str, str], str] = {}
     left_out: Counter[str] = Counter()
     returned = []
     for query in queries:
@@ -198,8 +195,13 @@ def pool(
                     left_out[reason] += 1
                     continue
                 rank += 1
-                other = heard if heard != query else ""
-                returned.append(Returned(query, ids.of(heard, piece), piece, system, rank, other))
+                pair, salt = (heard, piece), 0
+                while pair not in ids:
+                    name = name_candidate(seed, heard, piece, salt)
+                    salt += 1
+                    if owners.setdefault(name, pair) == pair:
+                        ids[pair] = name
+                returned.append(Returned(query, ids[pair], piece, system, rank, heard if heard != query else ""))
     if not returned:
         raise GradingError("no system returned candidates for any of the queries")
     return Pool(tuple(queries), tuple(returned), seed, dict(left_out))
@@ -208,38 +210,18 @@ def pool(
 def _reason(
     query: str, piece: str, traits: Mapping[str, Mapping[str, str]], exclude: Collection[str], system: str
 ) -> str:
-    """Return the reason to exclude a piece; empty if it is a candidate."""
     if piece == query:
         return "the query itself"
     if piece in exclude:
         return "named as no candidate"
     for column, values in traits.items():
-        for one in (query, piece):
-            if one not in values:
-                message = f"{one!r} is not in the table of pieces, so its {column} is unknown"
+        for name in (query, piece):
+            if name not in values:
+                message = f"{name!r} is not in the table of pieces, so its {column} is unknown"
                 raise GradingError(f"system {system!r}, query {query!r}: {message}")
         if values[query] and values[query] == values[piece]:
             return f"same {column}"
     return ""
-
-
-class _Ids:
-    """Unique ids of candidates."""
-
-    def __init__(self, seed: str) -> None:
-        self._seed = seed
-        self._owner: dict[str, tuple[str, str]] = {}
-        self._known: dict[tuple[str, str], str] = {}
-
-    def of(self, query: str, piece: str) -> str:
-        """Return the id of a candidate."""
-        own, salt = (query, piece), 0
-        while own not in self._known:
-            name = name_candidate(self._seed, query, piece, salt)
-            salt += 1
-            if self._owner.setdefault(name, own) == own:
-                self._known[own] = name
-        return self._known[own]
 
 
 def read_rankings(
@@ -308,7 +290,6 @@ def _pieces_of(source: Source) -> tuple[list[str], dict[str, int | None]]:
 
 
 def _sources(path: str, queries: Sequence[str], reading: Reading) -> list[tuple[str, str, Source]]:
-    """List system, query and source of each list in the files of a path."""
     pattern, root = Pattern(path.lstrip("/")), "/" if path.startswith("/") else "."
     matches = pattern.find(root)
     if not matches:

@@ -40,15 +40,15 @@ class PieceTable:
     def chosen(self, expression: str) -> set[str]:
         """Select pieces by an expression over the columns, such as ``genre == 'Rock' and year < 1980``."""
         columns: dict[str, Column] = {name: _typed(self.table.column(name)) for name in self.table.columns}
-        found = holds(expression, columns, len(self.names))
-        return {name for name, true in zip(self.names, found.tolist(), strict=True) if true}
+        mask = holds(expression, columns, len(self.names))
+        return {name for name, chosen in zip(self.names, mask.tolist(), strict=True) if chosen}
 
 
 def _typed(texts: Sequence[str]) -> Column:
     """Convert a column for expressions: to numbers if all non-empty values are numbers, else to texts."""
-    found = typed(texts)
-    if all(one is None or isinstance(one, int | float) for one in found) and any(texts):
-        return np.array([np.nan if one is None else one for one in found], dtype=np.float64)
+    values = typed(texts)
+    if all(value is None or isinstance(value, int | float) for value in values) and any(texts):
+        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     return np.array(texts, dtype=np.str_)
 
 

@@ -41,8 +41,6 @@ IDLE = 120.0
 
 
 class _Measure(NamedTuple):
-    """A measure of agreement for broad or fine judgements."""
-
     of: str
     about: str
     sums: Callable[[Ratings], Sums]
@@ -175,21 +173,20 @@ def collection_of(judgements: Iterable[GraderJudgement]) -> Collection:
         Without judgements.
     """
     rows: dict[str, list[GraderJudgement]] = defaultdict(list)
-    for one in latest(judgements):
-        if one.counts and not one.repeat:
-            rows[one.query].append(one)
+    for row in latest(judgements):
+        if row.counts and not row.repeat:
+            rows[row.query].append(row)
     if not rows:
         raise AnnotationError("no judgements yet")
-    return collect({query: _annotation(own) for query, own in sorted(rows.items())})
-
-
-def _annotation(rows: Sequence[GraderJudgement]) -> Annotation:
-    columns = {
-        "grader": np.array([one.grader for one in rows], dtype=np.str_),
-        "broad": np.array([one.broad for one in rows], dtype=np.str_),
-        "value": np.array([np.nan if row.fine is None else row.fine for row in rows]),
-    }
-    return Annotation("judgements", columns, [one.candidate for one in rows])
+    annotations = {}
+    for query, judged in sorted(rows.items()):
+        columns = {
+            "grader": np.array([row.grader for row in judged], dtype=np.str_),
+            "broad": np.array([row.broad for row in judged], dtype=np.str_),
+            "value": np.array([np.nan if row.fine is None else row.fine for row in judged]),
+        }
+        annotations[query] = Annotation("judgements", columns, [row.candidate for row in judged])
+    return collect(annotations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,14 +216,14 @@ def self_agreement(judgements: Iterable[GraderJudgement]) -> list[SelfAgreement]
     """
     first: dict[tuple[str, Pair], GraderJudgement] = {}
     second: dict[tuple[str, Pair], GraderJudgement] = {}
-    for one in latest(judgements):
-        if one.counts:
-            (second if one.repeat else first)[one.grader, one.pair] = one
+    for row in latest(judgements):
+        if row.counts:
+            (second if row.repeat else first)[row.grader, row.pair] = row
     pairs: dict[str, list[tuple[GraderJudgement, GraderJudgement]]] = defaultdict(list)
     for key in second.keys() & first.keys():
         pairs[key[0]].append((first[key], second[key]))
-    found = [_self_agreement(grader, own) for grader, own in sorted(pairs.items())]
-    return [*found, _self_agreement("", [both for own in pairs.values() for both in own])]
+    each = [_self_agreement(grader, judged) for grader, judged in sorted(pairs.items())]
+    return [*each, _self_agreement("", [pair for judged in pairs.values() for pair in judged])]
 
 
 def _self_agreement(grader: str, pairs: Sequence[tuple[GraderJudgement, GraderJudgement]]) -> SelfAgreement:
@@ -253,14 +250,14 @@ def time_on_task(events: Iterable[GradingEvent], idle: float = IDLE) -> dict[str
     {'g': {Pair(query='q', candidate='a'): 19.0}}
     """
     before: dict[str, GradingEvent] = {}
-    found: dict[str, dict[Pair, float]] = defaultdict(lambda: defaultdict(float))
-    for one in sorted(events, key=lambda event: event.time):
-        if one.grader in before and one.candidate:
-            seconds = (one.time - before[one.grader].time).total_seconds()
+    spent: dict[str, dict[Pair, float]] = defaultdict(lambda: defaultdict(float))
+    for event in sorted(events, key=lambda event: event.time):
+        if event.grader in before and event.candidate:
+            seconds = (event.time - before[event.grader].time).total_seconds()
             if seconds <= idle:
-                found[one.grader][Pair(one.query, one.candidate)] += seconds
-        before[one.grader] = one
-    return {grader: dict(own) for grader, own in found.items()}
+                spent[event.grader][Pair(event.query, event.candidate)] += seconds
+        before[event.grader] = event
+    return {grader: dict(pairs) for grader, pairs in spent.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,16 +294,16 @@ def grader_work(
     {'h': 0, 'g': 1, '': 1}
     """
     rows = latest(judgements)
-    first = [one for one in rows if one.counts and not one.repeat]
-    judged = Counter(one.grader for one in first)
+    first = [row for row in rows if row.counts and not row.repeat]
+    judged = Counter(row.grader for row in first)
     heard: dict[str, list[float]] = defaultdict(list)
-    for one in first:
-        if one.heard is not None:
-            heard[one.grader].append(one.heard)
-            heard[""].append(one.heard)
-    agreement = {one.grader: one for one in self_agreement(rows)}
-    seconds = {grader: [*own.values()] for grader, own in time_on_task(events).items()}
-    judged[""], seconds[""] = judged.total(), [one for own in seconds.values() for one in own]
+    for row in first:
+        if row.heard is not None:
+            heard[row.grader].append(row.heard)
+            heard[""].append(row.heard)
+    agreement = {summary.grader: summary for summary in self_agreement(rows)}
+    seconds = {grader: [*spent.values()] for grader, spent in time_on_task(events).items()}
+    judged[""], seconds[""] = judged.total(), [value for spent in seconds.values() for value in spent]
     return {
         name: GraderWork(
             judged[name],
@@ -405,35 +402,29 @@ def without_middle(judgements: Iterable[GraderJudgement], key: Pool) -> xr.Datas
     import xarray as xr
     from scipy import stats
 
-    rows = [one for one in latest(judgements) if one.counts and not one.repeat and one.broad]
+    rows = [row for row in latest(judgements) if row.counts and not row.repeat and row.broad]
     if not rows:
         raise GradingError("no broad judgements yet")
     levels: dict[Pair, list[str]] = defaultdict(list)
     for row in rows:
         levels[row.pair].append(row.broad)
-    score = np.array(
-        [[_mean_score(levels, key, system, worth) for system in key.systems] for worth in _SCHEMES.values()]
-    )
+
+    def mean_score(system: str, worth: tuple[float, float, float]) -> float:
+        """The mean over queries, of the mean over the system's candidates, of the mean over their graders."""
+        weight = dict(zip(BROAD, worth, strict=True))
+        queries: dict[str, list[float]] = defaultdict(list)
+        for row in key.returned:
+            values = [weight[level] for level in levels.get(row.pair, ()) if not np.isnan(weight[level])]
+            if row.system == system and values:
+                queries[row.query].append(sum(values) / len(values))
+        means = [sum(values) / len(values) for values in queries.values()]
+        return sum(means) / len(means) if means else float("nan")
+
+    score = np.array([[mean_score(system, worth) for system in key.systems] for worth in _SCHEMES.values()])
     # Sums of equal judgements may differ by rounding.
-    rank = np.array([stats.rankdata(np.where(np.isnan(own), np.inf, -np.round(own, 9))) for own in score])
-    tau = [float(stats.kendalltau(rank[0], own).statistic) for own in rank]
+    rank = np.array([stats.rankdata(np.where(np.isnan(row), np.inf, -np.round(row, 9))) for row in score])
+    tau = [float(stats.kendalltau(rank[0], row).statistic) for row in rank]
     return xr.Dataset(
         {"score": (("scheme", "system"), score), "rank": (("scheme", "system"), rank), "tau": ("scheme", tau)},
         {"scheme": list(_SCHEMES), "system": key.systems},
     )
-
-
-def _mean_score(
-    levels: Mapping[Pair, Sequence[str]], key: Pool, system: str, worth: tuple[float, float, float]
-) -> float:
-    """Average over queries, over a system's candidates, and over their graders."""
-    counts = dict(zip(BROAD, worth, strict=True))
-    queries: dict[str, list[float]] = defaultdict(list)
-    for one in key.returned:
-        if one.system == system:
-            own = [counts[level] for level in levels.get(one.pair, ())]
-            own = [value for value in own if not np.isnan(value)]
-            if own:
-                queries[one.query].append(sum(own) / len(own))
-    means = [sum(own) / len(own) for own in queries.values()]
-    return sum(means) / len(means) if means else float("nan")

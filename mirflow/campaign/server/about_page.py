@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING
-
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
@@ -13,17 +10,7 @@ from .security import GuardedRoute
 from .service import Service
 from .viewer_pages import PRIVATE, page, wants_json
 
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-
-_TITLES = {
-    "description": "",
-    "data": "Data",
-    "baseline": "Baseline",
-    "terms": "Terms",
-    "licence": "Licence",
-    "contact": "Contact",
-}
+_SECTIONS = ("description", "data", "baseline", "terms", "licence", "contact")
 _LINKS = ("https://", "http://", "mailto:")
 
 
@@ -39,7 +26,8 @@ def about(request: Request) -> Response:
     texts = service.campaign.about.model_dump()
     if wants_json(request):
         return JSONResponse({"campaign": service.campaign.campaign, **texts}, headers=PRIVATE)
-    sections = [(title, html_of(texts[name])) for name, title in _TITLES.items() if texts[name]]
+    titles = {name: name.capitalize() if name != "description" else "" for name in _SECTIONS}
+    sections = [(title, html_of(texts[name])) for name, title in titles.items() if texts[name]]
     return page(request, "about.html", here="about", sections=sections)
 
 
@@ -51,14 +39,9 @@ def html_of(text: str) -> str:
     >>> html_of("Ask <us> at [home](https://lab.org), not [here](javascript:x)")
     '<p>Ask &lt;us&gt; at <a href="https://lab.org">home</a>, not [here](javascript:x)</p>\\n'
     """
-    return str(_markdown().render(text))
-
-
-@cache
-def _markdown() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     markdown = MarkdownIt("zero", {"html": False})
     markdown.enable(["list", "link", "autolink", "backticks", "emphasis", "newline", "escape", "entity"])
     markdown.validateLink = lambda url: url.lower().startswith(_LINKS)  # type: ignore[method-assign]
-    return markdown
+    return str(markdown.render(text))

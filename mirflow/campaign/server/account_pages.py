@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any
 
 from sqlalchemy import func, select
-from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
 
-from ..file import Campaign
 from .accounts import LIFETIMES, ROLES, AccountError, Viewer, find_viewer, issue, log_in, revoke_token, valid_tokens
-from .database import Database, Token, User
+from .database import Database, User
 from .deletion import delete_account
 from .security import GuardedRoute, cookie_name, cookie_path
 from .service import Service
@@ -53,19 +50,19 @@ def ask_to_log_in(request: Request) -> Response:
     """Show a page with a button, so that link scanners of mail programs do not log in."""
     service, database = _of(request)
     with database.read() as session:
-        found = find_viewer(session, request.path_params["secret"], "link", service.clock())
-    return page(request, "login.html", name=found.name if found else "", days=LIFETIMES["session"].days)
+        viewer = find_viewer(session, request.path_params["secret"], "link", service.clock())
+    return page(request, "login.html", name=viewer.name if viewer else "", days=LIFETIMES["session"].days)
 
 
 def log_in_by_link(request: Request) -> Response:
     """Begin a session."""
     service, database = _of(request)
     with database.write() as session:
-        found = log_in(session, request.path_params["secret"], request.state.viewer, service.clock())
-    if found is None:
+        entered = log_in(session, request.path_params["secret"], request.state.viewer, service.clock())
+    if entered is None:
         text = "This link is unknown, expired or revoked. Ask the organisers for a new one."
         return error_answer(request, 401, text)
-    viewer, secret = found
+    viewer, secret = entered
     service.audit.record(viewer.name, "log in", address=request.state.address)
     answer = RedirectResponse(service.links.url("grading" if viewer.role == "grader" else "front"), 303)
     answer.set_cookie(
@@ -118,8 +115,8 @@ def new_token(request: Request) -> Response:
     """Make a token for programs, which is displayed only once."""
     service, database = _of(request)
     viewer: Viewer = request.state.viewer
-    given = str(request.state.form.get("days", ""))
-    days = int(given) if given.isascii() and given.isdigit() and len(given) < 6 else 0
+    text = str(request.state.form.get("days", ""))
+    days = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
     if not 1 <= days <= MOST_DAYS:
         raise HTTPException(400, f"Invalid lifetime: choose 1 to {MOST_DAYS} days.")
     now = service.clock()
@@ -135,15 +132,15 @@ def set_mail(request: Request) -> Response:
     """Set or remove the address for mail; removing it also drops unsent mail."""
     service, database = _of(request)
     viewer: Viewer = request.state.viewer
-    given = str(request.state.form.get("mail", "")).strip()
-    if given and not _sends_mail(service):
+    address = str(request.state.form.get("mail", "")).strip()
+    if address and not _sends_mail(service):
         raise HTTPException(400, "This campaign does not send mail.")
     try:
         with database.write() as session:
-            change_mail(session, session.get_one(User, viewer.user), given)
+            change_mail(session, session.get_one(User, viewer.user), address)
     except AccountError as error:
         raise HTTPException(400, f"{error}. Nothing was changed.") from None
-    service.audit.record(viewer.name, "set address" if given else "remove address")
+    service.audit.record(viewer.name, "set address" if address else "remove address")
     return RedirectResponse(service.links.url("account"), 303)
 
 
@@ -156,11 +153,11 @@ def revoke(request: Request) -> Response:
     """Revoke a link, session or token of the account."""
     service, database = _of(request)
     viewer: Viewer = request.state.viewer
-    given = str(request.state.form.get("token", ""))
-    token = int(given) if given.isascii() and given.isdigit() and len(given) < 19 else 0
+    text = str(request.state.form.get("token", ""))
+    token = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
     with database.write() as session:
-        found = revoke_token(session, viewer.user, token, service.clock())
-    if not found:
+        revoked = revoke_token(session, viewer.user, token, service.clock())
+    if not revoked:
         raise HTTPException(404)
     service.audit.record(viewer.name, "revoke token", token=token)
     return RedirectResponse(service.links.url("front" if token == viewer.token else "account"), 303)
@@ -171,7 +168,16 @@ def _account(request: Request, secret: str = "", expires: dt.datetime | None = N
     viewer: Viewer = request.state.viewer
     with database.read() as session:
         user = session.get_one(User, viewer.user)
-        tokens = [_describe_token(token, viewer) for token in valid_tokens(session, viewer.user, service.clock())]
+        tokens = [
+            {
+                "id": token.id,
+                "what": _WHAT[token.kind] + (" (this one)" if token.id == viewer.token else ""),
+                "made": _day(token.created),
+                "used": _day(token.used),
+                "until": _day(token.expires),
+            }
+            for token in valid_tokens(session, viewer.user, service.clock())
+        ]
     return page(
         request,
         "account.html",
@@ -187,54 +193,34 @@ def _account(request: Request, secret: str = "", expires: dt.datetime | None = N
     )
 
 
-def _describe_token(token: Token, viewer: Viewer) -> dict[str, object]:
-    """Describe a link, session or token to its owner."""
-    what = _WHAT[token.kind] + (" (this one)" if token.id == viewer.token else "")
-    return {
-        "id": token.id,
-        "what": what,
-        "made": _day(token.created),
-        "used": _day(token.used),
-        "until": _day(token.expires),
-    }
-
-
 def accounts(request: Request) -> Response:
     """List all accounts for organisers, with their submissions and the quota used by their team."""
     service, database = _of(request)
     campaign = service.campaign
     assert campaign is not None
+    submit = {role for role, rights in ROLES.items() if "submitter" in rights}
     with database.read() as session:
-        listed = list_accounts(session, campaign, service.clock())
+        counted = session.execute(select(Submission.user_id, func.count()).group_by(Submission.user_id))
+        sent = {user: number for user, number in counted}  # noqa: C416 - mypy does not see rows as pairs
+        listed = []
+        for user in session.scalars(select(User).order_by(User.name)):
+            left = quotas(session, campaign, user.id, service.clock()) if user.role in submit else ()
+            listed.append(
+                {
+                    "name": user.name,
+                    "role": user.role,
+                    "lab": user.lab,
+                    "created": user.created.date().isoformat(),
+                    "revoked": "" if user.revoked is None else user.revoked.date().isoformat(),
+                    "mail": bool(user.mail),
+                    "submissions": sent.get(user.id, 0),
+                    "used": {quota.split: quota.used for quota in left},
+                }
+            )
     splits = {name: {"quota": split.quota, "per": split.per} for name, split in campaign.splits.items()}
     if wants_json(request):
         return JSONResponse({"splits": splits, "accounts": listed}, headers=PRIVATE)
     return page(request, "accounts.html", here="submissions", accounts=listed, splits=splits)
-
-
-def list_accounts(session: Session, campaign: Campaign, now: dt.datetime) -> list[dict[str, Any]]:
-    """List all accounts by name; ``used`` are the submissions of the team in the current period by split."""
-    counted = session.execute(select(Submission.user_id, func.count()).group_by(Submission.user_id))
-    sent = {user: number for user, number in counted}  # noqa: C416 - mypy does not see rows as pairs
-    return [
-        {
-            "name": user.name,
-            "role": user.role,
-            "lab": user.lab,
-            "created": user.created.date().isoformat(),
-            "revoked": "" if user.revoked is None else user.revoked.date().isoformat(),
-            "mail": bool(user.mail),
-            "submissions": sent.get(user.id, 0),
-            "used": {quota.split: quota.used for quota in quotas(session, campaign, user.id, now)}
-            if _submits(user)
-            else {},
-        }
-        for user in session.scalars(select(User).order_by(User.name))
-    ]
-
-
-def _submits(user: User) -> bool:
-    return any(role == user.role and "submitter" in rights for role, rights in ROLES.items())
 
 
 def _day(time: dt.datetime | None) -> str:

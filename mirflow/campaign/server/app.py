@@ -26,15 +26,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...errors import MetricError, MirflowError, QueryError, UnknownNameError
-from . import (
-    about_page,
-    account_pages,
-    http_api,
-    result_pages,
-    stores_http,
-    submission_pages,
-    true_scores,
-)
+from . import about_page, account_pages, http_api, result_pages, stores_http, submission_pages, true_scores
 from .accounts import AccountError
 from .cache import Front
 from .deletion import forget_addresses_daily
@@ -54,10 +46,7 @@ __all__ = ["create_app", "listen", "local_address", "make_server", "serve"]
 _SHOWN = (AccountError, MetricError, QueryError, SubmissionError, UnknownNameError)
 """Errors whose messages are shown to the client; others may name files and go to the server's log."""
 _LOG = logging.getLogger("mirflow.server")
-_WORDS = {
-    404: "Page not found.",
-    405: "This page does not support the method.",
-}
+_WORDS = {404: "Page not found.", 405: "This page does not support the method."}
 
 
 class NameConvertor(Convertor[str]):
@@ -81,7 +70,8 @@ class NamesInPaths:
     """Middleware that distinguishes slashes within names from those between segments.
 
     Servers decode ``%2F`` in a path before routing, which would split a track ``pop/x`` into two segments.
-    Here the path is decoded segment by segment; within a segment, ``/`` and ``%`` stay encoded.
+    Here the path is decoded segment by segment; within a segment, ``/`` and ``%`` stay encoded:
+    ``/tracks/pop%2Fx%20y/`` becomes ``/tracks/pop%2Fx y/``.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -91,7 +81,9 @@ class NamesInPaths:
         """Pass a request on with its path decoded."""
         raw = scope.get("raw_path")
         if scope["type"] == "http" and raw is not None and b"%" in raw:
-            scope = {**scope, "path": decode_path(raw)}
+            segments = [unquote_to_bytes(segment).decode("utf-8", "replace") for segment in raw.split(b"/")]
+            path = "/".join(segment.replace("%", "%25").replace("/", "%2F") for segment in segments)
+            scope = {**scope, "path": path}
         await self.app(scope, receive, send)
 
 
@@ -121,28 +113,19 @@ class BelowRoot:
                 return
             if rest.startswith("/"):
                 # The prefix consists of unreserved characters only, so it is never encoded.
-                own = raw[len(root) :] if raw is not None and raw.startswith(f"{root}/".encode()) else None
-                scope = {**scope, "path": rest, "raw_path": own if own is not None else quote(rest).encode()}
+                encoded = raw is not None and raw.startswith(f"{root}/".encode())
+                raw = raw[len(root) :] if raw is not None and encoded else quote(rest).encode()
+                scope = {**scope, "path": rest, "raw_path": raw}
         await self.app({**scope, "root_path": ""}, receive, send)
-
-
-def decode_path(raw: bytes) -> str:
-    """Decode a path segment by segment.
-
-    Examples
-    --------
-    >>> decode_path(b"/tracks/pop%2Fx%20y/")
-    '/tracks/pop%2Fx y/'
-    """
-    segments = [unquote_to_bytes(segment).decode("utf-8", "replace") for segment in raw.split(b"/")]
-    return "/".join(segment.replace("%", "%25").replace("/", "%2F") for segment in segments)
 
 
 def create_app(service: Service) -> Starlette:
     """Make the application for a service."""
     monitoring = Monitoring(service)
+    health = GuardedRoute("/health", partial(_health, monitoring), role=None)
+    metrics = GuardedRoute("/metrics", partial(_metrics, monitoring), role="reader", rate="query")
     app = Starlette(
-        routes=[*_monitoring_routes(service, monitoring), *_routes(service)],
+        routes=[health, *([] if service.database is None else [metrics]), *_routes(service)],
         middleware=[
             Middleware(NamesInPaths),
             Middleware(Security, service=service, count=monitoring.count),
@@ -152,20 +135,13 @@ def create_app(service: Service) -> Starlette:
         exception_handlers={
             HTTPException: _refusal,
             MirflowError: _error,
-            FormParserError: _malformed,
-            ClientDisconnect: _gone,
+            FormParserError: lambda request, error: error_answer(request, 400, "Cannot read the form."),
+            ClientDisconnect: lambda request, error: Response(status_code=400, headers={"Connection": "close"}),
         },
     )
     app.state.service = service
     app.state.monitoring = monitoring
     return app
-
-
-def _monitoring_routes(service: Service, monitoring: Monitoring) -> list[BaseRoute]:
-    health = GuardedRoute("/health", partial(_health, monitoring), role=None)
-    if service.database is None:
-        return [health]
-    return [health, GuardedRoute("/metrics", partial(_metrics, monitoring), role="reader", rate="query")]
 
 
 def _routes(service: Service) -> list[BaseRoute]:
@@ -206,15 +182,6 @@ def _error(request: Request, error: Exception) -> Response:
     return error_answer(request, 503, "The server cannot answer this request now; see its log.", LATER)
 
 
-def _malformed(request: Request, error: Exception) -> Response:
-    return error_answer(request, 400, "Cannot read the form.")
-
-
-def _gone(request: Request, error: Exception) -> Response:
-    """Answer a client that has disconnected."""
-    return Response(status_code=400, headers={"Connection": "close"})
-
-
 @contextmanager
 def listen(host: str = HOST, port: int = PORT) -> Iterator[list[socket.socket]]:
     """Listen on a port at all addresses of a host name; the sockets are closed at the end.
@@ -227,18 +194,18 @@ def listen(host: str = HOST, port: int = PORT) -> Iterator[list[socket.socket]]:
     with ExitStack() as stack:
         listening: list[socket.socket] = []
         try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-            found.sort(key=lambda one: one[0] != socket.AF_INET)
-            for family, _, _, _, address in dict.fromkeys(found):
+            addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            addresses.sort(key=lambda row: row[0] != socket.AF_INET)
+            for family, _, _, _, address in dict.fromkeys(addresses):
                 try:
-                    made = socket.create_server((address[0], port), family=family)
+                    opened = socket.create_server((address[0], port), family=family)
                 except OSError as error:
                     # A name may have an IPv6 address although the machine does not support IPv6.
                     if not listening or error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
                         raise
                     continue
-                listening.append(stack.enter_context(made))
-                port = made.getsockname()[1]
+                listening.append(stack.enter_context(opened))
+                port = opened.getsockname()[1]
         except OSError as error:
             why = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
             raise MirflowError(f"cannot listen on {host}:{port}: {why}; see --host and --port") from None
@@ -305,7 +272,16 @@ def serve(
     service.archive, service.cors = archive or service.archive, cors or service.cors
     if service.archive is not None:
         service.read_years()  # report its errors at the start
-    _begin_logs(access_log)
+    # Messages of these logs contain no secrets.
+    shown = logging.StreamHandler()
+    shown.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    logging.getLogger("python_multipart").setLevel(logging.ERROR)  # it logs every malformed form
+    for name, level in (("mirflow.server", logging.WARNING), ("mirflow.access", logging.INFO)):
+        log = logging.getLogger(name)
+        log.propagate = False
+        if name == "mirflow.server" or access_log:
+            log.setLevel(level)
+            log.addHandler(shown)
     forget_addresses_daily(service)
     server = make_server(create_app(service), host, port)
     with noting_address(service), sending(service):
@@ -343,23 +319,10 @@ def make_server(app: Starlette, host: str = HOST, port: int = PORT) -> uvicorn.S
 
 def networks(texts: Sequence[str]) -> list[Network]:
     """Parse addresses and networks of proxies."""
-    found: list[Network] = []
+    parsed: list[Network] = []
     for text in texts:
         try:
-            found.append(ipaddress.ip_network(text))
+            parsed.append(ipaddress.ip_network(text))
         except ValueError as error:
             raise MirflowError(f"invalid address or network {text!r}: {error}") from None
-    return found
-
-
-def _begin_logs(access: bool) -> None:
-    """Log to standard error; messages contain no secrets."""
-    shown = logging.StreamHandler()
-    shown.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-    logging.getLogger("python_multipart").setLevel(logging.ERROR)  # it logs every malformed form
-    for name, level in (("mirflow.server", logging.WARNING), ("mirflow.access", logging.INFO)):
-        log = logging.getLogger(name)
-        log.propagate = False
-        if name == "mirflow.server" or access:
-            log.setLevel(level)
-            log.addHandler(shown)
+    return parsed

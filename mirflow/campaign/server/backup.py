@@ -65,13 +65,21 @@ def make_backup(service: Service, out: Path) -> Backup:
     out : Path
         A file (``.tar.gz``) readable only by its owner; it is put in place once complete.
     """
-    database = _database_of(service)
-    folder = _folder_of(service)
+    if service.database is None:
+        raise BackupError("cannot back up stores, which have no accounts or submissions: copy them with cp -rL")
+    url, folder = service.database.engine.url, service.folder
+    if not service.database.is_sqlite or not url.database:
+        raise BackupError(
+            f"{url}: end the worker, keep the database by pg_dump --format custom, then {folder} by tar, and start the "
+            "worker again (docs/safety.md)"
+        )
+    if folder is None:
+        raise BackupError("nothing to back up: no campaign is served")
     with tempfile.TemporaryDirectory(dir=out.resolve().parent, prefix=".backup-") as place:
         part = Path(place, "backup.tar.gz")
         for left in reversed(range(_TRIES)):
             try:
-                made = _write(service, database, folder, Path(place), part)
+                made = _write(service, Path(url.database), folder, Path(place), part)
                 break
             except _GoneError as gone:
                 if not left:
@@ -94,9 +102,8 @@ def _write(service: Service, database: Path, folder: Path, place: Path, part: Pa
     copy.unlink(missing_ok=True)
     with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(copy)) as target:
         source.backup(target)
-        counts = {
-            name: target.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in ("user", "submission")
-        }
+        tables = ("user", "submission")
+        counts = {name: target.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in tables}
         # Submissions that wait for their check go first, as their files are removed afterwards.
         rows = target.execute(
             "SELECT id, name, state, withdrawn IS NOT NULL FROM submission "
@@ -104,13 +111,8 @@ def _write(service: Service, database: Path, folder: Path, place: Path, part: Pa
         ).fetchall()
     generations = {str(store.relative_to(folder)): resolve(store).name for store in _stores(folder)}
     date = service.clock().isoformat(timespec="seconds")
-    manifest = {
-        "format": FORMAT,
-        "schema": revision,
-        "mirflow": version("mirflow"),
-        "date": date,
-        "stores": generations,
-    }
+    manifest: dict[str, object] = {"format": FORMAT, "schema": revision, "mirflow": version("mirflow")}
+    manifest |= {"date": date, "stores": generations}
     with tarfile.open(part, "w:gz", compresslevel=3) as archive:
         _add_bytes(archive, MANIFEST, json.dumps(manifest, indent=2).encode(), service.clock())
         if service.path is not None:
@@ -126,8 +128,13 @@ def _write(service: Service, database: Path, folder: Path, place: Path, part: Pa
             if (folder / name).is_dir():
                 _add_tree(archive, folder, folder / name)
         for link, generation in generations.items():
-            _add_store(archive, folder, folder / link, generation)
-        files = sum(one.isfile() for one in archive.getmembers())
+            path = folder / link
+            stored = path.with_name(f".{path.name}.d") / generation
+            _add_tree(archive, folder, stored)
+            entry = tarfile.TarInfo(link)
+            entry.type, entry.linkname = tarfile.SYMTYPE, f"{stored.parent.name}/{generation}"
+            archive.addfile(entry)
+        files = sum(member.isfile() for member in archive.getmembers())
     return Backup(date, counts["user"], counts["submission"], files, generations)
 
 
@@ -144,15 +151,6 @@ def _add_files(archive: tarfile.TarFile, folder: Path, id: str, name: str, state
     _add_tree(archive, folder, needed)
     if (folder / "readings" / name).is_dir():  # they do not exist before scoring
         _add_tree(archive, folder, folder / "readings" / name)
-
-
-def _add_store(archive: tarfile.TarFile, folder: Path, path: Path, generation: str) -> None:
-    """Add a generation of a store, and the link to it."""
-    held = path.with_name(f".{path.name}.d") / generation
-    _add_tree(archive, folder, held)
-    link = tarfile.TarInfo(str(path.relative_to(folder)))
-    link.type, link.linkname = tarfile.SYMTYPE, f"{held.parent.name}/{generation}"
-    archive.addfile(link)
 
 
 def _add_tree(archive: tarfile.TarFile, folder: Path, tree: Path) -> None:
@@ -177,24 +175,6 @@ def _stores(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _database_of(service: Service) -> Path:
-    if service.database is None:
-        raise BackupError("cannot back up stores, which have no accounts or submissions: copy them with cp -rL")
-    url = service.database.engine.url
-    if not service.database.is_sqlite or not url.database:
-        raise BackupError(
-            f"{url}: end the worker, keep the database by pg_dump --format custom, then {service.folder} by tar, "
-            "and start the worker again (docs/safety.md)"
-        )
-    return Path(url.database)
-
-
-def _folder_of(service: Service) -> Path:
-    if service.folder is None:
-        raise BackupError("nothing to back up: no campaign is served")
-    return service.folder
-
-
 def restore_backup(file: Path, folder: Path) -> Mapping[str, Any]:
     """Restore a backup to a folder that does not exist or is empty.
 
@@ -215,13 +195,30 @@ def restore_backup(file: Path, folder: Path) -> Mapping[str, Any]:
     try:
         try:
             with tarfile.open(file, "r:gz") as archive:
-                manifest = _read_manifest(archive, file)
+                first = archive.next()
+                content = archive.extractfile(first) if first is not None and first.name == MANIFEST else None
+                if content is None:
+                    raise BackupError(f"{file}: not a backup of a campaign: it does not begin with {MANIFEST}")
+                manifest: dict[str, Any] = json.load(content)
+                if manifest["format"] != FORMAT or manifest["schema"] not in migrations.revisions():
+                    raise BackupError(
+                        f"{file}: was made by mirflow {manifest['mirflow']}, which is newer than this one; restore it "
+                        "with that version"
+                    )
                 for member in archive:
                     if member.name != CAMPAIGN and member.name != MANIFEST:
                         archive.extract(member, place, filter="data")
         except (tarfile.TarError, EOFError, OSError, ValueError) as error:
             raise BackupError(f"{file}: not a backup of a campaign, or damaged: {error}") from None
-        _check_restored(place, file)
+        if not (place / DATABASE).is_file():
+            raise BackupError(f"{file}: damaged backup: the database is missing")
+        try:
+            with closing(sqlite3.connect(place / DATABASE)) as database:
+                (verdict,) = database.execute("PRAGMA integrity_check").fetchone()
+        except sqlite3.DatabaseError as error:
+            verdict = str(error)
+        if verdict != "ok":
+            raise BackupError(f"{file}: damaged backup: the database is corrupt: {verdict}")
         for name in FOLDERS:
             (place / name).mkdir(mode=0o700, exist_ok=True)
         place.chmod(0o700)
@@ -233,30 +230,3 @@ def restore_backup(file: Path, folder: Path) -> Mapping[str, Any]:
         shutil.rmtree(place, ignore_errors=True)
         raise
     return manifest
-
-
-def _read_manifest(archive: tarfile.TarFile, file: Path) -> Mapping[str, Any]:
-    first = archive.next()
-    held = archive.extractfile(first) if first is not None and first.name == MANIFEST else None
-    if held is None:
-        raise BackupError(f"{file}: not a backup of a campaign: it does not begin with {MANIFEST}")
-    manifest: dict[str, Any] = json.load(held)
-    if manifest["format"] != FORMAT or manifest["schema"] not in migrations.revisions():
-        raise BackupError(
-            f"{file}: was made by mirflow {manifest['mirflow']}, which is newer than this one; restore it with that "
-            "version"
-        )
-    return manifest
-
-
-def _check_restored(place: Path, file: Path) -> None:
-    """Check that the restored database is intact."""
-    if not (place / DATABASE).is_file():
-        raise BackupError(f"{file}: damaged backup: the database is missing")
-    try:
-        with closing(sqlite3.connect(place / DATABASE)) as database:
-            (found,) = database.execute("PRAGMA integrity_check").fetchone()
-    except sqlite3.DatabaseError as error:
-        found = str(error)
-    if found != "ok":
-        raise BackupError(f"{file}: damaged backup: the database is corrupt: {found}")

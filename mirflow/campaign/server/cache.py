@@ -130,7 +130,12 @@ class Answers:
             return Response(status_code=304, headers={"ETag": f'W/"{etag}"', "Cache-Control": keep, **shared})
         kept = await self._get((generation, target), etag, make, self._pools[chosen], private=bool(view))
         if not variant and not changing and kept.status == 200:
-            self._set_front(request.scope, names, (generation, target))
+            # The response can then be found before routing.
+            key, address = (generation, target), (request.scope["raw_path"], request.scope["query_string"])
+            if key in self._kept and sum(map(len, address)) <= LONGEST_ADDRESS:
+                if len(self._front) > MOST_ADDRESSES:
+                    self._front.clear()
+                self._front[address] = None if names is None else tuple(names), target
         return KeptResponse(kept)
 
     async def _get(
@@ -167,33 +172,19 @@ class Answers:
             self._waiting -= 1
             del self._made[key]
         future.set_result(kept)
-        if kept.status == 200:
-            self._remember(key, kept)
+        if kept.status == 200 and _size(key, kept) <= LARGEST:
+            self._kept[key] = kept
+            self._bytes += _size(key, kept)
+            while self._bytes > self._most_bytes:  # those used least recently go first
+                self._bytes -= _size(*self._kept.popitem(last=False))
         return kept
-
-    def _remember(self, key: tuple[str, str], kept: Kept) -> None:
-        """Cache a response, evicting those that were least recently used."""
-        if _size(key, kept) > LARGEST:
-            return
-        self._kept[key] = kept
-        self._bytes += _size(key, kept)
-        while self._bytes > self._most_bytes:
-            self._bytes -= _size(*self._kept.popitem(last=False))
-
-    def _set_front(self, scope: Scope, names: Sequence[str] | None, key: tuple[str, str]) -> None:
-        """Let a cached response be found before routing."""
-        address = scope["raw_path"], scope["query_string"]
-        if key in self._kept and sum(map(len, address)) <= LONGEST_ADDRESS:
-            if len(self._front) > MOST_ADDRESSES:
-                self._front.clear()
-            self._front[address] = None if names is None else tuple(names), key[1]
 
     def find(self, scope: Scope) -> Kept | None:
         """Find the cached response to a request, if it shows the current generations."""
-        found = self._front.get((scope.get("raw_path", b""), scope["query_string"]))
-        if found is None:
+        address = scope.get("raw_path", b""), scope["query_string"]
+        if address not in self._front:
             return None
-        names, target = found
+        names, target = self._front[address]
         try:
             key = self.generation(names), target
         except MirflowError:

@@ -125,14 +125,20 @@ class Client:
         fields = [("name", name), *(("split", split) for split in splits), ("visibility", visibility), *about.items()]
         with packed(path) as (file, filename):
             try:
-                return self._upload([(one, value) for one, value in fields if value], file, filename, advance)
+                return self._upload([(key, value) for key, value in fields if value], file, filename, advance)
             except ServerError as error:
+                if error.status:
+                    raise
                 # A server closes the connection on an upload that is too large, which would hide its message.
-                if error.status == 0 and (most := self._limit_of_size()) < (size := file.seek(0, 2)):
-                    raise ServerError(
-                        f"{self.url}: upload too large: {size:,} bytes, at most {most:,.0f} are allowed", 413
-                    ) from None
-                raise
+                try:
+                    most = float(self.terms()["limits"]["size"])
+                except (ServerError, KeyError, TypeError, ValueError):
+                    most = math.inf
+                size = file.seek(0, 2)
+                if most >= size:
+                    raise
+                message = f"upload too large: {size:,} bytes, at most {most:,.0f} are allowed"
+                raise ServerError(f"{self.url}: {message}", 413) from None
 
     def submission(self, id: str) -> dict[str, Any]:
         """Return a submission: state, findings, results."""
@@ -163,13 +169,6 @@ class Client:
                 seen(_AWAY)
             time.sleep(_PAUSES[min(number, len(_PAUSES) - 1)])
             number += 1
-
-    def _limit_of_size(self) -> float:
-        """The size limit of uploads in bytes; infinity if the server does not report one."""
-        try:
-            return float(self.terms()["limits"]["size"])
-        except (ServerError, KeyError, TypeError, ValueError):
-            return math.inf
 
     def _upload(
         self, fields: Sequence[tuple[str, str]], file: IO[bytes], filename: str, advance: Advance
@@ -202,14 +201,23 @@ class Client:
     def _ask(
         self, address: str, body: Iterator[bytes] | None = None, headers: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
-        own = {"Authorization": f"Bearer {self.token}", "Accept": "application/json", "User-Agent": "mirflow"}
+        usual = {"Authorization": f"Bearer {self.token}", "Accept": "application/json", "User-Agent": "mirflow"}
         target = urljoin(self.url, address)
-        request = Request(target, data=body, headers={**own, **(headers or {})})
+        request = Request(target, data=body, headers={**usual, **(headers or {})})
         try:
             with self._opener.open(request, timeout=SECONDS) as answer:
-                found = json.loads(answer.read(_LARGEST))
+                content = json.loads(answer.read(_LARGEST))
         except HTTPError as error:
-            raise self._refused(error) from None
+            with error:
+                try:
+                    reason = json.loads(error.read(100_000)).get("error", "")
+                except (ValueError, AttributeError, OSError, HTTPException):
+                    reason = ""
+            if 300 <= error.code < 400:
+                to = error.headers.get("Location", "")
+                reason = f"redirects to {to!r}; use that address, since tokens are not sent on"
+            reason = reason or f"answers {error.code} {error.reason}"
+            raise ServerError(f"{self.url}: {reason}", error.code) from None
         except ValueError:
             raise ServerError(f"{target}: the response is not JSON; is this a mirflow server?") from None
         except ssl.SSLCertVerificationError as error:
@@ -219,20 +227,9 @@ class Client:
             if isinstance(reason, ssl.SSLCertVerificationError):
                 reason = f"its certificate is not valid: {reason.verify_message}"
             raise ServerError(f"{self.url}: cannot be reached, or the connection was lost: {reason}") from None
-        if not isinstance(found, dict):
+        if not isinstance(content, dict):
             raise ServerError(f"{target}: the response is not a JSON object; is this a mirflow server?")
-        return found
-
-    def _refused(self, error: HTTPError) -> ServerError:
-        with error:
-            try:
-                reason = json.loads(error.read(100_000)).get("error", "")
-            except (ValueError, AttributeError, OSError, HTTPException):
-                reason = ""
-        if 300 <= error.code < 400:
-            to = error.headers.get("Location", "")
-            reason = f"redirects to {to!r}; use that address, since tokens are not sent on"
-        return ServerError(f"{self.url}: {reason or f'answers {error.code} {error.reason}'}", error.code)
+        return content
 
 
 @contextmanager
@@ -248,13 +245,13 @@ def packed(path: Path) -> Iterator[tuple[IO[bytes], str]]:
         with path.open("rb") as file:
             yield file, path.name
         return
-    files = [one for one in sorted(path.rglob("*")) if one.is_file()]
+    files = [file for file in sorted(path.rglob("*")) if file.is_file()]
     if not files:
         raise ServerError(f"{path}: no files to send")
     with tempfile.TemporaryFile() as made:
         with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
-            for one in files:
-                archive.write(one, one.relative_to(path).as_posix())
+            for member in files:
+                archive.write(member, member.relative_to(path).as_posix())
         yield made, f"{path.resolve().name}.zip"
 
 
@@ -270,14 +267,14 @@ def find_token(url: str, given: str | None) -> str:
         return given.strip()
     host = urlsplit(url).hostname or ""
     try:
-        found = netrc.netrc().authenticators(host)
+        entry = netrc.netrc().authenticators(host)
     except FileNotFoundError:
-        found = None
+        entry = None
     except (netrc.NetrcParseError, OSError) as error:
         raise ServerError(f"cannot read ~/.netrc: {error}") from None
-    if found is None or not found[2]:
+    if entry is None or not entry[2]:
         raise ServerError(
             f"no token for {host}: give --token, set MIRFLOW_TOKEN, or write into ~/.netrc: "
             f"machine {host} login token password TOKEN"
         )
-    return found[2]
+    return entry[2]

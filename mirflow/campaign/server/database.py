@@ -352,7 +352,6 @@ def _begin_sqlite(connection: Any) -> None:
 
 
 def _note_change(connection: Any, _cursor: Any, _statement: str, _parameters: Any, context: Any, _many: bool) -> None:
-    """Record the table that a statement changes, for the transaction that executes it."""
     changed = connection.get_execution_options().get("changed")
     if changed is not None and (context.isinsert or context.isupdate or context.isdelete):
         table = context.compiled.statement.table

@@ -6,7 +6,6 @@ import datetime as dt
 import logging
 import threading
 import time
-from collections.abc import Mapping
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
@@ -77,11 +76,9 @@ def forget_addresses(service: Service) -> None:
     if service.campaign is None:
         return
     oldest = service.clock() - dt.timedelta(days=service.campaign.keep_addresses)
-
-    def is_old(line: Mapping[str, str | int]) -> bool:
-        return "address" in line and dt.datetime.fromisoformat(str(line["time"])) < oldest
-
-    service.audit.mask(lambda line: ["address"] if is_old(line) else [])
+    service.audit.mask(
+        lambda line: ["address"] if "address" in line and dt.datetime.fromisoformat(str(line["time"])) < oldest else []
+    )
 
 
 def forget_addresses_daily(service: Service) -> None:

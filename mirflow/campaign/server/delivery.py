@@ -16,7 +16,7 @@ import smtplib
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from importlib.metadata import version
@@ -102,11 +102,20 @@ class WebhookCourier:
         kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
         connection = kind(url.hostname or "", url.port, timeout=SECONDS)
         path = (url.path or "/") + (f"?{url.query}" if url.query else "")
+
+        def cut() -> None:
+            if connection.sock is not None:
+                with suppress(OSError):
+                    # A duplicate of the socket below the encryption: another thread reads from that.
+                    socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
+
+        timer = threading.Timer(MOST_SECONDS, cut)  # even if data still arrive
+        timer.daemon = True
+        timer.start()
         # The URL may contain a secret: messages name only the host.
         try:
-            with _at_most(MOST_SECONDS, lambda: connection.sock):
-                connection.request("POST", path, body.encode(), headers)
-                status = connection.getresponse().status
+            connection.request("POST", path, body.encode(), headers)
+            status = connection.getresponse().status
         except ssl.SSLCertVerificationError as error:
             raise DeliveryError(f"{url.hostname}: its certificate is not valid: {error.verify_message}") from None
         except (HTTPException, OSError) as error:
@@ -115,29 +124,10 @@ class WebhookCourier:
                 f"{url.hostname}: cannot be reached, or the connection was lost: {one_line(reason)}"
             ) from None
         finally:
+            timer.cancel()
             connection.close()
         if not 200 <= status < 300:
             raise DeliveryError(f"{url.hostname}: answers {status}")
-
-
-@contextmanager
-def _at_most(seconds: float, connected: Callable[[], socket.socket | None]) -> Iterator[None]:
-    """Cut a connection after some time, even if data still arrive."""
-
-    def cut() -> None:
-        open_socket = connected()
-        if open_socket is not None:
-            with suppress(OSError):
-                # A duplicate of the socket below the encryption: another thread reads from that.
-                socket.socket.shutdown(open_socket, socket.SHUT_RDWR)
-
-    timer = threading.Timer(seconds, cut)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 class MailCourier:
@@ -156,17 +146,25 @@ class MailCourier:
 
     def send(self, message: Message, now: dt.datetime) -> None:
         """Send a message; errors do not quote the address, since organisers read them."""
-        made, server = message.as_mail(self._mail.sender, self._account_url), self._mail.server
+        mail, context, server = self._mail, ssl.create_default_context(), self._mail.server
+        port = mail.port or _PORTS[mail.encryption]
         try:
-            with self._connected() as connection:
-                connection.send_message(made, self._mail.sender, [message.address])
+            if mail.encryption == "tls":
+                opened: smtplib.SMTP = smtplib.SMTP_SSL(server, port, timeout=SECONDS, context=context)
+            else:
+                opened = smtplib.SMTP(server, port, timeout=SECONDS)
+            with opened as connection:
+                if mail.encryption == "starttls":
+                    connection.starttls(context=context)
+                if mail.user:
+                    connection.login(mail.user, self._password)
+                connection.send_message(message.as_mail(mail.sender, self._account_url), mail.sender, [message.address])
         except smtplib.SMTPRecipientsRefused as error:
             code = next((code for code, _ in error.recipients.values()), 0)
             raise DeliveryError(f"{server}: refuses the account's address ({code})", final=code >= 500) from None
         except smtplib.SMTPResponseException as error:
-            text = (
-                error.smtp_error.decode(errors="replace") if isinstance(error.smtp_error, bytes) else error.smtp_error
-            )
+            text = error.smtp_error
+            text = text.decode(errors="replace") if isinstance(text, bytes) else text
             text = re.sub(re.escape(message.address), "ADDRESS", one_line(text), flags=re.IGNORECASE)
             raise DeliveryError(f"{server}: answers {error.smtp_code}: {text}") from None
         except ssl.SSLCertVerificationError as error:
@@ -176,21 +174,6 @@ class MailCourier:
             raise DeliveryError(
                 f"{server}: cannot be reached, or the connection was lost: {one_line(reason)}"
             ) from None
-
-    @contextmanager
-    def _connected(self) -> Iterator[smtplib.SMTP]:
-        mail, context = self._mail, ssl.create_default_context()
-        port = mail.port or _PORTS[mail.encryption]
-        if mail.encryption == "tls":
-            made: smtplib.SMTP = smtplib.SMTP_SSL(mail.server, port, timeout=SECONDS, context=context)
-        else:
-            made = smtplib.SMTP(mail.server, port, timeout=SECONDS)
-        with made as connection:
-            if mail.encryption == "starttls":
-                connection.starttls(context=context)
-            if mail.user:
-                connection.login(mail.user, self._password)
-            yield connection
 
 
 def couriers_of(service: Service, environment: Mapping[str, str] = os.environ) -> dict[Channel, Courier]:
@@ -202,7 +185,7 @@ def couriers_of(service: Service, environment: Mapping[str, str] = os.environ) -
         Contains the secrets.
     """
     settings = None if service.campaign is None else service.campaign.notifications
-    found: dict[Channel, Courier] = {}
+    couriers: dict[Channel, Courier] = {}
 
     def secret(name: str, what: str) -> str:
         value = environment.get(name, "")
@@ -214,14 +197,13 @@ def couriers_of(service: Service, environment: Mapping[str, str] = os.environ) -
         return value
 
     if settings is not None and settings.webhook is not None:
-        found["webhook"] = WebhookCourier(settings.webhook, secret(settings.webhook.secret, "secret of the webhook"))
+        couriers["webhook"] = WebhookCourier(settings.webhook, secret(settings.webhook.secret, "secret of the webhook"))
     if settings is not None and settings.mail is not None:
-        password = (
-            "" if settings.mail.password is None else secret(settings.mail.password, "password of the mail server")
-        )
+        variable = settings.mail.password
+        password = "" if variable is None else secret(variable, "password of the mail server")
         address = address_of(service).rstrip("/").removesuffix(service.prefix) + service.links.url("account")
-        found["mail"] = MailCourier(settings.mail, password, address)
-    return found
+        couriers["mail"] = MailCourier(settings.mail, password, address)
+    return couriers
 
 
 class Sender:

@@ -69,15 +69,6 @@ class RateLimits:
 
     def take(self, rate: str, who: str, cost: float = 1.0) -> None:
         """Take one request from the bucket of an account or an address."""
-        wait = self._wait(rate, who, cost)
-        if wait > 0:
-            raise HTTPException(429, "Too many requests. Wait a moment.", {"Retry-After": str(ceil(wait))})
-
-    def __len__(self) -> int:
-        return len(self._left)
-
-    def _wait(self, rate: str, who: str, cost: float) -> float:
-        """Seconds to wait; 0 if the request was taken."""
         bucket, now, key = self.rates[rate], self._clock(), (rate, who)
         with self._lock:
             left, seen = self._left.get(key, (bucket.burst, now))
@@ -87,7 +78,11 @@ class RateLimits:
             self._left.move_to_end(key)
             if len(self._left) > self._kept:
                 self._left.popitem(last=False)
-        return wait
+        if wait > 0:
+            raise HTTPException(429, "Too many requests. Wait a moment.", {"Retry-After": str(ceil(wait))})
+
+    def __len__(self) -> int:
+        return len(self._left)
 
 
 def read_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
@@ -99,10 +94,10 @@ def read_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | N
     (IPv4Address('192.0.2.7'), None)
     """
     try:
-        found = ipaddress.ip_address(text)
+        address = ipaddress.ip_address(text)
     except ValueError:
         return None
-    return (found.ipv4_mapped or found) if isinstance(found, ipaddress.IPv6Address) else found
+    return (address.ipv4_mapped or address) if isinstance(address, ipaddress.IPv6Address) else address
 
 
 def lies_in(address: str, networks: Iterable[Network]) -> bool:
@@ -113,8 +108,8 @@ def lies_in(address: str, networks: Iterable[Network]) -> bool:
     >>> lies_in("::ffff:10.0.0.1", [ipaddress.ip_network("10.0.0.0/8")])
     True
     """
-    found = read_address(address)
-    return found is not None and any(found.version == network.version and found in network for network in networks)
+    parsed = read_address(address)
+    return parsed is not None and any(parsed.version == network.version and parsed in network for network in networks)
 
 
 def bucket_of(address: str) -> str:
@@ -125,10 +120,10 @@ def bucket_of(address: str) -> str:
     >>> bucket_of("192.0.2.7"), bucket_of("2001:db8::7:1"), bucket_of("no address")
     ('192.0.2.7', '2001:db8::/64', 'no address')
     """
-    found = read_address(address)
-    if isinstance(found, ipaddress.IPv6Address):
-        return str(ipaddress.ip_network((found, 64), strict=False))
-    return address if found is None else str(found)
+    parsed = read_address(address)
+    if isinstance(parsed, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((parsed, 64), strict=False))
+    return address if parsed is None else str(parsed)
 
 
 class BoundedBody:

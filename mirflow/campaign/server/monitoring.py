@@ -110,8 +110,6 @@ def _age(time: dt.datetime | None, now: dt.datetime) -> float | None:
 
 
 class _Figures(Collector):
-    """Metrics that are read when Prometheus requests them."""
-
     def __init__(self, service: Service) -> None:
         self._service = service
 
@@ -138,10 +136,10 @@ class _Figures(Collector):
                 .where(Submission.state.in_(OPEN), Submission.withdrawn.is_(None))
                 .group_by(Submission.state)
             )
-            found = {state: (number, first) for state, number, first in waiting}
+            queued = {state: (number, first) for state, number, first in waiting}
             messages = counts(session)
         for state in OPEN:
-            number, first = found.get(state, (0, now))
+            number, first = queued.get(state, (0, now))
             count.add_metric([state], number)
             oldest.add_metric([state], (now - first).total_seconds())
         yield count

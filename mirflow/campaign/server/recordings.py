@@ -88,44 +88,43 @@ class Recordings:
         self._campaign, self._root, self._secret, self._private = campaign, root, secret, private
         self._clock = clock
         self._withheld = frozenset(withheld)
-        self._found: dict[str, ServedRecording] = {}
+        self._listed: dict[str, ServedRecording] = {}
         self._looked = -LOOK_AGAIN
         self._lock = Lock()
 
     def of_track(self, split: str, track: str, viewer: Viewer | None) -> str | None:
         """Return the id of a track's recording; None if the viewer may not listen to any."""
-        return self._id_for(self._id("track", split, track), viewer)
+        id = self._id("track", split, track)
+        recording = self.find(id)
+        return id if recording is not None and recording.may_hear(viewer) else None
 
     def find(self, id: str) -> ServedRecording | None:
         """Find a recording by id."""
         with self._lock:
-            if id not in self._found and self._clock() - self._looked >= LOOK_AGAIN:
-                self._found = dict(self._look())
+            if id not in self._listed and self._clock() - self._looked >= LOOK_AGAIN:
+                self._listed = self._look()
                 self._looked = self._clock()
-            return self._found.get(id)
-
-    def _id_for(self, id: str, viewer: Viewer | None) -> str | None:
-        found = self.find(id)
-        return id if found is not None and found.may_hear(viewer) else None
+            return self._listed.get(id)
 
     def _id(self, kind: str, group: str, name: str) -> str:
         text = "\0".join(("audio", kind, group, name))
         return hmac.new(self._secret, text.encode("utf-8", "surrogateescape"), sha256).hexdigest()[:32]
 
     def _look(self) -> dict[str, ServedRecording]:
-        found: dict[str, ServedRecording] = {}
-        campaign, root = self._campaign, self._root
-        if campaign is None:
-            return found
-        if campaign.audio is not None:
-            role = _WHO[campaign.audio.who]
-            for name, split in campaign.splits.items():
-                if name in self._withheld:
-                    continue
-                files = _files(campaign.audio.pattern, root / split.root, "track")
-                found |= {self._id("track", name, track): ServedRecording(path, role) for track, path in files.items()}
+        campaign, listed = self._campaign, dict[str, ServedRecording]()
+        if campaign is None or campaign.audio is None:
+            return listed
+        role, pattern = _WHO[campaign.audio.who], Pattern(campaign.audio.pattern)
         private = None if self._private is None else self._private.resolve()
-        return {id: one for id, one in found.items() if private is None or private not in one.path.resolve().parents}
+        for name, split in campaign.splits.items():
+            if name in self._withheld or "track" not in pattern.names:
+                continue
+            for match in pattern.find(self._root / split.root):
+                path, track = Path(match.path), match.values[pattern.names.index("track")]
+                is_private = private is not None and private in path.resolve().parents
+                if path.suffix.lower() in TYPES and not is_private:
+                    listed[self._id("track", name, track)] = ServedRecording(path, role)
+        return listed
 
 
 def find_recording(root: Path, pattern: str, piece: str) -> Path:
@@ -202,13 +201,3 @@ def _peaks(path: str, size: int, modified: int) -> bytes:
         signal.close()
     levels = np.rint(127 * np.clip([low, high], -1, 1)).astype(np.int8)
     return msgspec.json.encode({"step": step / signal.rate, "peaks": base64.b64encode(levels.tobytes()).decode()})
-
-
-def _files(pattern: str, root: Path, name: str) -> dict[str, Path]:
-    """Find audio files by the value of a placeholder."""
-    known = Pattern(pattern)
-    if name not in known.names:
-        return {}
-    place = known.names.index(name)
-    matches = known.find(root)
-    return {match.values[place]: Path(match.path) for match in matches if Path(match.path).suffix.lower() in TYPES}

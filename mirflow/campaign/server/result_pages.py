@@ -102,7 +102,6 @@ def _route(views: Views, path: str, make: Callable[..., Content]) -> GuardedRout
 
 
 def _state(views: Views, service: Service, viewer: Viewer | None, **parts: str) -> str:
-    """Return a token that changes whenever the page changes for the viewer."""
     store, track = parts.get("store"), parts.get("track")
     # Recordings are the organiser's files and may be added at any time.
     audio = service.recordings.of_track(store, track, viewer) if store in views.splits and track is not None else None
@@ -207,7 +206,6 @@ def _search(asked: Asked) -> Content:
 
 
 def _feed(asked: Asked) -> Content:
-    """Return the changes as a feed, with absolute addresses."""
     service = asked.service
     links, base = service.links, service.origin
     changes = sorted([*changes_of(service), *asked.views.final_rankings()], key=lambda one: one.time, reverse=True)
@@ -424,7 +422,6 @@ def waveform(request: Request) -> Response:
 
 
 def _audible(request: Request) -> tuple[ServedRecording, os.stat_result]:
-    """Return the recording that is asked for, if the viewer may listen to it."""
     service: Service = request.app.state.service
     found = service.recordings.find(request.path_params["audio"])
     if found is None:

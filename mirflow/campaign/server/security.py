@@ -104,7 +104,10 @@ class GuardedRoute(Route):
         body: int | Callable[[Service], int] = SMALL,
         rate: str | None = None,
     ) -> None:
-        path = _PLACEHOLDER.sub(_with_convertor, ADDRESSES.get(page, page))
+        path = _PLACEHOLDER.sub(
+            lambda match: f"{{{match[1]}:{_CONVERTORS[match[1]]}}}" if match[1] in _CONVERTORS else match[0],
+            ADDRESSES.get(page, page),
+        )
         super().__init__(path, self._guarded, methods=list(methods), name=getattr(endpoint, "__name__", path))
         self.role, self.form, self.body, self.rate = role, form, body, rate
         self.guards = endpoint
@@ -128,15 +131,10 @@ class GuardedRoute(Route):
         request.state.form = await _small_form(request) if changes and self.form else {}
         if changes and viewer is not None and not request.state.bearer and self.form:
             check_forgery(request, str(request.state.form.get("csrf", "")))
-        if any(isinstance(one, int) and one > _LARGEST for one in request.path_params.values()):
+        if any(isinstance(value, int) and value > _LARGEST for value in request.path_params.values()):
             raise HTTPException(404)
-        found = self.guards(request) if self._is_async else await run_in_threadpool(self.guards, request)
-        return await found if isinstance(found, Awaitable) else found
-
-
-def _with_convertor(placeholder: re.Match[str]) -> str:
-    name = placeholder[1]
-    return f"{{{name}:{_CONVERTORS[name]}}}" if name in _CONVERTORS else placeholder[0]
+        answer = self.guards(request) if self._is_async else await run_in_threadpool(self.guards, request)
+        return await answer if isinstance(answer, Awaitable) else answer
 
 
 def _unknown(request: Request) -> HTTPException:
@@ -215,10 +213,10 @@ class Security:
         state.update(viewer=None, csrf="", bearer=False, form={}, address=self._address(scope))
         answer = _GuardedAnswer(state, send)
         began = time.monotonic()
-        headers = Headers(scope=scope)
-        if self.service.secure and headers.get("host", "").lower() == _netloc(self.service.base_url):
+        received = Headers(scope=scope)
+        if self.service.secure and received.get("host", "").lower() == _netloc(self.service.base_url):
             scope["scheme"] = "https"  # for redirects; the proxy terminates TLS
-        refused = self._refuse(headers, scope["method"])
+        refused = self._refuse(received, scope["method"])
         try:
             if refused is not None:
                 await refused(scope, receive, answer)
@@ -233,7 +231,12 @@ class Security:
                 _LOG.exception("%s %s failed", scope["method"], shown_path(scope))
             if answer.status is not None:
                 raise
-            await (_unavailable(scope) if reason else _crashed(scope))(scope, receive, answer)
+            # A response that asks to retry does not wait for the rest of the body.
+            text, headers = "Internal error; see the server's log.", dict[str, str]()
+            if reason:
+                text = "The server cannot read or save data at the moment. Try again in a minute."
+                headers = {**LATER, **({} if scope["method"] in SAFE else {"Connection": "close"})}
+            await _answer_error(scope, 503 if reason else 500, text, headers)(scope, receive, answer)
         finally:
             self._count(answer.status)
             if _ACCESS.isEnabledFor(logging.INFO):
@@ -243,7 +246,6 @@ class Security:
                 _ACCESS.info("%s %s %s %s %s %.0f ms", *shown)
 
     def _refuse(self, headers: Headers, method: str) -> Response | None:
-        """Refuse requests for other hosts, and changes requested by other sites."""
         host = headers.get("host", "").lower()
         if not self._is_ours(host) or len(headers.getlist("host")) > 1:
             text = "Unknown host: set the address of this server by the option --base-url of mirflow serve.\n"
@@ -268,16 +270,15 @@ class Security:
             return False
 
     def _address(self, scope: Scope) -> str:
-        """Return the client's address, as reported by the proxy if there is one."""
         address = str(scope["client"][0]) if scope.get("client") else "unknown"
         if not self._is_proxy(address):
             return address
         forwarded = ",".join(Headers(scope=scope).getlist("x-forwarded-for"))
-        for one in reversed([part.strip() for part in forwarded.split(",") if part.strip()]):
-            if read_address(one) is None:
+        for named in reversed([part.strip() for part in forwarded.split(",") if part.strip()]):
+            if read_address(named) is None:
                 return address
-            address = one
-            if not self._is_proxy(one):
+            address = named
+            if not self._is_proxy(named):
                 break
         return address
 
@@ -289,7 +290,9 @@ class Security:
             return
         state, headers = scope["state"], Headers(scope=scope)
         scheme, _, secret = headers.get("authorization", "").partition(" ")
-        named = self._named_by_proxy(scope, headers)
+        peer, header = str(scope["client"][0]) if scope.get("client") else "", self.service.user_header
+        # The header is ignored if it comes from anyone but a proxy.
+        named = headers.get(header, "") if header and self._is_proxy(peer) else ""
         if scheme.lower() == "bearer":
             state["bearer"] = True
             state["viewer"] = await run_in_threadpool(self._viewer, secret.strip(), "token")
@@ -299,12 +302,6 @@ class Security:
         elif secret := Request(scope).cookies.get(cookie_name(self.service), ""):
             state["viewer"] = await run_in_threadpool(self._viewer, secret, "session")
             state["csrf"] = csrf_token(self.service, secret)
-
-    def _named_by_proxy(self, scope: Scope, headers: Headers) -> str:
-        """Return the account authenticated by a proxy; the header is ignored if it comes from anyone else."""
-        peer = str(scope["client"][0]) if scope.get("client") else ""
-        header = self.service.user_header
-        return headers.get(header, "") if header and self._is_proxy(peer) else ""
 
     def _viewer(self, secret: str, kind: Kind) -> Viewer | None:
         assert self.service.database is not None
@@ -334,17 +331,6 @@ def _passing_trouble(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"the disk is full: {error.filename or error.strerror}"
     return ""
-
-
-def _unavailable(scope: Scope) -> Response:
-    """Return a response that asks to retry, without waiting for the rest of the body."""
-    text = "The server cannot read or save data at the moment. Try again in a minute."
-    return _answer_error(scope, 503, text, {**LATER, **({} if scope["method"] in SAFE else {"Connection": "close"})})
-
-
-def _crashed(scope: Scope) -> Response:
-    """Return a response without details of the error."""
-    return _answer_error(scope, 500, "Internal error; see the server's log.", {})
 
 
 def _answer_error(scope: Scope, status: int, text: str, headers: Mapping[str, str]) -> Response:

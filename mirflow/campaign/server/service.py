@@ -57,10 +57,6 @@ class Disclosure:
         return self.references and self.by_track
 
 
-def _now() -> dt.datetime:
-    return dt.datetime.now(dt.UTC)
-
-
 @dataclass
 class Service:
     """State of a server; without a campaign it has no database and is read-only."""
@@ -78,7 +74,7 @@ class Service:
     """Key for signatures."""
     base_url: str = ""
     """Public address of the server; empty: the address that it listens on."""
-    clock: Callable[[], dt.datetime] = _now
+    clock: Callable[[], dt.datetime] = field(default=lambda: dt.datetime.now(dt.UTC))
     """Returns the time in UTC."""
     proxies: Sequence[Network] = ()
     """Addresses of proxies that are trusted to report the client's address."""
@@ -129,11 +125,11 @@ class Service:
 
     def disclosure(self, store: str) -> Disclosure:
         """Return the public parts of a store or split."""
-        given: Campaign | Split | None = self.campaign
+        terms: Campaign | Split | None = self.campaign
         if self.campaign is not None and store in self.campaign.splits:
-            given = self.campaign.splits[store]
-        without_references = self.without_references or (given is not None and given.without_references)
-        only_aggregates = self.only_aggregates or (given is not None and given.only_aggregates)
+            terms = self.campaign.splits[store]
+        without_references = self.without_references or (terms is not None and terms.without_references)
+        only_aggregates = self.only_aggregates or (terms is not None and terms.only_aggregates)
         return Disclosure(not without_references, not only_aggregates)
 
     def limited_stores(self, paths: Mapping[str, Path]) -> Stores:
@@ -149,16 +145,16 @@ class Service:
 
     def has_archive(self) -> bool:
         """True if there is a page of past years: from a table, or from the years of systems."""
-        return self.archive is not None or any(map(self._has_years, list(self.shelf)))
-
-    def _has_years(self, store: str) -> bool:
-        try:
-            snapshot = self.shelf.current(store)
-            if snapshot.token not in self._years:
-                self._years[snapshot.token] = has_years(snapshot.folder)
-            return self._years[snapshot.token]
-        except (StoreError, UnknownNameError):
-            return False
+        if self.archive is not None:
+            return True
+        for store in list(self.shelf):
+            with suppress(StoreError, UnknownNameError):
+                snapshot = self.shelf.current(store)
+                if snapshot.token not in self._years:
+                    self._years[snapshot.token] = has_years(snapshot.folder)
+                if self._years[snapshot.token]:
+                    return True
+        return False
 
     def read_years(self) -> Archive:
         """Read the table of years, again if it or a store has changed."""
@@ -174,10 +170,10 @@ class Service:
         """Return a token that changes with the table of years and the served stores."""
         tokens = [(name, self.shelf.current(name).token) for name in self.shelf] if self.archive is not None else ""
         try:
-            found = self.archive.stat() if self.archive is not None else None
+            stat = self.archive.stat() if self.archive is not None else None
         except OSError as error:
             raise MirflowError(f"cannot read {self.archive}: {error.strerror}") from error
-        return f"{found and (found.st_ino, found.st_mtime_ns, found.st_size)} {tokens}"
+        return f"{stat and (stat.st_ino, stat.st_mtime_ns, stat.st_size)} {tokens}"
 
     @cached_property
     def answers(self) -> Answers:
@@ -268,7 +264,23 @@ def open_service(paths: Sequence[str | Path], base_url: str = "", *, any_revisio
             raise MirflowError(
                 "cannot serve a campaign file together with other files: list further stores in the campaign file"
             )
-        return _open_campaign(Path(paths[0]), base_url, any_revision=any_revision)
+        path = Path(paths[0])
+        campaign, beside = load_campaign(path), path.resolve().parent
+        folder = beside / campaign.folder
+        for part in (folder, *(folder / name for name in FOLDERS)):
+            part.mkdir(mode=0o700, parents=True, exist_ok=True)
+        database = Database(campaign.database or f"sqlite:///{folder / 'campaign.db'}")
+        if not any_revision:
+            database.create()
+        stores = _named([beside / campaign.root / store for store in campaign.stores])
+        for name in sorted(stores.keys() & campaign.splits.keys()):
+            raise MirflowError(f"{path}: the name {name!r} is used for a store and a split; rename one")
+        check_address(campaign.url)
+        address = base_url or campaign.url
+        opened = Service(campaign.campaign, stores, campaign, path, folder, database, _secret(folder), address)
+        opened.cors = campaign.cors
+        opened.archive = beside / campaign.root / campaign.archive if campaign.archive else None
+        return opened
     stores = _named([Path(path) for path in paths])
     return Service(" and ".join(stores), stores, base_url=base_url)
 
@@ -293,26 +305,6 @@ def check_address(url: str) -> None:
         raise MirflowError(
             f"invalid base URL {url!r}: its path may contain only letters, digits and - . _ ~ between single slashes"
         )
-
-
-def _open_campaign(path: Path, base_url: str, *, any_revision: bool) -> Service:
-    campaign = load_campaign(path)
-    beside = path.resolve().parent
-    folder = beside / campaign.folder
-    for made in (folder, *(folder / name for name in FOLDERS)):
-        made.mkdir(mode=0o700, parents=True, exist_ok=True)
-    database = Database(campaign.database or f"sqlite:///{folder / 'campaign.db'}")
-    if not any_revision:
-        database.create()
-    stores = _named([beside / campaign.root / store for store in campaign.stores])
-    for name in sorted(stores.keys() & campaign.splits.keys()):
-        raise MirflowError(f"{path}: the name {name!r} is used for a store and a split; rename one")
-    check_address(campaign.url)
-    address = base_url or campaign.url
-    opened = Service(campaign.campaign, stores, campaign, path, folder, database, _secret(folder), address)
-    opened.cors = campaign.cors
-    opened.archive = beside / campaign.root / campaign.archive if campaign.archive else None
-    return opened
 
 
 @contextmanager

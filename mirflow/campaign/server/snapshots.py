@@ -80,11 +80,11 @@ class Snapshot:
     def once(self, what: str, make: Callable[[], T]) -> T:
         """Compute a value from the snapshot once, in one thread for all requests."""
         with self._making[what]:
-            made = self._made
-            if what not in made:
-                made[what] = make()
-            found: T = made[what]
-            return found
+            values = self._made
+            if what not in values:
+                values[what] = make()
+            value: T = values[what]
+            return value
 
     @cached_property
     def _made(self) -> dict[str, Any]:
@@ -133,19 +133,19 @@ class Stores:
         if path is None:
             raise UnknownNameError("store", name, self.paths)
         signature = _signature(self._places[name])
-        known = self._current.get(name)
-        if signature is not None and known is not None and known[0] == signature:
-            return known[1]
+        current = self._current.get(name)
+        if signature is not None and current is not None and current[0] == signature:
+            return current[1]
         with self._finding:
             while True:
                 folder = resolve(path)
                 signature = _signature(folder / _ROOT)
                 if signature is not None:
                     break
-            known = self._current.get(name)
-            if known is None or known[0] != signature:
-                known = self._current[name] = signature, self._snapshot(name, folder, signature)
-        return known[1]
+            current = self._current.get(name)
+            if current is None or current[0] != signature:
+                current = self._current[name] = signature, self._snapshot(name, folder, signature)
+        return current[1]
 
     def pinned(self, name: str, token: str) -> Snapshot:
         """Return the snapshot of a generation that still exists."""
@@ -156,8 +156,8 @@ class Stores:
         if current.number and number.isdecimal():
             folder = current.folder.with_name(f"generation-{int(number):06d}")
             signature = _signature(folder / _ROOT)
-            if signature is not None and (found := self._snapshot(name, folder, signature)).token == token:
-                return found
+            if signature is not None and (earlier := self._snapshot(name, folder, signature)).token == token:
+                return earlier
         raise StoreError(f"generation {token} of {name} is gone; the current one is {current.token}")
 
     def before(self, snapshot: Snapshot) -> Snapshot | None:
@@ -171,7 +171,7 @@ class Stores:
         with self._lock:
             if snapshot not in self._read:
                 self._read[snapshot] = snapshot.size
-                for old in [one for one in self._read if one.name == snapshot.name and one is not snapshot]:
+                for old in [read for read in self._read if read.name == snapshot.name and read is not snapshot]:
                     self._forget(old)
             self._read.move_to_end(snapshot)
             while sum(self._read.values()) > self._most_bytes and len(self._read) > 1:
@@ -184,7 +184,6 @@ class Stores:
         return Snapshot(name, folder, number, f"{number}-{digest}", name not in self._quoteless)
 
     def _forget(self, snapshot: Snapshot) -> None:
-        """Drop scores from the cache; requests in progress keep their references."""
         del self._read[snapshot]
         for name in ("boards", "tree", "_made"):
             snapshot.__dict__.pop(name, None)
@@ -203,7 +202,7 @@ class Stores:
 def _signature(file: str | Path) -> tuple[int, ...] | None:
     """Return a value that differs between generations, from a single stat call; None without a store."""
     try:
-        found = os.stat(file)  # noqa: PTH116
+        stat = os.stat(file)  # noqa: PTH116
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+    return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size

@@ -89,47 +89,48 @@ class ZarrFiles:
                 snapshot = self._stores.pinned(name, token)
             except StoreError as error:
                 raise GoneError(str(error)) from None
-        if not all(map(_is_name, key.split("/"))):
+        parts = key.split("/")
+        if any(not part or part.startswith(".") or not part.isprintable() or "\\" in part for part in parts):
             return None
         if key == _METADATA or key.endswith(f"/{_METADATA}"):
-            found = self._document(snapshot, key, pinned=token is not None)
-            return None if found is None else (snapshot, found)
+            document = self._document(snapshot, key, pinned=token is not None)
+            return None if document is None else (snapshot, document)
         return self._chunk(snapshot, key, pinned=token is not None)
 
     def _chunk(self, current: Snapshot, key: str, *, pinned: bool) -> tuple[Snapshot, Path] | None:
-        """Find a chunk in the generation identified by its key."""
+        from ...store.zarr_io import is_lost
+
         for tag, pattern in enumerate(_NAMED[:1] if pinned else _NAMED):
             named = pattern.fullmatch(key)
             array = current.nodes.get(named["array"], {}) if named is not None else {}
             if named is None or array.get("node_type") != "array":
                 continue
-            place = [int(one) for one in re.findall(r"\d+", named["place"])]
+            place = [int(index) for index in re.findall(r"\d+", named["place"])]
             if len(place) != len(array["shape"]):
                 return None
-            snapshot = current if pinned else self._generation(current, tag)
+            snapshot = current
+            if not pinned and tag != current.number % len(_ENCODINGS):
+                before = self._stores.before(current)
+                if before is None or tag != before.number % len(_ENCODINGS):
+                    raise GoneError(f"{current.name} was published anew while it was being read: open it again")
+                snapshot = before
             stored = snapshot.nodes.get(named["array"], {})
             path = _file(snapshot.folder, f"{named['array']}/{chunk_key(stored, place)}") if stored else None
             if path is None:
-                _check_missing(snapshot, named["array"], place)
+                if snapshot.is_gone():
+                    raise GoneError(f"{snapshot.name} was published anew while it was being read: open it again")
+                # A client would replace the chunk by fill values, although it was written.
+                if stored and _is_in_grid(place, stored) and is_lost(snapshot.folder / named["array"]):
+                    raise DamagedError(snapshot.name, f"a chunk of {named['array']!r} is missing")
             return None if path is None else (snapshot, path)
         return None
 
-    def _generation(self, current: Snapshot, tag: int) -> Snapshot:
-        """Return the generation that uses an encoding: the current or the previous one."""
-        if tag == current.number % len(_ENCODINGS):
-            return current
-        before = self._stores.before(current)
-        if before is None or tag != before.number % len(_ENCODINGS):
-            raise GoneError(f"{current.name} was published anew while it was being read: open it again")
-        return before
-
     def _document(self, snapshot: Snapshot, key: str, *, pinned: bool) -> bytes | None:
-        """Return the metadata of a group or an array, consolidated for a group."""
         place = snapshot, pinned, key
         with self._lock:
-            known = self._documents.get(place)
-        if known is not None:
-            return known
+            cached = self._documents.get(place)
+        if cached is not None:
+            return cached
         node = key.removesuffix(_METADATA).rstrip("/")
         if node not in snapshot.nodes:
             return None
@@ -137,48 +138,51 @@ class ZarrFiles:
         below = {}
         if content["node_type"] == "group":
             start = f"{node}/" if node else ""
-            own = [name for name in snapshot.nodes if name and name.startswith(start)]
-            below = {name.removeprefix(start): deepcopy(snapshot.nodes[name]) for name in own}
+            inner = [name for name in snapshot.nodes if name and name.startswith(start)]
+            below = {name.removeprefix(start): deepcopy(snapshot.nodes[name]) for name in inner}
             content["consolidated_metadata"] = {"kind": "inline", "must_understand": False, "metadata": below}
-        encoding = _ENCODINGS[0 if pinned else snapshot.number % len(_ENCODINGS)]
-        for one in (content, *below.values()):
-            _rewrite(one, encoding)
-        made = json.dumps(content, ensure_ascii=False).encode()
+        name, separator = _ENCODINGS[0 if pinned else snapshot.number % len(_ENCODINGS)]
+        for described in (content, *below.values()):
+            attributes = described.get("attributes", {})
+            for private in _PRIVATE:
+                attributes.pop(private, None)
+            if "pipeline" in attributes:
+                attributes["pipeline"] = without_folders(str(attributes["pipeline"]))
+            if described.get("node_type") == "array":
+                described["chunk_key_encoding"] = {**chunk_encoding(separator), "name": name}
+        text = json.dumps(content, ensure_ascii=False).encode()
         with self._lock:
             while len(self._documents) >= self._most:
                 self._documents.popitem(last=False)
-            self._documents[place] = made
-        return made
+            self._documents[place] = text
+        return text
 
 
 def routes(service: Service) -> list[BaseRoute]:
     """Return the routes of the stores' Zarr."""
     files = ZarrFiles(service.shelf)
 
-    def value(request: Request) -> Response:
+    def store_value(request: Request) -> Response:
         name, _, token = request.path_params["store"].partition("@")
         if not service.disclosure(name).everything:
             return PlainTextResponse("Not found.\n", 404, headers={"Cache-Control": "no-store"})
         try:
-            found = files.find(name, _key(request), token or None)
+            # An encoded slash would be part of a name, which never occurs.
+            key = request.path_params["key"].replace("%2F", "\\").replace("%25", "%")
+            value = files.find(name, key, token or None)
         except GoneError as error:
             return PlainTextResponse(f"{error}\n", 410, headers={"Cache-Control": "no-store"})
         except DamagedError:
             return PlainTextResponse(f"{name}: a file of this store is missing\n", 503)
         except (UnknownNameError, StoreError):
-            found = None
-        if found is None:
+            value = None
+        if value is None:
             return PlainTextResponse("Not found.\n", 404, headers={"Cache-Control": "no-store"})
-        snapshot, content = found
+        snapshot, content = value
         etag = f"{snapshot.token}-{digest(request.url.path)}"
         return _answer(request, content, etag, CORS if service.cors else {}, is_pinned=bool(token))
 
-    return [GuardedRoute("/stores/{store}.zarr/{key:path}", value, role=None)]
-
-
-def _key(request: Request) -> str:
-    """Return the key in an address; an encoded slash would be part of a name, which never occurs."""
-    return str(request.path_params["key"]).replace("%2F", "\\").replace("%25", "%")
+    return [GuardedRoute("/stores/{store}.zarr/{key:path}", store_value, role=None)]
 
 
 def _answer(
@@ -198,11 +202,6 @@ def _answer(
     return FileResponse(content, headers=headers, media_type="application/octet-stream", stat_result=status)
 
 
-def _is_name(part: str) -> bool:
-    """True if a part of a key is a valid name within a store."""
-    return bool(part) and not part.startswith(".") and part.isprintable() and "\\" not in part
-
-
 def _file(folder: Path, key: str) -> Path | None:
     """Return the file of a key; None if it is missing or outside of the folder."""
     path = folder / key
@@ -212,31 +211,7 @@ def _file(folder: Path, key: str) -> Path | None:
         return None
 
 
-def _check_missing(snapshot: Snapshot, name: str, place: list[int]) -> None:
-    """Raise an error for a missing chunk that was written, which a client would replace by fill values."""
-    from ...store.zarr_io import is_lost
-
-    if snapshot.is_gone():
-        raise GoneError(f"{snapshot.name} was published anew while it was being read: open it again")
-    array = snapshot.nodes.get(name)
-    if array is not None and _is_in_grid(place, array) and is_lost(snapshot.folder / name):
-        raise DamagedError(snapshot.name, f"a chunk of {name!r} is missing")
-
-
 def _is_in_grid(place: list[int], array: dict[str, Any]) -> bool:
-    """True if a chunk index is inside the array."""
     sizes = array["chunk_grid"]["configuration"]["chunk_shape"]
     counts = [math.ceil(length / size) for length, size in zip(array["shape"], sizes, strict=True)]
-    return len(place) == len(counts) and all(one < count for one, count in zip(place, counts, strict=True))
-
-
-def _rewrite(node: dict[str, Any], encoding: tuple[str, str]) -> None:
-    """Remove private attributes from metadata, and set the chunk key encoding."""
-    attributes = node.get("attributes", {})
-    for name in _PRIVATE:
-        attributes.pop(name, None)
-    if "pipeline" in attributes:
-        attributes["pipeline"] = without_folders(str(attributes["pipeline"]))
-    if node.get("node_type") == "array":
-        name, separator = encoding
-        node["chunk_key_encoding"] = {**chunk_encoding(separator), "name": name}
+    return len(place) == len(counts) and all(index < count for index, count in zip(place, counts, strict=True))

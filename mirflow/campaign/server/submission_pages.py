@@ -60,10 +60,9 @@ from .submissions.entries import (
     withdraw,
 )
 from .submissions.notifications import announce, undelivered
-from .submissions.releases import NO_BETTER, ShownScore, decimals_of, is_final, show_score
+from .submissions.releases import NO_BETTER, decimals_of, is_final, show_score
 from .submissions.submission_tables import (
     OPEN,
-    Released,
     Submission,
     SubmissionProgress,
     Trouble,
@@ -112,12 +111,9 @@ _REACHED = {
     "scored": 4,
 }
 
-_SCORE = ("value", "low", "high")
 _LEVEL = 0.95
 """Level of intervals and comparisons of submissions."""
-_VERDICT = ("outcome", "difference", "low", "high", "p", "tracks")
 _ABOUT = ("description", "paper", "code", "runtime")
-_FINDING = ("path", "line", "severity", "rule", "message")
 
 _watched: Counter[str] = Counter()
 
@@ -136,12 +132,7 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
         GuardedRoute("submission", show, role=None, rate="query"),
         GuardedRoute("submission_findings", findings_table, role="submitter"),
         GuardedRoute("submission_progress", progress, role=None),
-        GuardedRoute(
-            "submission_change",
-            partial(show_change, views),
-            role=None,
-            rate="query",
-        ),
+        GuardedRoute("submission_change", partial(show_change, views), role=None, rate="query"),
         GuardedRoute("submission_visibility", change_visibility, role="submitter", methods=("POST",)),
         GuardedRoute("submission_withdraw", withdraw_for_good, role="submitter", methods=("POST",)),
         GuardedRoute("submission_disqualify", disqualify_for_good, role="organiser", methods=("POST",)),
@@ -158,16 +149,16 @@ def listing(request: Request) -> Response:
     service, database, campaign = _of(request)
     viewer: Viewer | None = request.state.viewer
     with database.read() as session:
-        found = [_summary(one, viewer) for one in submissions_of(session, viewer)[:MOST_LISTED]]
+        listed = [_summary(row, viewer) for row in submissions_of(session, viewer)[:MOST_LISTED]]
         # It may name hidden files.
         organises = viewer is not None and viewer.may("organiser")
         trouble = session.get(Trouble, 1) if organises else None
         unsent = undelivered(session, service.clock()) if organises else []
     if wants_json(request):
-        return JSONResponse({"submissions": found}, headers=PRIVATE)
+        return JSONResponse({"submissions": listed}, headers=PRIVATE)
     may_send = viewer is not None and viewer.may("submitter")
     hidden = [name for name, split in campaign.splits.items() if split.hidden] if organises else []
-    context: dict[str, Any] = {"submissions": found, "may_send": may_send, "trouble": trouble, "hidden": hidden}
+    context: dict[str, Any] = {"submissions": listed, "may_send": may_send, "trouble": trouble, "hidden": hidden}
     context |= {"organises": organises, "unsent": unsent}
     return page(request, "submissions.html", here="submissions", **context)
 
@@ -211,7 +202,6 @@ def _form(request: Request, status: int = 200, trouble: str = "", given: Mapping
 
 
 def _split_terms(campaign: Campaign, quota: Quota, now: dt.datetime) -> dict[str, Any]:
-    """Return the quota and the dates of a split."""
     split, (opens, closes) = campaign.splits[quota.split], campaign.window(quota.split)
     return {
         "name": quota.split,
@@ -265,8 +255,6 @@ async def send(request: Request) -> Response:
 
 
 class _IncomingUpload:
-    """An upload in progress, with the fields received so far."""
-
     def __init__(self, request: Request) -> None:
         self._request = request
         self._service, self._database, self._campaign = _of(request)
@@ -342,7 +330,8 @@ def show(request: Request) -> Response:
     viewer: Viewer | None = request.state.viewer
     with database.read() as session:
         submission = _find(session, request)
-        results = _visible_results(session, campaign, submission, viewer)
+        kept_back = submission.withdrawn is not None and not may_change(submission, viewer)
+        results = [row for row in results_of(session, campaign, submission) if not (row.hidden and kept_back)]
         shown = _describe(service, session, submission, results, viewer)
         if wants_json(request):
             return JSONResponse(shown, headers=PRIVATE)
@@ -378,22 +367,21 @@ def show_change(views: Views, request: Request) -> Response:
         submission = _find(session, request)
         results = {one.split: one for one in results_of(session, campaign, submission)}
         verdicts = results[split].verdicts if split in results and not results[split].hidden else ()
-        found = [verdict for verdict in verdicts if (verdict.evaluation, verdict.other.name) == (evaluation, name)]
-        if not any(one.relation == "own" and may_see(one.other, viewer) for one in found):
+        compared = [row for row in verdicts if (row.evaluation, row.other.name) == (evaluation, name)]
+        if not any(row.relation == "own" and may_see(row.other, viewer) for row in compared):
             raise HTTPException(404)
-        own, metric = submission.name, found[0].metric
+        system, metric = submission.name, compared[0].metric
     try:
         report = views.ask(split, viewer, partial(report_of, service))
-        estimates = report.estimates(evaluation, track, [own, name])
+        estimates = [read for read in report.estimates(evaluation, track, [system, name]) if read is not None]
     except (QueryError, StoreError, UnknownNameError):
         raise HTTPException(404) from None
-    known = [estimate for estimate in estimates if estimate is not None]
-    if not known:  # no timelines are available
+    if not estimates:  # no timelines are available
         address = service.links.url("track", store=split, evaluation=evaluation, track=track)
         return RedirectResponse(address, 303)
-    second = first_difference(*known) if len(known) == 2 else None
-    place = report_link(evaluation, track, second, metric, own)
-    return RedirectResponse(service.links.url("store", store=split) + place, 303)
+    second = first_difference(*estimates) if len(estimates) == 2 else None
+    fragment = report_link(evaluation, track, second, metric, system)
+    return RedirectResponse(service.links.url("store", store=split) + fragment, 303)
 
 
 def findings_table(request: Request) -> Response:
@@ -480,7 +468,7 @@ async def _events(status: Mapping[str, Any], look: Any, last: str, who: str, ser
         end, sent = loop.time() + WATCH_SECONDS, loop.time()
         yield "retry: 2000\n\n"
         while True:
-            id = _event_id(status)
+            id = f"{status['state']}-{status['stage']}-{status['done']}-{status['before']}".replace(" ", "_")
             if id != last:
                 last, sent = id, loop.time()
                 yield f"id: {id}\nevent: progress\ndata: {json.dumps(status)}\n\n"
@@ -502,24 +490,19 @@ async def _events(status: Mapping[str, Any], look: Any, last: str, who: str, ser
             del _watched[who]
 
 
-def _event_id(status: Mapping[str, Any]) -> str:
-    return f"{status['state']}-{status['stage']}-{status['done']}-{status['before']}".replace(" ", "_")
-
-
 def _find(session: Session, request: Request, to_change: bool = False) -> Submission:
     """Find the submission of a request; raises 404 if the viewer may not see it."""
     viewer: Viewer | None = request.state.viewer
     try:
-        found = find_submission(session, request.path_params["submission"], viewer)
+        submission = find_submission(session, request.path_params["submission"], viewer)
     except SubmissionError:
         raise HTTPException(404) from None
-    if to_change and not may_change(found, viewer):
+    if to_change and not may_change(submission, viewer):
         raise HTTPException(403, "This submission belongs to another account.")
-    return found
+    return submission
 
 
 def _summary(submission: Submission, viewer: Viewer | None) -> dict[str, Any]:
-    """Describe a submission for the list."""
     lab = f" ({submission.user.lab})" if submission.user.lab else ""
     return {
         "id": submission.id,
@@ -538,7 +521,6 @@ def _summary(submission: Submission, viewer: Viewer | None) -> dict[str, Any]:
 
 
 def _status(session: Session, submission: Submission) -> dict[str, Any]:
-    """Return the state and progress of a submission."""
     row = session.get(SubmissionProgress, submission.number)
     is_open = submission.state in OPEN
     return {
@@ -555,7 +537,6 @@ def _status(session: Session, submission: Submission) -> dict[str, Any]:
 def _describe(
     service: Service, session: Session, submission: Submission, results: list[SplitScores], viewer: Viewer | None
 ) -> dict[str, Any]:
-    """Describe a submission with everything that the viewer may see of it."""
     campaign = service.campaign
     assert campaign is not None
     until = campaign.embargo(submission.split_names, service.clock())
@@ -572,7 +553,7 @@ def _describe(
         "same_as": "" if twin is None else twin.name,
         "progress": _status(session, submission),
         "counts": {"error": submission.errors, "warning": submission.warnings, "note": submission.notes},
-        "findings": [_columns(finding, _FINDING) for finding in findings],
+        "findings": [_columns(row, ("path", "line", "severity", "rule", "message")) for row in findings],
         "results": [_describe_result(service, campaign, submission, result, viewer) for result in results],
     }
 
@@ -580,19 +561,28 @@ def _describe(
 def _describe_result(
     service: Service, campaign: Campaign, submission: Submission, result: SplitScores, viewer: Viewer | None
 ) -> dict[str, Any]:
-    """Describe the scores and comparisons on a split, with the number of decimals if they are rounded."""
     split, now = campaign.splits.get(result.split), service.clock()
+    scores = [(row, show_score(row, split, now)) for row in result.scores]
     return {
         "split": result.split,
         "hidden": result.hidden,
         "decimals": decimals_of(split, now),
         "comparison_decimals": decimals_of(split, submission.received),
-        "scores": [_describe_score(row, show_score(row, split, now)) for row in result.scores],
+        "scores": [
+            {
+                **_columns(row, ("evaluation", "metric")),
+                **_columns(shown, ("value", "low", "high")),
+                **_columns(row, ("tracks", "headline")),
+                "kept_back": shown.kept_back,
+                "rules": row.rules,
+            }
+            for row, shown in scores
+        ],
         "comparisons": [
             {
                 **_columns(row, ("evaluation", "metric", "relation")),
                 "other": row.other.name,
-                **_columns(row, _VERDICT),
+                **_columns(row, ("outcome", "difference", "low", "high", "p", "tracks")),
                 "words": _outcome_words(row, result.hidden),
             }
             for row in result.verdicts
@@ -609,26 +599,8 @@ def _outcome_words(row: Verdict, hidden: bool) -> str:
     return f"too few tracks ({row.tracks}; {least} are needed)"
 
 
-def _describe_score(row: Released, shown: ShownScore) -> dict[str, Any]:
-    return {
-        **_columns(row, ("evaluation", "metric")),
-        **_columns(shown, _SCORE),
-        **_columns(row, ("tracks", "headline")),
-        "kept_back": shown.kept_back,
-        "rules": row.rules,
-    }
-
-
 def _columns(row: object, names: Sequence[str]) -> dict[str, Any]:
     return {name: getattr(row, name) for name in names}
-
-
-def _visible_results(
-    session: Session, campaign: Campaign, submission: Submission, viewer: Viewer | None
-) -> list[SplitScores]:
-    found = results_of(session, campaign, submission)
-    kept_back = submission.withdrawn is not None and not may_change(submission, viewer)
-    return [one for one in found if not (one.hidden and kept_back)]
 
 
 def _steps(shown: Mapping[str, Any], size: str) -> list[dict[str, Any]]:
@@ -642,8 +614,8 @@ def _steps(shown: Mapping[str, Any], size: str) -> list[dict[str, Any]]:
         for one in result["comparisons"]
     ]
     files = f"{counted(shown['files'], 'file')}, {size}" if shown["files"] else size
-    found_in_it = marks or "nothing found" if shown["may_change"] else ""
-    notes = (files, found_in_it, ", ".join(shown["splits"]), "; ".join(outcomes) or "with nothing yet")
+    findings = marks or "nothing found" if shown["may_change"] else ""
+    notes = (files, findings, ", ".join(shown["splits"]), "; ".join(outcomes) or "with nothing yet")
     reached = _REACHED["accepted" if state == "withdrawn" and shown["files"] else state]
     steps = []
     for at, (title, states) in enumerate(_STEPS.items()):

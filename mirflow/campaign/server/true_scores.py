@@ -37,7 +37,8 @@ def read_true_scores(session: Session, split: str) -> list[dict[str, Any]]:
     chosen = select(Released).join(Submission).where(Released.split == split)
     order = (Released.evaluation, Released.headline.desc(), Released.metric, Submission.number)
     rows = session.scalars(chosen.order_by(*order))
-    return [one for _, own in groupby(rows, lambda row: (row.evaluation, row.metric)) for one in _ranked([*own])]
+    groups = groupby(rows, lambda row: (row.evaluation, row.metric))
+    return [score for _, group in groups for score in _ranked([*group])]
 
 
 def _ranked(rows: list[Released]) -> Iterator[dict[str, Any]]:
@@ -48,11 +49,11 @@ def _ranked(rows: list[Released]) -> Iterator[dict[str, Any]]:
         if row.true_value is not None and row.submission.withdrawn is None
     }
     for row in sorted(rows, key=lambda row: -gains.get(row.id, -float("inf"))):
-        sent, own = row.submission, gains.get(row.id)
+        sent, gain = row.submission, gains.get(row.id)
         yield {
             "evaluation": row.evaluation,
             "metric": row.metric,
-            "rank": None if own is None else 1 + sum(other > own for other in gains.values()),
+            "rank": None if gain is None else 1 + sum(other > gain for other in gains.values()),
             "system": sent.name,
             "submission": sent.id,
             "sender": sent.user.name,
@@ -87,7 +88,7 @@ def true_scores(request: Request) -> Response:
     split, scores = _asked(request)
     if wants_json(request):
         return JSONResponse({"split": split, "scores": scores}, headers=PRIVATE)
-    tables = [(name, [*own]) for name, own in groupby(scores, itemgetter("evaluation", "metric"))]
+    tables = [(name, [*group]) for name, group in groupby(scores, itemgetter("evaluation", "metric"))]
     return page(request, "true_scores.html", here="submissions", split=split, tables=tables)
 
 

@@ -48,12 +48,6 @@ def pages_of(service: Service, viewer: Viewer | None = None) -> Pages:
     return Pages(service.links, service.title, live=True, navigation=navigation, home=home)
 
 
-def viewer_of(request: Request) -> PageViewer | None:
-    """Return the viewer of a request in the form that templates use."""
-    viewer = request.state.viewer
-    return None if viewer is None else PageViewer(viewer.name, viewer.role, request.state.csrf)
-
-
 def page(request: Request, template: str, status: int = 200, *, here: str = "", **context: Any) -> HTMLResponse:
     """Render a page that only the viewer's browser may keep.
 
@@ -70,7 +64,7 @@ def page(request: Request, template: str, status: int = 200, *, here: str = "", 
     waits = here == "submissions" and viewer is not None and viewer.may("submitter")
     text = pages_of(service, viewer).render(
         template,
-        viewer=viewer_of(request),
+        viewer=None if viewer is None else PageViewer(viewer.name, viewer.role, request.state.csrf),
         here=here,
         notice=request.app.state.monitoring.idle() if waits else "",
         **context,
@@ -80,13 +74,12 @@ def page(request: Request, template: str, status: int = 200, *, here: str = "", 
 
 def asset(request: Request) -> Response:
     """Return a style sheet, script or picture; names contain a digest, so browsers never revalidate them."""
-    given = request.path_params["name"]
-    name = next((name for name in asset_names() if asset_name(name) == given), None)
+    name = next((name for name in asset_names() if asset_name(name) == request.path_params["name"]), None)
     if name is None:
         raise HTTPException(404)
     kind = _KINDS.get(name.rpartition(".")[2], "application/octet-stream")
-    kept = {"Cache-Control": "public, max-age=31536000, immutable"}
-    return Response(read_asset(name), headers=kept, media_type=kind)
+    headers = {"Cache-Control": "public, max-age=31536000, immutable"}
+    return Response(read_asset(name), headers=headers, media_type=kind)
 
 
 def wants_json(request: Request) -> bool:
@@ -104,9 +97,9 @@ def nearest_page(path: str, navigation: Sequence[tuple[str, str]]) -> tuple[str,
     >>> nearest_page("/submit", [("front", "Results"), ("submissions", "Submit")])
     ('submissions', 'Submit')
     """
-    asked = path.strip("/").partition("/")[0].casefold()
-    names = {name.casefold(): one for one in navigation for name in (*one, ADDRESSES[one[0]].strip("/"))}
-    return next((names[name] for name in difflib.get_close_matches(asked, names, n=1)), None)
+    first = path.strip("/").partition("/")[0].casefold()
+    names = {name.casefold(): link for link in navigation for name in (*link, ADDRESSES[link[0]].strip("/"))}
+    return next((names[name] for name in difflib.get_close_matches(first, names, n=1)), None)
 
 
 def error_answer(request: Request, status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:

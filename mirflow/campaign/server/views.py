@@ -413,7 +413,6 @@ def _ranked(
 
 
 def _ranked_metrics(rows: Sequence[Released], task: str, convention: str) -> dict[str, RankedMetric]:
-    """Return the released metrics, headline first, with titles and units if the task is known."""
     records = _records_of(task, convention)
     metrics = {}
     for row in sorted(rows, key=lambda one: (not one.headline, one.id)):
@@ -429,7 +428,6 @@ def _ranked_metrics(rows: Sequence[Released], task: str, convention: str) -> dic
 
 
 def _records_of(task: str, convention: str) -> dict[str, Metric]:
-    """Return the metrics of a convention by name; none if the task is unknown."""
     if not has_task(task):
         return {}
     rules = get_task(task).conventions
@@ -445,7 +443,6 @@ def title_of(campaign: Campaign, evaluation: str, metric: str) -> str:
 
 
 def _ranks(values: Mapping[str, float | str | None], metric: RankedMetric) -> dict[str, int | None]:
-    """Rank the systems from 1; None for undefined values."""
     sign = -1.0 if metric.orientation == "lower" else 1.0
     gains = {system: None if value is None else sign * float(value) for system, value in values.items()}
     return {

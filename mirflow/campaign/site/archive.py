@@ -137,17 +137,17 @@ class YearsLine:
     @property
     def paths(self) -> list[str]:
         """Lines through the years of each store, as ``points`` attributes; different stores have different tracks."""
-        runs = [list(own) for _, own in groupby(self.points, key=lambda point: point.entry.store)]
+        runs = [list(points) for _, points in groupby(self.points, key=lambda point: point.entry.store)]
         return [" ".join(f"{point.x:g},{point.y:g}" for point in run) for run in runs if run[0].entry.store and run[1:]]
 
     @property
     def labelled(self) -> list[Point]:
         """Points to label with year and value: the newest, and others that do not overlap."""
-        kept: list[Point] = []
+        labelled: list[Point] = []
         for point in reversed(self.points):
-            if not kept or kept[-1].x - point.x >= LABEL_WIDTH:
-                kept.append(point)
-        return kept[::-1]
+            if not labelled or labelled[-1].x - point.x >= LABEL_WIDTH:
+                labelled.append(point)
+        return labelled[::-1]
 
     @property
     def words(self) -> str:
@@ -182,45 +182,49 @@ class Archive:
             ("Task sets", [self._parts(self._of(year)) for year in self.years])
         ]
         for name, words in (("individuals", "Individuals"), ("countries", "Countries")):
-            if any(name in own for own in self.counts.values()):
+            if any(name in counted_of for counted_of in self.counts.values()):
                 numbers.append((words, [self.counts.get(year, {}).get(name) for year in self.years]))
         numbers.append(("Runs", [_runs(self._of(year)) for year in self.years]))
         several = len(self.years) > 1
-        rows = tuple((words, *many, *([_growth(many[0], many[-1])] if several else [])) for words, many in numbers)
+        rows: list[tuple[Entry, ...]] = []
+        for words, row in numbers:
+            first, last = (row[0], row[-1]) if several else (None, None)
+            growth = round(100 * (last / first - 1)) if first and last is not None else None
+            rows.append((words, *row, *([growth] if several else [])))
         columns = ("", *map(str, self.years), *(["growth"] if several else []))
         notes = (f"growth: from {self.years[0]} to {self.years[-1]}, in %",) if several else ()
-        return Table(columns, rows, "The years", notes, keys=1)
+        return Table(columns, tuple(rows), "The years", notes, keys=1)
 
     def categories(self) -> Table:
         """Table of runs by category and year; empty if no task has a category."""
         category = {
-            task: next((one.category for one in own if one.category), "") for task, own in self._by_task().items()
+            task: next((entry.category for entry in entries if entry.category), "")
+            for task, entries in self._by_task().items()
         }
         names = sorted({*category.values()} - {""}, key=str.casefold)
         rows: list[tuple[Entry, ...]] = []
         for name in [*names, *([""] if names and "" in category.values() else [])]:
-            own = [entry for entry in self.entries if category[entry.task] == name]
-            by_year = (_runs(one for one in own if one.year == year) for year in self.years)
+            entries = [entry for entry in self.entries if category[entry.task] == name]
+            by_year = (_runs(entry for entry in entries if entry.year == year) for year in self.years)
             tasks = sum(other == name for other in category.values())
-            rows.append((name or "others", tasks, *by_year, _runs(own), self._share(own)))
+            rows.append((name or "others", tasks, *by_year, _runs(entries), self._share(entries)))
         columns = ("category", "tasks", *map(str, self.years), "all", "share")
         return Table(columns, tuple(rows), "Runs of each category", (_SHARE,), keys=1)
 
     def _share(self, entries: Iterable[YearOfTask]) -> int | None:
-        """Percentage of all runs."""
         every = _runs(self.entries)
         return round(100 * _runs(entries) / every) if every else None
 
     def runs(self) -> Table:
         """Table 2: runs by task and year, and their share of all; a star for each part beyond the first."""
         rows: list[tuple[Entry, ...]] = []
-        for task, own in self._by_task().items():
+        for task, entries in self._by_task().items():
             cells: list[Entry] = []
             for year in self.years:
-                there = [one for one in own if one.year == year]
-                cells.append(f"{_runs(there)}{'*' * (self._parts(there) - 1)}" if there else None)
-            name = next((one.name for one in own if one.name), "")
-            rows.append((task, name, *cells, self._share(own)))
+                of_year = [entry for entry in entries if entry.year == year]
+                cells.append(f"{_runs(of_year)}{'*' * (self._parts(of_year) - 1)}" if of_year else None)
+            name = next((entry.name for entry in entries if entry.name), "")
+            rows.append((task, name, *cells, self._share(entries)))
         stars = ("*: of two parts, **: of three, ...",) if any("*" in str(cell) for row in rows for cell in row) else ()
         columns = ("task", "name", *map(str, self.years), "share")
         return Table(columns, tuple(rows), "Runs of each task", (*stars, _SHARE), keys=1)
@@ -236,39 +240,39 @@ class Archive:
     def scored(self) -> Table:
         """Table of the best values that stores have: how sure they are, and how they differ from the year before."""
         rows: list[tuple[Entry, ...]] = []
-        for one in (one for own in self._by_metric().values() for one in own if one.n is not None):
-            interval = None if one.low is None else f"[{show_number(one.low)}, {show_number(one.high)}]"
-            rows.append((one.part, one.year, one.system, one.shown, interval, one.n, one.change or None))
-        notes = (
-            ("[ ]: 95 % interval; p: permutation test of the two best systems, chosen after the fact",) if rows else ()
-        )
+        for best in (entry for entries in self._by_metric().values() for entry in entries if entry.n is not None):
+            interval = None if best.low is None else f"[{show_number(best.low)}, {show_number(best.high)}]"
+            rows.append((best.part, best.year, best.system, best.shown, interval, best.n, best.change or None))
+        note = "[ ]: 95 % interval; p: permutation test of the two best systems, chosen after the fact"
+        notes = (note,) if rows else ()
         columns = ("task", "year", "best system", "value", "interval", "n", "against the year before")
         return Table(columns, tuple(rows), "How sure the best are", notes, keys=3)
 
     def bests(self) -> list[tuple[str, str, list[YearOfTask | None]]]:
         """Rows of the best values by year with their origin: part, metric, and an entry or None per year."""
-        found = []
-        for (part, metric), own in self._by_metric().items():
-            best = {one.year: one for one in own if one.best is not None}
-            found.append((part, metric, [best.get(year) for year in self.years]))
-        return found
+        rows = []
+        for (part, metric), entries in self._by_metric().items():
+            best = {entry.year: entry for entry in entries if entry.best is not None}
+            rows.append((part, metric, [best.get(year) for year in self.years]))
+        return rows
 
     def lines(self) -> list[YearsLine]:
         """Line charts of the best values by one metric, if there are two or more years."""
-        found = []
+        lines = []
         first, last = (self.years[0], self.years[-1]) if self.years else (0, 0)
-        for part, metric, own in self.bests():
-            known = [one for one in own if one is not None and one.best is not None and math.isfinite(one.best)]
-            if len(known) < 2:
+        for part, metric, row in self.bests():
+            entries = [entry for entry in row if entry and entry.best is not None and math.isfinite(entry.best)]
+            if len(entries) < 2:
                 continue
-            values = [float(one.best or 0.0) for one in known]
+            values = [float(entry.best or 0.0) for entry in entries]
             least, most = min(values), max(values)
             if least >= 0 and most <= 1:
                 least, most = 0.0, 1.0
             scale = YearsScale(first, last, least, most)
-            points = [Point(one, *scale.place(one.year, value)) for one, value in zip(known, values, strict=True)]
-            found.append(YearsLine(part, metric, points, scale))
-        return found
+            pairs = zip(entries, values, strict=True)
+            points = [Point(entry, *scale.place(entry.year, value)) for entry, value in pairs]
+            lines.append(YearsLine(part, metric, points, scale))
+        return lines
 
     def tabulation(self) -> Tabulation[YearOfTask]:
         """Tables for people; for programs one row per part of a task and year."""
@@ -278,7 +282,7 @@ class Archive:
         )
         rows = tuple(tuple(getattr(entry, name) for name in names) for entry in self.entries)
         every = (self.overview(), self.categories(), self.runs(), self.best(), self.scored())
-        tables = [one for one in every if one.rows]
+        tables = [table for table in every if table.rows]
         return Tabulation(self.entries, lambda width: tables, lambda: [Table(names, rows)])
 
     def _of(self, year: int) -> list[YearOfTask]:
@@ -289,31 +293,26 @@ class Archive:
         return len({(entry.task, entry.part) for entry in entries})
 
     def _by_task(self) -> dict[str, list[YearOfTask]]:
-        found: dict[str, list[YearOfTask]] = {}
-        for entry in sorted(self.entries, key=lambda one: one.task.casefold()):
-            found.setdefault(entry.task, []).append(entry)
-        return found
+        tasks: dict[str, list[YearOfTask]] = {}
+        for entry in sorted(self.entries, key=lambda entry: entry.task.casefold()):
+            tasks.setdefault(entry.task, []).append(entry)
+        return tasks
 
     def _by_metric(self) -> dict[tuple[str, str], list[YearOfTask]]:
-        found: dict[tuple[str, str], list[YearOfTask]] = {}
-        for entry in sorted(self.entries, key=lambda one: one.part.casefold()):
-            found.setdefault((entry.part, entry.metric), []).append(entry)
-        return found
+        parts: dict[tuple[str, str], list[YearOfTask]] = {}
+        for entry in sorted(self.entries, key=lambda entry: entry.part.casefold()):
+            parts.setdefault((entry.part, entry.metric), []).append(entry)
+        return parts
 
 
 def _runs(entries: Iterable[YearOfTask]) -> int:
     return sum(entry.runs or 0 for entry in entries)
 
 
-def _growth(before: int | None, after: int | None) -> int | None:
-    """Growth of a number in percent."""
-    return round(100 * (after / before - 1)) if before and after is not None else None
-
-
 def has_years(path: str | Path) -> bool:
     """True if systems of a store have a coordinate ``year``; does not read scores."""
-    found = (names_of(ds, YEAR) for ds in boards_of(open_store(path)).values() if YEAR in coords_of(ds, "system"))
-    return any(_YEAR.fullmatch(text) for texts in found for text in texts)
+    boards = boards_of(open_store(path)).values()
+    return any(_YEAR.fullmatch(text) for ds in boards if YEAR in coords_of(ds, "system") for text in names_of(ds, YEAR))
 
 
 def years_of(name: str, board: Leaderboard) -> list[YearOfTask]:
@@ -324,39 +323,36 @@ def years_of(name: str, board: Leaderboard) -> list[YearOfTask]:
     name : str
         Name of the store.
     """
-    found = []
+    entries = []
     for evaluation in board.evaluations:
         by_year: dict[int, list[RankedSystem]] = {}
         for system in evaluation.systems:
             value = str(system.metadata.get(YEAR, ""))
             if _YEAR.fullmatch(value):
                 by_year.setdefault(int(float(value)), []).append(system)
-        found += [_entry(year, name, evaluation, systems, {}) for year, systems in sorted(by_year.items())]
-    return found
+        entries += [_entry(year, name, evaluation, systems, {}) for year, systems in sorted(by_year.items())]
+    return entries
 
 
 def join_years(entries: Sequence[YearOfTask]) -> Archive:
     """Combine the years of several stores."""
-    return Archive(sorted(entries, key=lambda one: one.year))
+    return Archive(sorted(entries, key=lambda entry: entry.year))
 
 
 def _entry(
     year: int, store: str, evaluation: RankedEvaluation, systems: Sequence[RankedSystem], given: Mapping[str, str]
 ) -> YearOfTask:
-    """Make the entry of an evaluation in a year, with its best system."""
-    metrics = {one.name: one for one in evaluation.metrics}
+    metrics = {metric.name: metric for metric in evaluation.metrics}
     name = given.get("metric") or evaluation.headline
     if name not in metrics:
         raise UnknownNameError(f"metric of {store}, {evaluation.name}", name, metrics)
     metric = metrics[name]
     sign = -1.0 if metric.orientation == "lower" else 1.0
     values = [(system, system.scores[name].value) for system in systems]
-    known = [(one, float(value)) for one, value in values if value is not None and metric.orientation != "none"]
-    best = max(known, key=lambda pair: sign * pair[1], default=None)
+    scored = [(system, float(value)) for system, value in values if value is not None]
+    best = max(scored if metric.orientation != "none" else [], key=lambda pair: sign * pair[1], default=None)
     score = None if best is None else best[0].scores[name]
-    ends = (
-        (None, None) if score is None else tuple(None if one is None else float(one) for one in (score.low, score.high))
-    )
+    low, high = (None, None) if score is None else (score.low, score.high)
     task = given.get("task") or evaluation.name
     return YearOfTask(
         year=year,
@@ -372,8 +368,8 @@ def _entry(
         evaluation=evaluation.name,
         category=given.get("category", ""),
         n=None if score is None else score.n,
-        low=ends[0],
-        high=ends[1],
+        low=None if low is None else float(low),
+        high=None if high is None else float(high),
         measure=name,
     )
 
@@ -405,53 +401,39 @@ def read_archive(path: str | Path, names: Mapping[str, str] = MappingProxyType({
         if not _YEAR.fullmatch(given.get("year", "")):
             raise QueryError(f"{place}: invalid year {given.get('year', '')!r}: expected a year such as 2008")
         year = int(float(given["year"]))
-        own = counts.setdefault(year, {})
-        own |= {name: _whole(place, name, given[name]) for name in ("individuals", "countries") if name in given}
+        people: dict[str, int] = {
+            name: _whole(place, name, given[name]) for name in ("individuals", "countries") if name in given
+        }
+        counts.setdefault(year, {}).update(people)
         if "store" in given:
-            entries += _of_store(path.parent / given["store"], year, given, place, boards, names)
+            source = path.parent / given["store"]
+            for name in ("runs", "best", "system"):
+                if name in given:
+                    raise QueryError(f"{place}: {name!r} is known from the store; leave it out")
+            if source not in boards:
+                boards[source] = leaderboard(read_scores(source))
+            evaluations = {evaluation.name: evaluation for evaluation in boards[source].evaluations}
+            wanted = given.get("evaluation")
+            if wanted is not None and wanted not in evaluations:
+                raise UnknownNameError(f"evaluation of {source}", wanted, evaluations)
+            store = names.get(os.path.realpath(source), source.name.removesuffix(".zarr"))
+            chosen = [evaluation for name, evaluation in evaluations.items() if wanted in (None, name)]
+            if "part" in given and len(chosen) > 1:
+                raise QueryError(f"{place}: part {given['part']!r} of {counted(len(chosen), 'evaluation')}; name one")
+            made = (_entry(year, store, evaluation, evaluation.systems, given) for evaluation in chosen)
+            entries += [replace(entry, source=source) for entry in made]
         elif "task" in given:
             entries.append(_published(place, year, given))
         elif not {"individuals", "countries"} & given.keys():
             raise QueryError(f"{place}: expected a store or a task")
     if not entries:
         raise QueryError(f"{path}: no row with a store or a task")
-    archive = Archive(sorted(entries, key=lambda one: one.year), {year: own for year, own in counts.items() if own})
-    return _with_changes(archive)
-
-
-def _of_store(
-    path: Path,
-    year: int,
-    given: Mapping[str, str],
-    place: str,
-    boards: dict[Path, Leaderboard],
-    names: Mapping[str, str],
-) -> list[YearOfTask]:
-    for name in ("runs", "best", "system"):
-        if name in given:
-            raise QueryError(f"{place}: {name!r} is known from the store; leave it out")
-    if path not in boards:
-        boards[path] = leaderboard(read_scores(path))
-    evaluations = {one.name: one for one in boards[path].evaluations}
-    wanted = given.get("evaluation")
-    if wanted is not None and wanted not in evaluations:
-        raise UnknownNameError(f"evaluation of {path}", wanted, evaluations)
-    store = names.get(os.path.realpath(path), path.name.removesuffix(".zarr"))
-    chosen = [evaluation for name, evaluation in evaluations.items() if wanted in (None, name)]
-    if "part" in given and len(chosen) > 1:
-        raise QueryError(f"{place}: part {given['part']!r} of {counted(len(chosen), 'evaluation')}; name one")
-    return [replace(_entry(year, store, one, one.systems, given), source=path) for one in chosen]
-
-
-def _with_changes(archive: Archive) -> Archive:
-    """Compare the best system of each year with that of the year before, where both have stores."""
+    archive = Archive(join_years(entries).entries, {year: people for year, people in counts.items() if people})
     changes: dict[int, str] = {}
-    for own in archive._by_metric().values():
-        stored = [one for one in own if one.source is not None and one.system]
-        for before, after in pairwise(stored):
-            changes[id(after)] = _change(before, after)
-    entries = [replace(one, change=changes.get(id(one), "")) for one in archive.entries]
-    return replace(archive, entries=entries)
+    for of_metric in archive._by_metric().values():
+        stored = [entry for entry in of_metric if entry.source is not None and entry.system]
+        changes |= {id(after): _change(before, after) for before, after in pairwise(stored)}
+    return replace(archive, entries=[replace(entry, change=changes.get(id(entry), "")) for entry in archive.entries])
 
 
 def _change(before: YearOfTask, after: YearOfTask) -> str:
@@ -477,10 +459,10 @@ def _change(before: YearOfTask, after: YearOfTask) -> str:
             if REFERENCES_DIFFER in joined.attrs:
                 return f"other references: {joined.attrs[REFERENCES_DIFFER]}"
             pair = [f"after/{after.system}", f"before/{before.system}"]
-            found = compare(joined, Query(after.measure, exact=True, system=pair))
+            compared = compare(joined, Query(after.measure, exact=True, system=pair))
     except QueryError as error:
         return f"not compared: {error}"
-    cell = found.sel(system=pair[0], other=pair[1]).isel(metric=0)
+    cell = compared.sel(system=pair[0], other=pair[1]).isel(metric=0)
     difference, low, high, p = (float(cell[name]) for name in ("difference", "low", "high", "p_corrected"))
     ends = "" if math.isnan(low) else f" [{low:+.3f}, {high:+.3f}]"
     tested = "too few tracks for a test" if math.isnan(p) else f"p {'< 0.001' if p < 0.0005 else f'= {p:.3f}'}"

@@ -27,7 +27,7 @@ from ...reports.page.timelines import check_timelines, tracks_wanted
 from ...store.generations import remove, remove_left
 from ...store.read import read_scores
 from . import page_contents
-from .archive import Archive, has_years, join_years, read_archive, years_of
+from .archive import has_years, join_years, read_archive, years_of
 from .changes import LONG_AGO, Change, authority_of, find_changes, to_atom
 from .front_page import WorthListening, front, news_of, worth_listening
 from .page_contents import StoreContents, TrackPage
@@ -196,13 +196,17 @@ def write_site(
     check_timelines(timelines)
     named = _named(stores)
     folder = Path(os.path.realpath(output))
-    _check_url(url)
+    if url and not is_web_address(url):
+        raise QueryError(f"invalid url {url!r}: expected a full URL such as https://example.org/results/")
     environment()
     recover(folder)
     remove_left(folder, "new")
     record = read_record(folder)
     new = Folder(folder.with_name(f".{folder.name}.{os.getpid()}.new"))
-    roots = _roots(root, len(named))
+    roots: list[str | Path | None] = [root] if root is None or isinstance(root, str | Path) else [*root]
+    if len(roots) not in (0, 1, len(named)):
+        raise QueryError(f"{len(roots)} roots for {len(named)} stores; give one for all of them, or one for each")
+    roots = roots if len(roots) == len(named) else (roots or [None]) * len(named)
     own_names = {os.path.realpath(path): name for name, path in named.items()}
     years = None if archive is None else read_archive(archive, own_names)
     try:
@@ -213,27 +217,35 @@ def write_site(
         home = url if not url or url.endswith("/") else f"{url}/"
         pages = Pages(DiskLinks("index.html", new.twins), title, navigation=navigation, note=note, home=home)
         settings = _StorePages(level, timelines, references, only_aggregates)
-        made: list[StoreContents] = []
+        written: list[StoreContents] = []
         listening: list[WorthListening] = []
         index = SearchIndex()
         notes: list[str] = []
         with progress or Progress() as shown:
-            for number, ((name, path), own) in enumerate(zip(named.items(), roots, strict=True), start=1):
+            for number, ((name, path), annotations) in enumerate(zip(named.items(), roots, strict=True), start=1):
                 shown.about = f"{name} ({number} of {len(named)}): " if len(named) > 1 else ""
-                found, left_out = settings.write(new, pages, name, path, own, shown)
-                listening += worth_listening(found)
-                index.add(entries_of(found, DiskLinks(new.file_of("search"), new.twins)))
+                contents, left_out = settings.write(new, pages, name, path, annotations, shown)
+                listening += worth_listening(contents)
+                index.add(entries_of(contents, DiskLinks(new.file_of("search"), new.twins)))
                 # Written stores need not stay in memory.
-                made.append(replace(found, datasets={}))
+                written.append(replace(contents, datasets={}))
                 notes += left_out
             shown.about = ""
             shown.stage("writing the front page")
-            changes, new_record = _next_record(folder, record, made, title, url)
-            write_front(new, pages, made, new_record, listening)
-            write_search(new, pages, made, index)
+            changes, new_record = _next_record(folder, record, written, title, url)
+            write_front(new, pages, written, new_record, listening)
+            new.write(new.file_of("search"), index.script())
+            everything = new.file_of("all")
+            new.write(everything, pages.at(everything).render("all.html", stores=written))
+            rooted = replace(pages, links=DiskLinks(MISSING, new.twins, root=urlsplit(home).path or "/"), home="")
+            words = {"heading": "Page not found", "text": "This site has no page at this address."}
+            new.write(MISSING, rooted.render("error.html", **words, guess=None, missing=True))
             if has_archive:
-                years = years or join_years([one for own in made for one in years_of(own.name, own.board)])
-                write_archive(new, pages, years, made)
+                years = years or join_years([entry for store in written for entry in years_of(store.name, store.board)])
+                present = {(store.name, evaluation) for store in written for evaluation in store.ranked}
+                file = new.file_of("archive")
+                new.write(file, pages.at(file).render("archive.html", page=years, present=present, here="archive"))
+                new.write(new.file_of("archive_json"), years.tabulation().to_json())
         put_in_place(new.path, folder)
     except OSError as error:
         raise MirflowError(f"{error.filename or folder}: cannot write: {error.strerror}") from error
@@ -243,29 +255,13 @@ def write_site(
 
 
 def _named(stores: Sequence[str | Path] | Mapping[str, str | Path]) -> dict[str, str | Path]:
-    """Return the stores by the names of their pages."""
-    given = stores if isinstance(stores, Mapping) else name_stores(stores)
+    paths = stores if isinstance(stores, Mapping) else name_stores(stores)
     # Names of folders may contain bytes that are not valid text.
-    return {name.encode("utf-8", "replace").decode("utf-8"): path for name, path in given.items()}
-
-
-def _check_url(url: str) -> None:
-    if url and not is_web_address(url):
-        raise QueryError(f"invalid url {url!r}: expected a full URL such as https://example.org/results/")
-
-
-def _roots(root: Roots, count: int) -> list[str | Path | None]:
-    """Return the root of each store."""
-    own: list[str | Path | None] = [root] if root is None or isinstance(root, str | Path) else [*root]
-    if len(own) not in (0, 1, count):
-        raise QueryError(f"{len(own)} roots for {count} stores; give one for all of them, or one for each")
-    return own if len(own) == count else (own or [None]) * count
+    return {name.encode("utf-8", "replace").decode("utf-8"): path for name, path in paths.items()}
 
 
 @dataclass(frozen=True)
 class _StorePages:
-    """The pages of every store of a site; see `write_site`."""
-
     level: float | None
     timelines: str | int
     references: bool
@@ -277,29 +273,34 @@ class _StorePages:
         """Write the tables and the report of a store; returns its contents and notes."""
         progress.stage("reading the scores")
         scores = read_scores(path)
-        found = page_contents.store(
+        contents = page_contents.store(
             name, scores, level=self.level, references=self.references, only_aggregates=self.only_aggregates
         )
         progress.stage("writing the tables")
-        pictured = self._pictured(found)
-        first = next(iter(found.datasets.values()), None)
+        # The tracks that are most worth looking at have pictures.
+        share = str(max(1, PICTURES // len(contents.ranked))) if self.timelines == "auto" else str(self.timelines)
+        pictured = {
+            (key, track)
+            for key, ds in (contents.datasets.items() if self.references else ())
+            for track in tracks_wanted(ds, contents.scores(key).headline, share, 1.0)
+        }
+        first = next(iter(contents.datasets.values()), None)
         pipeline = None if first is None else StoredPipeline.of(first, root)
 
         def draw(evaluation: str, track: TrackPage) -> Drawn:
-            ds, worst = found.datasets[evaluation], track.worst
+            ds, worst = contents.datasets[evaluation], track.worst
             if (evaluation, track.track) not in pictured:
                 return None, None
             seconds = None if worst is None else find_worst(ds, evaluation, track.track, worst, pipeline)
             return draw_track(ds, evaluation, track.track, root=pipeline), seconds
 
-        write_store_pages(folder, pages, found, draw, progress)
-        notes = self._write_report(folder, found, path, root, progress)
-        left = sorted(scores.keys() - found.ranked.keys())
-        notes += [f"{name}: {one}: only in the report, without a metric with one number per track" for one in left]
-        return found, notes
+        write_store_pages(folder, pages, contents, draw, progress)
+        notes = self._write_report(folder, contents, path, root, progress)
+        left = sorted(scores.keys() - contents.ranked.keys())
+        notes += [f"{name}: {key}: only in the report, without a metric with one number per track" for key in left]
+        return contents, notes
 
     def _pictured(self, found: StoreContents) -> set[tuple[str, str]]:
-        """Choose the tracks of each evaluation with a picture: those that are most worth looking at."""
         if not self.references:
             return set()
         share = max(1, PICTURES // len(found.ranked))
@@ -311,15 +312,15 @@ class _StorePages:
         }
 
     def _write_report(
-        self, folder: Folder, found: StoreContents, path: str | Path, root: str | Path | None, progress: Progress
+        self, folder: Folder, contents: StoreContents, path: str | Path, root: str | Path | None, progress: Progress
     ) -> list[str]:
         """Write the report of a store with links to its other pages; returns its notes."""
-        file = folder.file_of("store", store=found.name)
+        file = folder.file_of("store", store=contents.name)
         url = DiskLinks(file, folder.twins).url
         links = [("Results", url("front"))]
-        if len(found.ranked) <= page_contents.MANY:
-            links += [(one, url("evaluation", store=found.name, evaluation=one)) for one in found.ranked]
-        made = write_page(
+        if len(contents.ranked) <= page_contents.MANY:
+            links += [(key, url("evaluation", store=contents.name, evaluation=key)) for key in contents.ranked]
+        report = write_page(
             path,
             folder.place(file),
             timelines=self.timelines,
@@ -329,14 +330,14 @@ class _StorePages:
             links=links,
             progress=progress,
         )
-        folder.count(file, made.size)
-        return [] if self.timelines == "none" else [f"{found.name}: {note}" for note in made.notes]
+        folder.count(file, report.size)
+        return [] if self.timelines == "none" else [f"{contents.name}: {note}" for note in report.notes]
 
 
 def write_store_pages(
     folder: Folder,
     pages: Pages,
-    found: StoreContents,
+    contents: StoreContents,
     draw: Callable[[str, TrackPage], Drawn],
     progress: Progress,
 ) -> None:
@@ -347,9 +348,15 @@ def write_store_pages(
     draw : callable
         Returns the picture of a track, and the second at which the worst system is worst.
     """
-    name = found.name
-    folder.twins[name] = _twins_of(found)
-    folder.write(folder.file_of("store_json", store=name), to_json(found.board))
+    name = contents.name
+    # Evaluations, systems and tracks whose names differ from another one only in case.
+    alike = set(twins(contents.ranked))
+    for key, ranked in contents.ranked.items():
+        alike |= twins(system.name for system in ranked.systems)
+        if key in contents.datasets:
+            alike |= twins(names_of(contents.datasets[key], "track"))
+    folder.twins[name] = frozenset(alike)
+    folder.write(folder.file_of("store_json", store=name), to_json(contents.board))
 
     def write(template: str, file: str, page: object, **context: Any) -> None:
         folder.write(file, pages.at(file).render(template, page=page, **context))
@@ -359,36 +366,26 @@ def write_store_pages(
             folder.write(folder.file_of(page, **parts), data)
         return data is not None
 
-    progress.start(sum(ranked.tracks for ranked in found.board.evaluations) if found.by_track else 0)
-    for ranked in found.board.evaluations:
+    progress.start(sum(ranked.tracks for ranked in contents.board.evaluations) if contents.by_track else 0)
+    for ranked in contents.board.evaluations:
         parts = {"store": name, "evaluation": ranked.name}
-        folder.write(folder.file_of("evaluation_json", **parts), to_json(found.board_of(ranked.name)))
-        page = page_contents.evaluation(found, ranked.name)
+        folder.write(folder.file_of("evaluation_json", **parts), to_json(contents.board_of(ranked.name)))
+        page = page_contents.evaluation(contents, ranked.name)
         # A picture that only previews of links show needs the full address of the site.
         preview = draw_standings(page.standings, page.heading) if pages.home else None
         shown = write_picture("standings_picture", preview, **parts)
         write("evaluation.html", folder.file_of("evaluation", **parts), page, has_picture=shown)
         for system in ranked.systems:
-            own = page_contents.system(found, ranked.name, system.name)
-            write("system.html", folder.file_of("system", **parts, system=system.name), own)
+            profile = page_contents.system(contents, ranked.name, system.name)
+            write("system.html", folder.file_of("system", **parts, system=system.name), profile)
         if page.has_tracks:
-            write("tracks.html", folder.file_of("tracks", **parts), page_contents.tracks(found, ranked.name))
-            for track in page_contents.each_track(found, page):
-                own_parts = {**parts, "track": track.track}
+            write("tracks.html", folder.file_of("tracks", **parts), page_contents.tracks(contents, ranked.name))
+            for track in page_contents.each_track(contents, page):
+                of_track = {**parts, "track": track.track}
                 picture, seconds = draw(ranked.name, track)
-                drawn = write_picture("track_picture", picture, **own_parts)
-                write("track.html", folder.file_of("track", **own_parts), track, has_picture=drawn, seconds=seconds)
+                drawn = write_picture("track_picture", picture, **of_track)
+                write("track.html", folder.file_of("track", **of_track), track, has_picture=drawn, seconds=seconds)
                 progress.advance(1)
-
-
-def _twins_of(found: StoreContents) -> frozenset[str]:
-    """Return evaluations, systems and tracks whose names differ from another one only in case."""
-    known = set(twins(found.ranked))
-    for name, ranked in found.ranked.items():
-        known |= twins(system.name for system in ranked.systems)
-        if name in found.datasets:
-            known |= twins(names_of(found.datasets[name], "track"))
-    return frozenset(known)
 
 
 def write_front(
@@ -411,48 +408,29 @@ def write_front(
 
     def address(change: Change) -> str:
         parts = {"store": change.store, "evaluation": change.evaluation}
-        return base + (
-            folder.file_of("evaluation", **parts) if (*parts.values(),) in present else folder.file_of("front")
-        )
+        exists = (change.store, change.evaluation) in present
+        return base + (folder.file_of("evaluation", **parts) if exists else folder.file_of("front"))
 
     ends = {"home": base or folder.file_of("front"), "own": base + folder.file_of("feed")}
     folder.write("feed.xml", to_atom(record.changes, address, title=record.title, identifier=record.id, **ends))
     folder.write(RECORD, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
 
 
-def write_search(folder: Folder, pages: Pages, stores: Sequence[StoreContents], index: SearchIndex) -> None:
-    """Write the index of the search, the page of all names, and the page for addresses without a file."""
-    folder.write(folder.file_of("search"), index.script())
-    file = folder.file_of("all")
-    folder.write(file, pages.at(file).render("all.html", stores=stores))
-    rooted = DiskLinks(MISSING, folder.twins, root=urlsplit(pages.home).path or "/")
-    text = "This site has no page at this address."
-    lost = replace(pages, links=rooted, home="").render(
-        "error.html", heading="Page not found", text=text, guess=None, missing=True
-    )
-    folder.write(MISSING, lost)
-
-
-def write_archive(folder: Folder, pages: Pages, years: Archive, stores: Sequence[StoreContents]) -> None:
-    """Write the page of years, and its rows as JSON."""
-    present = {(store.name, evaluation) for store in stores for evaluation in store.ranked}
-    file = folder.file_of("archive")
-    text = pages.at(file).render("archive.html", page=years, present=present, here="archive")
-    folder.write(file, text)
-    folder.write(folder.file_of("archive_json"), years.tabulation().to_json())
-
-
 def _next_record(
     folder: Path, record: SiteRecord | None, stores: Sequence[StoreContents], title: str, url: str
 ) -> tuple[list[Change], SiteRecord]:
-    """Return the changes since the previous site, and the record of the new one."""
     authority = authority_of(url)
-    changes = find_changes(_read_boards(folder, record), {store.name: store.board for store in stores}, authority)
+    before, names = dict[str, Leaderboard](), record.stores if record else ()
+    for name in names:
+        with suppress(OSError, msgspec.DecodeError):  # what cannot be read is as if it were new
+            text = (folder / file_of("store_json", {"": twins(names)}, store=name)).read_bytes()
+            before[name] = msgspec.json.decode(text, type=Leaderboard)
+    changes = find_changes(before, {store.name: store.board for store in stores}, authority)
     history = [*changes, *(record.changes if record else ())][:KEPT]
-    updated = max((one.created for one in stores), default="") or LONG_AGO
+    updated = max((store.created for store in stores), default="") or LONG_AGO
     identifier = record.id if record else f"tag:{authority},{updated[:10]}:mirflow-site"
-    names = [one.name for one in stores]
-    return changes, SiteRecord("mirflow-site", 1, version("mirflow"), title, identifier, updated, names, history)
+    stored = [store.name for store in stores]
+    return changes, SiteRecord("mirflow-site", 1, version("mirflow"), title, identifier, updated, stored, history)
 
 
 def read_record(folder: Path) -> SiteRecord | None:
@@ -475,17 +453,6 @@ def read_record(folder: Path) -> SiteRecord | None:
         raise QueryError(f"{folder}: contains files that are not a mirflow site ({named}); {hint}") from None
     except msgspec.DecodeError as error:
         raise QueryError(f"{folder / RECORD}: is not the record of a site ({error}); choose another folder") from None
-
-
-def _read_boards(folder: Path, record: SiteRecord | None) -> dict[str, Leaderboard]:
-    """Read the leaderboards of the previous site, skipping those that cannot be read."""
-    found = {}
-    own = {"": twins(record.stores if record else ())}
-    for name in record.stores if record else ():
-        with suppress(OSError, msgspec.DecodeError):
-            text = (folder / file_of("store_json", own, store=name)).read_bytes()
-            found[name] = msgspec.json.decode(text, type=Leaderboard)
-    return found
 
 
 def _previous(folder: Path) -> Path:

@@ -71,11 +71,13 @@ def find_changes(
     list of Change
         One for each new, removed or changed evaluation, newest first.
     """
-    found = []
+    changes = []
     newest = max((evaluation.created for board in after.values() for evaluation in board.evaluations), default="")
     for store in dict.fromkeys([*after, *before]):
-        old = {one.name: one for one in before[store].evaluations} if store in before else {}
-        new = {one.name: one for one in after[store].evaluations} if store in after else {}
+        old, new = (
+            {evaluation.name: evaluation for evaluation in state[store].evaluations} if store in state else {}
+            for state in (before, after)
+        )
         for name in dict.fromkeys([*new, *old]):
             title, details = _differences(old.get(name), new.get(name))
             if not title:
@@ -85,14 +87,14 @@ def find_changes(
             digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
             where = f"{quote(store, safe='')}/{quote(name, safe='')}/{digest}"
             heading = f"{name} ({store}): {title}"
-            found.append(Change(f"tag:{authority},{time[:10]}:{where}", time, store, name, heading, details))
-    return sorted(found, key=lambda one: one.time, reverse=True)
+            changes.append(Change(f"tag:{authority},{time[:10]}:{where}", time, store, name, heading, details))
+    return sorted(changes, key=lambda change: change.time, reverse=True)
 
 
 def state_of(store: str, boards: Mapping[str, xr.Dataset]) -> dict[str, Leaderboard]:
     """Return the leaderboard of a store by its name, for :func:`find_changes`; empty without systems."""
-    found = ranked(boards)
-    return {store: leaderboard(found, title=store, level=None)} if found else {}
+    shown = ranked(boards)
+    return {store: leaderboard(shown, title=store, level=None)} if shown else {}
 
 
 def ranked(boards: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
@@ -128,24 +130,23 @@ def retell(changes: Sequence[Change], systems: Collection[str], told: Collection
     """
     secret = [re.escape(name) for name in systems if name not in told]
     named = re.compile(rf"(?<![\w.+-])(?:{'|'.join(secret)})(?![\w.+-])") if secret else None
-    found = []
+    shown = []
     for change in changes[:ENTRIES]:
         details = [line for line in change.details if named is None or not named.search(line)]
         if details or not change.details:
-            found.append(msgspec.structs.replace(change, details=details))
-    return found
+            shown.append(msgspec.structs.replace(change, details=details))
+    return shown
 
 
 def _differences(before: RankedEvaluation | None, after: RankedEvaluation | None) -> tuple[str, list[str]]:
-    """Return a title and lines about the differences; empty if nothing differs."""
     if after is None:
         return "removed", []
     if before is None:
         on = f"{counted(len(after.systems), 'system')} on {counted(after.tracks, 'track')}"
         first = [f"leads: {_scored(after, system)}" for system in after.systems if system.rank == 1]
         return f"new, {on}", at_most([f"ranked by {after.headline}", *first])
-    old, new = ({one.name: one for one in own.systems} for own in (before, after))
-    added, gone = ([name for name in one if name not in other] for one, other in ((new, old), (old, new)))
+    old, new = ({system.name: system for system in ranked.systems} for ranked in (before, after))
+    added, gone = [name for name in new if name not in old], [name for name in old if name not in new]
     words, details = [], []
     if added:
         words.append(counted(len(added), "new system"))
@@ -186,7 +187,7 @@ def _scored(evaluation: RankedEvaluation, system: RankedSystem) -> str:
 
 def _moved(before: RankedEvaluation, after: RankedEvaluation) -> Iterator[tuple[str, str]]:
     """Yield systems with changed values: that of the headline, or else the number of other changed metrics."""
-    old = {one.name: one.scores for one in before.systems}
+    old = {system.name: system.scores for system in before.systems}
     for system in after.systems:
         scores = old.get(system.name, {})
         others = [name for name, score in system.scores.items() if name in scores and scores[name].value != score.value]
@@ -227,7 +228,7 @@ def to_atom(
     feed = ElementTree.Element("feed", xmlns=_ATOM)
     _add(feed, "title", title)
     _add(feed, "id", identifier)
-    _add(feed, "updated", max((one.time for one in changes), default=LONG_AGO))
+    _add(feed, "updated", max((change.time for change in changes), default=LONG_AGO))
     _add(ElementTree.SubElement(feed, "author"), "name", title)
     ElementTree.SubElement(feed, "link", rel="alternate", type="text/html", href=home)
     ElementTree.SubElement(feed, "link", rel="self", type="application/atom+xml", href=own)

@@ -51,20 +51,20 @@ def news_of(changes: Sequence[Change], stores: Sequence[StoreContents]) -> list[
     runs: dict[tuple[str, str], list[Change]] = {}
     for change in changes:
         runs.setdefault((change.store, change.time), []).append(change)
-    found = []
+    items = []
     for (store, time), run in runs.items():
         if len(run) > TOGETHER:
-            are_new = all(one.title.startswith(f"{one.evaluation} ({store}): new, ") for one in run)
-            lines = [one.title.replace(f" ({store})", "", 1) for one in run]
+            are_new = all(change.title.startswith(f"{change.evaluation} ({store}): new, ") for change in run)
+            lines = [change.title.replace(f" ({store})", "", 1) for change in run]
             title = f"{store}: {len(run)} evaluations {'are new' if are_new else 'changed'}"
-            page = "store" if any(one.name == store for one in stores) else ""
-            found.append(NewsItem(time, title, lines, page, {"store": store}))
+            page = "store" if any(contents.name == store for contents in stores) else ""
+            items.append(NewsItem(time, title, lines, page, {"store": store}))
             continue
         for change in run:
             parts = {"store": store, "evaluation": change.evaluation}
             page = "evaluation" if (*parts.values(),) in present else ""
-            found.append(NewsItem(time, change.title, change.details, page, parts))
-    return found
+            items.append(NewsItem(time, change.title, change.details, page, parts))
+    return items
 
 
 @dataclass(frozen=True)
@@ -90,27 +90,27 @@ def worth_listening(contents: StoreContents) -> list[WorthListening]:
     quartile by more than 1.5 times the interquartile range: Tukey, Exploratory Data Analysis, 1977, section 2C) and
     worse than the mean over all systems and tracks.
     """
-    found = []
+    listed = []
     for name in contents.datasets:
         scores = contents.scores(name)
         if len(scores.systems) < 2:
             continue
         sign = -1.0 if scores.lower else 1.0
         best = sign * scores.best
-        known = np.isfinite(best)
+        finite = np.isfinite(best)
         suspects: list[int] = []
-        if known.sum() >= ENOUGH:
-            first, third = np.quantile(best[known], [0.25, 0.75])
-            fence = min(first - 1.5 * (third - first), float((sign * scores.mean[known]).mean()))
-            suspects = [at for at in np.argsort(best, kind="stable").tolist() if known[at] and best[at] < fence]
+        if finite.sum() >= ENOUGH:
+            first, third = np.quantile(best[finite], [0.25, 0.75])
+            fence = min(first - 1.5 * (third - first), float((sign * scores.mean[finite]).mean()))
+            suspects = [row for row in np.argsort(best, kind="stable").tolist() if finite[row] and best[row] < fence]
         spread = np.where(np.isfinite(scores.spread), scores.spread, 0.0)
-        disputed = [at for at in np.argsort(-spread, kind="stable").tolist() if spread[at] > 0]
+        disputed = [row for row in np.argsort(-spread, kind="stable").tolist() if spread[row] > 0]
         doubted, spread_out = (
-            [list_track(scores, at, scores.best) for at in some[:LISTED]] for some in (suspects, disputed)
+            [list_track(scores, row, scores.best) for row in rows[:LISTED]] for rows in (suspects, disputed)
         )
         if doubted or spread_out:
-            found.append(WorthListening(contents.name, name, doubted, spread_out))
-    return found
+            listed.append(WorthListening(contents.name, name, doubted, spread_out))
+    return listed
 
 
 @dataclass(frozen=True)
@@ -143,31 +143,42 @@ class FrontPage:
     @property
     def namesakes(self) -> list[str]:
         """Names of systems in several stores that may be different systems."""
-        known = self._named
-        return sorted(name for name, stores in Counter(name for name, _ in known).items() if stores > 1)
+        return sorted(name for name, stores in Counter(name for name, _ in self._named).items() if stores > 1)
 
     def store(self, name: str) -> StoreContents:
         """Return a store by name."""
-        return next(one for one in self.stores if one.name == name)
+        return next(store for store in self.stores if store.name == name)
 
     def evaluations_of(self, store: StoreContents) -> list[EvaluationPage]:
         """Return the evaluations of a store."""
-        return [one for one in self.evaluations if one.store.name == store.name]
+        return [page for page in self.evaluations if page.store.name == store.name]
 
     def scorecards(self, store: StoreContents, url: Callable[..., str]) -> list[str]:
         """Return tables of the systems of a store by its evaluations, in HTML, whose cells lead to the evaluations."""
-        found = []
-        for group in _cards_of(self.evaluations_of(store)):
-            columns = [
-                scored_evaluation(
-                    page.evaluation,
-                    url("evaluation", store=store.name, evaluation=page.evaluation.name),
-                    store.decimals,
-                )
-                for page in group
-            ]
-            found.append(to_html(scorecard(columns)))
-        return [text for text in found if text]
+        # Evaluations that share systems are on one card, and by task what would be too wide.
+        groups: list[tuple[set[str], list[EvaluationPage]]] = []
+        for page in self.evaluations_of(store):
+            names, pages = {row.system.name for row in page.rows}, [page]
+            apart: list[tuple[set[str], list[EvaluationPage]]] = []
+            for others, some in groups:
+                if others & names:
+                    names, pages = names | others, some + pages
+                else:
+                    apart.append((others, some))
+            groups = [*apart, (names, pages)]
+        cards: list[list[EvaluationPage]] = []
+        for names, pages in groups:
+            tasks: dict[str, list[EvaluationPage]] = {}
+            for page in pages:
+                tasks.setdefault(page.evaluation.task, []).append(page)
+            cards += [pages] if min(len(names), len(pages)) <= WIDE else tasks.values()
+        texts = []
+        for card in cards:
+            ranked = [page.evaluation for page in card]
+            addresses = [url("evaluation", store=store.name, evaluation=evaluation.name) for evaluation in ranked]
+            columns = [scored_evaluation(*pair, store.decimals) for pair in zip(ranked, addresses, strict=True)]
+            texts.append(to_html(scorecard(columns)) if len(card) > 1 else "")
+        return [text for text in texts if text]
 
     def is_long(self, store: StoreContents) -> bool:
         """True if the evaluations of a store are listed in single lines."""
@@ -201,39 +212,14 @@ def front(
     splits : collection of str
         Stores that are splits of one campaign.
     """
-    ordered = sorted(stores, key=lambda one: one.created, reverse=True)
-    pages = [evaluation(one, name, own.get(one.name, ())) for one in ordered for name in one.ranked]
+    ordered = sorted(stores, key=lambda store: store.created, reverse=True)
+    pages = [evaluation(store, name, own.get(store.name, ())) for store in ordered for name in store.ranked]
     if listening is None:
-        listening = [found for one in ordered for found in worth_listening(one)]
-    return FrontPage(ordered, pages, news, _fold(listening), splits)
-
-
-def _cards_of(pages: Sequence[EvaluationPage]) -> list[list[EvaluationPage]]:
-    """Group the evaluations of a store for scorecards: those that share systems, and by task what would be too wide."""
-    groups: list[tuple[set[str], list[EvaluationPage]]] = []
-    for page in pages:
-        names, own = {row.system.name for row in page.rows}, [page]
-        apart = []
-        for others, some in groups:
-            if others & names:
-                names, own = names | others, some + own
-            else:
-                apart.append((others, some))
-        groups = [*apart, (names, own)]
-    found: list[list[EvaluationPage]] = []
-    for names, own in groups:
-        tasks: dict[str, list[EvaluationPage]] = {}
-        for page in own:
-            tasks.setdefault(page.evaluation.task, []).append(page)
-        found += [own] if min(len(names), len(own)) <= WIDE else tasks.values()
-    return [own for own in found if len(own) > 1]
-
-
-def _fold(listening: Sequence[WorthListening]) -> list[WorthListening]:
-    """Join evaluations of a store that name the same tracks, such as those of one task by several rules."""
-    found: dict[tuple[str, ...], WorthListening] = {}
-    for one in listening:
-        key = (one.store, *(track.name for track in one.suspects), "", *(track.name for track in one.disputed))
-        known = found.get(key)
-        found[key] = one if known is None else replace(known, same=[*known.same, one.evaluation])
-    return [*found.values()]
+        listening = [worth for store in ordered for worth in worth_listening(store)]
+    # Evaluations that name the same tracks, such as those of one task by several rules, are joined.
+    joined: dict[tuple[str, ...], WorthListening] = {}
+    for worth in listening:
+        key = (worth.store, *(track.name for track in worth.suspects), "", *(track.name for track in worth.disputed))
+        first = joined.get(key)
+        joined[key] = worth if first is None else replace(first, same=[*first.same, worth.evaluation])
+    return FrontPage(ordered, pages, news, [*joined.values()], splits)

@@ -264,7 +264,6 @@ def _finite(value: Any) -> float | None:
 
 
 def _rows(evaluation: RankedEvaluation) -> tuple[list[SystemRow], list[Tick]]:
-    """The systems by rank, with charts on one scale, and the scale."""
     pairs = [(one, one.scores[evaluation.headline]) for one in evaluation.systems]
     ends = [end for _, one in pairs for end in map(_finite, (one.value, one.low, one.high)) if end is not None]
     least, most = (min(ends), max(ends)) if ends else (0.0, 1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +26,6 @@ _ROUND_TIMES = (
     *((86400 * scale * step, f"{scale * step} d") for scale in (1, 10, 100) for step in (1, 2, 5)),
 )
 """Seconds that are ticks of a logarithmic axis, and their texts."""
-Axis = tuple[Callable[[float], float], list[tuple[float, str]]]
-"""A function from values to pixels, and ticks: pixels and texts."""
 
 
 def seconds_of(value: Any) -> float | None:
@@ -39,10 +37,10 @@ def seconds_of(value: Any) -> float | None:
     (412.0, 0.5, None, None)
     """
     try:
-        found = float(value)
+        seconds = float(value)
     except (TypeError, ValueError):
         return None
-    return found if 0 < found < math.inf else None
+    return seconds if 0 < seconds < math.inf else None
 
 
 def show_seconds(seconds: float) -> str:
@@ -98,56 +96,48 @@ def runtimes_of(ranked: RankedEvaluation) -> RuntimeChart | None:
     """Return the systems of an evaluation by run time and headline metric; None if fewer than two have both."""
     headline = next(metric for metric in ranked.metrics if metric.name == ranked.headline)
     sign = SIGN_OF.get(headline.orientation, 0)
-    found = []
-    for one in ranked.systems:
-        seconds, value = seconds_of(one.metadata.get(RUNTIME)), one.scores[ranked.headline].value
+    timed = []
+    for system in ranked.systems:
+        seconds, value = seconds_of(system.metadata.get(RUNTIME)), system.scores[ranked.headline].value
         if seconds is not None and isinstance(value, float) and math.isfinite(value):
-            found.append((seconds, value, one.name))
-    if len(found) < 2 or not sign:
+            timed.append((seconds, value, system.name))
+    if len(timed) < 2 or not sign:
         return None
-    found.sort(key=lambda one: (one[0], -sign * one[1], one[2]))
-    along, times = _time_axis(found[0][0], found[-1][0])
-    upwards, values = _value_axis(min(value for _, value, _ in found), max(value for _, value, _ in found))
-    places = {name: (round(along(seconds), 1), round(upwards(value), 1)) for seconds, value, name in found}
+    timed.sort(key=lambda row: (row[0], -sign * row[1], row[2]))
+    first, last = math.log(timed[0][0] / 1.3), math.log(timed[-1][0] * 1.3)
+
+    def along(seconds: float) -> float:
+        return round(_LEFT + (_RIGHT - _LEFT) * (math.log(seconds) - first) / (last - first), 1)
+
+    within = [(seconds, text) for seconds, text in _ROUND_TIMES if first <= math.log(seconds) <= last]
+    times = [(along(seconds), text) for seconds, text in within[:: 1 + len(within) // _MOST_TICKS]]
+    least, most = min(value for _, value, _ in timed), max(value for _, value, _ in timed)
+    room = 0.08 * (most - least) or 0.5 * abs(most) or 1.0
+    low, high = least - room, most + room
+
+    def upwards(value: float) -> float:
+        return round(_BOTTOM - (_BOTTOM - _TOP) * (value - low) / (high - low), 1)
+
+    marks = ticks(low, high)
+    decimals = max(len(f"{value:.6g}".partition(".")[2]) for value in marks)
+    places = {name: (along(seconds), upwards(value)) for seconds, value, name in timed}
     best: dict[str, float] = {}
-    for _, value, name in found:
+    for _, value, name in timed:
         if sign * value > max(best.values(), default=-math.inf):
             best[name] = sign * value
     labels = _labels({name: places[name] for name in [*best, *places]})
     points = [
         RuntimePoint(name, seconds, value, *places[name], name in best, labels.get(name))
-        for seconds, value, name in found
+        for seconds, value, name in timed
     ]
-    return RuntimeChart(points, times, values, len(ranked.systems) - len(found))
-
-
-def _time_axis(least: float, most: float) -> Axis:
-    """A logarithmic axis with round times."""
-    low, high = math.log(least / 1.3), math.log(most * 1.3)
-
-    def along(seconds: float) -> float:
-        return _LEFT + (_RIGHT - _LEFT) * (math.log(seconds) - low) / (high - low)
-
-    within = [(seconds, text) for seconds, text in _ROUND_TIMES if low <= math.log(seconds) <= high]
-    return along, [(round(along(seconds), 1), text) for seconds, text in within[:: 1 + len(within) // _MOST_TICKS]]
-
-
-def _value_axis(least: float, most: float) -> Axis:
-    room = 0.08 * (most - least) or 0.5 * abs(most) or 1.0
-    low, high = least - room, most + room
-
-    def upwards(value: float) -> float:
-        return _BOTTOM - (_BOTTOM - _TOP) * (value - low) / (high - low)
-
-    at = ticks(low, high)
-    decimals = max(len(f"{value:.6g}".partition(".")[2]) for value in at)
-    return upwards, [(round(upwards(value), 1), f"{value:.{decimals}f}") for value in at]
+    values = [(upwards(value), f"{value:.{decimals}f}") for value in marks]
+    return RuntimeChart(points, times, values, len(ranked.systems) - len(timed))
 
 
 def _labels(places: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
     """Places of names above, below or beside their points, where they cover neither points nor names before."""
     boxes = [(x, y, _DOT, _DOT) for x, y in places.values()]
-    found = {}
+    labels = {}
     for name, (x, y) in places.items():
         wide, high = len(name) * _LETTER / 2, _LINE / 2
         over = min(max(x, wide), _RIGHT + 10 - wide)
@@ -156,6 +146,6 @@ def _labels(places: dict[str, tuple[float, float]]) -> dict[str, tuple[float, fl
             inside = wide <= middle <= _RIGHT + 10 - wide
             if inside and all(abs(centre - b) >= high + h or abs(middle - a) >= wide + w for a, b, w, h in boxes):
                 boxes.append((middle, centre, wide, high))
-                found[name] = round(middle, 1), round(base, 1)
+                labels[name] = round(middle, 1), round(base, 1)
                 break
-    return found
+    return labels

@@ -84,11 +84,11 @@ class SearchIndex:
             self.counts[entry.kind] = self.counts.get(entry.kind, 0) + 1
             if self.counts[entry.kind] > MOST[entry.kind]:
                 continue
-            folder, _, own = entry.url.removesuffix("index.html").removesuffix("/").rpartition("/")
-            end = entry.url[len(folder) + 1 + len(own) :]
+            folder, _, last = entry.url.removesuffix("index.html").removesuffix("/").rpartition("/")
+            end = entry.url[len(folder) + 1 + len(last) :]
             names = self.groups.setdefault((entry.kind, entry.where, f"{folder}/", end), [])
-            plain = own == entry.name and not entry.words
-            names.append(entry.name if plain else (entry.name, own, *filter(None, [entry.words])))
+            plain = last == entry.name and not entry.words
+            names.append(entry.name if plain else (entry.name, last, *filter(None, [entry.words])))
 
     def script(self) -> str:
         """Write the index as a script, since pages opened from disk may not read other files."""

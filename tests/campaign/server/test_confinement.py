@@ -415,7 +415,7 @@ def test_a_worker_warns_of_what_is_missing_or_refuses_to_start(
     service = open_campaign(tmp_path)
     worker = Worker(service)
     worker.jobs.confinement = Lacking()
-    monkeypatch.setattr(worker, "_work", lambda: None)
+    monkeypatch.setattr(worker, "step", worker.stop)
     with caplog.at_level(logging.WARNING, "mirflow.worker"):
         worker.run()
     assert "not fully confined: no Landlock" in caplog.text

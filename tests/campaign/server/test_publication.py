@@ -110,20 +110,6 @@ def released_again(service: Service, name: str) -> list[Submission]:
         return [*rows]
 
 
-def test_what_was_scored_before_readings_were_kept_is_read_when_a_worker_begins(
-    service: Service, confinement: Confinement
-) -> None:
-    submit(service, "oak", estimates(wrong=2), splits=["dev", "test"])
-    worker_of(service, confinement).work_off()
-    address = "/stores/dev/report/tracks/dev0.json"
-    before = Browser(service).get(address).json()
-    shutil.rmtree(service.readings_folder / "oak")
-    worker_of(service, confinement).work_off()
-    assert (service.readings_folder / "oak" / "dev" / "chord.readings").is_file()
-    assert not (service.readings_folder / "oak" / "test").exists()  # timelines of hidden splits are not shown
-    assert Browser(open_service([str(service.path)], BASE)).get(address).json() == before
-
-
 @pytest.mark.slow
 def test_what_is_no_longer_public_is_in_no_generation_of_the_copy(service: Service, confinement: Confinement) -> None:
     assert service.database is not None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import math
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -28,7 +26,6 @@ from .judging import (
     contradicted,
     is_done,
     is_heard,
-    judged_by,
     keep_events,
     next_number,
     read_change,
@@ -55,7 +52,6 @@ from .rounds import OpenRound, Rounds, find_key, labels
 
 FORM = "form"
 """Name of the window for forms sent without scripts."""
-_JUDGED = ("id", "broad", "fine", "unplayable", "known", "heard")
 
 
 def letter(place: int) -> str:
@@ -107,10 +103,10 @@ class GraderPages:
         rows = []
         with self.database.read() as session:
             for opened in self.rounds.all():
-                found = find_participation(session, opened, request.state.viewer.user)
-                done = progress(session, opened, found) if found is not None and found.withdrawn is None else None
+                own = find_participation(session, opened, request.state.viewer.user)
+                mine = progress(session, opened, own) if own is not None and own.withdrawn is None else None
                 closed = self._is_closed(session, opened)
-                rows.append({"round": opened, "mine": done, "closed": closed, "share": share_judged(session, opened)})
+                rows.append({"round": opened, "mine": mine, "closed": closed, "share": share_judged(session, opened)})
         organises = request.state.viewer.role == "organiser"
         planned = [plan.name for plan in find_plans(self.service) if not plan.is_open] if organises else []
         may_plan = organises and self.service.campaign is not None and self.service.campaign.planning is not None
@@ -120,24 +116,27 @@ class GraderPages:
         """Show a grader's page: the consent, a query with its candidates, or a summary at the end."""
         opened = self._round(request)
         with self.database.read() as session:
-            found = find_participation(session, opened, request.state.viewer.user)
+            own = find_participation(session, opened, request.state.viewer.user)
             if self._is_closed(session, opened):
                 return self._render(request, opened, "grade_closed.html")
-            if found is None or found.withdrawn is not None or found.consent != opened.version:
+            if own is None or own.withdrawn is not None or own.consent != opened.version:
                 gone = request.query_params.get("withdrawn", "")
-                return self._render(request, opened, "grade_consent.html", again=found is not None, gone=gone)
-            pages = pages_of(found)
-            number = self._wanted(request, opened, pages)
-            done = progress(session, opened, found)
+                return self._render(request, opened, "grade_consent.html", again=own is not None, gone=gone)
+            pages, listen = pages_of(own), opened.config.listen
+            # The page in the address, else the first unfinished one.
+            unfinished = (index for index, rows in pages.items() if not all(is_done(row, listen) for row in rows))
+            wanted = request.query_params.get("page")
+            number = next(unfinished, None) if wanted is None else _whole(wanted)
+            if wanted is not None and number not in pages:
+                raise HTTPException(404)
+            mine = progress(session, opened, own)
             if number is None:
-                more = has_more(session, opened, found, self.service.clock())
-                return self._render(
-                    request, opened, "grade_rest.html", mine=done, more=more, last=max(pages, default=0)
-                )
-            asked = pages[number]
-        query = opened.recording(asked[0].pair.query_piece)
-        gains = find_gains(self.database, [query, *(opened.recording(one.pair.piece) for one in asked)])
-        shown = [_shown(one, opened, found, gains[opened.recording(one.pair.piece)]) for one in asked]
+                more, last = has_more(session, opened, own, self.service.clock()), max(pages, default=0)
+                return self._render(request, opened, "grade_rest.html", mine=mine, more=more, last=last)
+            assigned = pages[number]
+        query = opened.recording(assigned[0].pair.query_piece)
+        gains = find_gains(self.database, [query, *(opened.recording(row.pair.piece) for row in assigned)])
+        shown = [_shown(row, opened, own, gains[opened.recording(row.pair.piece)]) for row in assigned]
         return self._render(
             request,
             opened,
@@ -145,13 +144,13 @@ class GraderPages:
             number=number,
             last=max(pages),
             candidates=shown,
-            training=asked[0].pair.training,
+            training=assigned[0].pair.training,
             gain=gains[query],
             seconds=find_duration(query),
-            done=sum(one["done"] for one in shown),
-            mine=done,
-            saved=max((one.saved for one in asked if one.saved is not None), default=None),
-            grader=f"{found.code:x}",
+            done=sum(candidate["done"] for candidate in shown),
+            mine=mine,
+            saved=max((row.saved for row in assigned if row.saved is not None), default=None),
+            grader=f"{own.code:x}",
         )
 
     def agree(self, request: Request) -> Response:
@@ -162,15 +161,14 @@ class GraderPages:
         with self.database.write() as session:
             self._demand_open(session, opened)
             now = self.service.clock()
-            found = consent(session, opened, request.state.viewer.user, now)
-            open_page(session, opened, found, now)
+            open_page(session, opened, consent(session, opened, request.state.viewer.user, now), now)
         return self._see(opened)
 
     async def judge(self, request: Request) -> Response:
         """Store a changed judgement, or all judgements of a form, before answering."""
-        if _is_json(request):
-            body = await request.body()
-            return await run_in_threadpool(self._judge_change, request, body)
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind == "application/json":
+            return await run_in_threadpool(self._judge_change, request, await request.body())
         return await run_in_threadpool(self._judge_form, request)
 
     def _judge_change(self, request: Request, body: bytes) -> Response:
@@ -179,13 +177,22 @@ class GraderPages:
             identity, change = read_change(body)
             with self.database.write() as session:
                 self._demand_open(session, opened)
-                found = self._demand_participation(session, opened, request)
-                one = next((assignment for assignment in found.assignments if assignment.id == identity), None)
-                if one is None:
+                participation = self._demand_participation(session, opened, request)
+                assigned = next((row for row in participation.assignments if row.id == identity), None)
+                if assigned is None:
                     raise HTTPException(404, "This judgement is not assigned to you.")
-                record(session, one, change, now)
-                asked = [other for other in found.assignments if other.page == one.page]
-                answer = _answer(one, asked, opened, found, now)
+                record(session, assigned, change, now)
+                page_of = [row for row in participation.assignments if row.page == assigned.page]
+                answer = {
+                    "saved": now.isoformat(timespec="seconds"),
+                    "text": f"saved {now:%H:%M}",
+                    "state": {name: getattr(assigned, name) for name in ("broad", "fine", "unplayable", "known")},
+                    "ask": question(assigned, opened, participation),
+                    "progress": {
+                        "done": sum(is_done(row, opened.config.listen) for row in page_of),
+                        "total": len(page_of),
+                    },
+                }
         except JudgementError as error:
             return error_answer(request, 400, str(error))
         return JSONResponse(answer, headers={"Cache-Control": "no-store"})
@@ -196,14 +203,21 @@ class GraderPages:
         try:
             with self.database.write() as session:
                 self._demand_open(session, opened)
-                found = self._demand_participation(session, opened, request)
-                asked = pages_of(found).get(number, [])
-                if form.get("plain"):
-                    for one in asked:
-                        _record_form(session, one, form, now)
-                if form.get("go") == "next" and all(is_done(one, opened.config.listen) for one in asked):
-                    following = number + 1 if number + 1 in pages_of(found) else None
-                    return self._see(opened, following or open_page(session, opened, found, now))
+                participation = self._demand_participation(session, opened, request)
+                pages = pages_of(participation)
+                assigned = pages.get(number, [])
+                for row in assigned if form.get("plain") else ():
+                    sent: dict[str, Any] = {"fine": form.get(f"fine-{row.id}", "")}
+                    if f"broad-{row.id}" in form:
+                        sent["broad"] = form[f"broad-{row.id}"]
+                    sent |= {name: f"{name}-{row.id}" in form for name in ("unplayable", "known")}
+                    changed = {name: value for name, value in read_values(sent).items() if value != getattr(row, name)}
+                    if changed:
+                        change = JudgementChange(FORM, next_number(session, row, FORM), changed)
+                        record(session, row, change, now)
+                if form.get("go") == "next" and all(is_done(row, opened.config.listen) for row in assigned):
+                    following = number + 1 if number + 1 in pages else None
+                    return self._see(opened, following or open_page(session, opened, participation, now))
         except JudgementError as error:
             return error_answer(request, 400, str(error))
         return self._see(opened, number)
@@ -211,19 +225,20 @@ class GraderPages:
     async def events(self, request: Request) -> Response:
         """Store events of a page."""
         body = await request.body()
-        return await run_in_threadpool(self._keep_events, request, body)
 
-    def _keep_events(self, request: Request, body: bytes) -> Response:
-        opened = self._round(request)
-        try:
-            client, number, events = read_events(read_object(body))
-        except JudgementError as error:
-            return error_answer(request, 400, str(error))
-        with self.database.write() as session:
-            found = self._demand_participation(session, opened, request)
-            if not self._is_closed(session, opened):
-                keep_events(session, found, client, number, events, self.service.clock())
-        return Response(status_code=204)
+        def keep() -> Response:
+            opened = self._round(request)
+            try:
+                client, number, events = read_events(read_object(body))
+            except JudgementError as error:
+                return error_answer(request, 400, str(error))
+            with self.database.write() as session:
+                participation = self._demand_participation(session, opened, request)
+                if not self._is_closed(session, opened):
+                    keep_events(session, participation, client, number, events, self.service.clock())
+            return Response(status_code=204)
+
+        return await run_in_threadpool(keep)
 
     def ask_withdrawal(self, request: Request) -> Response:
         """Show the page that asks, on withdrawal, whether to keep or delete judgements."""
@@ -238,11 +253,11 @@ class GraderPages:
         if what not in ("keep", "delete"):
             raise HTTPException(400, "Choose whether your judgements are kept or deleted.")
         with self.database.write() as session:
-            found = find_participation(session, opened, request.state.viewer.user)
-            if found is None:
+            participation = find_participation(session, opened, request.state.viewer.user)
+            if participation is None:
                 raise HTTPException(409, "You are not taking part in this round.")
             # Tables of a closed round are final; the database is not.
-            withdraw(session, opened, found, self.service.clock(), what == "delete")
+            withdraw(session, opened, participation, self.service.clock(), what == "delete")
             action = "withdraw and delete" if what == "delete" else "withdraw"
             self.service.audit.record(request.state.viewer.name, action, round=opened.name)
         return RedirectResponse(f"{self.links.url('round', round=opened.name)}?withdrawn={what}", 303)
@@ -251,21 +266,21 @@ class GraderPages:
         """Return the recording of a page's query."""
         opened = self._round(request)
         with self.database.read() as session:
-            found = self._demand_participation(session, opened, request)
-            asked = pages_of(found).get(request.path_params["page"])
-        if not asked:
+            participation = self._demand_participation(session, opened, request)
+            assigned = pages_of(participation).get(request.path_params["page"])
+        if not assigned:
             raise HTTPException(404)
-        return _recording(opened, asked[0].pair.query_piece)
+        return _recording(opened, assigned[0].pair.query_piece)
 
     def candidate_audio(self, request: Request) -> Response:
         """Return the recording of a candidate; the address reveals nothing about it."""
         opened = self._round(request)
         with self.database.read() as session:
-            one = session.get(StoredAssignment, request.path_params["assignment"])
-            mine = one is not None and one.participation.user_id == request.state.viewer.user
-            if one is None or not mine or one.participation.round_id != opened.id:
+            assigned = session.get(StoredAssignment, request.path_params["assignment"])
+            mine = assigned is not None and assigned.participation.user_id == request.state.viewer.user
+            if assigned is None or not mine or assigned.participation.round_id != opened.id:
                 raise HTTPException(404)
-            piece = one.pair.piece
+            piece = assigned.pair.piece
         return _recording(opened, piece)
 
     def overview(self, request: Request) -> Response:
@@ -277,8 +292,7 @@ class GraderPages:
     def overview_json(self, request: Request) -> Response:
         """Return the overview as JSON."""
         opened = self._round(request)
-        found = {"round": opened.name, **self._look_over(opened)}
-        return JSONResponse(found, headers=PRIVATE)
+        return JSONResponse({"round": opened.name, **self._look_over(opened)}, headers=PRIVATE)
 
     def _look_over(self, opened: OpenRound) -> dict[str, Any]:
         try:
@@ -302,32 +316,16 @@ class GraderPages:
             raise HTTPException(409, "This round of grading is closed.")
 
     def _demand_participation(self, session: Session, opened: OpenRound, request: Request) -> Participation:
-        found = find_participation(session, opened, request.state.viewer.user)
-        if found is None or found.withdrawn is not None:
+        own = find_participation(session, opened, request.state.viewer.user)
+        if own is None or own.withdrawn is not None:
             raise HTTPException(409, "You are not taking part in this round: open its page and agree first.")
-        return found
-
-    def _wanted(
-        self, request: Request, opened: OpenRound, pages: Mapping[int, Sequence[StoredAssignment]]
-    ) -> int | None:
-        """Return the page given in the address, else the first unfinished one; None if there is none."""
-        asked = request.query_params.get("page")
-        if asked is not None:
-            number = _whole(asked)
-            if number not in pages:
-                raise HTTPException(404)
-            return number
-        listen = opened.config.listen
-        left = (number for number, some in pages.items() if not all(is_done(one, listen) for one in some))
-        return next(left, None)
+        return own
 
     def _see(self, opened: OpenRound, number: int | None = None) -> Response:
-        """Redirect to a page of the round."""
         query = "" if number is None else f"?page={number}"
         return RedirectResponse(self.links.url("round", round=opened.name) + query, 303)
 
     def _render(self, request: Request, opened: OpenRound, template: str, **context: Any) -> Response:
-        """Render a page of a round."""
         return page(
             request,
             template,
@@ -339,84 +337,52 @@ class GraderPages:
         )
 
 
-def _shown(one: StoredAssignment, opened: OpenRound, participation: Participation, gain: float) -> dict[str, Any]:
-    listen = opened.config.listen
+def _shown(row: StoredAssignment, opened: OpenRound, participation: Participation, gain: float) -> dict[str, Any]:
+    listen, pair = opened.config.listen, row.pair
     anchor = ""
-    if one.pair.anchor_broad is not None or one.pair.anchor_fine is not None:
-        fine = "" if one.pair.anchor_fine is None else f"{one.pair.anchor_fine:g}"
-        anchor = ", ".join(filter(None, (labels(opened.config).get(one.pair.anchor_broad or "", ""), fine)))
+    if pair.anchor_broad is not None or pair.anchor_fine is not None:
+        fine = "" if pair.anchor_fine is None else f"{pair.anchor_fine:g}"
+        anchor = ", ".join(filter(None, (labels(opened.config).get(pair.anchor_broad or "", ""), fine)))
+    hint = "judged" if is_done(row, listen) else ""
+    if row.unplayable:
+        hint = "cannot be heard"
+    elif (row.broad is not None or row.fine is not None) and not is_heard(row, listen):
+        hint = f"counts when you have listened for {math.ceil(listen - (row.heard or 0))} s more"
     return {
-        **{name: getattr(one, name) for name in _JUDGED},
-        "letter": letter(one.place),
-        "done": is_done(one, listen),
-        "hint": _hint(one, listen),
-        "ask": question(one, opened, participation),
+        **{name: getattr(row, name) for name in ("id", "broad", "fine", "unplayable", "known", "heard")},
+        "letter": letter(row.place),
+        "done": is_done(row, listen),
+        "hint": hint,
+        "ask": question(row, opened, participation),
         "anchor": anchor,
         "gain": gain,
-        "seconds": find_duration(opened.recording(one.pair.piece)),
+        "seconds": find_duration(opened.recording(pair.piece)),
     }
 
 
-def _hint(one: StoredAssignment, listen: float) -> str:
-    if one.unplayable:
-        return "cannot be heard"
-    judged = one.broad is not None or one.fine is not None
-    if judged and not is_heard(one, listen):
-        return f"counts when you have listened for {math.ceil(listen - (one.heard or 0))} s more"
-    return "judged" if is_done(one, listen) else ""
-
-
-def question(one: StoredAssignment, opened: OpenRound, participation: Participation) -> str:
+def question(row: StoredAssignment, opened: OpenRound, participation: Participation) -> str:
     """Return a question to a grader whose judgements contradict each other; empty otherwise."""
-    if one.pair.training:
+    if row.pair.training or row.broad is None:
         return ""
-    other = contradicted(one.broad, one.fine, judged_by(participation, one))
-    if other is None or one.broad is None:
+    others = [
+        (other.broad, other.fine) for other in participation.assignments if other is not row and not other.pair.training
+    ]
+    category = contradicted(row.broad, row.fine, others)
+    if category is None:
         return ""
     words = labels(opened.config)
-    return f"You say {words[one.broad]} and {one.fine:g}, a value you have used for {words[other]}. Is this intended?"
-
-
-def _answer(
-    one: StoredAssignment,
-    asked: Sequence[StoredAssignment],
-    opened: OpenRound,
-    participation: Participation,
-    now: dt.datetime,
-) -> dict[str, Any]:
-    """Answer a stored change."""
-    done = sum(is_done(other, opened.config.listen) for other in asked)
-    return {
-        "saved": now.isoformat(timespec="seconds"),
-        "text": f"saved {now:%H:%M}",
-        "state": {"broad": one.broad, "fine": one.fine, "unplayable": one.unplayable, "known": one.known},
-        "ask": question(one, opened, participation),
-        "progress": {"done": done, "total": len(asked)},
-    }
-
-
-def _record_form(session: Session, one: StoredAssignment, form: Mapping[str, Any], now: dt.datetime) -> None:
-    """Store the values of a candidate in a form that differ from the stored ones."""
-    given: dict[str, Any] = {"fine": form.get(f"fine-{one.id}", "")}
-    if f"broad-{one.id}" in form:
-        given["broad"] = form[f"broad-{one.id}"]
-    given |= {name: f"{name}-{one.id}" in form for name in ("unplayable", "known")}
-    changed = {name: value for name, value in read_values(given).items() if value != getattr(one, name)}
-    if changed:
-        record(session, one, JudgementChange(FORM, next_number(session, one, FORM), changed), now)
+    return (
+        f"You say {words[row.broad]} and {row.fine:g}, a value you have used for {words[category]}. Is this intended?"
+    )
 
 
 def _recording(opened: OpenRound, piece: str) -> Response:
     path = opened.recording(piece)
     if not path.is_file():
         raise HTTPException(404, "Recording not found.")
-    kept = {"Cache-Control": "private, max-age=3600"}
-    return FileResponse(path, media_type=TYPES.get(path.suffix.lower()), headers=kept)
+    headers = {"Cache-Control": "private, max-age=3600"}
+    return FileResponse(path, media_type=TYPES.get(path.suffix.lower()), headers=headers)
 
 
 def _whole(text: Any) -> int:
     return int(text) if isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) < 10 else 0
-
-
-def _is_json(request: Request) -> bool:
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"

@@ -80,7 +80,16 @@ def read_values(given: Mapping[str, Any]) -> dict[str, Any]:
                 raise JudgementError(f"invalid broad: choose from {', '.join(BROAD)}")
             values[name] = value or None
         elif name == "fine":
-            values[name] = None if value in (None, "") else _fine(value)
+            values[name] = None
+            if value not in (None, ""):
+                is_number = isinstance(value, (int, float, str)) and not isinstance(value, bool)
+                try:
+                    number = float(value) if is_number else math.nan
+                except (ValueError, OverflowError):
+                    number = math.nan
+                values[name] = round(number, 1) if math.isfinite(number) else math.nan
+                if not 0 <= values[name] <= LARGEST or abs(values[name] - number) > STEP / 100:
+                    raise JudgementError(f"invalid fine: expected a number from 0 to {LARGEST:g} in steps of {STEP:g}")
         elif name in FIELDS:
             if not isinstance(value, bool):
                 raise JudgementError(f"invalid {name}: expected true or false")
@@ -88,17 +97,6 @@ def read_values(given: Mapping[str, Any]) -> dict[str, Any]:
         else:
             raise JudgementError(f"unknown field of a judgement: choose from {', '.join(FIELDS)}")
     return values
-
-
-def _fine(value: Any) -> float:
-    try:
-        number = float(value) if isinstance(value, (int, float, str)) and not isinstance(value, bool) else math.nan
-    except (ValueError, OverflowError):
-        number = math.nan
-    rounded = round(number, 1) if math.isfinite(number) else math.nan
-    if not 0 <= rounded <= LARGEST or abs(rounded - number) > STEP / 100:
-        raise JudgementError(f"invalid fine: expected a number from 0 to {LARGEST:g} in steps of {STEP:g}")
-    return rounded
 
 
 def read_change(body: bytes) -> tuple[int, JudgementChange]:
@@ -195,25 +193,21 @@ def record(session: Session, assignment: StoredAssignment, change: JudgementChan
     bool
         Whether the change was new.
     """
-    kept = assignment.judgements
-    if any((one.client, one.number) == (change.client, change.number) for one in kept):
+    stored = assignment.judgements
+    if any((row.client, row.number) == (change.client, change.number) for row in stored):
         return False
-    if len(kept) >= MOST_CHANGES:
+    if len(stored) >= MOST_CHANGES:
         raise JudgementError(f"this judgement was changed {MOST_CHANGES} times and cannot be changed again")
     row = StoredJudgement(
         client=change.client, number=change.number, received=now, values=dict(change.values), heard=change.heard
     )
-    kept.append(row)
+    stored.append(row)
     session.flush()
-    _settle(assignment, now)
-    return True
-
-
-def _settle(assignment: StoredAssignment, now: dt.datetime) -> None:
-    state = fold(JudgementChange(row.client, row.number, row.values, row.heard) for row in assignment.judgements)
+    state = fold(JudgementChange(row.client, row.number, row.values, row.heard) for row in stored)
     for name in (*FIELDS, "heard"):
         setattr(assignment, name, getattr(state, name))
     assignment.saved = now
+    return True
 
 
 def next_number(session: Session, assignment: StoredAssignment, client: str) -> int:
@@ -237,11 +231,11 @@ def is_done(assignment: StoredAssignment, seconds: float) -> bool:
 
 def ranges(judged: Iterable[tuple[str | None, float | None]]) -> dict[str, tuple[float, float]]:
     """Return the smallest and largest fine judgement of each broad category with at least three."""
-    found: dict[str, list[float]] = {}
+    values: dict[str, list[float]] = {}
     for broad, fine in judged:
         if broad is not None and fine is not None:
-            found.setdefault(broad, []).append(fine)
-    return {broad: (min(fine), max(fine)) for broad, fine in found.items() if len(fine) >= _ENOUGH}
+            values.setdefault(broad, []).append(fine)
+    return {broad: (min(fine), max(fine)) for broad, fine in values.items() if len(fine) >= _ENOUGH}
 
 
 def contradicted(
@@ -265,20 +259,11 @@ def contradicted(
     """
     if broad is None or fine is None:
         return None
-    known = ranges(others)
-    own = known.pop(broad, None)
-    if own is None or own[0] <= fine <= own[1]:
+    extents = ranges(others)
+    extent = extents.pop(broad, None)
+    if extent is None or extent[0] <= fine <= extent[1]:
         return None
-    return next((name for name, (least, most) in known.items() if least <= fine <= most), None)
-
-
-def judged_by(participation: Participation, but: StoredAssignment) -> list[tuple[str | None, float | None]]:
-    """Return the other judgements of a grader, without training."""
-    return [
-        (assignment.broad, assignment.fine)
-        for assignment in participation.assignments
-        if assignment is not but and not assignment.pair.training
-    ]
+    return next((name for name, (least, most) in extents.items() if least <= fine <= most), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,23 +282,18 @@ class SentEvent:
 
 def read_events(given: Mapping[str, Any]) -> tuple[str, int, list[SentEvent]]:
     """Parse the window, the page and the events of a request."""
-    events = given.get("events")
-    if not isinstance(events, list) or len(events) > BATCH:
+    rows = given.get("events")
+    if not isinstance(rows, list) or len(rows) > BATCH:
         raise JudgementError(f"invalid events: expected a list of at most {BATCH}")
-    return read_client(given), read_whole(given, "page"), [_read_event(event) for event in events]
-
-
-def _read_event(one: Any) -> SentEvent:
-    if not isinstance(one, dict) or one.get("kind") not in KINDS:
-        raise JudgementError(f"unknown kind of event: choose from {', '.join(KINDS)}")
-    assignment, position = one.get("assignment"), one.get("position")
-    return SentEvent(
-        read_whole(one, "number"),
-        one["kind"],
-        min(read_number(one, "ago"), _LONGEST_AGO),
-        None if assignment is None else read_whole(one, "assignment"),
-        None if position is None else read_number(one, "position"),
-    )
+    client, page, events = read_client(given), read_whole(given, "page"), []
+    for row in rows:
+        if not isinstance(row, dict) or row.get("kind") not in KINDS:
+            raise JudgementError(f"unknown kind of event: choose from {', '.join(KINDS)}")
+        number, ago = read_whole(row, "number"), min(read_number(row, "ago"), _LONGEST_AGO)
+        assignment = None if row.get("assignment") is None else read_whole(row, "assignment")
+        position = None if row.get("position") is None else read_number(row, "position")
+        events.append(SentEvent(number, row["kind"], ago, assignment, position))
+    return client, page, events
 
 
 def keep_events(
@@ -325,22 +305,22 @@ def keep_events(
     now: dt.datetime,
 ) -> int:
     """Store new events, up to `MOST_EVENTS` per grader; returns how many were new."""
-    own = StoredEvent.participation_id == participation.id
-    there = set(session.scalars(select(StoredEvent.number).where(own, StoredEvent.client == client)))
-    left = MOST_EVENTS - int(session.scalar(select(func.count()).where(own)) or 0)
-    known = {assignment.id for assignment in participation.assignments}
-    fresh = {event.number: event for event in events if event.number not in there}
-    for one in list(fresh.values())[: max(left, 0)]:
+    is_own = StoredEvent.participation_id == participation.id
+    numbers = set(session.scalars(select(StoredEvent.number).where(is_own, StoredEvent.client == client)))
+    left = MOST_EVENTS - int(session.scalar(select(func.count()).where(is_own)) or 0)
+    assigned = {assignment.id for assignment in participation.assignments}
+    fresh = {event.number: event for event in events if event.number not in numbers}
+    for event in list(fresh.values())[: max(left, 0)]:
         session.add(
             StoredEvent(
                 participation_id=participation.id,
-                assignment_id=one.assignment if one.assignment in known else None,
+                assignment_id=event.assignment if event.assignment in assigned else None,
                 page=page,
                 client=client,
-                number=one.number,
-                kind=one.kind,
-                received=now - dt.timedelta(seconds=one.ago),
-                position=one.position,
+                number=event.number,
+                kind=event.kind,
+                received=now - dt.timedelta(seconds=event.ago),
+                position=event.position,
             )
         )
     return len(fresh)

@@ -44,8 +44,8 @@ def measure_loudness(path: Path) -> float | None:
         return None
     if len(samples) < math.ceil(_SHORTEST * rate) or samples.shape[1] > 5:
         return None
-    found = float(Meter(int(rate)).integrated_loudness(samples))
-    return found if math.isfinite(found) else None
+    lufs = float(Meter(int(rate)).integrated_loudness(samples))
+    return lufs if math.isfinite(lufs) else None
 
 
 def gain_of(lufs: float | None) -> float:
@@ -69,7 +69,7 @@ def find_gains(database: Database, paths: list[Path]) -> dict[Path, float]:
     """
     with database.read() as session:
         rows = session.scalars(select(Loudness).where(Loudness.path.in_([str(path) for path in paths])))
-        known = {row.path: row for row in rows}
+        stored = {row.path: row for row in rows}
     gains, fresh = {}, []
     for path in dict.fromkeys(paths):
         try:
@@ -77,7 +77,7 @@ def find_gains(database: Database, paths: list[Path]) -> dict[Path, float]:
         except OSError:
             gains[path] = 1.0
             continue
-        row = known.get(str(path))
+        row = stored.get(str(path))
         if row is None or (row.size, row.modified) != (stat.st_size, stat.st_mtime_ns):
             row = Loudness(path=str(path), size=stat.st_size, modified=stat.st_mtime_ns, lufs=measure_loudness(path))
             fresh.append(row)

@@ -23,7 +23,7 @@ from ....errors import MirflowError
 from ....pipeline.model import identifier
 from ....store.generations import write_synced
 from ...file import Limits
-from ...grading.judgement_tables import Closed, Known, Unjudged
+from ...grading.judgement_tables import Known, Unjudged
 from ...grading.query_draw import read_each
 from ...site.pages import ADDRESSES
 from ..database import Database
@@ -376,33 +376,30 @@ class OrganiserPages:
         known, unjudged = _text(form, "known") or "keep", _text(form, "unjudged") or "refuse"
         if known not in get_args(Known) or unjudged not in get_args(Unjudged):
             raise HTTPException(400, "Choose how to treat known pieces and candidates without judgements.")
+        choices: dict[str, Any] = {"known": known, "unjudged": unjudged}
         try:
             if _text(form, "what") == "interim":
-                return self._tables_of_now(request, opened, known, unjudged)
+                with tempfile.TemporaryDirectory(prefix="mirflow-") as place:
+                    folder = Path(place, opened.name)
+                    close_round(self.service, opened.name, folder, **choices, interim=True)
+                    self._note(request, "tables of now", opened.name)
+                    return _zipped(folder)
             if _text(form, "sure") != "yes":
                 raise PlanError("confirm that grading ends by ticking the box above the button")
             with _closing:
-                self._close(opened, known, unjudged)
+                with self.database.read() as session:
+                    if session.get_one(Round, opened.id).closed is not None:
+                        raise PlanError("the round is closed already")
+                folder = self._closed_folder(opened.name)
+                closed, _ = close_round(self.service, opened.name, folder, **choices)
+                unscored = len(closed.unjudged) if unjudged == "refuse" else 0
+                summary = {"counts": dict(closed.counts), "unscored": unscored}
+                write_synced(folder.with_suffix(".json"), json.dumps(summary).encode())
         except MirflowError as error:
-            told = str(error).replace(f"{self.service.root.as_posix()}/", "")
-            return self._closing_page(request, opened, 400, told, form)
+            trouble = str(error).replace(f"{self.service.root.as_posix()}/", "")
+            return self._closing_page(request, opened, 400, trouble, form)
         self._note(request, "close round", opened.name)
         return RedirectResponse(request.url.path, 303)
-
-    def _close(self, opened: OpenRound, known: Any, unjudged: Any) -> None:
-        with self.database.read() as session:
-            if session.get_one(Round, opened.id).closed is not None:
-                raise PlanError("the round is closed already")
-        folder = self._closed_folder(opened.name)
-        closed, _ = close_round(self.service, opened.name, folder, known=known, unjudged=unjudged)
-        write_synced(folder.with_suffix(".json"), json.dumps(_counts(closed, unjudged)).encode())
-
-    def _tables_of_now(self, request: Request, opened: OpenRound, known: Any, unjudged: Any) -> Response:
-        with tempfile.TemporaryDirectory(prefix="mirflow-") as place:
-            folder = Path(place, opened.name)
-            close_round(self.service, opened.name, folder, known=known, unjudged=unjudged, interim=True)
-            self._note(request, "tables of now", opened.name)
-            return _zipped(folder)
 
     def closed_tables(self, request: Request) -> Response:
         """Return the tables of a round closed on the pages."""
@@ -423,17 +420,11 @@ class OrganiserPages:
         return opened
 
 
-def _counts(closed: Closed, unjudged: Unjudged) -> dict[str, Any]:
-    """Summarise a closed round: its counts, and pairs whose lists are not scored."""
-    return {"counts": dict(closed.counts), "unscored": len(closed.unjudged) if unjudged == "refuse" else 0}
-
-
 def _zipped(folder: Path) -> Response:
-    """Return the files of a folder as a temporary zip file."""
     with tempfile.NamedTemporaryFile(prefix="mirflow-", suffix=".zip", delete=False) as file:
         made = Path(file.name)
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            for path in sorted(one for one in folder.rglob("*") if one.is_file()):
+            for path in sorted(inner for inner in folder.rglob("*") if inner.is_file()):
                 archive.write(path, f"{folder.name}/{path.relative_to(folder).as_posix()}")
     return FileResponse(
         made,
@@ -449,12 +440,12 @@ def _minute(time: dt.datetime | None) -> str:
 
 
 def _text(form: Form, name: str) -> str:
-    found = form.get(name, "")
-    return found.strip() if isinstance(found, str) else ""
+    value = form.get(name, "")
+    return value.strip() if isinstance(value, str) else ""
 
 
 def _several(form: Form, name: str) -> list[str]:
-    return [str(one) for one in form.getlist(name)] if isinstance(form, FormData) else []
+    return [str(value) for value in form.getlist(name)] if isinstance(form, FormData) else []
 
 
 def _number(form: Form, name: str, what: str, least: int, most: int) -> int:
@@ -467,12 +458,12 @@ def _number(form: Form, name: str, what: str, least: int, most: int) -> int:
 def _decimal(form: Form, name: str, what: str, least: float, most: float) -> float:
     text = _text(form, name)
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
-        found = float("nan")
-    if not least <= found <= most:
+        number = float("nan")
+    if not least <= number <= most:
         raise PlanError(f"{what} must be a number from {least:g} to {most:g}, not {text[:40]!r}")
-    return found
+    return number
 
 
 def _seed(form: Form) -> int | None:

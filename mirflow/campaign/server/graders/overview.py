@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +44,8 @@ Row = dict[str, Any]
 
 def numbered(session: Session, opened: OpenRound) -> dict[int, str]:
     """Number graders from 1 in random order, by id of their participation."""
-    own = select(Participation.id).where(Participation.round_id == opened.id).order_by(Participation.code)
-    return {identity: f"grader {number}" for number, identity in enumerate(session.scalars(own), 1)}
+    ids = select(Participation.id).where(Participation.round_id == opened.id).order_by(Participation.code)
+    return {identity: f"grader {number}" for number, identity in enumerate(session.scalars(ids), 1)}
 
 
 def judgements_of(session: Session, opened: OpenRound) -> list[GraderJudgement]:
@@ -57,58 +58,44 @@ def judgements_of(session: Session, opened: OpenRound) -> list[GraderJudgement]:
         .order_by(StoredAssignment.saved, StoredAssignment.id)
         .options(joinedload(StoredAssignment.pair))
     )
-    found = []
-    for one in session.scalars(query):
-        heard = is_heard(one, opened.config.listen)
-        found.append(
+    judgements = []
+    for row in session.scalars(query):
+        pair, heard, share = row.pair, is_heard(row, opened.config.listen), None
+        seconds = None if row.heard is None or row.saved is None else find_duration(opened.recording(pair.piece))
+        if seconds and row.heard is not None:
+            share = min(row.heard / seconds, 1.0)
+        broad, fine = ((row.broad or ""), row.fine) if heard else ("", None)
+        flags = row.repeat, row.unplayable, row.known
+        judgements.append(
             GraderJudgement(
-                names[one.participation_id],
-                one.pair.query,
-                one.pair.candidate,
-                (one.broad or "") if heard else "",
-                one.fine if heard else None,
-                one.repeat,
-                one.unplayable,
-                one.known,
-                one.saved,
-                _share_heard(one, opened),
+                names[row.participation_id], pair.query, pair.candidate, broad, fine, *flags, row.saved, share
             )
         )
-    return found
-
-
-def _share_heard(one: StoredAssignment, opened: OpenRound) -> float | None:
-    """Return the share of a candidate's recording that was played before the last change of its judgement."""
-    seconds = None if one.heard is None or one.saved is None else find_duration(opened.recording(one.pair.piece))
-    return None if not seconds or one.heard is None else min(one.heard / seconds, 1.0)
+    return judgements
 
 
 def events_of(session: Session, opened: OpenRound) -> list[Row]:
     """Return the events of a round and all changes of judgements in chronological order."""
     names = numbered(session, opened)
-    found: list[tuple[Any, Row]] = []
+    rows: list[tuple[Any, Row]] = []
     query = select(StoredAssignment).where(StoredAssignment.participation_id.in_(names))
-    assigned = {
-        one.id: one
-        for one in session.scalars(
-            query.options(joinedload(StoredAssignment.pair), selectinload(StoredAssignment.judgements))
-        )
-    }
-    for one in assigned.values():
-        about = {"query": one.pair.query, "candidate": one.pair.candidate, "page": one.page}
-        for change in one.judgements:
-            row = {"grader": names[one.participation_id], "event": "judged", **about, **change.values}
-            found.append((change.received, row))
+    query = query.options(joinedload(StoredAssignment.pair), selectinload(StoredAssignment.judgements))
+    assigned = {assignment.id: assignment for assignment in session.scalars(query)}
+    for assignment in assigned.values():
+        pair, grader = assignment.pair, names[assignment.participation_id]
+        about = {"query": pair.query, "candidate": pair.candidate, "page": assignment.page}
+        for change in assignment.judgements:
+            rows.append((change.received, {"grader": grader, "event": "judged", **about, **change.values}))
     for event in session.scalars(select(StoredEvent).where(StoredEvent.participation_id.in_(names))):
-        row = {"grader": names[event.participation_id], "event": event.kind, "page": event.page}
+        row: Row = {"grader": names[event.participation_id], "event": event.kind, "page": event.page}
         if event.assignment_id is not None:
             pair = assigned[event.assignment_id].pair
             row |= {"query": pair.query, "candidate": pair.candidate}
         if event.position is not None:
             row["position"] = event.position
-        found.append((event.received, row))
-    found.sort(key=lambda one: one[0])
-    return [{"time": time.isoformat(timespec="milliseconds"), **row} for time, row in found]
+        rows.append((event.received, row))
+    rows.sort(key=lambda timed: timed[0])
+    return [{"time": time.isoformat(timespec="milliseconds"), **row} for time, row in rows]
 
 
 WINDOW = dt.timedelta(days=7)
@@ -193,15 +180,31 @@ def look_over(session: Session, opened: OpenRound, key: Pool | None, now: dt.dat
         select(StoredPair.query, StoredPair.candidate).where(StoredPair.round_id == opened.id, ~StoredPair.training)
     )
     made = rater_agreement.progress(judged, [Pair(*pair) for pair in pairs], opened.config.graders_per_pair)
-    counting = [one.time for one in judged if one.counts and one.time is not None and not one.repeat]
+    counting = [row.time for row in judged if row.counts and row.time is not None and not row.repeat]
+    boxes, schemes = list[Row](), list[Row]()
+    with suppress(AnnotationError):
+        fine = fine_within_broad(rater_agreement.collection_of(judged))
+        names = ("n", "mean", "whisker_low", "q1", "median", "q3", "whisker_high", "outliers")
+        for broad in fine["broad"].values.tolist():
+            boxes.append({"broad": broad, **{name: _number(fine[name].sel(broad=broad)) for name in names}})
+    if key is not None:
+        with suppress(GradingError):
+            ranking = rater_agreement.without_middle(judged, key)
+            for scheme in ranking["scheme"].values.tolist():
+                ranked = ranking.sel(scheme=scheme)
+                systems = {
+                    system: {name: _number(ranked[name].sel(system=system)) for name in ("score", "rank")}
+                    for system in ranking["system"].values.tolist()
+                }
+                schemes.append({"scheme": scheme, "tau": _number(ranked["tau"]), "systems": systems})
     return {
         "quantities": _quantities(session, opened, judged, made),
         "forecast": forecast(counting, made.wanted - made.judged, now, opened.config.closes),
         "counts": [{"judgements": number, "pairs": pairs} for number, pairs in made.by_count.items()],
         "agreement": _agreement(judged),
-        "boxes": _boxes(judged),
+        "boxes": boxes,
         "graders": _graders(session, opened, judged),
-        "schemes": _schemes(judged, key) if key is not None else [],
+        "schemes": schemes,
     }
 
 
@@ -218,9 +221,9 @@ def _quantities(
         "hidden repeats": made.repeats,
         "could not be heard": made.cannot_hear,
         "of known pieces": made.known,
-        "asked and not judged yet": sum(not one.counts and not one.cannot_hear for one in judged),
+        "asked and not judged yet": sum(not row.counts and not row.cannot_hear for row in judged),
         "graders who agreed": len(everybody),
-        "graders who withdrew": sum(one.withdrawn is not None for one in everybody),
+        "graders who withdrew": sum(grader.withdrawn is not None for grader in everybody),
         "graders who had all deleted": row.deleted,
         "pieces without a recording": len(opened.missing),
         "closed": None if row.closed is None else row.closed.isoformat(timespec="seconds"),
@@ -240,66 +243,40 @@ def _agreement(judged: Sequence[GraderJudgement]) -> list[Row]:
     if fleiss is not None:
         abouts = ("Fleiss's kappa of NS, SS and VS", "Fleiss's kappa of NS and the others")
         for scheme, about in zip(fleiss["scheme"].values.tolist(), abouts, strict=True):
-            one = fleiss.sel(scheme=scheme)
-            value, compared = _number(one["kappa"]), int(one["compared"])
-            rows.append(
-                {"measure": f"kappa, {scheme}", "of": "broad", "value": value, "pairs": compared, "about": about}
-            )
-    found = rater_agreement.reliability(collection)
-    for name in found["measure"].values.tolist():
-        one = found.sel(measure=name)
-        value, compared = _number(one["value"]), int(one["compared"])
-        of, about = str(one["of"].item()), str(one["about"].item())
+            cell, measure = fleiss.sel(scheme=scheme), f"kappa, {scheme}"
+            value, compared = _number(cell["kappa"]), int(cell["compared"])
+            rows.append({"measure": measure, "of": "broad", "value": value, "pairs": compared, "about": about})
+    others = rater_agreement.reliability(collection)
+    for name in others["measure"].values.tolist():
+        cell = others.sel(measure=name)
+        value, compared = _number(cell["value"]), int(cell["compared"])
+        of, about = str(cell["of"].item()), str(cell["about"].item())
         rows.append({"measure": name, "of": of, "value": value, "pairs": compared, "about": about})
     return rows
 
 
-def _boxes(judged: Sequence[GraderJudgement]) -> list[Row]:
-    try:
-        found = fine_within_broad(rater_agreement.collection_of(judged))
-    except AnnotationError:
-        return []
-    names = ("n", "mean", "whisker_low", "q1", "median", "q3", "whisker_high", "outliers")
-    return [
-        {"broad": broad, **{name: _number(found[name].sel(broad=broad)) for name in names}}
-        for broad in found["broad"].values.tolist()
-    ]
-
-
 def _graders(session: Session, opened: OpenRound, judged: Sequence[GraderJudgement]) -> list[Row]:
     log = [
-        GradingEvent(to_time(one["time"]), one["grader"], one["event"], one.get("query", ""), one.get("candidate", ""))
-        for one in events_of(session, opened)
+        GradingEvent(to_time(row["time"]), row["grader"], row["event"], row.get("query", ""), row.get("candidate", ""))
+        for row in events_of(session, opened)
     ]
     names = sorted(numbered(session, opened).values(), key=lambda text: int(text.split()[1]))
     works = rater_agreement.grader_work(judged, log, names)
     rows = []
     for name in names:
         work, again = works[name], works[name].agreement
-        row: Row = {"grader": name, "judgements": work.judged}
-        row["median seconds"] = None if math.isnan(work.median_seconds) else round(work.median_seconds, 1)
-        row["minutes"] = round(work.total_seconds / 60, 1)
-        row["share heard"] = _float(work.median_heard)
-        row["repeats"] = again.repeats
-        row["same word"] = _float(again.same)
-        row["difference of numbers"] = _float(again.difference)
-        rows.append(row)
-    return rows
-
-
-def _schemes(judged: Sequence[GraderJudgement], key: Pool) -> list[Row]:
-    try:
-        found = rater_agreement.without_middle(judged, key)
-    except GradingError:
-        return []
-    rows = []
-    for scheme in found["scheme"].values.tolist():
-        one = found.sel(scheme=scheme)
-        systems = {
-            system: {"score": _number(one["score"].sel(system=system)), "rank": _number(one["rank"].sel(system=system))}
-            for system in found["system"].values.tolist()
-        }
-        rows.append({"scheme": scheme, "tau": _number(one["tau"]), "systems": systems})
+        rows.append(
+            {
+                "grader": name,
+                "judgements": work.judged,
+                "median seconds": None if math.isnan(work.median_seconds) else round(work.median_seconds, 1),
+                "minutes": round(work.total_seconds / 60, 1),
+                "share heard": _float(work.median_heard),
+                "repeats": again.repeats,
+                "same word": _float(again.same),
+                "difference of numbers": _float(again.difference),
+            }
+        )
     return rows
 
 
@@ -354,7 +331,7 @@ def close_round(
         folder.mkdir(parents=True, exist_ok=True)
         write_judgements(judged, folder / "made.csv")
         log = folder / "events.jsonl"
-        log.write_text("".join(json.dumps(one) + "\n" for one in events_of(session, opened)), encoding="utf-8")
+        log.write_text("".join(json.dumps(row) + "\n" for row in events_of(session, opened)), encoding="utf-8")
         pipeline = write_closed(closed, key, folder, events=log, unjudged=unjudged, scale=LARGEST)
         row = session.scalars(select(Round).where(Round.id == opened.id)).one()
         if not interim and row.closed is None:

@@ -29,15 +29,15 @@ _SEEDS = 2**63
 
 def find_participation(session: Session, opened: OpenRound, user: int) -> Participation | None:
     """Find a grader's participation in a round with all assignments; None before the consent."""
-    found = select(Participation).where(Participation.round_id == opened.id, Participation.user_id == user)
-    return session.scalar(found.options(selectinload(Participation.assignments).joinedload(StoredAssignment.pair)))
+    query = select(Participation).where(Participation.round_id == opened.id, Participation.user_id == user)
+    return session.scalar(query.options(selectinload(Participation.assignments).joinedload(StoredAssignment.pair)))
 
 
 def consent(session: Session, opened: OpenRound, user: int, now: dt.datetime) -> Participation:
     """Record a grader's consent to the current text; this also undoes a withdrawal."""
-    found = find_participation(session, opened, user)
-    if found is None:
-        found = Participation(
+    participation = find_participation(session, opened, user)
+    if participation is None:
+        participation = Participation(
             round_id=opened.id,
             user_id=user,
             seed=secrets.randbelow(_SEEDS),
@@ -45,11 +45,11 @@ def consent(session: Session, opened: OpenRound, user: int, now: dt.datetime) ->
             consent=opened.version,
             consented=now,
         )
-        session.add(found)
-    elif found.consent != opened.version or found.withdrawn is not None:
-        found.consent, found.consented, found.withdrawn = opened.version, now, None
+        session.add(participation)
+    elif participation.consent != opened.version or participation.withdrawn is not None:
+        participation.consent, participation.consented, participation.withdrawn = opened.version, now, None
     session.flush()
-    return found
+    return participation
 
 
 def withdraw(session: Session, opened: OpenRound, participation: Participation, now: dt.datetime, delete: bool) -> None:
@@ -88,16 +88,16 @@ def open_page(session: Session, opened: OpenRound, participation: Participation,
     """
     pages = pages_of(participation)
     listen = opened.config.listen
-    for number, asked in pages.items():
-        if not all(is_done(one, listen) for one in asked):
+    for number, assigned in pages.items():
+        if not all(is_done(row, listen) for row in assigned):
             return number
-    given = _training(session, opened, participation) or _given(session, opened, participation, now)
-    if not given:
+    new = _training(session, opened, participation) or _given(session, opened, participation, now)
+    if not new:
         return None
     number = max(pages, default=0) + 1
-    order = np.random.default_rng([participation.seed, number]).permutation(len(given))
+    order = np.random.default_rng([participation.seed, number]).permutation(len(new))
     for place, index in enumerate(order.tolist()):
-        pair, repeat = given[index]
+        pair, repeat = new[index]
         participation.assignments.append(StoredAssignment(pair=pair, repeat=repeat, page=number, place=place, made=now))
     session.flush()
     return number
@@ -110,7 +110,7 @@ def has_more(session: Session, opened: OpenRound, participation: Participation, 
 
 def _training(session: Session, opened: OpenRound, participation: Participation) -> list[tuple[StoredPair, bool]]:
     """Return the next query of the training, if any is left."""
-    had = {one.pair_id for one in participation.assignments}
+    had = {row.pair_id for row in participation.assignments}
     training = select(StoredPair).where(StoredPair.round_id == opened.id, StoredPair.training).order_by(StoredPair.id)
     left = [pair for pair in session.scalars(training) if pair.id not in had]
     # Graders who have started are not sent back to the training.
@@ -125,8 +125,7 @@ def _given(
     """Return the least judged pairs of a query that the grader has not seen, or hidden repeats."""
     rows = session.scalars(select(StoredPair).where(StoredPair.round_id == opened.id, ~StoredPair.training)).all()
     pairs = {plan.Pair(row.query, row.candidate): row for row in rows}
-    counted = counts(session, opened, now)
-    config = opened.config
+    counted, config = counts(session, opened, now), opened.config
     history = [
         plan.Assignment(assignment.pair.query, assignment.pair.candidate, assignment.repeat)
         for assignment in participation.assignments
@@ -135,17 +134,13 @@ def _given(
     number = {pair: counted[row.id] for pair, row in pairs.items()}
     # Graders who are ahead of the others continue rather than wait.
     for spread in (1, config.graders_per_pair):
-        given = plan.next_assignments(
-            number,
-            history,
-            config.graders_per_pair,
-            repeats=config.repeats,
-            seed=participation.seed,
-            spread=spread,
+        seed, repeats = participation.seed, config.repeats
+        assigned = plan.next_assignments(
+            number, history, config.graders_per_pair, repeats=repeats, seed=seed, spread=spread
         )
-        if given:
+        if assigned:
             break
-    return [(pairs[one.pair], one.repeat) for one in given]
+    return [(pairs[row.pair], row.repeat) for row in assigned]
 
 
 def counts(session: Session, opened: OpenRound, now: dt.datetime) -> Counter[int]:
@@ -199,7 +194,7 @@ def progress(session: Session, opened: OpenRound, participation: Participation) 
     pages = pages_of(participation).values()
     return GraderProgress(
         done=sum(is_done(assignment, listen) for assignment in participation.assignments),
-        pages=sum(all(is_done(one, listen) for one in asked) for asked in pages),
+        pages=sum(all(is_done(row, listen) for row in assigned) for assigned in pages),
         share=share_judged(session, opened),
     )
 
@@ -256,16 +251,16 @@ class OpenRoundsProgress:
     def seen_by(self, viewer: Viewer | None) -> list[OpenRoundProgress]:
         """Return the progress of public rounds, and of all rounds for viewers who may grade."""
         may_grade = viewer is not None and viewer.may("grader")
-        return [one for one in self._current() if one.public or may_grade]
+        return [summary for summary in self._current() if summary.public or may_grade]
 
     def _current(self) -> list[OpenRoundProgress]:
         assert self._service.database is not None
-        now, state, known = self._service.clock(), self._service.database.page_state(), self._counted
-        if known is None or known[0] != state or not known[1] <= now < known[2]:
+        now, state, counted = self._service.clock(), self._service.database.page_state(), self._counted
+        if counted is None or counted[0] != state or not counted[1] <= now < counted[2]:
             rounds = self._rounds.all()
             with self._service.database.read() as session:
-                found = [progress_of(session, one) for one in rounds if not is_closed(session, one, now)]
-            times = [time for one in rounds for time in (one.config.opens, one.config.closes) if time is not None]
+                listed = [progress_of(session, opened) for opened in rounds if not is_closed(session, opened, now)]
+            times = [time for opened in rounds for time in (opened.config.opens, opened.config.closes) if time]
             until = min([now + COUNTED_FOR, *(time for time in times if time > now)])
-            known = self._counted = state, now, until, found
-        return known[3]
+            counted = self._counted = state, now, until, listed
+        return counted[3]

@@ -9,7 +9,7 @@ import secrets
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -20,7 +20,7 @@ from ....errors import GradingError, MirflowError, PipelineError, counted
 from ....pipeline.model import identifier
 from ....store.generations import write_synced
 from ...file import GradingRound, Planning, make_round
-from ...grading.assignment import Plan, PlanSummary, assign, read_plan, summarise, tabulate_work, write_plan
+from ...grading.assignment import PlanSummary, assign, read_plan, summarise, tabulate_work, write_plan
 from ...grading.csv_tables import read_table, write_table
 from ...grading.pool import key_path, read_key, read_pairs, summarise_pool
 from ...grading.query_draw import PieceTable, draw, drawing_notes, read_pieces, read_queries, write_queries
@@ -104,10 +104,8 @@ def find_plan(service: Service, name: str) -> RoundPlan | None:
     campaign = service.campaign
     if campaign is None or campaign.planning is None or not (name.isidentifier() and name.isascii()):
         return None
-    if len(name) > LONGEST_NAME:
-        return None
     folder = _folder(service) / name
-    if not folder.is_dir():
+    if len(name) > LONGEST_NAME or not folder.is_dir():
         return None
     return RoundPlan(name, folder, campaign.planning, service.root)
 
@@ -131,18 +129,19 @@ def begin_plan(service: Service, name: str) -> RoundPlan:
     except ValueError as error:
         raise PlanError(f"the name {error}") from None
     assert service.campaign is not None
-    taken = {one.name for one in service.campaign.grading} | {one.name for one in find_plans(service)}
+    names = [*(judged.name for judged in service.campaign.grading), *(plan.name for plan in find_plans(service))]
+    taken = {other.casefold() for other in names} | _RESERVED
     refused = PlanError(f"the name {name!r} is taken, or too long: choose another one")
-    if name.casefold() in {one.casefold() for one in taken} | _RESERVED or len(name) > LONGEST_NAME:
+    if name.casefold() in taken or len(name) > LONGEST_NAME:
         raise refused
     folder = _folder(service) / name
     try:
         folder.mkdir(mode=0o700, parents=True)
     except FileExistsError:  # started by someone else at the same time
         raise refused from None
-    found = find_plan(service, name)
-    assert found is not None
-    return found
+    plan = find_plan(service, name)
+    assert plan is not None
+    return plan
 
 
 def discard_plan(plan: RoundPlan) -> None:
@@ -197,12 +196,12 @@ def take_pieces(plan: RoundPlan, path: Path, name: str, column: str = "") -> Pie
     with _changing(plan), _beside(plan) as place:
         shutil.copyfile(path, place / base)
         try:
-            found = read_pieces(place / base, column or None)
+            pieces = read_pieces(place / base, column or None)
         except MirflowError as error:
             raise PlanError(str(error).replace(f"{place.as_posix()}/", "")) from None
         plan.forget(QUERIES, POOL, PLAN)
-        notes = {"file": base, "names": found.key}
-        write_table(plan.folder / PIECES, found.table.columns, found.table.rows, notes)
+        notes = {"file": base, "names": pieces.key}
+        write_table(plan.folder / PIECES, pieces.table.columns, pieces.table.rows, notes)
     return read_collection(plan)
 
 
@@ -234,12 +233,12 @@ def draw_queries(
         collection = read_collection(plan)
         seed = secrets.randbits(31) if seed is None else seed
         each = number if by or isinstance(number, Mapping) else None
-        drawn = number if each is None and not isinstance(number, Mapping) else None
-        found = draw(collection, drawn, each=each, by=by or None, seed=seed, where=where or None)
+        total = number if each is None and not isinstance(number, Mapping) else None
+        queries = draw(collection, total, each=each, by=by or None, seed=seed, where=where or None)
         notes = drawing_notes(collection.table.notes.get("file", PIECES), seed, each, by, where)
-        write_queries(collection, found, plan.folder / QUERIES, notes)
+        write_queries(collection, queries, plan.folder / QUERIES, notes)
         plan.forget(POOL, PLAN)
-    return found
+    return queries
 
 
 def take_lists(service: Service, plan: RoundPlan, sent: Sequence[tuple[str, Path]]) -> int:
@@ -259,7 +258,7 @@ def take_lists(service: Service, plan: RoundPlan, sent: Sequence[tuple[str, Path
             "suffixes": LIST_SUFFIXES,
         }
         answer = _run(service, "lists", task, place, sorted({str(path.parent) for _, path in sent}))
-        refused = [f"{one[0]}: {one[1]}" for one in answer["refused"]]
+        refused = [f"{name}: {why}" for name, why in answer["refused"]]
         if refused:
             more = f"; and {counted(len(refused) - _SHOWN, 'other file')}" if len(refused) > _SHOWN else ""
             raise PlanError("; ".join(refused[:_SHOWN]) + more)
@@ -270,16 +269,10 @@ def take_lists(service: Service, plan: RoundPlan, sent: Sequence[tuple[str, Path
 
 
 def _run(service: Service, job: str, task: Mapping[str, Any], place: Path, readable: Sequence[str]) -> dict[str, Any]:
-    """Run a job on systems' lists in a child process with limits."""
     assert service.campaign is not None
     limits = service.campaign.limits
-    confines = Confines(
-        limits.seconds,
-        memory=limits.memory,
-        file_size=10 * limits.size,
-        writable=(str(place),),
-        readable=tuple(readable),
-    )
+    size, folders = 10 * limits.size, tuple(readable)
+    confines = Confines(limits.seconds, memory=limits.memory, file_size=size, writable=(str(place),), readable=folders)
     try:
         with Confinement(modules=["..graders.pooling"]) as confinement:
             return confinement.run(job, task, confines)
@@ -303,18 +296,18 @@ def list_patterns(files: Sequence[str], queries: Sequence[str]) -> list[str]:
     (['{system}/{track}.txt'], ['all/{system}.csv'])
     """
     paths = [PurePosixPath(file) for file in files]
-    below = [one for one in paths if len(one.parts) > 1]
+    below = [path for path in paths if len(path.parts) > 1]
     # A common folder of all lists is not a system: its files are not named after queries.
-    around = len({one.parts[0] for one in paths}) == 1 and not {one.stem for one in below} & set(queries)
-    found = set()
+    around = len({path.parts[0] for path in paths}) == 1 and not {path.stem for path in below} & set(queries)
+    patterns = set()
     for path in paths:
         if len(path.parts) == 1:
-            found.add(f"{{system}}{path.suffix}")
+            patterns.add(f"{{system}}{path.suffix}")
         elif around:
-            found.add(f"{path.parts[0]}/{{system}}{path.suffix}")
+            patterns.add(f"{path.parts[0]}/{{system}}{path.suffix}")
         else:
-            found.add(f"{{system}}/{{track}}{path.suffix}")
-    return sorted(found)
+            patterns.add(f"{{system}}/{{track}}{path.suffix}")
+    return sorted(patterns)
 
 
 def pool_candidates(
@@ -348,7 +341,7 @@ def pool_candidates(
             raise PlanError("draw queries first")
         if source is None:
             queries = read_table(plan.folder / QUERIES).column("query")
-            paths = [str(plan.folder / LISTS / one) for one in list_patterns(sent_lists(plan), queries)]
+            paths = [str(plan.folder / LISTS / pattern) for pattern in list_patterns(sent_lists(plan), queries)]
         else:
             paths = [str(plan.root / plan.planning.lists[source])]
         if not paths:
@@ -393,9 +386,9 @@ def assign_graders(
         width = len(str(graders))
         names = [f"grader{number:0{width}}" for number in range(1, graders + 1)]
         seed = secrets.randbits(31) if seed is None else seed
-        made = assign(pairs, names, per_pair, repeats=repeats, seed=seed)
-        write_plan(made, plan.folder / PLAN, minutes)
-    return summarise(made, minutes)
+        assigned = assign(pairs, names, per_pair, repeats=repeats, seed=seed)
+        write_plan(assigned, plan.folder / PLAN, minutes)
+    return summarise(assigned, minutes)
 
 
 def write_round(plan: RoundPlan, settings: Mapping[str, Any], consent: str = "") -> GradingRound:
@@ -414,9 +407,9 @@ def write_round(plan: RoundPlan, settings: Mapping[str, Any], consent: str = "")
             write_synced(plan.folder / CONSENT, f"{text}\n".encode())
         else:
             plan.forget(CONSENT)
-        made = _round(plan, settings)
+        opened = _round(plan, settings)
         write_synced(plan.folder / ROUND, json.dumps(settings, indent=2).encode())
-    return made
+    return opened
 
 
 def _round(plan: RoundPlan, settings: Mapping[str, Any]) -> GradingRound:
@@ -449,14 +442,23 @@ def planned_rounds(service: Service) -> list[GradingRound]:
     """Return the open rounds of a campaign that were planned on the pages."""
     if service.campaign is None or service.campaign.planning is None or service.folder is None:
         return []
-    own = {one.name for one in service.campaign.grading}
-    found = [plan for plan in find_plans(service) if plan.is_open]
-    for plan in found:
-        if plan.name in own:
-            raise GradingError(
-                f"{service.path}: {plan.name!r} is also the name of a round planned on the pages; rename"
-            )
-    return [read_round(plan) for plan in found]
+    listed = {judged.name for judged in service.campaign.grading}
+    plans = [plan for plan in find_plans(service) if plan.is_open]
+    for plan in plans:
+        if plan.name in listed:
+            message = f"{plan.name!r} is also the name of a round planned on the pages; rename"
+            raise GradingError(f"{service.path}: {message}")
+    return [read_round(plan) for plan in plans]
+
+
+def _summarise_queries(path: Path) -> list[tuple[str, int | str]]:
+    table = read_table(path)
+    of_each = _EACH.fullmatch(table.notes.get("of each", ""))
+    rows: list[tuple[str, int | str]] = [("queries", len(table.rows))]
+    if of_each is not None and of_each[1] in table.columns:
+        counts = Counter(table.column(of_each[1]))
+        rows += [(f"queries of {of_each[1]} {value}", count) for value, count in sorted(counts.items())]
+    return rows + [(name, table.notes[name]) for name in ("where", "seed", "drawn from") if name in table.notes]
 
 
 def look_over_plan(plan: RoundPlan) -> dict[str, Any]:
@@ -486,52 +488,36 @@ def look_over_plan(plan: RoundPlan) -> dict[str, Any]:
     key = read(str(key_path(POOL)), read_key, None)
     assigned = read(PLAN, read_plan, None)
     work = None if assigned is None else tabulate_work(summarise(*assigned))
-    top = max((one.rank for one in key.returned), default=0) if key is not None else 0
+    top = max((row.rank for row in key.returned), default=0) if key is not None else 0
+    shares, missing = [], list[str]()
+    if assigned is not None:
+        assignments, minutes = assigned
+        for grader in assignments.graders:
+            rows = assignments.of(grader)
+            queries, repeats = tuple(dict.fromkeys(row.query for row in rows)), sum(row.repeat for row in rows)
+            share = {"grader": grader, "queries": queries, "pairs": len(rows) - repeats, "repeats": repeats}
+            shares.append({**share, "hours": len(rows) * minutes / 60})
+    pieces = set(drawn) if key is None else {*key.judged_for, *key.pieces.values()}
+    try:
+        audio = plan.planning.audio
+        missing = sorted(piece for piece in pieces if not find_recording(plan.root, audio, piece).is_file())
+    except MirflowError as error:
+        troubles["audio"] = plan.message_of(error)
     return {
         "pieces": 0 if collection is None else len(collection.names),
         "columns": ()
         if collection is None
         else tuple(column for column in collection.table.columns if column != collection.key),
         "file": "" if collection is None else collection.table.notes.get("file", PIECES),
-        "queries": read(QUERIES, _drawn, None),
+        "queries": read(QUERIES, _summarise_queries, None),
         "drawn": drawn,
         "traits": read(QUERIES, lambda path: [*read_table(path).columns[1:]], none),
-        "systems": sorted({one.partition("/")[0].partition(".")[0] for one in sent_lists(plan)}),
+        "systems": sorted({path.partition("/")[0].partition(".")[0] for path in sent_lists(plan)}),
         "pool": None if key is None else summarise_pool(key, top),
         "short": [] if key is None else key.short(top),
-        "missing": _missing(plan, set(drawn) if key is None else {*key.judged_for, *key.pieces.values()}, troubles),
+        "missing": missing,
         "work": work,
-        "shares": [] if assigned is None else _shares(*assigned),
+        "shares": shares,
         "per_pair": 1 if assigned is None else assigned[0].graders_per_pair,
         "troubles": troubles,
     }
-
-
-def _drawn(path: Path) -> list[tuple[str, int | str]]:
-    """Summarise the queries: number in each class, and seed."""
-    table = read_table(path)
-    of_each = _EACH.fullmatch(table.notes.get("of each", ""))
-    rows: list[tuple[str, int | str]] = [("queries", len(table.rows))]
-    if of_each is not None and of_each[1] in table.columns:
-        counts = Counter(table.column(of_each[1]))
-        rows += [(f"queries of {of_each[1]} {value}", many) for value, many in sorted(counts.items())]
-    return rows + [(name, table.notes[name]) for name in ("where", "seed", "drawn from") if name in table.notes]
-
-
-def _missing(plan: RoundPlan, pieces: Collection[str], troubles: dict[str, str]) -> list[str]:
-    try:
-        return sorted(piece for piece in pieces if not find_recording(plan.root, plan.planning.audio, piece).is_file())
-    except MirflowError as error:
-        troubles["audio"] = plan.message_of(error)
-        return []
-
-
-def _shares(plan: Plan, minutes: float) -> list[dict[str, Any]]:
-    found = []
-    for grader in plan.graders:
-        own = plan.of(grader)
-        queries = tuple(dict.fromkeys(one.query for one in own))
-        repeats = sum(one.repeat for one in own)
-        share = {"grader": grader, "queries": queries, "pairs": len(own) - repeats, "repeats": repeats}
-        found.append({**share, "hours": len(own) * minutes / 60})
-    return found

@@ -38,14 +38,12 @@ def lists_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         return ""
 
     try:
-        found = unpack(sent, Path(task["out"]), Limits.model_validate(task["limits"]), fits)
+        unpacked = unpack(sent, Path(task["out"]), Limits.model_validate(task["limits"]), fits)
     except ArchiveError as error:
         name = clean_text(sent[0][0]) if len(sent) == 1 else "the upload"
         raise GradingError(f"{name} {error.message}") from None
-    return {
-        "files": len(found.files),
-        "refused": [[clean_text(one.path), clean_text(one.message)] for one in found.refused],
-    }
+    refused = [[clean_text(row.path), clean_text(row.message)] for row in unpacked.refused]
+    return {"files": len(unpacked.files), "refused": refused}
 
 
 def pool_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
@@ -68,6 +66,6 @@ def pool_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     names = () if pieces is None else pieces.names
     rankings = read_rankings(task["lists"], queries, names, trusted=task["trusted"])
     heard = read_pieces(task["queries"], "query").values(task["judged_as"]) if task["judged_as"] else {}
-    found = pool(rankings, queries, task["top"], task["secret"], pieces=pieces, same=task["same"], judged_as=heard)
-    write_pool(found, task["out"])
-    return {"pairs": len(found.pairs)}
+    pooled = pool(rankings, queries, task["top"], task["secret"], pieces=pieces, same=task["same"], judged_as=heard)
+    write_pool(pooled, task["out"])
+    return {"pairs": len(pooled.pairs)}

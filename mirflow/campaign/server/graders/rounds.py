@@ -84,9 +84,8 @@ def open_rounds(service: Service) -> dict[str, OpenRound]:
     """
     if service.campaign is None or service.database is None:
         return {}
-    return {
-        config.name: load_round(service, config) for config in (*service.campaign.grading, *planned_rounds(service))
-    }
+    configs = (*service.campaign.grading, *planned_rounds(service))
+    return {config.name: load_round(service, config) for config in configs}
 
 
 def load_round(service: Service, config: GradingRound) -> OpenRound:
@@ -137,8 +136,8 @@ def _load(session: Session, config: GradingRound, root: Path, now: dt.datetime) 
         session.flush()
     text = _read_consent(config, root)
     version = hashlib.sha256(text.encode()).hexdigest()[:12]
-    known = select(ConsentText).where(ConsentText.round_id == row.id, ConsentText.version == version)
-    if session.scalar(known) is None:
+    stored = select(ConsentText).where(ConsentText.round_id == row.id, ConsentText.version == version)
+    if session.scalar(stored) is None:
         session.add(ConsentText(round_id=row.id, version=version, text=text, since=now))
     pairs = {(pair.query, pair.candidate): pair for pair in _pairs(config, root)}
     _update(session, row.id, pairs)
@@ -177,18 +176,33 @@ def _read_consent(config: GradingRound, root: Path) -> str:
 def _pairs(config: GradingRound, root: Path) -> Iterator[StoredPair]:
     """Yield the pairs of the tables, training first."""
     if config.training:
-        yield from _training_pairs(root / config.training)
+        table = read_table(root / config.training)
+        columns = (table.filled("query"), table.filled("candidate"), table.optional("broad"), table.optional("fine"))
+        for line, query, piece, broad, fine in zip(table.lines, *columns, strict=True):
+            try:
+                anchor = read_values({"broad": broad, "fine": fine})
+            except GradingError as error:
+                raise InvalidAnnotationError(str(error), path=table.name, line=line) from None
+            yield StoredPair(
+                query=query,
+                candidate=f"training {piece}",
+                query_piece=query,
+                piece=piece,
+                training=True,
+                anchor_broad=anchor["broad"],
+                anchor_fine=anchor["fine"],
+            )
     candidates, queries = root / config.candidates, set(read_queries(root / config.queries))
     key = find_key(config, root)
     returned = read_key(key).returned
-    pieces = {one.pair: one.piece for one in returned}
-    queries |= {one.judged_as for one in returned if one.judged_as}  # possibly only mutations of it were drawn
+    pieces = {row.pair: row.piece for row in returned}
+    queries |= {row.judged_as for row in returned if row.judged_as}  # possibly only mutations of it were drawn
     for query, candidate in read_pairs(candidates):
         if query not in queries:
             raise GradingError(f"{candidates}: query {query!r} is not in {config.queries}")
-        piece = pieces.get(Pair(query, candidate))
-        if piece is None:
+        if Pair(query, candidate) not in pieces:
             raise GradingError(f"{key}: no piece for candidate {candidate!r} of query {query!r}")
+        piece = pieces[Pair(query, candidate)]
         yield StoredPair(query=query, candidate=candidate, query_piece=query, piece=piece)
 
 
@@ -197,46 +211,23 @@ def find_key(config: GradingRound, root: Path) -> Path:
     return root / config.key if config.key else key_path(root / config.candidates)
 
 
-def _training_pairs(path: Path) -> Iterator[StoredPair]:
-    """Yield pairs of query, candidate, broad and fine, named by pieces."""
-    table = read_table(path)
-    columns = (table.filled("query"), table.filled("candidate"), table.optional("broad"), table.optional("fine"))
-    for line, query, piece, broad, fine in zip(table.lines, *columns, strict=True):
-        try:
-            anchor = read_values({"broad": broad, "fine": fine})
-        except GradingError as error:
-            raise InvalidAnnotationError(str(error), path=table.name, line=line) from None
-        yield StoredPair(
-            query=query,
-            candidate=f"training {piece}",
-            query_piece=query,
-            piece=piece,
-            training=True,
-            anchor_broad=anchor["broad"],
-            anchor_fine=anchor["fine"],
-        )
-
-
 def _update(session: Session, round_id: int, pairs: dict[tuple[str, str], StoredPair]) -> None:
-    there = {
-        (row.query, row.candidate): row
-        for row in session.scalars(select(StoredPair).where(StoredPair.round_id == round_id))
-    }
-    asked = set(
-        session.scalars(select(StoredAssignment.pair_id).join(StoredPair).where(StoredPair.round_id == round_id))
-    )
-    for name, row in there.items():
-        if name not in pairs and row.id not in asked:
+    rows = session.scalars(select(StoredPair).where(StoredPair.round_id == round_id))
+    stored = {(row.query, row.candidate): row for row in rows}
+    ids = select(StoredAssignment.pair_id).join(StoredPair).where(StoredPair.round_id == round_id)
+    assigned = set(session.scalars(ids))
+    for name, row in stored.items():
+        if name not in pairs and row.id not in assigned:
             session.delete(row)
         elif name in pairs and (row.query_piece, row.piece) != (pairs[name].query_piece, pairs[name].piece):
-            if row.id in asked:
+            if row.id in assigned:
                 heard = f"candidate {name[1]!r} of query {name[0]!r} was played as {row.piece!r}"
                 raise GradingError(
                     f"{heard} but is now {pairs[name].piece!r}; choose a new name for a round with another pool"
                 )
             row.query_piece, row.piece = pairs[name].query_piece, pairs[name].piece
     for name, pair in pairs.items():
-        if name not in there:
+        if name not in stored:
             pair.round_id = round_id
             session.add(pair)
 

@@ -16,11 +16,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from tokenize import TokenError
-from typing import IO, Protocol
+from typing import IO
 
 from ....errors import AnnotationError
 from ....readers.content import is_hidden
 from ....store.cells import is_device
+from ...file import Limits
 
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2")
 """Suffixes of supported archives."""
@@ -44,26 +45,6 @@ _MAGIC: tuple[tuple[int, bytes, str], ...] = (
     *((0, bytes((0x80, number)), "a pickle") for number in range(2, 6)),
     *((0, magic, "a program") for magic in (b"\x7fELF", b"MZ", b"#!", b"\xcf\xfa\xed\xfe")),
 )
-
-
-class Bounds(Protocol):
-    """Limits on uploads."""
-
-    @property
-    def size(self) -> int:
-        """Bytes of an upload; it may unpack to ten times as many."""
-
-    @property
-    def files(self) -> int:
-        """Most files."""
-
-    @property
-    def ratio(self) -> float:
-        """Largest ratio of unpacked to packed size."""
-
-    @property
-    def depth(self) -> int:
-        """Deepest nesting of folders."""
 
 
 class ArchiveError(AnnotationError):
@@ -135,7 +116,7 @@ def name_trouble(name: str, depth: int) -> str:
     return ""
 
 
-def unpack(sent: Sequence[tuple[str, Path]], out: Path, limits: Bounds, fits: Callable[[str], str]) -> Unpacked:
+def unpack(sent: Sequence[tuple[str, Path]], out: Path, limits: Limits, fits: Callable[[str], str]) -> Unpacked:
     """Unpack an upload into a folder: one archive, or plain files.
 
     Parameters
@@ -156,17 +137,14 @@ def unpack(sent: Sequence[tuple[str, Path]], out: Path, limits: Bounds, fits: Ca
         name, path = sent[0]
         with _members(name, path, limits) as members:
             return _write(list(members), out, limits, fits)
-    return _write([_plain_file(*one) for one in sent], out, limits, fits)
+    return _write([_plain_file(name, path) for name, path in sent], out, limits, fits)
 
 
 def _plain_file(name: str, path: Path) -> Member:
-    def opened() -> IO[bytes]:
-        return path.open("rb")
-
-    return Member(name, path.stat().st_size, 0, opened)
+    return Member(name, path.stat().st_size, 0, lambda: path.open("rb"))
 
 
-def _write(members: list[Member], out: Path, limits: Bounds, fits: Callable[[str], str]) -> Unpacked:
+def _write(members: list[Member], out: Path, limits: Limits, fits: Callable[[str], str]) -> Unpacked:
     left_out = tuple(member.name for member in members if _is_left_out(member.name))
     members = _without_folder([one for one in members if not _is_left_out(one.name)], fits)
     if not members:
@@ -197,7 +175,6 @@ def _is_left_out(name: str) -> bool:
 
 
 def _without_folder(members: list[Member], fits: Callable[[str], str]) -> list[Member]:
-    """Strip a single common folder from the members if they only fit without it."""
     heads = {one.name.split("/", 1)[0] for one in members}
     if len(heads) != 1 or not all("/" in one.name for one in members):
         return members
@@ -208,7 +185,7 @@ def _without_folder(members: list[Member], fits: Callable[[str], str]) -> list[M
     return inner if inside > outside and not name_trouble(head, 1) else members
 
 
-def _refused_names(members: Sequence[Member], limits: Bounds, fits: Callable[[str], str]) -> Iterator[Refusal]:
+def _refused_names(members: Sequence[Member], limits: Limits, fits: Callable[[str], str]) -> Iterator[Refusal]:
     """Reject members with an invalid name or kind, or with the same name as another one."""
     seen: dict[str, str] = {}
     folders: dict[str, str] = {}
@@ -263,37 +240,31 @@ def _content_trouble(name: str, head: bytes, path: Path) -> str:
         if head[place : place + len(magic)] == magic:
             return f"is {what}, not an annotation"
     if head.startswith(b"\x93NUMPY") or name.lower().endswith(".npy"):
-        return _array_trouble(path)
+        from numpy.lib import format as npy
+
+        try:
+            with path.open("rb") as file:
+                version = npy.read_magic(file)
+                read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+                _, _, dtype = read(file)
+        except (ValueError, EOFError, OSError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError):
+            return "is not an array of numbers"
+        # Arrays of objects could only be loaded as pickles.
+        return "" if dtype.kind in "biuf" else "is not an array of numbers: objects would be read as pickles"
     return ""
 
 
-def _array_trouble(path: Path) -> str:
-    """Return the reason why an array is rejected: only numeric arrays can be loaded without unpickling."""
-    from numpy.lib import format as npy
-
-    try:
-        with path.open("rb") as file:
-            version = npy.read_magic(file)
-            read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-            _, _, dtype = read(file)
-    except (ValueError, EOFError, OSError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError):
-        return "is not an array of numbers"
-    return "" if dtype.kind in "biuf" else "is not an array of numbers: objects would be read as pickles"
-
-
 @contextmanager
-def _members(name: str, path: Path, limits: Bounds) -> Iterator[Iterator[Member]]:
-    """Yield the members of an archive by reading only its headers."""
+def _members(name: str, path: Path, limits: Limits) -> Iterator[Iterator[Member]]:
     try:
         if name.lower().endswith(".zip"):
             _demand_small_directory(path, limits.files)
             with zipfile.ZipFile(path) as archive:
                 yield iter([_of_zip(archive, one) for one in archive.infolist() if not one.is_dir()])
             return
-        packed = path.stat().st_size
-        listed = list(_of_tar(name, path, limits, packed))
+        listed = list(_of_tar(path, limits))
         with tarfile.open(path, "r:*") as tar:
-            yield iter([_readable(tar, *one) for one in listed])
+            yield iter([_readable(tar, info, trouble) for info, trouble in listed])
     except (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError, ValueError) as error:
         if isinstance(error, AnnotationError):
             raise
@@ -342,12 +313,9 @@ def _of_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
     return Member(name, info.file_size, packed, lambda: archive.open(info), trouble)
 
 
-_TarEntry = tuple[tarfile.TarInfo, str, int]
-
-
-def _of_tar(name: str, path: Path, limits: Bounds, packed: int) -> Iterator[_TarEntry]:
+def _of_tar(path: Path, limits: Limits) -> Iterator[tuple[tarfile.TarInfo, str]]:
     """Yield the files of a tar in a single pass; stop with an error as soon as a limit is exceeded."""
-    number, total = 0, 0
+    number, total, packed = 0, 0, path.stat().st_size
     with tarfile.open(path, "r:*") as tar:
         for info in tar:
             tar.members = []  # type: ignore[attr-defined]  # would grow with every member
@@ -367,16 +335,15 @@ def _of_tar(name: str, path: Path, limits: Bounds, packed: int) -> Iterator[_Tar
             elif any("\udc80" <= one <= "\udcff" for one in info.name):
                 trouble = "has a name that is not UTF-8"
             info.linkname = ""
-            yield info, trouble, packed
+            yield info, trouble
 
 
-def _readable(tar: tarfile.TarFile, info: tarfile.TarInfo, trouble: str, packed: int) -> Member:
+def _readable(tar: tarfile.TarFile, info: tarfile.TarInfo, trouble: str) -> Member:
     def opened() -> IO[bytes]:
-        found = tar.extractfile(info)
-        if found is None:
+        file = tar.extractfile(info)
+        if file is None:
             raise ArchiveError(f"{info.name!r} is not a regular file")
-        return found
+        return file
 
-    name = info.name.removeprefix("./")
     # The ratio of a tar applies to the whole archive and was checked before.
-    return Member(name, info.size, 0, opened, trouble)
+    return Member(info.name.removeprefix("./"), info.size, 0, opened, trouble)

@@ -86,10 +86,13 @@ def asked_files(folder: Path, campaign: Campaign) -> list[AskedFiles]:
 
 def _asked(split: str, evaluation: Evaluation, places: Places, *, told: bool) -> AskedFiles:
     pattern = evaluation.estimates.path
-    known: list[dict[str, Any]] = [{"format": _suffix(evaluation), **place} for place in places] if told else []
+    # Estimates may share the suffix of the references, if these are files.
+    suffix = Path(evaluation.reference.path or "").suffix
+    format = "" if "{" in suffix else suffix[1:]
+    rows: list[dict[str, Any]] = [{"format": format, **place} for place in places] if told else []
     one_file = "track" not in Pattern(pattern).names
-    names = [place.get("track", "") if one_file else _fill(pattern, place) for place in known]
-    example = _fill(pattern, known[0]) if known else pattern
+    names = [place.get("track", "") if one_file else _fill(pattern, place) for place in rows]
+    example = _fill(pattern, rows[0]) if rows else pattern
     return AskedFiles(
         split, evaluation.name, evaluation.task, pattern, example, one_file, tuple(sorted({*names})), told
     )
@@ -97,9 +100,3 @@ def _asked(split: str, evaluation: Evaluation, places: Places, *, told: bool) ->
 
 def _fill(pattern: str, place: Mapping[str, str]) -> str:
     return fill(pattern, {name: place[name] for name in Pattern(pattern).names if place.get(name)})
-
-
-def _suffix(evaluation: Evaluation) -> str:
-    """Return the suffix of the references, which estimates may share; empty if they are not files."""
-    suffix = Path(evaluation.reference.path or "").suffix
-    return "" if "{" in suffix else suffix[1:]

@@ -35,27 +35,26 @@ def read_history(
     """
     newest = func.coalesce(Submission.withdrawn, Submission.finished, Submission.received).desc()
     ended = select(Submission).where(or_(Submission.state == "scored", Submission.state.in_((*CLOSED, "withdrawn"))))
-    seen = [one for one in session.scalars(ended.order_by(newest).limit(LOOKED_AT)) if may_see(one, viewer)]
+    seen = [row for row in session.scalars(ended.order_by(newest).limit(LOOKED_AT)) if may_see(row, viewer)]
     scores: dict[int, list[Released]] = defaultdict(list)
-    shown = [one.number for one in seen]
-    for row in session.scalars(select(Released).where(Released.submission_id.in_(shown), Released.headline)):
+    numbers = [submission.number for submission in seen]
+    for row in session.scalars(select(Released).where(Released.submission_id.in_(numbers), Released.headline)):
         scores[row.submission_id].append(row)
-    found = [item for one in seen for item in _items(one, scores[one.number], campaign, viewer, now)]
+    items = [item for sent in seen for item in _items(sent, scores[sent.number], campaign, viewer, now)]
     for name, split in campaign.splits.items():
         if split.final is not None and is_final(split, now):
             time = split.final.published.astimezone(dt.UTC).isoformat(timespec="seconds")
-            found.append(NewsItem(time, f"Final ranking of {name}", page="store", parts={"store": name}))
+            items.append(NewsItem(time, f"Final ranking of {name}", page="store", parts={"store": name}))
     for rules in session.scalars(select(RulesVersion).order_by(RulesVersion.date.desc()).limit(most)):
-        found.append(NewsItem(rules.date.isoformat(timespec="seconds"), f"Rules: version {rules.version}"))
-    return sorted(found, key=lambda item: item.time, reverse=True)[:most]
+        items.append(NewsItem(rules.date.isoformat(timespec="seconds"), f"Rules: version {rules.version}"))
+    return sorted(items, key=lambda item: item.time, reverse=True)[:most]
 
 
 def _items(
     submission: Submission, scores: list[Released], campaign: Campaign, viewer: Viewer | None, now: dt.datetime
 ) -> Iterator[NewsItem]:
-    """Yield the end of a submission, and its withdrawal."""
-    own = viewer is not None and viewer.user == submission.user_id
-    whose = f"Your {submission.name}" if own else f"{submission.name} of {submission.user.name}"
+    mine = viewer is not None and viewer.user == submission.user_id
+    whose = f"Your {submission.name}" if mine else f"{submission.name} of {submission.user.name}"
     item = partial(NewsItem, page="submission", parts={"submission": submission.id})
     ended = (submission.finished or submission.received).isoformat(timespec="seconds")
     if submission.withdrawn is not None:

@@ -7,7 +7,7 @@ timelines come from what :func:`read_job` stores.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -134,16 +134,19 @@ def check_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     if refused:
         return _answer(refused)
     send({"progress": 0, "total": len(unpacked.files)})
-    rows = list(_lint(unpacked.files, out, evaluations, str(task["root"]), send))
     present = [
         evaluation.name
         for evaluation in evaluations
         if any(Pattern(evaluation.estimates.path).match(f) for f in unpacked.files)
     ]
-    answer = _answer(rows)
-    answer |= {"files": len(unpacked.files), "digest": unpacked.digest, "evaluations": present}
-    answer["names"] = list(unpacked.files)
-    return answer | {"left_out": [clean_text(name) for name in unpacked.left_out[:100]]}
+    return {
+        **_answer(list(_lint(unpacked.files, out, evaluations, str(task["root"]), send))),
+        "files": len(unpacked.files),
+        "digest": unpacked.digest,
+        "evaluations": present,
+        "names": list(unpacked.files),
+        "left_out": [clean_text(name) for name in unpacked.left_out[:100]],
+    }
 
 
 def _answer(rows: Sequence[FoundProblem]) -> dict[str, Any]:
@@ -167,7 +170,6 @@ def _answer(rows: Sequence[FoundProblem]) -> dict[str, Any]:
 
 
 def _most_severe(rows: list[Row]) -> list[Row]:
-    """The rows of a table of findings that are kept, in their order."""
     rows = sorted(rows, key=lambda row: (row[0], row[1] or 0, _SEVERITIES.index(row[2])))
     kept = sorted(rows, key=lambda row: _SEVERITIES.index(row[2]))[:MAX_FINDINGS]
     return sorted(kept, key=lambda row: (row[0], row[1] or 0, _SEVERITIES.index(row[2])))
@@ -218,9 +220,9 @@ def misfit(name: str, evaluations: Sequence[Evaluation]) -> str:
         patterns = ", ".join(dict.fromkeys(repr(one.estimates.path) for one in evaluations))
         return f"is not one of the expected files: {patterns}"
     suffix = Path(name).suffix.lower()
-    for one in fitting:
-        literal = Path(one.estimates.path).suffix
-        if one.estimates.reading(one.task).format is not None or ("{" not in literal and literal):
+    for evaluation in fitting:
+        literal = Path(evaluation.estimates.path).suffix
+        if evaluation.estimates.reading(evaluation.task).format is not None or ("{" not in literal and literal):
             return ""
     if not is_annotation_file(Path(name).name) and suffix not in _MORE_SUFFIXES:
         return f"has a suffix of other files: {suffix!r}" if suffix else "has no suffix"
@@ -241,45 +243,38 @@ def _track_problems(
             for name, values in matched.items()
             if values is not None
         }
-        own = [one for one in expected if one.evaluation == evaluation.name]
-        if "track" not in pattern.names:
-            judged -= set(found)
-            known_files |= set(found)
-            yield from _unsplit(evaluation, own, found)
-            continue
+        splits = [row for row in expected if row.evaluation == evaluation.name]
         if not found:
             yield FoundProblem("", None, "note", "left_out", f"no estimates for {evaluation.name}, which is not scored")
             continue
+        if "track" not in pattern.names:
+            judged -= set(found)
+            known_files |= set(found)
+            # Such a file has the tracks of all splits.
+            if any(split.hidden for split in splits) and sum(split.asked for split in splits) > 1:
+                message = "contains several tracks: submit it for one split at a time"
+                yield FoundProblem(next(iter(found)), None, "error", "splits", message)
+            continue
         yield from _twice(pattern, found, kind_of(evaluation.task).part)
         judged |= set(found)
-        for one in own:
-            shared = [name for name in pattern.names if name != "format" and one.places and name in one.places[0]]
-            known = {tuple(place.get(name, "") for name in shared) for place in one.places}
-            given = {name: tuple(values.get(key, "") for key in shared) for name, values in found.items()}
-            known_files |= {name for name, key in given.items() if key in known}
-            missing = sorted("/".join(key) for key in known - set(given.values()))
-            if missing and one.asked:
-                yield _missing(one, missing, len(known))
-    if not all(one.named for one in expected):
+        for split in splits:
+            shared = [name for name in pattern.names if name != "format" and split.places and name in split.places[0]]
+            tracks = {tuple(place.get(name, "") for name in shared) for place in split.places}
+            keys = {name: tuple(values.get(key, "") for key in shared) for name, values in found.items()}
+            known_files |= {name for name, key in keys.items() if key in tracks}
+            missing = sorted("/".join(key) for key in tracks - set(keys.values()))
+            if missing and split.asked:
+                yield _missing(split, missing, len(tracks))
+    if not all(split.named for split in expected):
         return  # the names of the tracks are secret
-    names = sorted({place["track"] for one in expected for place in one.places if "track" in place})
+    names = sorted({place["track"] for split in expected for place in split.places if "track" in place})
     for index, name in enumerate(sorted(judged - known_files)):
         # Finding similar names is slow; suggestions for a few files are enough.
-        wrong = [_track_of(name, evaluations)] if index < _NAMED else []
-        near = [one for text in wrong for one in difflib.get_close_matches(text, names, n=1, cutoff=0.6)]
+        near: list[str] = []
+        if index < _NAMED:
+            near = difflib.get_close_matches(_track_of(name, evaluations), names, n=1, cutoff=0.6)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         yield FoundProblem(name, None, "warning", "unknown_track", f"does not belong to any scored track{hint}")
-
-
-def _unsplit(evaluation: Evaluation, own: Sequence[Expected], found: Collection[str]) -> Iterator[FoundProblem]:
-    """Yield errors for a file with all tracks, which cannot be divided between splits."""
-    asked = [one for one in own if one.asked]
-    if found and any(one.hidden for one in own) and len(asked) > 1:
-        yield FoundProblem(
-            next(iter(found)), None, "error", "splits", "contains several tracks: submit it for one split at a time"
-        )
-    if not found:
-        yield FoundProblem("", None, "note", "left_out", f"no estimates for {evaluation.name}, which is not scored")
 
 
 def _twice(pattern: Pattern, found: Mapping[str, Mapping[str, str]], part: str | None) -> Iterator[FoundProblem]:
@@ -354,20 +349,9 @@ def reading_options(evaluation: Evaluation, root: str) -> dict[str, Any]:
 
 
 def _lint_file(path: str, out: Path, evaluation: Evaluation, options: Mapping[str, Any]) -> Iterator[FoundProblem]:
-    given = dict(options)
-    annotator = evaluation.estimates.annotator
+    way = {"convention": evaluation.convention, "annotator": evaluation.estimates.annotator, **options}
     try:
-        checks = list(
-            check_paths(
-                [out / path],
-                evaluation.task,
-                convention=evaluation.convention,
-                schema=False,
-                annotator=annotator,
-                role="estimate",
-                **given,
-            )
-        )
+        checks = list(check_paths([out / path], evaluation.task, schema=False, role="estimate", **way))
     except AnnotationError as error:
         yield FoundProblem(path, error.line, "error", "unreadable", _local(error.message, out))
         return
@@ -375,9 +359,9 @@ def _lint_file(path: str, out: Path, evaluation: Evaluation, options: Mapping[st
         yield FoundProblem(path, None, "error", "unreadable", _local(str(error), out))
         return
     for check in checks:
-        own = _local(check.path, out)
+        file = _local(check.path, out)
         for problem in check.problems:
-            yield FoundProblem(own, problem.line, problem.severity, problem.rule, _local(problem.message, out))
+            yield FoundProblem(file, problem.line, problem.severity, problem.rule, _local(problem.message, out))
 
 
 def _local(text: str, out: Path) -> str:
@@ -400,12 +384,12 @@ def read_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         ``evaluations``: names of those with files.
     """
     root, files = str(task["root"]), str(task["files"])
-    kept = []
-    for given in task["evaluations"]:
-        path = Evaluation.model_validate(given).estimates.path
+    names = []
+    for values in task["evaluations"]:
+        path = Evaluation.model_validate(values).estimates.path
         if not Pattern(path).find(Path(root, files)):
             continue
-        evaluation = Evaluation.model_validate(with_estimates(given, f"{files}/{path}"))
+        evaluation = Evaluation.model_validate(with_estimates(values, f"{files}/{path}"))
         resolved = resolve(evaluation, root, None)
         if isinstance(resolved, list):
             raise PipelineError([Problem(".".join(map(str, place)), why) for place, why in resolved])
@@ -415,5 +399,5 @@ def read_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         target.parent.mkdir(exist_ok=True)
         problems = [([str(step) for step in place], why) for place, why in troubles]
         write_readings(target, resolved.estimates.kind, found, problems)
-        kept.append(evaluation.name)
-    return {"evaluations": kept}
+        names.append(evaluation.name)
+    return {"evaluations": names}

@@ -105,7 +105,6 @@ class Claims:
         return True
 
     def _abandoned(self, row: Submission, now: dt.datetime) -> bool:
-        """True if the worker that claims a submission is gone."""
         if row.lease is None or row.lease <= now or row.worker == self.name:
             return True
         host, _, rest = row.worker.partition(":")
@@ -230,10 +229,8 @@ class Claims:
     def _set_aside(self, row: Submission) -> None:
         """Remove the files of an unscored submission, unless it has scores on some split."""
         remove(self.service.submissions_folder / row.id)
-        if row.name not in self._in_stores():
+        with self.database.read() as session:
+            scored = set(session.scalars(select(Submission.name).join(Released)))
+        if row.name not in scored:
             remove(self.service.systems_folder / row.name)
             remove(self.service.readings_folder / row.name)
-
-    def _in_stores(self) -> frozenset[str]:
-        with self.database.read() as session:
-            return frozenset(session.scalars(select(Submission.name).join(Released)))

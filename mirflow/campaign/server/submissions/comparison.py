@@ -107,9 +107,9 @@ def track_changes(
     gain = (scores[1] - scores[0]) if lower else (scores[0] - scores[1])
     better, worse = int(np.sum(gain > tolerance)), int(np.sum(gain < -tolerance))
     size = np.where(np.isfinite(gain), np.abs(gain), -1.0)
-    order = [place for place in np.argsort(-size, kind="stable")[:most].tolist() if size[place] > tolerance]
+    order = [row for row in np.argsort(-size, kind="stable")[:most].tolist() if size[row] > tolerance]
     names = ds["track"].values.tolist()
-    changes = (TrackChange(str(names[at]), *map(finite_or_none, scores[:, at])) for at in order)
+    changes = (TrackChange(str(names[row]), *map(finite_or_none, scores[:, row])) for row in order)
     same = int(np.isfinite(gain).sum()) - better - worse
     return TrackChanges(metric, system, other, better, worse, same, tuple(changes))
 

@@ -310,21 +310,17 @@ def _follow(
 
 
 def _demand_space(pid: int, folders: Iterable[str], most: int) -> None:
-    if _dirtied(pid) > most or any(_holds_more(folder, most) for folder in folders):
+    try:
+        # What the process has written to disks, also of files without a name, if the system reports it.
+        fields = dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())
+        written = int(fields["write_bytes"])
+    except (OSError, ValueError, KeyError):
+        written = 0
+    if written > most or any(_holds_more(folder, most) for folder in folders):
         raise JobDiskError(f"wrote more than {most / 10**6:.10g} MB")
 
 
-def _dirtied(pid: int) -> int:
-    """Bytes that a process has written to disks, also of files without a name; 0 if the system does not report it."""
-    try:
-        fields = dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())
-        return int(fields["write_bytes"])
-    except (OSError, ValueError, KeyError):
-        return 0
-
-
 def _holds_more(folder: str, most: int) -> bool:
-    """True if the files and folders within a folder take more space; stops there."""
     size, left = 0, [folder]
     while left:
         try:
@@ -379,7 +375,14 @@ def main(descriptor: int, tasks: Sequence[str] = (), modules: Sequence[str] = ()
     control = socket.socket(fileno=descriptor)
     for name in modules:
         import_module(name, __package__)
-    broken = _import_all(plugins, tasks)
+    broken = ""
+    try:
+        for name in plugins:
+            import_plugin(name)
+        for name in tasks:
+            get_task(name)
+    except (PluginError, UnknownNameError) as error:
+        broken = str(error)  # applies to every job
     while True:
         try:
             data, descriptors, _, _ = socket.recv_fds(control, _HEAD.size, 1)
@@ -403,25 +406,12 @@ def main(descriptor: int, tasks: Sequence[str] = (), modules: Sequence[str] = ()
             return  # the caller is gone
 
 
-def _import_all(plugins: Sequence[str], tasks: Sequence[str]) -> str:
-    """Import plugins and the metrics of tasks; returns the error, which then applies to every job."""
-    try:
-        for name in plugins:
-            import_plugin(name)
-        for name in tasks:
-            get_task(name)
-    except (PluginError, UnknownNameError) as error:
-        return str(error)
-    return ""
-
-
 def _child(order: Mapping[str, Any], writing: int, broken: str) -> None:
-    """Run one job and end the process in any case."""
     code = 1
     try:
-        given = dict(order["confines"])
-        given |= {name: tuple(given[name]) for name in ("writable", "readable")}
-        _HELD.extend(confine(Confines(**given)))
+        fields = dict(order["confines"])
+        fields |= {name: tuple(fields[name]) for name in ("writable", "readable")}
+        _HELD.extend(confine(Confines(**fields)))
         _die_with_parent()  # lost on entering a namespace
 
         def send(message: Mapping[str, Any]) -> None:
@@ -500,7 +490,11 @@ def _limit(confines: Confines) -> Iterator[str]:
     wanted = [("files", resource.RLIMIT_NOFILE, confines.files), ("time", resource.RLIMIT_CPU, seconds)]
     wanted += [("core", resource.RLIMIT_CORE, 0)]
     if confines.memory is not None:
-        wanted.append(("memory", resource.RLIMIT_AS, _address_space() + confines.memory))
+        try:
+            used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        except (OSError, ValueError):
+            used = 0  # the system does not report it
+        wanted.append(("memory", resource.RLIMIT_AS, used + confines.memory))
     if confines.file_size is not None:
         wanted.append(("sizes", resource.RLIMIT_FSIZE, confines.file_size))
     if confines.alone and not confines.threads:
@@ -511,14 +505,6 @@ def _limit(confines: Confines) -> Iterator[str]:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(which, (most, most))
             yield name
-
-
-def _address_space() -> int:
-    """Bytes of address space already in use; 0 if the system does not report it."""
-    try:
-        return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError):
-        return 0
 
 
 def _without_network() -> bool:

@@ -104,20 +104,19 @@ def quota_of(session: Session, name: str, split: Split, user: int, now: dt.datet
     """
     began, renewed = period_of(split.per, now)
     team = team_of(session.get_one(User, user))
-    own = select(Submission).where(Submission.team == team, Submission.state != "refused")
+    entered = select(Submission).where(Submission.team == team, Submission.state != "refused")
     if began is not None:
-        own = own.where(Submission.received >= began)
-    used = sum(name in _counted_splits(session, one, hidden=split.hidden) for one in session.scalars(own))
+        entered = entered.where(Submission.received >= began)
+    used = 0
+    for row in session.scalars(entered):
+        counted = set(row.split_names)
+        if row.state == "failed":
+            counted = set(session.scalars(select(Scored.split).where(Scored.submission_id == row.number)))
+            failed = next((key for key in row.split_names if key not in counted), None)
+            if split.hidden and failed is not None:
+                counted.add(failed)
+        used += name in counted
     return Quota(name, split.quota, used, split.per, renewed)
-
-
-def _counted_splits(session: Session, submission: Submission, *, hidden: bool) -> frozenset[str]:
-    """Return the hidden or the open splits whose quota a submission uses."""
-    if submission.state != "failed":
-        return frozenset(submission.split_names)
-    done = frozenset(session.scalars(select(Scored.split).where(Scored.submission_id == submission.number)))
-    tried = next((split_name for split_name in submission.split_names if split_name not in done), None)
-    return done | {tried} if hidden and tried is not None else done
 
 
 def quotas(session: Session, campaign: Campaign, user: int, now: dt.datetime) -> list[Quota]:
@@ -144,55 +143,47 @@ def demand_entry(
             f"invalid system name {name[:80]!r}: expected 1 to {LONGEST_NAME} letters (a-z), digits and . _ + -, "
             "beginning with a letter or digit and not ending with a dot"
         )
-    chosen = tuple(dict.fromkeys(splits)) or tuple(one for one, split in campaign.splits.items() if not split.hidden)
-    for one in chosen:
-        if one not in campaign.splits:
-            raise SubmissionError(str(UnknownNameError("split", one[:80], campaign.splits)))
+    chosen = tuple(dict.fromkeys(splits)) or tuple(key for key, split in campaign.splits.items() if not split.hidden)
+    for key in chosen:
+        if key not in campaign.splits:
+            raise SubmissionError(str(UnknownNameError("split", key[:80], campaign.splits)))
     if not chosen:
         raise SubmissionError(f"choose a split: {', '.join(campaign.splits)}")
-    for one in chosen:
-        opens, closes = campaign.window(one)
+    for key in chosen:
+        opens, closes = campaign.window(key)
         if opens is not None and now < opens:
-            raise SubmissionError(f"submissions to {one} open at {show_moment(opens)}")
+            raise SubmissionError(f"submissions to {key} open at {show_moment(opens)}")
         if closes is not None and now >= closes:
-            raise SubmissionError(f"submissions to {one} closed at {show_moment(closes)}")
-    own = select(func.count()).where(Submission.user_id == user, Submission.state.in_(OPEN))
-    waiting = session.scalar(own.where(Submission.withdrawn.is_(None))) or 0
+            raise SubmissionError(f"submissions to {key} closed at {show_moment(closes)}")
+    unscored = select(func.count()).where(Submission.user_id == user, Submission.state.in_(OPEN))
+    waiting = session.scalar(unscored.where(Submission.withdrawn.is_(None))) or 0
     if waiting >= MOST_WAITING:
         raise SubmissionError(f"{waiting} of your submissions are waiting already: submit again when some are scored")
-    for one in chosen:
-        quota = quota_of(session, one, campaign.splits[one], user, now)
+    for key in chosen:
+        quota = quota_of(session, key, campaign.splits[key], user, now)
         if quota.left == 0:
             until = "" if quota.renewed is None else f"; you can submit again on {quota.renewed:%Y-%m-%d} (UTC)"
             raise SubmissionError(
-                f"{quota.used} of {quota.most} submissions to {one} in this {quota.per} are used{until}"
+                f"{quota.used} of {quota.most} submissions to {key} in this {quota.per} are used{until}"
             )
-    _demand_free(session, user, name)
-    return chosen
-
-
-def _demand_free(session: Session, user: int, name: str) -> None:
-    """Refuse a name that is taken, without details if the submitter may not see the other submission.
-
-    This is the last check, so only accounts that could submit now can probe names.
-    """
-    # Names are free again if nothing was scored under them.
-    known = select(Submission).outerjoin(Scored, Scored.submission_id == Submission.number)
-    taken = known.where(
+    # The last check, so that only accounts that could submit now can probe names. They are free again if nothing was
+    # scored under them.
+    entered = select(Submission).outerjoin(Scored, Scored.submission_id == Submission.number)
+    taken = entered.where(
         Submission.key == name.casefold(),
         or_(Submission.state.not_in(CLOSED), Scored.submission_id.is_not(None)),
     )
     other = session.scalar(taken.limit(1))
-    if other is None:
-        return
-    sender = session.get_one(User, user)
-    suggestion = f"{name[: LONGEST_NAME - 2]}-2"
-    if not may_see(other, Viewer(user, sender.name, sender.role, 0, team_of(sender))):  # type: ignore[arg-type]
-        raise SubmissionError(f"the name {name!r} is taken; choose another one, such as {suggestion}")
-    raise SubmissionError(
-        f"there is already a submission {name!r}, and submissions cannot be changed: choose another name, such "
-        f"as {suggestion}"
-    )
+    if other is not None:
+        sender = session.get_one(User, user)
+        suggestion = f"{name[: LONGEST_NAME - 2]}-2"
+        if not may_see(other, Viewer(user, sender.name, sender.role, 0, team_of(sender))):  # type: ignore[arg-type]
+            raise SubmissionError(f"the name {name!r} is taken; choose another one, such as {suggestion}")
+        raise SubmissionError(
+            f"there is already a submission {name!r}, and submissions cannot be changed: choose another name, such "
+            f"as {suggestion}"
+        )
+    return chosen
 
 
 def demand_about(description: str, paper: str, code: str, runtime: str = "") -> float | None:
@@ -268,9 +259,8 @@ def usual_visibility(campaign: Campaign, team: str) -> Visibility:
 
 
 def _visibility(text: str, team: str) -> str:
-    known = get_args(Visibility)
-    if text not in known:
-        raise SubmissionError(str(UnknownNameError("visibility", text[:80], known)))
+    if text not in get_args(Visibility):
+        raise SubmissionError(str(UnknownNameError("visibility", text[:80], get_args(Visibility))))
     if text == "lab" and not has_lab(team):
         raise SubmissionError("the account has no lab: choose private or public, or ask the organisers to set the lab")
     return text
@@ -292,23 +282,23 @@ def may_see(submission: Submission, viewer: Viewer | None) -> bool:
 
 def find_submission(session: Session, id: str, viewer: Viewer | None) -> Submission:
     """Find a submission that the viewer may see."""
-    found = session.scalar(select(Submission).where(Submission.id == id))
-    if found is None or not may_see(found, viewer):
+    submission = session.scalar(select(Submission).where(Submission.id == id))
+    if submission is None or not may_see(submission, viewer):
         raise SubmissionError("unknown submission, or you may not see it")
-    return found
+    return submission
 
 
 def submissions_of(session: Session, viewer: Viewer | None) -> list[Submission]:
     """List the submissions that the viewer may see, latest first."""
     every = session.scalars(select(Submission).order_by(Submission.number.desc()))
-    return [one for one in every if may_see(one, viewer)]
+    return [row for row in every if may_see(row, viewer)]
 
 
 def visible_systems(session: Session, split: str, viewer: Viewer | None) -> dict[str, Submission]:
     """Return the scored systems of a split that the viewer sees, in order of arrival, including withdrawn ones."""
     scored = select(Submission).where(Submission.state == "scored", Submission.disqualified == "")
     scored = scored.order_by(Submission.number)
-    return {one.name: one for one in session.scalars(scored) if split in one.split_names and may_see(one, viewer)}
+    return {row.name: row for row in session.scalars(scored) if split in row.split_names and may_see(row, viewer)}
 
 
 def set_visibility(
@@ -364,8 +354,8 @@ def twin_of(session: Session, submission: Submission, viewer: Viewer | None) -> 
         Submission.number < submission.number,
         getattr(Submission, by) == digest,
     )
-    found = session.scalars(earlier.order_by(Submission.number))
-    return next((one for one in found if may_see(one, viewer)), None)
+    rows = session.scalars(earlier.order_by(Submission.number))
+    return next((row for row in rows if may_see(row, viewer)), None)
 
 
 def findings_csv(findings: Iterable[SubmissionFinding]) -> str:
@@ -389,8 +379,8 @@ def results_of(session: Session, campaign: Campaign, submission: Submission) -> 
     """Return the released scores of a submission, by split."""
     results = []
     for split in submission.split_names:
-        own = select(Released).where(Released.submission_id == submission.number, Released.split == split)
-        scores = tuple(session.scalars(own.order_by(Released.id)))
+        released = select(Released).where(Released.submission_id == submission.number, Released.split == split)
+        scores = tuple(session.scalars(released.order_by(Released.id)))
         against = select(Verdict).where(Verdict.submission_id == submission.number, Verdict.split == split)
         verdicts = tuple(session.scalars(against.order_by(Verdict.id)))
         hidden = campaign.splits[split].hidden if split in campaign.splits else True
@@ -403,22 +393,20 @@ def board(session: Session, split: str, viewer: Viewer | None) -> dict[str, list
 
     Pages of a hidden split show only these: the server never opens its store.
     """
-    seen = {one.number for one in visible_systems(session, split, viewer).values()}
+    seen = {row.number for row in visible_systems(session, split, viewer).values()}
     rows = session.scalars(select(Released).where(Released.split == split).order_by(Released.id))
-    found: dict[str, list[Released]] = {}
+    released: dict[str, list[Released]] = {}
     for row in rows:
         if row.submission_id in seen:
-            found.setdefault(row.evaluation, []).append(row)
-    for evaluation, own in found.items():
-        best = {row.submission_id: _gain(row) for row in own if row.headline}
-        found[evaluation] = sorted(own, key=lambda row: -best.get(row.submission_id, -float("inf")))
-    return found
-
-
-def _gain(row: Released) -> float:
-    if row.value is None:
-        return -float("inf")
-    return -row.value if row.lower_is_better else row.value
+            released.setdefault(row.evaluation, []).append(row)
+    for evaluation, listed in released.items():
+        best = {
+            row.submission_id: -row.value if row.lower_is_better else row.value
+            for row in listed
+            if row.headline and row.value is not None
+        }
+        released[evaluation] = sorted(listed, key=lambda row: -best.get(row.submission_id, -float("inf")))
+    return released
 
 
 def queue_place(session: Session, submission: Submission) -> int:

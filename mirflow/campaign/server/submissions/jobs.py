@@ -16,11 +16,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete
 
+from ....errors import counted
 from ....pipeline.discovery import language_column
 from ....pipeline.document import variables_of
-from ....pipeline.model import SCHEDULERS, Evaluation
+from ....pipeline.model import SCHEDULERS
 from ....readers.patterns import Pattern
 from ....store.generations import remove, sync_folder
 from ...file import Campaign, Limits, campaign_digest, plugin_addresses, split_root
@@ -30,11 +31,8 @@ from .claims import Claims
 from .confinement import (
     Confinement,
     Confines,
-    JobError,
     JobLimitError,
     JobRefusedError,
-    StoppedError,
-    SystemTroubleError,
 )
 from .notifications import announce
 from .submission_tables import Scored, Submission, SubmissionFinding
@@ -73,13 +71,8 @@ class Jobs:
         self._variables = variables_of(self.path.read_text(encoding="utf-8"))
         tasks = dict.fromkeys(evaluation.task for evaluation in self.campaign.evaluations)
         self.confinement = Confinement(tasks, plugins=plugin_addresses(self.path, self.campaign))
-        self._tracks: tuple[float, dict[str, Any]] | None = None
-        self._earlier = True  # some may have been scored by a version without readings
-
-    @property
-    def knows_tracks(self) -> bool:
-        """True once the references have been listed."""
-        return self._tracks is not None
+        self.listed: tuple[float, dict[str, Any]] | None = None
+        """When the references were listed, and their places; None before the first time."""
 
     def tracks(self) -> dict[str, Any]:
         """Places of the references by split and evaluation, as seen from this host."""
@@ -87,11 +80,11 @@ class Jobs:
 
     def references(self) -> dict[str, Any]:
         """Places of the references with their folders; listed again after some time."""
-        if self._tracks is None or time.monotonic() - self._tracks[0] > _TRACKS_FOR:
+        if self.listed is None or time.monotonic() - self.listed[0] > _TRACKS_FOR:
             task = {**self.scoring, "splits": list(self.campaign.splits)}
-            self._tracks = time.monotonic(), self.confinement.run("tracks", task, self.trusted())
+            self.listed = time.monotonic(), self.confinement.run("tracks", task, self.trusted())
             keep_places(self.service.state_folder, self.campaign, self.tracks())
-        return self._tracks[1]
+        return self.listed[1]
 
     def trusted(self) -> Confines:
         """Limits for jobs that read the organiser's and already scored files."""
@@ -102,8 +95,15 @@ class Jobs:
         """Limits for scoring: the job reads references and readings, and may use the cluster of the campaign."""
         limits, scheduler = self.campaign.limits, self.campaign.execution.scheduler
         # Links out of a folder are refused, so the folders of references are resolved first.
+        folder = self.path.parent
+        evaluations = self.campaign.evaluations
+        metrics = [metric.partition(".py:")[0] for evaluation in evaluations for metric in evaluation.metrics or ()]
         beside = [
-            *self._beside(split),
+            str(folder),
+            str(split_root(self.path, self.campaign, split)),
+            *(str(Path(folder, code).parent) for code in plugin_addresses(self.path, self.campaign)),
+            *(str(Path(folder, code).parent) for code in metrics),
+            *(str(path) for _, path in references_of(self.path, self.campaign, split)),
             *read_beside(self.path, self.campaign, split),
             *self.references()["folders"].get(split, ()),
         ]
@@ -120,16 +120,6 @@ class Jobs:
             readable=(str(self.service.readings_folder / row.name), *readable),
             environment={**self._environment(), "TMPDIR": temporary},
         )
-
-    def _beside(self, split: str) -> Iterator[str]:
-        """Paths that a campaign may read: the folders of its file and of the split, and others that it names."""
-        folder = self.path.parent
-        yield from (str(folder), str(split_root(self.path, self.campaign, split)))
-        evaluations = self.campaign.evaluations
-        metrics = [metric.partition(".py:")[0] for evaluation in evaluations for metric in evaluation.metrics or ()]
-        for code in (*plugin_addresses(self.path, self.campaign), *metrics):
-            yield str(Path(folder, code).parent)
-        yield from (str(path) for _, path in references_of(self.path, self.campaign, split))
 
     def _environment(self) -> dict[str, str]:
         """Environment of jobs: required variables and those named by the campaign file; never the database password."""
@@ -198,11 +188,8 @@ class Jobs:
         with self.claims.finishing(row) as (session, mine):
             session.execute(delete(SubmissionFinding).where(SubmissionFinding.submission_id == row.number))
             for path, line, severity, rule, message in answer.findings:
-                session.add(
-                    SubmissionFinding(
-                        submission_id=row.number, path=path, line=line, severity=severity, rule=rule, message=message
-                    )
-                )
+                columns = {"path": path, "line": line, "severity": severity, "rule": rule, "message": message}
+                session.add(SubmissionFinding(submission_id=row.number, **columns))
             mine.digest, mine.files = answer.digest, answer.files
             mine.errors, mine.warnings, mine.notes = answer.errors, answer.warnings, answer.notes
             mine.tries = 0
@@ -211,7 +198,8 @@ class Jobs:
             mine.state = "refused" if refused else "accepted"
             announce(session, self.campaign, mine, "refused" if refused else "accepted", self.service.clock())
             if refused:
-                mine.reason, mine.finished = _refusal(mine.errors), self.service.clock()
+                advice = "correct the files and submit them again; the name is free and the quota unchanged"
+                mine.reason, mine.finished = f"{counted(mine.errors, 'error')}: {advice}", self.service.clock()
             else:
                 # Only this submission uses the name: anything there is left from a job that was killed. The upload is
                 # removed only after the commit.
@@ -229,18 +217,21 @@ class Jobs:
         """Read the files for a split in the confined process, unless an up-to-date reading exists."""
         folder = self.service.readings_folder / row.name
         files, root = self.service.systems_folder / row.name, split_root(self.path, self.campaign, split)
-        known = {evaluation.name: evaluation for evaluation in self.campaign.evaluations}
+        # Files with many tracks are searched for their names, and languages are looked up by them.
+        named = {
+            evaluation.name
+            for evaluation in self.campaign.evaluations
+            if may_tell(self.campaign, split, evaluation)
+            or "track" not in Pattern(evaluation.estimates.path).names
+            or language_column(evaluation.estimates.reading(evaluation.task))
+        }
         task = {
             "evaluations": self.campaign.evaluation_values,
             "root": str(root),
             # Relative, so that the signature by name and time survives moving the whole folder.
             "files": os.path.relpath(files, root).replace(os.sep, "/"),
             "split": split,
-            "places": {
-                name: places
-                for name, places in self.tracks().get(split, {}).items()
-                if self._needs_places(split, known[name])
-            },
+            "places": {name: rows for name, rows in self.tracks().get(split, {}).items() if name in named},
         }
         beside = [*read_beside(self.path, self.campaign, split)]
         digests = [campaign_digest(path) for path in (*beside, *plugin_addresses(self.path, self.campaign))]
@@ -256,62 +247,20 @@ class Jobs:
             limits.seconds,
             memory=limits.memory,
             file_size=_READ * limits.size,
-            written=_READ * limits.size * len(known),
+            written=_READ * limits.size * len(self.campaign.evaluations),
             writable=(str(out),),
             readable=(str(files), *beside),
         )
         self.confinement.run("read", {**task, "out": str(out)}, confines, beat=lambda: self.claims.beat(row))
-        self._put_readings(folder, split, made_of)
-
-    def _needs_places(self, split: str, evaluation: Evaluation) -> bool:
-        """Whether names of tracks are needed to read estimates, or may be known anyway.
-
-        Files with many tracks are searched for them, and languages are looked up by them.
-        """
-        if may_tell(self.campaign, split, evaluation) or "track" not in Pattern(evaluation.estimates.path).names:
-            return True
-        return bool(language_column(evaluation.estimates.reading(evaluation.task)))
-
-    def _put_readings(self, folder: Path, split: str, made_of: str) -> None:
-        """Move the readings of a split into place; a mark shows that they are complete."""
-        mark, target, out = folder / f"{split}.made_of", folder / split, folder / f".{split}.building"
+        # The mark shows that the readings are complete.
         mark.unlink(missing_ok=True)
+        target = folder / split
         remove(target)
         (out / split).mkdir(parents=True, exist_ok=True)  # even without files, to record the system
         (out / split).rename(target)
         remove(out)
         mark.write_text(made_of)
         sync_folder(folder)
-
-    def read_earlier(self) -> bool:
-        """Read one submission that was scored before readings existed; False if there is none."""
-        if not self._earlier:
-            return False
-        opened = [name for name, split in self.campaign.splits.items() if not split.hidden]
-        with self.database.read() as session:
-            rows = session.scalars(select(Submission).where(Submission.state == "scored")).all()
-            kept = self.service.readings_folder
-            lacking = (
-                (row, split)
-                for row in rows
-                for split in row.split_names
-                if split in opened and not (kept / row.name / f"{split}.made_of").is_file()
-            )
-            row, split = next(lacking, (None, ""))
-        if row is None:
-            self._earlier = False
-            return False
-        with self.claims.retaken(row) as taken:
-            if not taken:
-                return False
-            try:
-                self.read(row, split)
-            except (SystemTroubleError, StoppedError):
-                raise
-            except JobError as error:
-                _LOG.warning("submission %s: %s: no timelines, since it %s", row.id, split, error)
-                self._put_readings(self.service.readings_folder / row.name, split, "")
-        return True
 
     def scratch(self, row: Submission) -> Path:
         """Folder for the unreleased scores of a submission."""
@@ -431,8 +380,3 @@ def _apart(path: Path, state: Path) -> Iterator[str]:
 
 def _nothing(message: str) -> CheckAnswer:
     return CheckAnswer(0, "", [("", None, "error", "archive", message[:1000])], 1, 0, 0, [], [])
-
-
-def _refusal(errors: int) -> str:
-    what = "1 error" if errors == 1 else f"{errors} errors"
-    return f"{what}: correct the files and submit them again; the name is free and the quota unchanged"

@@ -80,14 +80,8 @@ class Message:
 
     def as_json(self) -> str:
         """Format the message for a webhook."""
-        data = {
-            "campaign": self.campaign,
-            "submission": self.submission,
-            "system": self.system,
-            "account": self.account,
-            "splits": self.splits,
-            "url": self.url,
-        }
+        names = ("campaign", "submission", "system", "account", "splits", "url")
+        data = {name: getattr(self, name) for name in names}
         return json.dumps({"type": self.type, "timestamp": self.date.isoformat(), "data": data})
 
     def as_mail(self, sender: str, account_url: str) -> EmailMessage:
@@ -121,7 +115,7 @@ def one_line(text: str) -> str:
     >>> one_line("Chords\\r\\nBcc: eve@lab.org")
     'Chords Bcc: eve@lab.org'
     """
-    return " ".join("".join(one if one.isprintable() else " " for one in text).split())
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 def announce(
@@ -182,9 +176,8 @@ def claim(session: Session, service: Service, channel: Channel, now: dt.datetime
 
 def is_due(session: Session, channel: Channel, now: dt.datetime) -> bool:
     """True if a message of a channel is due."""
-    return (
-        session.scalar(select(Notification.id).where(*_waiting(channel), Notification.due <= now).limit(1)) is not None
-    )
+    due = select(Notification.id).where(*_waiting(channel), Notification.due <= now).limit(1)
+    return session.scalar(due) is not None
 
 
 def mark_sent(session: Session, key: str, now: dt.datetime) -> None:
@@ -262,8 +255,8 @@ def counts(session: Session) -> dict[tuple[str, str], int]:
         (Notification.error != "", "failing"),
         else_="waiting",
     ).label("state")
-    found = session.execute(select(Notification.channel, state, func.count()).group_by(Notification.channel, state))
-    return {(channel, name): number for channel, name, number in found}
+    rows = session.execute(select(Notification.channel, state, func.count()).group_by(Notification.channel, state))
+    return {(channel, name): number for channel, name, number in rows}
 
 
 def undelivered(session: Session, now: dt.datetime) -> list[str]:

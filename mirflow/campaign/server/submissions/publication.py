@@ -22,8 +22,6 @@ from .submission_tables import PublicCopy, Scored, Submission
 
 _PUBLISH = 10.0
 """Seconds after which public copies are checked even while other work is waiting."""
-_COPY_FORMAT = 3
-"""Version of the contents of public copies; older copies are made again."""
 
 
 class Publication:
@@ -67,7 +65,6 @@ class Publication:
         remove(self.service.submissions_folder / row.id)
 
     def _release_split(self, row: Submission, name: str) -> bool:
-        """Join the scores of a submission to the store of a split and release them; False if the store refuses them."""
         split = self.campaign.splits[name]
         with self.database.read() as session:
             against = {
@@ -167,8 +164,7 @@ class Publication:
                     if name in row.split_names
                 }
                 known = session.get(PublicCopy, name)
-            made_of = json.dumps([public, target.as_posix(), _COPY_FORMAT])
-            digest = hashlib.sha256(made_of.encode()).hexdigest()
+            digest = hashlib.sha256(json.dumps([public, target.as_posix()]).encode()).hexdigest()
             if known is not None and known.digest == digest:
                 continue
             task = {

@@ -79,14 +79,14 @@ def best_of_teams(rows: Iterable[Released]) -> frozenset[str]:
         sent = row.submission
         if row.true_value is not None and sent.visibility == "public" and sent.withdrawn is None:
             teams.setdefault(sent.team, []).append(row)
-    if all(len(own) == 1 for own in teams.values()):
+    if all(len(scores) == 1 for scores in teams.values()):
         return frozenset()
 
     def order(row: Released) -> tuple[float, int]:
         value = row.true_value or 0.0
         return value if row.lower_is_better else -value, row.submission_id
 
-    return frozenset(min(own, key=order).submission.name for own in teams.values())
+    return frozenset(min(scores, key=order).submission.name for scores in teams.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,14 +148,14 @@ def release(
     """
     for evaluation, listed in values.items():
         for index, value in enumerate(listed):
-            known = select(Released.id).where(
+            earlier = select(Released.id).where(
                 Released.submission_id == submission.number,
                 Released.split == name,
                 Released.evaluation == evaluation,
                 Released.metric == value["metric"],
             )
             # Counts of reference contents would reveal them, and no system can be better by them.
-            if session.scalar(known) is not None or (split.hidden and value["orientation"] == "none"):
+            if session.scalar(earlier) is not None or (split.hidden and value["orientation"] == "none"):
                 continue
             row = Released(
                 submission_id=submission.number,
@@ -188,7 +188,7 @@ def _best(session: Session, submission: Submission, row: Released) -> float | No
 
     Private and withdrawn submissions count: the team knows their scores and could otherwise exploit them.
     """
-    own = (
+    released = (
         select(Released.value)
         .join(Submission)
         .where(
@@ -199,10 +199,10 @@ def _best(session: Session, submission: Submission, row: Released) -> float | No
             Released.value.is_not(None),
         )
     )
-    found = [value for value in session.scalars(own) if value is not None]
-    if not found:
+    values = [value for value in session.scalars(released) if value is not None]
+    if not values:
         return None
-    return min(found) if row.lower_is_better else max(found)
+    return min(values) if row.lower_is_better else max(values)
 
 
 def rivals(session: Session, submission: Submission, split: str) -> dict[str, dict[Relation, Submission]]:
@@ -223,7 +223,7 @@ def rivals(session: Session, submission: Submission, split: str) -> dict[str, di
         )
         .order_by(Submission.number)
     ).all()
-    found: dict[str, dict[Relation, tuple[float, Submission]]] = {}
+    best: dict[str, dict[Relation, tuple[float, Submission]]] = {}
     for row, other in rows:
         relation: Relation = "own" if other.team == submission.team else "leader"
         if relation == "own" and other.number > submission.number:
@@ -234,10 +234,10 @@ def rivals(session: Session, submission: Submission, split: str) -> dict[str, di
             continue
         value = row.value or 0.0
         gain = -value if row.lower_is_better else value
-        known = found.setdefault(row.evaluation, {})
-        if relation not in known or gain > known[relation][0]:
-            known[relation] = gain, other
-    return {name: {relation: one for relation, (_, one) in own.items()} for name, own in found.items()}
+        leaders = best.setdefault(row.evaluation, {})
+        if relation not in leaders or gain > leaders[relation][0]:
+            leaders[relation] = gain, other
+    return {name: {relation: other for relation, (_, other) in row.items()} for name, row in best.items()}
 
 
 def judge(
@@ -265,18 +265,24 @@ def judge(
     for evaluation, relations in against.items():
         for relation, number in relations.items():
             other = session.get_one(Submission, number)
-            found = comparisons.get(evaluation, {}).get(other.name)
-            if found is None:
+            compared = comparisons.get(evaluation, {}).get(other.name)
+            if compared is None:
                 continue
-            known = select(Verdict.id).where(
+            judged = select(Verdict.id).where(
                 Verdict.submission_id == submission.number,
                 Verdict.split == name,
                 Verdict.evaluation == evaluation,
-                Verdict.metric == found["metric"],
+                Verdict.metric == compared["metric"],
                 Verdict.relation == relation,
             )
-            kept_back = split.hidden and _is_kept_back(session, submission.number, name, evaluation, found["metric"])
-            if kept_back or session.scalar(known) is not None:
+            improved = select(Released.improved).where(
+                Released.submission_id == submission.number,
+                Released.split == name,
+                Released.evaluation == evaluation,
+                Released.metric == compared["metric"],
+            )
+            kept_back = split.hidden and session.scalar(improved) is False
+            if kept_back or session.scalar(judged) is not None:
                 continue
             row = Verdict(
                 submission_id=submission.number,
@@ -284,32 +290,21 @@ def judge(
                 relation=relation,
                 split=name,
                 evaluation=evaluation,
-                metric=found["metric"],
-                outcome=found["outcome"],
-                tracks=found["asked"] if split.hidden else found["tracks"],
+                metric=compared["metric"],
+                outcome=compared["outcome"],
+                tracks=compared["asked"] if split.hidden else compared["tracks"],
             )
             if split.hidden:
                 row.difference = _released_difference(session, submission.number, number, row)
             else:
-                row.difference, row.low, row.high, row.p = (found[key] for key in ("difference", "low", "high", "p"))
+                row.difference, row.low, row.high, row.p = (compared[key] for key in ("difference", "low", "high", "p"))
             session.add(row)
-
-
-def _is_kept_back(session: Session, number: int, split: str, evaluation: str, metric: str) -> bool:
-    """True if the ladder withholds the score of a submission."""
-    told = select(Released.improved).where(
-        Released.submission_id == number,
-        Released.split == split,
-        Released.evaluation == evaluation,
-        Released.metric == metric,
-    )
-    return session.scalar(told) is False
 
 
 def _released_difference(session: Session, mine: int, theirs: int, row: Verdict) -> float | None:
     values = []
     for number in (mine, theirs):
-        found = session.scalar(
+        value = session.scalar(
             select(Released.value).where(
                 Released.submission_id == number,
                 Released.split == row.split,
@@ -317,7 +312,7 @@ def _released_difference(session: Session, mine: int, theirs: int, row: Verdict)
                 Released.metric == row.metric,
             )
         )
-        if found is None:
+        if value is None:
             return None
-        values.append(found)
+        values.append(value)
     return float(f"{values[0] - values[1]:.12g}")

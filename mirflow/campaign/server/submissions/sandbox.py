@@ -122,7 +122,6 @@ def libraries() -> Iterator[str]:
 
 
 def _paths(allowed: Allowed) -> Iterator[tuple[str, int]]:
-    """Yield paths with the access rights for everything below them."""
     run = _EXECUTE if allowed.processes else 0
     for path in libraries():
         yield path, _READ | run

@@ -23,7 +23,7 @@ from ....analysis.inference.confidence_intervals import intervals
 from ....analysis.queries import headline_metrics
 from ....analysis.query_options import Query
 from ....analysis.scores import names_of
-from ....engine.runs import EvaluationReport, run_plans, same_content, same_results
+from ....engine.runs import run_plans, same_content, same_results
 from ....errors import AnnotationError, MirflowWarning, PipelineError, QueryError, StoreError
 from ....pipeline.document import dump_document, values_without_folders
 from ....pipeline.load import plan_pipeline
@@ -61,8 +61,6 @@ class RulesError(StoreError):
 
 
 class _SentProgress(Progress):
-    """Sends progress as messages."""
-
     def __init__(self, send: SendMessage) -> None:
         super().__init__()
         self._send = send
@@ -108,7 +106,26 @@ def score_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         ``tracks``: number of scored tracks by evaluation, including those without an estimate.
     """
     journal = Journal(Path(task["scratch"], f"{task['split']}.journal"))
-    reports = _run_alone(task, journal, send)
+    campaign, split = Campaign.of(task["campaign"]), str(task["split"])
+    readings, system = Path(task["readings"]), str(task["system"])
+    names = [evaluation.name for evaluation in campaign.evaluations]
+    names = [name for name in names if (readings / system / reading_name(split, name)).is_file()]
+    if not names:
+        raise StoreError(f"{readings / system / split}: the readings of {system!r} are missing")
+    values = pipeline_of(task["path"], campaign, split, readings, [system], evaluations=names)
+    pipeline = Pipeline.model_validate(values)
+    with warnings.catch_warnings():
+        # Warnings concern the files of one system; the store keeps them.
+        warnings.simplefilter("ignore", MirflowWarning)
+        try:
+            plans = plan_pipeline(pipeline, code=Path(task["path"]).parent, open_pack=open_pack).plans
+            progress = _SentProgress(send)
+            reports = run_plans(plans, journal, scheduler=pipeline.execution.scheduler, progress=progress)
+        except PipelineError as error:
+            # Invalid estimates are the submission's fault; any other error is the organiser's.
+            if all(".estimates" in problem.where for problem in error.problems):
+                raise AnnotationError("; ".join(map(str, error.problems))) from None
+            raise
     remove(Path(task["scratch"], task["split"]))
     for report in reports:
         write_content(_kept_scores(task, report.plan.name), report.content)
@@ -138,12 +155,21 @@ def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     campaign, system = Campaign.of(task["campaign"]), str(task["system"])
     places = {evaluation.name: _kept_scores(task, evaluation.name) for evaluation in campaign.evaluations}
     new = {name: read_content(place) for name, place in places.items() if place.is_file()}
-    if not new:  # an earlier version kept them elsewhere, or they were removed: the worker computes them again
+    if not new:  # they were removed: the worker computes them again
         raise StoreError(f"{Path(task['scratch'], task['split'])}: no scores of {system!r} are kept here")
     for name, content in new.items():
         if (content.name, content.systems) != (name, (system,)):
             raise StoreError(f"{places[name]}: contains scores of {content.name} and {', '.join(content.systems)}")
-    joined = _add_to_store(task, campaign, new.values())
+    split = str(task["split"])
+    with StoreWriter(Path(task["store"]), _TURN) as writer:
+        before = writer.contents()
+        joined = before | {name: join(before.get(name), content) for name, content in new.items()}
+        if any(content is not before.get(name) for name, content in joined.items()):
+            text = dump_document(pipeline_of(task["path"], campaign, split, Path(task["readings"])))
+            root = split_root(task["path"], campaign, split)
+            attrs = {"versions": software_versions(), _PIPELINE: text, _ROOT: str(root)}
+            contents = [replace(joined[name], attrs={**joined[name].attrs, **attrs}) for name in sorted(joined)]
+            writer.publish(contents, {"name": split, **dict(sorted(attrs.items()))})
     scored = {
         name: dataset_of(loaded(joined[name].part([system, *_known(joined[name], task["others"].get(name, ()))])))
         for name in sorted(new)
@@ -157,7 +183,6 @@ def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
 
 
 def _comparisons(ds: Any, system: str, others: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Compare a system with others by the metric by which the evaluation ranks them."""
     known = [other for other in others if other in ds["system"].values]
     compared = {other: compare_pair(ds, system, other, headline_metrics(ds)[0]) for other in known}
     return {other: {**row, "asked": ds.sizes["track"]} for other, row in compared.items() if row is not None}
@@ -165,48 +190,6 @@ def _comparisons(ds: Any, system: str, others: Iterable[str]) -> dict[str, dict[
 
 def _known(content: GroupContent, systems: Iterable[str]) -> list[str]:
     return [name for name in systems if name in content.systems]
-
-
-def _run_alone(task: Mapping[str, Any], journal: Journal, send: SendMessage) -> tuple[EvaluationReport, ...]:
-    """Run the evaluations for which a submission has files, from their readings."""
-    campaign, split = Campaign.of(task["campaign"]), str(task["split"])
-    readings, system = Path(task["readings"]), str(task["system"])
-    names = [evaluation.name for evaluation in campaign.evaluations]
-    names = [name for name in names if (readings / system / reading_name(split, name)).is_file()]
-    if not names:
-        raise StoreError(f"{readings / system / split}: the readings of {system!r} are missing")
-    pipeline = Pipeline.model_validate(
-        pipeline_of(task["path"], campaign, split, readings, [system], evaluations=names)
-    )
-    with warnings.catch_warnings():
-        # Warnings concern the files of one system; the store keeps them.
-        warnings.simplefilter("ignore", MirflowWarning)
-        try:
-            planned = plan_pipeline(pipeline, code=Path(task["path"]).parent, open_pack=open_pack)
-            scheduler, progress = pipeline.execution.scheduler, _SentProgress(send)
-            return run_plans(planned.plans, journal, scheduler=scheduler, progress=progress)
-        except PipelineError as error:
-            # Invalid estimates are the submission's fault; any other error is the organiser's.
-            if all(".estimates" in problem.where for problem in error.problems):
-                raise AnnotationError("; ".join(map(str, error.problems))) from None
-            raise
-
-
-def _add_to_store(
-    task: Mapping[str, Any], campaign: Campaign, new: Iterable[GroupContent]
-) -> Mapping[str, GroupContent]:
-    """Join scores of a submission to the store of a split; publish a new generation unless nothing is new."""
-    split = str(task["split"])
-    with StoreWriter(Path(task["store"]), _TURN) as writer:
-        before = writer.contents()
-        joined = before | {content.name: join(before.get(content.name), content) for content in new}
-        if any(content is not before.get(name) for name, content in joined.items()):
-            text = dump_document(pipeline_of(task["path"], campaign, split, Path(task["readings"])))
-            root = split_root(task["path"], campaign, split)
-            attrs = {"versions": software_versions(), _PIPELINE: text, _ROOT: str(root)}
-            contents = [replace(joined[name], attrs={**joined[name].attrs, **attrs}) for name in sorted(joined)]
-            writer.publish(contents, {"name": split, **dict(sorted(attrs.items()))})
-    return joined
 
 
 def values_of(ds: Any, system: str) -> list[dict[str, Any]]:
@@ -259,7 +242,11 @@ def join(before: GroupContent | None, new: GroupContent) -> GroupContent:
     measures = (*before.measures, *(measure for measure in new.measures if measure not in before.measures))
     has = system in before.systems
     if has:
-        _demand_same_estimates(before, new)
+        digests = dense_cells(before.part([system]), ["digest"])["digest"][0].tolist()
+        estimates = {track: digest.partition(":")[2] for track, digest in zip(before.tracks, digests, strict=True)}
+        for track, digest in zip(new.cells.track, new.cells.digest, strict=True):
+            if estimates.get(track, "") and estimates[track] != digest.partition(":")[2]:
+                raise AnnotationError(f"another submission was already scored as {system!r}: choose another name")
     if has and measures == before.measures and set(new.tracks) <= set(before.tracks):
         return before
     systems = before.systems if has else (*before.systems, system)
@@ -278,7 +265,6 @@ def join(before: GroupContent | None, new: GroupContent) -> GroupContent:
 
 
 def _joined_cells(before: GroupContent, new: GroupContent, measures: tuple[str, ...]) -> Cells:
-    """Add cells to others; scores of cells that both have stay, and further measures become columns."""
     own = loaded(before.part(_known(before, new.systems))).cells
     old, added = with_measures(own, measures), with_measures(new.cells, measures)
     keep = [index for index, name in enumerate(measures) if name in before.measures]
@@ -291,7 +277,6 @@ def _joined_cells(before: GroupContent, new: GroupContent, measures: tuple[str, 
 
 
 def _joined_attrs(before: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge attributes; the first ones take precedence."""
     merged = {key: {**new.get(key, {}), **before.get(key, {})} for key in _MERGED if key in new or key in before}
     warned = [*before.get(WARNINGS, ()), *new.get(WARNINGS, ())]
     kept = [warning for index, warning in enumerate(warned) if warning not in warned[:index]]
@@ -318,9 +303,18 @@ def _demand_same_rules(before: GroupContent, new: GroupContent) -> None:
                 f"{new.name}: {measure} is defined differently than for earlier submissions (convention, parameters, "
                 f"options of reading): add the new definition as an evaluation with another name, such as {new.name}_2"
             )
-    known = _reference_digests(before, new.tracks)
+    # All systems of a store were scored with the same references.
+    references: dict[str, str] = {}
+    lacking = set(new.tracks) & set(before.tracks)
+    for system in reversed(before.systems):
+        if not lacking:
+            break
+        digests = dense_cells(before.part([system]), ["digest"])["digest"][0].tolist()
+        paired = zip(before.tracks, digests, strict=True)
+        references |= {track: digest.partition(":")[0] for track, digest in paired if track in lacking}
+        lacking -= {track for track, digest in references.items() if digest}
     for track, digest in zip(new.cells.track, new.cells.digest, strict=True):
-        was, now = known.get(track, ""), digest.partition(":")[0]
+        was, now = references.get(track, ""), digest.partition(":")[0]
         if was and now and was != now:
             raise RulesError(
                 f"{new.name}: the reference of track {track!r} differs from the one used for earlier submissions: "
@@ -331,30 +325,6 @@ def _demand_same_rules(before: GroupContent, new: GroupContent) -> None:
         raise RulesError(
             f"{new.name}: the reference of track {lost[0]!r}, used for earlier submissions, is missing: restore it"
         )
-
-
-def _reference_digests(content: GroupContent, tracks: Iterable[str]) -> dict[str, str]:
-    """Digests of the references that tracks were scored with; all systems of a store have the same."""
-    known: dict[str, str] = {}
-    lacking = set(tracks) & set(content.tracks)
-    for system in reversed(content.systems):
-        if not lacking:
-            break
-        digests = dense_cells(content.part([system]), ["digest"])["digest"][0].tolist()
-        found = zip(content.tracks, digests, strict=True)
-        known |= {track: digest.partition(":")[0] for track, digest in found if track in lacking}
-        lacking -= {track for track, digest in known.items() if digest}
-    return known
-
-
-def _demand_same_estimates(before: GroupContent, new: GroupContent) -> None:
-    """Refuse scores of different files under a name that is already in the store."""
-    (system,) = new.systems
-    digests = dense_cells(before.part([system]), ["digest"])["digest"][0].tolist()
-    known = {track: digest.partition(":")[2] for track, digest in zip(before.tracks, digests, strict=True)}
-    for track, digest in zip(new.cells.track, new.cells.digest, strict=True):
-        if known.get(track, "") and known[track] != digest.partition(":")[2]:
-            raise AnnotationError(f"another submission was already scored as {system!r}: choose another name")
 
 
 _Coords = Mapping[str, Sequence[Entry]]

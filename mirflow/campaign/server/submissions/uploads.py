@@ -118,7 +118,14 @@ async def receive(
             raise UploadError(f"malformed form: {error}") from None
         if not files.names:
             raise UploadError("no file was sent")
-        await to_its_end(_finish, place, files.names)
+
+        def finish() -> None:
+            # Nothing that is entered afterwards can be lost.
+            write_synced(place / NAMES, json.dumps(files.names).encode())
+            for synced in (place / RECEIVED, place, place.parent):
+                sync_folder(synced)
+
+        await to_its_end(finish)
     except BaseException:
         files.close()
         remove(place)
@@ -141,16 +148,7 @@ async def to_its_end(step: Callable[..., T], *given: object) -> T:
     return taken.result()
 
 
-def _finish(place: Path, names: list[str]) -> None:
-    """Sync everything to disk, so that nothing that is entered afterwards can be lost."""
-    write_synced(place / NAMES, json.dumps(names).encode())
-    for folder in (place / RECEIVED, place, place.parent):
-        sync_folder(folder)
-
-
 class _Files:
-    """Writes the files of a body one by one under numbers."""
-
     def __init__(self, folder: Path, limits: Limits, admit: Admit | None) -> None:
         self.folder = folder
         self.limits = limits
@@ -232,8 +230,6 @@ def _form(files: _Files, boundary: bytes) -> tuple[Callable[[bytes], object], Ca
 
 
 class _Part:
-    """The current part of a form: a field or a file."""
-
     def __init__(self, files: _Files) -> None:
         self.files = files
         self.finished = False

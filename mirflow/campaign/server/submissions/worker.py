@@ -79,19 +79,19 @@ class Worker:
                 _LOG.warning("checks are not fully confined: %s", why)
 
             with reporting(self.service, self.claims.name):
-                self._work()
+                while not self.claims.stopped.is_set():
+                    try:
+                        if not self.step():
+                            self.claims.stopped.wait(POLL)
+                        if self._troubled:
+                            self._wait, self._troubled = 0.0, False
+                            with self.database.write() as session:
+                                session.execute(delete(Trouble))
+                    except (MirflowError, OSError, SQLAlchemyError) as trouble:
+                        self._back_off(trouble)
         finally:
             self.jobs.confinement.close()
             _LOG.info("worker %s has ended", self.claims.name)
-
-    def _work(self) -> None:
-        while not self.claims.stopped.is_set():
-            try:
-                if not self.step():
-                    self.claims.stopped.wait(POLL)
-                self._recover()
-            except (MirflowError, OSError, SQLAlchemyError) as trouble:
-                self._back_off(trouble)
 
     def work_off(self) -> int:
         """Do all pending work; returns the number of steps."""
@@ -132,18 +132,15 @@ class Worker:
             with self.claims.held(claimed):
                 act[claimed.state](claimed)
             return True
-        if self.publication.lift() or self.jobs.read_earlier() or self.publication.publish():
+        if self.publication.lift() or self.publication.publish():
             return True
         if self.publication.rescore():
             return True
-        if not self.jobs.knows_tracks:
+        if self.jobs.listed is None:
             self.jobs.references()  # shown to submitters on the form
         return False
 
-    # Troubles
-
     def _back_off(self, trouble: Exception) -> None:
-        """Report system trouble, and wait longer each time."""
         self._wait, self._troubled = min(PATIENCE, 2 * self._wait or 1.0), True
         _LOG.error("%s (next try in %g s)", trouble, self._wait)
         try:
@@ -154,12 +151,6 @@ class Worker:
         except (SQLAlchemyError, OSError) as error:
             _LOG.error("cannot record the trouble: %s", error)
         self.claims.stopped.wait(self._wait)
-
-    def _recover(self) -> None:
-        if self._troubled:
-            self._wait, self._troubled = 0.0, False
-            with self.database.write() as session:
-                session.execute(delete(Trouble))
 
 
 def demand_confinement(service: Service, confinement: Confinement) -> tuple[list[str], list[str]]:
@@ -230,26 +221,25 @@ def work(service: Service, *, attached: bool = False) -> None:
         Whether to end when standard input is closed, as happens when the parent process ends.
     """
     worker = Worker(service)
-    told: SimpleQueue[int] = SimpleQueue()
-    threading.Thread(target=_stop_when_told, args=(worker, told), daemon=True).start()
+    signals: SimpleQueue[int] = SimpleQueue()
+
+    def stop_at_signal() -> None:
+        signals.get()
+        worker.stop()
+
+    def stop_at_end_of_input() -> None:
+        while os.read(0, 1):
+            pass
+        worker.stop()
+
+    threading.Thread(target=stop_at_signal, daemon=True).start()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             # Stop from another thread: the interrupted one may hold a lock that stopping needs.
-            signal.signal(number, lambda number, _: told.put(number))
+            signal.signal(number, lambda number, _: signals.put(number))
     if attached:
-        threading.Thread(target=_stop_at_end, args=(worker,), daemon=True).start()
+        threading.Thread(target=stop_at_end_of_input, daemon=True).start()
     worker.run()
-
-
-def _stop_when_told(worker: Worker, told: SimpleQueue[int]) -> None:
-    told.get()
-    worker.stop()
-
-
-def _stop_at_end(worker: Worker) -> None:
-    while os.read(0, 1):
-        pass
-    worker.stop()
 
 
 class AttachedWorkers:
