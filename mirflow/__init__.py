@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from .questions.agreement import agreement as agreement
     from .questions.best import best as best
     from .questions.changes import changes as changes
+    from .questions.compare import compare as compare
     from .questions.correlate import correlate as correlate
     from .questions.oracle import oracle as oracle
     from .questions.overlap import overlap as overlap
@@ -75,7 +76,6 @@ if TYPE_CHECKING:
     from .reports.error_budgets import budget as budget
     from .reports.page.player import timeline as timeline
     from .store.write import save as save
-    from .system_comparisons import compare as compare
     from .workflows.benchmarking import benchmark as benchmark
     from .workflows.benchmarking import benchmarks as benchmarks
     from .workflows.benchmarking import run_benchmark as run_benchmark
@@ -99,7 +99,6 @@ _HOMES = {
     "budget": "reports.error_budgets",
     "check": "api",
     "collection": "evaluation.loading",
-    "compare": "system_comparisons",
     "consensus": "reports.doubted_references",
     "declare_reader": "readers.user_formats",
     "declare_task": "metrics.base",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 import numpy as np
 
-from .analysis.inference import compare, friedman, intervals
+from .analysis.inference import friedman, intervals
 from .analysis.inference.resampling import Seed
 from .analysis.lazy_queries import lazy_query
 from .analysis.queries import boards_of, choose_one, coverage, evaluate_query, headline_metrics
@@ -153,25 +153,6 @@ class Inference:
         from .workflows.verification import signature
 
         return signature(self._scored, metric, aggregate, by, group=group, percent=percent, **options)
-
-    def compare(
-        self,
-        metric: Names = None,
-        aggregate: str | None = None,
-        *,
-        group: str | None = None,
-        test: str = "auto",
-        correction: str = "auto",
-        all_pairs: bool = False,
-        anytime: int | None = None,
-        **options: Unpack[_AllOptions],
-    ) -> xr.Dataset:
-        """Compare all pairs of systems; see :func:`mirflow.analysis.inference.comparisons.compare`."""
-        name, ds = self._choose(metric, group)
-        asked, how = _apart(options)
-        query = make_query("compare", metric, aggregate, **asked)
-        words: dict[str, Any] = {"test": test, "correction": correction, "all_pairs": all_pairs, "anytime": anytime}
-        return compare(ds, query, **{**words, **how}, group=name)
 
     def friedman(
         self,

@@ -26,7 +26,7 @@ CASES = [
     ("agreement STORE --between system", {"between": "system"}),
     ("query STORE --where genre=='Pop' -s S1 -s S0", {"where": "genre=='Pop'", "system": ["S1", "S0"]}),
     ("compare STORE -m f --replicates 50", {"metric": "f", "replicates": 50}),
-    ("compare STORE --primary --friedman", {"primary": True, "friedman": True}),
+    ("compare STORE --friedman", {"friedman": True}),
     ("compare STORE -m f --baseline S0", {"metric": "f", "baseline": "S0"}),
     ("show STORE", {}),
     ("show STORE --problems -g onset", {"group": "onset"}),

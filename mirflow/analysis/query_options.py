@@ -42,6 +42,8 @@ class QueryOption:
     """Type of a value."""
     default: Any = None
     """The value if none is given."""
+    flag: str = ""
+    """Flag of the command line where it does not have the option's name."""
     needed: bool = False
     """Whether one must be given."""
     least: float | None = None

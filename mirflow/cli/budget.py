@@ -98,9 +98,9 @@ def _compare(found: dict[str, xr.Dataset], systems: tuple[str, str], given: dict
     import xarray as xr
 
     from ..analysis.inference.paired import correct_metrics
+    from ..questions.compare import compare
     from ..reports.comparisons_tables import comparison_long_table, kinds_table
     from ..reports.tables import Tabulation
-    from ..system_comparisons import compare
 
     for name in ("by", "ci", "system"):
         if name in given:

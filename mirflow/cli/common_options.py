@@ -115,7 +115,8 @@ def _kinds_of_names() -> tuple[str, ...]:
 
 def settings_of(name: str, declared: QueryOption) -> tuple[tuple[str, ...], dict[str, Any]]:
     """Flags and settings of ``click.option`` for a declared option."""
-    flags = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}", *declared.flags
+    usual = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
+    flags = declared.flag or usual, *declared.flags
     silent = declared.default is None or declared.default is False or "Default" in declared.help
     about = "" if silent else f" Default: {declared.default}."
     settings: dict[str, Any] = {"help": declared.help + about, "required": declared.needed}

@@ -12,7 +12,7 @@ import click
 
 from ..questions import Question
 from .common_options import Command, label_stores, option, settings_of, stores_argument
-from .output import choose_format, echo, emit, for_people, given_options, output_options
+from .output import FAILED, choose_format, echo, emit, for_people, given_options, output_options
 
 _PAPER = {
     "stacked": click.option("--stacked", is_flag=True, help="In LaTeX: intervals below their values."),
@@ -105,6 +105,10 @@ def _answer(
     for note in () if for_people(style) else result.notes:
         echo(note, err=True)
     emit(result, style, output, latex, signed=signatures)
+    for failure in result.failures:
+        echo(failure, err=True)
+    if result.failures:
+        click.get_current_context().exit(FAILED)
 
 
 def _latex(given: Mapping[str, Any], style: str) -> dict[str, Any]:

@@ -95,6 +95,10 @@ class Words(QueryOptions, total=False):
     overall: bool
     baseline: str | None
     gains: bool
+    test: str
+    friedman: bool
+    margin: float | None
+    anytime: int | None
     difference: float | None
     power: float
     annotations: int | None

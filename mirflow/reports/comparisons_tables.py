@@ -512,7 +512,7 @@ def _loss_notes(ds: xr.Dataset) -> Iterator[str]:
 def noninferiority_long_table(ds: xr.Dataset) -> Table:
     """For programs: a row for each system and metric."""
     columns = ("group", "system", "baseline", "metric", "aggregate", *_GATE, "margin")
-    group, margin = ds.attrs["group"], float(ds.attrs["margin"])
+    group, margin = ds.attrs.get("group", ""), float(ds.attrs["margin"])
     return Table(columns, tuple((group, *row, margin) for row in _gate_rows(ds)))
 
 
@@ -580,7 +580,10 @@ def noninferiority_sentences(ds: xr.Dataset, *, percent: bool = False) -> list[s
     units = dict(zip(ds["metric"].values.tolist(), ds["unit"].values.tolist(), strict=True))
     return [
         ": ".join(
-            filter(None, (str(ds.attrs["group"]), row[2], _gate_sentence(row, ds.attrs, percent and not units[row[2]])))
+            filter(
+                None,
+                (str(ds.attrs.get("group", "")), row[2], _gate_sentence(row, ds.attrs, percent and not units[row[2]])),
+            )
         )
         for row in _gate_rows(ds)
         if row[-1] not in PASSED

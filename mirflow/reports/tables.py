@@ -659,6 +659,8 @@ class Tabulation(Generic[Item]):
         Gives the tables for programs, whose rows are joined.
     notes : sequence of str
         What the tables for people have in their notes, and those for programs have not.
+    failures : sequence of str
+        What fails of something that was to be shown; commands end with an exit code if there are any.
     """
 
     def __init__(
@@ -667,9 +669,11 @@ class Tabulation(Generic[Item]):
         readable: Callable[[int], Sequence[Table]],
         rows: Callable[[], Sequence[Table]],
         notes: Sequence[str] = (),
+        failures: Sequence[str] = (),
     ) -> None:
         self.items = tuple(items)
         self.notes = tuple(notes)
+        self.failures = tuple(failures)
         self._readable, self._rows = readable, rows
 
     @property

@@ -12,7 +12,7 @@ from mirflow.analysis.query_options import Query
 from mirflow.analysis.worst import extremes
 from mirflow.errors import QueryError
 
-from ..commands import printed, refused, rows
+from ..commands import printed, rows
 from ..groups import make_group, random_group, write_store
 
 SCORES = [[[0.9], [0.1], [0.5], [0.4]], [[0.2], [0.8], [0.3], [0.6]]]
@@ -116,29 +116,14 @@ class TestAgainstABaseline:
         found = ds.mirflow.changes("majmin", n=9, gains=True, system="S2", baseline="S0")
         assert (found["track"].values.size, found["better"].item(), found["n"].item()) == (0, 0, 4)
 
-    def test_is_listed_below_the_comparison_and_alone_for_programs(self, tmp_path):
+    def test_the_table_counts_them_and_programs_get_the_coordinates(self, tmp_path):
         store = write_store(tmp_path / "s.zarr", {"chord": group()})
-        words = ("compare", store, "-m", "majmin", "--baseline", "S0", "--worst", 1, "--best", 2)
-        lines = printed(*words, "--percent").splitlines()
+        words = ("changes", store, "-m", "majmin", "--baseline", "S0")
+        lines = printed(*words, "-n", 1, "--percent").splitlines()
         assert "chord: task chord, convention mir_eval; tracks that lose most against S0, majmin" in lines
-        assert "tracks: S1 gains on 2 of 4" in lines
-        listed = [(row["order"], row["track"], row["gain"], row["genre"]) for row in rows(*words)]
-        assert listed == [
-            ("worst", "t0", pytest.approx(-0.7), "a"),
-            ("best", "t1", pytest.approx(0.7), "b"),
-            ("best", "t3", pytest.approx(0.2), "b"),
-        ]
-
-    @pytest.mark.parametrize(
-        ("words", "message"),
-        [
-            (["--worst", 1], "'worst' lists tracks by their change from a baseline; name it"),
-            (["--best", 1, "--baseline", "S0", "--unit", "genre"], "'best' lists single tracks and takes no 'unit'"),
-        ],
-    )
-    def test_needs_one_and_single_tracks(self, tmp_path, words, message):
-        store = write_store(tmp_path / "s.zarr", {"chord": group()})
-        assert message in refused("compare", store, "-m", "majmin", *words)
+        assert "tracks: S1 gains on 2 of 4" in printed(*words, "--gains").splitlines()
+        listed = [(row["order"], row["track"], row["gain"], row["genre"]) for row in rows(*words, "--gains")]
+        assert listed == [("best", "t1", pytest.approx(0.7), "b"), ("best", "t3", pytest.approx(0.2), "b")]
 
 
 class TestRefused:

@@ -225,11 +225,6 @@ class TestCompare:
         assert "<=" not in printed("compare", few, "-m", "majmin")
         assert rows("compare", few, "-m", "majmin")[0]["p"] == 2**-7
 
-    def test_a_comparison_by_nothing_names_the_options(self, store):
-        assert "by: -m NAME (metric=NAME in Python), or --primary (primary=True) for the headline metric" in refused(
-            "compare", store
-        )
-
     def test_every_evaluation_that_has_the_metric_answers(self, store):
         found = rows("compare", store, "-m", "majmin", "--replicates", 50)
         assert [row["group"] for row in found] == ["chord"] * 3 + ["chord_mirex2013"] * 3
@@ -290,7 +285,7 @@ class TestFriedman:
         assert row["rank_high"] - row["rank_low"] == pytest.approx(2 * row["critical_difference"])
 
     def test_ranks_have_no_test_to_choose(self, store):
-        for name, value in (("test", "t"), ("rng", "0")):
+        for name, value in (("test", "t"), ("rng", "1")):
             output = invoke("compare", store, "-m", "majmin", "--friedman", f"--{name}", value, code=2).output
             assert f"'friedman' compares ranks and takes no '{name}'" in output
 

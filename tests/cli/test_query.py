@@ -360,11 +360,9 @@ class TestPrimary:
         )
 
     def test_compare_by_each_of_them(self, campaign):
-        output = printed("compare", campaign, "--primary", "--friedman")
+        output = printed("compare", campaign, "--friedman")
         assert "f_measure@0.02" in output
         assert "majmin" in output
-        assert "takes no 'metric'" in invoke("compare", campaign, "--primary", "-m", "majmin", code=2).output
-        assert "say which metric to compare by" in invoke("compare", campaign, code=2).output
 
     def test_with_intervals_and_marks(self, campaign, tmp_path):
         output = printed("query", campaign, "--primary", "--ci", "--significance")

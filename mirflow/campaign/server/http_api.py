@@ -19,7 +19,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from ...analysis.policies import MOST_SYSTEMS
 from ...analysis.queries import choose, choose_one, count_statuses
 from ...analysis.query_options import OPTIONS, Names, QueryOption
 from ...analysis.scores import coords_of, names_of, scores_frame
@@ -34,7 +33,6 @@ from ...reports.tables import to_csv as table_to_csv
 from ...reports.tables import to_json as table_to_json
 from ...store.cells import Status
 from ...store.format import list_cautions, nested_attrs
-from ...system_comparisons import compare
 from .accounts import Viewer
 from .cache import Content
 from .negotiation import choose_kind
@@ -54,9 +52,7 @@ MANY = 200
 """Most values of a parameter that may be repeated."""
 ROWS = MappingProxyType({"json": 200_000, "csv": 500_000, "arrow": 2_000_000, "parquet": 2_000_000})
 """Most rows of a response by format."""
-_CHOOSE_TRACKS = frozenset(
-    {"annotator", "best", "by", "cluster", "missing", "system", "track", "undefined", "unit", "where", "worst"}
-)
+_CHOOSE_TRACKS = frozenset({"annotator", "by", "cluster", "missing", "system", "track", "undefined", "unit", "where"})
 """Parameters that select, divide or list tracks."""
 TRIALS = 5
 """Attempts at a response if stores are published meanwhile."""
@@ -223,14 +219,7 @@ def _parameters(options: Mapping[str, QueryOption]) -> tuple[QueryParameter, ...
 
 
 _SELECTION = {name: OPTIONS[name] for name in ("metric", "system", "tracks", "where")}
-_EVALUATION, _CLUSTER, _METHOD = _parameters({name: SHARED[name] for name in ("group", "cluster", "method")})
-_AGAINST_BASELINE = (
-    QueryParameter("baseline", "Compare the systems with this one."),
-    *(
-        QueryParameter(name, f"List so many tracks on which each system {verb} most.", kind="integer", low=1, high=1000)
-        for name, verb in (("worst", "loses"), ("best", "gains"))
-    ),
-)
+(_EVALUATION,) = _parameters({"group": SHARED["group"]})
 
 
 class ChangedError(MirflowError):
@@ -376,16 +365,6 @@ def _ask(question: Question, service: Service, snapshot: Snapshot, asked: Mappin
     return question.ask(boards, {"sort": "stored", **words} if question.best_first else words)
 
 
-def _compare(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Tabulation[Any]:
-    words = _words(asked)
-    metric, group = words.pop("metric", None), words.pop("group", None)
-    for ds in choose(snapshot.boards, metric, group).values():
-        size, systems = _size(ds, words, metric or headline_metric(ds))
-        # Of many systems, the pairs with the best one are compared, and corrected for all pairs.
-        _check_cost(size * systems * 6e-7 if systems <= MOST_SYSTEMS else size * 2e-6 + systems**2 * 5e-5)
-    return compare(snapshot.tree, metric, group=group, primary=metric is None, **words)
-
-
 def _words(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Rename parameters to the keywords of the Python functions."""
     renamed = {one.parameter: name for name, one in {**OPTIONS, **SHARED}.items() if one.parameter}
@@ -488,16 +467,6 @@ OPERATIONS = (
         )
         for one in map(find, names())
         if one.cost is not None
-    ),
-    Operation(
-        f"{_OF_STORE}/compare",
-        _compare,
-        "Pairwise comparisons of systems, as in `mirflow compare`; default: by the headline metric.",
-        (
-            *_parameters({**_SELECTION, "missing": OPTIONS["missing"]}),
-            *(_CLUSTER, _METHOD, _EVALUATION, *_AGAINST_BASELINE, _FORMAT),
-        ),
-        _TABLES,
     ),
     Operation(
         f"{_OF_STORE}/problems",

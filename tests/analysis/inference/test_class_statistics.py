@@ -306,7 +306,7 @@ class TestComparisons:
             board.mirflow.compare(**question(system="S0"))
         with pytest.raises(QueryError, match=r"test 't' compares the tracks' scores(.|\n)*recall of 'confusion'"):
             board.mirflow.compare(**question(), test="t")
-        with pytest.raises(QueryError, match="systems are compared on all tracks"):
+        with pytest.raises(QueryError, match="'compare' takes no 'by'"):
             board.mirflow.compare(**question(by="fold"))
 
 

@@ -134,7 +134,7 @@ def test_systems_of_one_store_are_compared_with_those_of_the_same_names_in_anoth
 
 def test_what_cannot_be_a_gate_is_refused(store, tmp_path):
     assert "unknown baseline 'bass'; did you mean 'base'?" in refused("compare", store, "-m", "f", "--baseline", "bass")
-    assert "--not-worse needs --baseline" in refused("compare", store, "-m", "f", "--not-worse", "0.1")
+    assert "(--not-worse) is about a baseline; name it" in refused("compare", store, "-m", "f", "--not-worse", "0.1")
     assert "takes no 'friedman'" in refused("compare", store, "-m", "f", "--baseline", "base", "--friedman")
     assert "no system to compare" in refused("compare", store, "-m", "f", "--baseline", "base", "-s", "base")
     aimless = make_group(np.ones((2, 8, 1)), orientation=["none"], standard=["mean"])

@@ -24,7 +24,7 @@ from mirflow.analysis.inference.resampling import Resampling
 from mirflow.analysis.inference.sample import Sample
 from mirflow.errors import QueryError, UnknownNameError
 
-from .worlds import KINDS, group_of, random_scores, random_world, value_of
+from .worlds import KINDS, compared, group_of, random_scores, random_world, value_of
 
 NAN = np.nan
 ALL_PAIRS = list(combinations(range(3), 2))
@@ -53,7 +53,7 @@ PAIRS = (
 
 def p_of(ds: xr.Dataset, kind: str = "mean", pairs: list[tuple[int, int]] = ALL_PAIRS, **options) -> list[float]:
     """The p-values of pairs of systems; replicates are few, as few units are swapped in every way."""
-    found = ds.mirflow.compare(aggregate=kind, **{"replicates": 300, **options})["p"].values[..., 0]
+    found = compared(ds, aggregate=kind, **{"replicates": 300, **options})["p"].values[..., 0]
     return [found[pair] for pair in pairs]
 
 
@@ -124,7 +124,7 @@ class TestByUnits:
 
     @pytest.mark.parametrize("test", ["wilcoxon", "t"])
     def test_without_a_track_there_is_no_test(self, test):
-        found = random_world(2, 3).mirflow.compare(aggregate="mean", tracks=[], test=test)
+        found = compared(random_world(2, 3), aggregate="mean", tracks=[], test=test)
         assert np.isnan([found[name].values for name in ("p", "low", "high")]).all()
 
     def test_equal_tracks_are_left_out_as_wilcoxon_did(self):
@@ -138,18 +138,18 @@ class TestChoiceOfTest:
         ds = random_world(2, 9)
         for test, kind in (("wilcoxon", "wcsr"), ("t", "pooled"), ("t", "median")):
             with pytest.raises(QueryError, match=f"test '{test}' compares .* and not the {kind} of 'majmin'"):
-                ds.mirflow.compare(aggregate=kind, test=test)
+                compared(ds, aggregate=kind, test=test)
         for kind in ("mean", "median"):
-            assert ds.mirflow.compare(aggregate=kind, test="wilcoxon", replicates=9)["test"].item() == "wilcoxon"
+            assert compared(ds, aggregate=kind, test="wilcoxon", replicates=9)["test"].item() == "wilcoxon"
 
     def test_tests_of_independent_tracks_know_no_clusters(self):
         ds = random_world(2, 4, track_meta={"artist": list("aabb")})
         with pytest.raises(QueryError, match="takes all tracks as independent"):
-            ds.mirflow.compare(aggregate="mean", test="t", cluster="artist")
+            compared(ds, aggregate="mean", test="t", cluster="artist")
 
     def test_unknown(self):
         with pytest.raises(UnknownNameError, match="unknown test 'wilcoxn'; did you mean 'wilcoxon'"):
-            random_world(2, 4).mirflow.compare(test="wilcoxn")
+            compared(random_world(2, 4), test="wilcoxn")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -221,7 +221,7 @@ class TestCompare:
     @pytest.mark.parametrize("kind", KINDS)
     def test_the_difference_is_that_of_the_values(self, kind):
         board = random_world(3, 15, 2)
-        found = arrays_of(board.mirflow.compare(aggregate=kind, replicates=200))
+        found = arrays_of(compared(board, aggregate=kind, replicates=200))
         plain = board.mirflow.query(aggregate=kind)["value"].values
         np.testing.assert_allclose(found["value"], plain, atol=1e-15)
         upper = np.triu_indices(3, 1)
@@ -229,7 +229,7 @@ class TestCompare:
         np.testing.assert_allclose(found["difference"][upper], expected, atol=1e-14)
 
     def test_both_halves_tell_the_same(self):
-        found = arrays_of(random_world(4, 15, 2).mirflow.compare(replicates=200))
+        found = arrays_of(compared(random_world(4, 15, 2), replicates=200))
         one, other = np.tril_indices(4, -1)
         for name in ("difference", "dz", "rank_biserial", "cliffs_delta"):
             np.testing.assert_array_equal(found[name][one, other], -found[name][other, one])
@@ -241,7 +241,7 @@ class TestCompare:
         assert np.isnan(found["difference"][range(4), range(4)]).all()
 
     def test_corrections_are_over_the_pairs_of_a_metric(self):
-        found = arrays_of(random_world(4, 15, 2).mirflow.compare(correction="bh", replicates=200))
+        found = arrays_of(compared(random_world(4, 15, 2), correction="bh", replicates=200))
         upper = np.triu_indices(4, 1)
         for metric in range(2):
             expected = multipletests(found["p"][..., metric][upper], method="fdr_bh")[1]
@@ -249,18 +249,18 @@ class TestCompare:
 
     def test_by_default_the_test_is_of_permutations_with_simultaneous_p_values(self):
         board = random_world(4, 15, 2)
-        found, named = (board.mirflow.compare(correction=name, replicates=200) for name in ("auto", "max-t"))
+        found, named = (compared(board, correction=name, replicates=200) for name in ("auto", "max-t"))
         np.testing.assert_array_equal(found["p_corrected"], named["p_corrected"])
         assert found.attrs["correction"] == "max-t"
         assert found["test"].values.tolist() == ["permutation"] * 2
-        assert board.mirflow.compare(aggregate="mean", test="t", replicates=9).attrs["correction"] == "holm"
+        assert compared(board, aggregate="mean", test="t", replicates=9).attrs["correction"] == "holm"
         with pytest.raises(QueryError, match="'max-t' is read off permutations; choose test permutation"):
-            board.mirflow.compare(aggregate="mean", test="t", correction="max-t")
+            compared(board, aggregate="mean", test="t", correction="max-t")
 
     def test_pairs_that_other_systems_do_not_concern(self):
         board = random_world(4, 30, 2)
-        whole = arrays_of(board.mirflow.compare(correction="none", replicates=200))
-        pair = arrays_of(board.mirflow.compare(system=["S1", "S3"], correction="none", replicates=200))
+        whole = arrays_of(compared(board, correction="none", replicates=200))
+        pair = arrays_of(compared(board, system=["S1", "S3"], correction="none", replicates=200))
         for name in PAIRS:
             np.testing.assert_allclose(pair[name][0, 1], whole[name][1, 3], rtol=1e-12, err_msg=name)
 
@@ -268,20 +268,20 @@ class TestCompare:
         score, weight = random_scores(3, 10)
         score[0, 0] = score[1, 3:5] = NAN
         board = group_of(score, weight)
-        assert board.mirflow.compare(replicates=50)["n"].values[0, 1, 0] == 7
-        skipping = arrays_of(board.mirflow.compare(missing="skip", replicates=50))
+        assert compared(board, replicates=50)["n"].values[0, 1, 0] == 7
+        skipping = arrays_of(compared(board, missing="skip", replicates=50))
         assert skipping["n"][..., 0].tolist() == [[0, 7, 9], [7, 0, 8], [9, 8, 0]]
         common = [f"t{i}" for i in range(1, 10)]
-        alone = arrays_of(board.mirflow.compare(system=["S0", "S2"], tracks=common, replicates=50))
+        alone = arrays_of(compared(board, system=["S0", "S2"], tracks=common, replicates=50))
         assert skipping["low"][0, 2, 0] < alone["low"][0, 1, 0]  # of three pairs together
         for name in ("difference", "p"):
             expected = alone[name][0, 1, 0]
             assert skipping[name][0, 2, 0] == pytest.approx(expected, abs=1e-14), name
-        assert board.mirflow.compare(missing="zero", replicates=50)["n"].values[0, 1, 0] == 10
+        assert compared(board, missing="zero", replicates=50)["n"].values[0, 1, 0] == 10
 
     def test_units_are_compared_once_each(self):
         board = random_world(2, 12, track_meta={"fold": list("aabbbbccccdd")})
-        found = arrays_of(board.mirflow.compare(unit="fold", test="t", replicates=50))
+        found = arrays_of(compared(board, unit="fold", test="t", replicates=50))
         folds = board.mirflow.query(by="fold")["value"].values[:, 0]
         assert found["n"][0, 1, 0] == 4
         assert found["p"][0, 1, 0] == pytest.approx(stats.ttest_rel(*folds).pvalue, abs=1e-12)
@@ -289,13 +289,13 @@ class TestCompare:
     def test_the_better_comes_first_whichever_way_is_better(self):
         score = np.stack([np.full((9, 2), level) for level in (0.2, 0.8, 0.5)])
         score += np.random.default_rng(0).normal(0, 0.01, score.shape)
-        found = arrays_of(group_of(score, orientation=["higher", "lower"]).mirflow.compare(replicates=200))
+        found = arrays_of(compared(group_of(score, orientation=["higher", "lower"]), replicates=200))
         assert found["letters"].T.tolist() == [["c", "a", "b"], ["a", "c", "b"]]
         assert found["wins"][1, 0].tolist() == [9, 0]
 
     def test_dims_coordinates_and_attributes(self):
         tree = xr.DataTree.from_dict({"chord": random_world(3, 9, 2)})
-        ds = tree.mirflow.compare(replicates=50)
+        ds = tree.mirflow.compare(["majmin", "root"], replicates=50)
         assert ds["difference"].dims == ds["significant"].dims == ("system", "other", "metric")
         assert ds["letters"].dims == ds["value"].dims == ("system", "metric")
         assert ds["other"].values.tolist() == ds["system"].values.tolist()
@@ -307,11 +307,11 @@ class TestCompare:
     def test_what_makes_no_sense(self):
         board = random_world(2, 9, track_meta={"genre": list("aaabbbccc")})
         with pytest.raises(QueryError, match="1 system to compare; at least two are needed"):
-            board.mirflow.compare(system="S0")
+            compared(board, system="S0")
         with pytest.raises(QueryError, match="systems are compared on all tracks of a question"):
-            board.mirflow.compare(by="genre")
+            compared(board, by="genre")
         with pytest.raises(UnknownNameError, match="unknown correction 'bonferoni'"):
-            board.mirflow.compare(correction="bonferoni")
+            compared(board, correction="bonferoni")
 
 
 def by_the_largest(score, signs):
@@ -330,7 +330,7 @@ class TestMaxT:
     @pytest.mark.parametrize("seed", range(4))
     def test_equals_its_definition(self, seed):
         score = random_scores(4, 9, seed=seed)[0] + np.linspace(0, 0.3, 4)[:, np.newaxis, np.newaxis]
-        found = arrays_of(group_of(score, standard=["mean"]).mirflow.compare())
+        found = arrays_of(compared(group_of(score, standard=["mean"])))
         signs = np.array(list(product([1, -1], repeat=9)))
         upper = np.triu_indices(4, 1)
         expected = by_the_largest(score[..., 0], signs)
@@ -338,7 +338,7 @@ class TestMaxT:
 
     def test_two_systems_need_no_correction_and_have_scipys_p_value(self):
         score = random_scores(2, 10, seed=3)[0]
-        found = arrays_of(group_of(score, standard=["mean"]).mirflow.compare())
+        found = arrays_of(compared(group_of(score, standard=["mean"])))
         both = score[0, :, 0], score[1, :, 0]
         scipys = stats.permutation_test(
             both, lambda x, y: np.mean(x - y), permutation_type="samples", n_resamples=np.inf
@@ -347,7 +347,7 @@ class TestMaxT:
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_lies_between_the_p_value_and_bonferronis(self, kind):
-        found = arrays_of(random_world(5, 12, seed=2).mirflow.compare(aggregate=kind))
+        found = arrays_of(compared(random_world(5, 12, seed=2), aggregate=kind))
         upper = np.triu_indices(5, 1)
         p, adjusted = found["p"][upper], found["p_corrected"][upper]
         assert (p <= adjusted).all()
@@ -357,22 +357,22 @@ class TestMaxT:
     @pytest.mark.parametrize("kind", KINDS)
     def test_the_same_where_differences_are_kept_and_where_few_are_in_the_cache(self, kind, monkeypatch):
         board = random_world(5, 40)
-        whole = arrays_of(board.mirflow.compare(aggregate=kind, replicates=300))
+        whole = arrays_of(compared(board, aggregate=kind, replicates=300))
         monkeypatch.setattr(paired, "KEPT", 0)
         monkeypatch.setattr(permutation, "_CACHED", 1)
-        for name, values in arrays_of(board.mirflow.compare(aggregate=kind, replicates=300)).items():
+        for name, values in arrays_of(compared(board, aggregate=kind, replicates=300)).items():
             np.testing.assert_array_equal(values, whole[name])
 
     def test_the_same_however_the_replicates_are_cut(self, monkeypatch):
         board = random_world(4, 40)
-        whole = board.mirflow.compare(replicates=300)["p_corrected"]
+        whole = compared(board, replicates=300)["p_corrected"]
         monkeypatch.setattr(resampling, "_CHUNK", 400)
-        np.testing.assert_array_equal(board.mirflow.compare(replicates=300)["p_corrected"], whole)
+        np.testing.assert_array_equal(compared(board, replicates=300)["p_corrected"], whole)
 
     def test_pairs_with_different_tracks_are_one_family(self):
         score = random_scores(4, 14, seed=5)[0]
         score[0, 0] = score[1, 3:5] = NAN
-        found = arrays_of(group_of(score).mirflow.compare(missing="skip"))
+        found = arrays_of(compared(group_of(score), missing="skip"))
         upper = np.triu_indices(4, 1)
         p, adjusted = found["p"][upper][:, 0], found["p_corrected"][upper][:, 0]
         assert (p <= adjusted).all()
@@ -382,7 +382,7 @@ class TestMaxT:
     @pytest.mark.parametrize(("units", "enough"), [(5, False), (6, True)])
     def test_few_units_cannot_tell_any_systems_apart_and_have_no_letters(self, units, enough):
         score = np.stack([np.linspace(0.1, 0.2, units), np.linspace(0.8, 0.95, units)])[..., np.newaxis]
-        found = arrays_of(group_of(score, standard=["mean"]).mirflow.compare())
+        found = arrays_of(compared(group_of(score, standard=["mean"])))
         assert (found["least_p_corrected"][0] < 0.05) == enough
         assert found["least_p_corrected"][0] == found["p_corrected"][0, 1, 0] == 2.0 ** (1 - units)
         assert found["letters"][:, 0].tolist() == (["b", "a"] if enough else ["", ""])
@@ -397,7 +397,7 @@ class TestMaxT:
             weight = np.broadcast_to(rng.uniform(100, 300, (1, 40, 1)), noise.shape)
             board = group_of(hard + noise, weight)
             # Swaps of its own each time: 400 of them have a level of their own, 0.01 from the one of all swaps.
-            found += board.mirflow.compare(aggregate=kind, replicates=400, rng=rng)["significant"].values.any()
+            found += compared(board, aggregate=kind, replicates=400, rng=rng)["significant"].values.any()
         # 0.05 within three standard errors of 400 draws.
         assert 0.018 <= found / 400 <= 0.083
 
@@ -408,7 +408,7 @@ class TestMaxT:
         mean = np.array([0.0, 0.0, 0.0, 2.0, 2.0])[:, np.newaxis, np.newaxis]
         for _ in range(400):
             board = group_of(mean + spread * rng.normal(0, 1, (5, 40, 1)), standard=["mean"])
-            noted = board.mirflow.compare(replicates=400).significant[..., 0]
+            noted = compared(board, replicates=400).significant[..., 0]
             found += noted[:3, :3].any() or noted[3, 4]
         assert found / 400 <= 0.083
 
@@ -436,7 +436,7 @@ class TestIntervals:
             kind, words = "mean" if kind == "median" else kind, {"anytime": 40}
             score, weight = np.repeat(score, 4, axis=1), np.repeat(weight, 4, axis=1)
         board = group_of(np.round(score) if coarse else score, weight)
-        found = arrays_of(board.mirflow.compare(aggregate=kind, replicates=199, **words))
+        found = arrays_of(compared(board, aggregate=kind, replicates=199, **words))
         bounded = ~np.isnan(found["low"])
         apart = (found["low"] > 0) | (found["high"] < 0)
         np.testing.assert_array_equal(apart[bounded], found["significant"][bounded])
@@ -446,12 +446,12 @@ class TestIntervals:
 
     def test_of_a_mean_every_shift_in_it_is_one_that_the_test_does_not_exclude(self):
         score = np.random.default_rng(4).normal(0, 1, (2, 9, 1))
-        found = arrays_of(group_of(score, standard=["mean"]).mirflow.compare())
+        found = arrays_of(compared(group_of(score, standard=["mean"])))
         for end, way in (("low", -1), ("high", 1)):
             for step, excluded in ((-0.1, False), (0.1, True)):
                 moved = score.copy()
                 moved[0] -= found[end][0, 1, 0] + way * step
-                again = group_of(moved, standard=["mean"]).mirflow.compare()
+                again = compared(group_of(moved, standard=["mean"]))
                 assert again["significant"].values[0, 1, 0] == excluded
 
     @pytest.mark.parametrize("kind", ["mean", "median"])
@@ -460,8 +460,8 @@ class TestIntervals:
         offset = np.array([12, 10.5, 10, 5, 4.5, 4, 3.5, 3, 2.5, 2, 1, -3])[:, np.newaxis]
         noise = rng.normal(0, 0.3, (12, 50)) * np.where(np.arange(12) == 5, 20, 1)[:, np.newaxis]
         found = arrays_of(
-            group_of((rng.normal(0, 3, 50) + offset + noise)[..., np.newaxis]).mirflow.compare(
-                aggregate=kind, replicates=2000
+            compared(
+                group_of((rng.normal(0, 3, 50) + offset + noise)[..., np.newaxis]), aggregate=kind, replicates=2000
             )
         )
         wide = found["difference"][..., 0] > 8
@@ -475,7 +475,7 @@ class TestIntervals:
         gain, found = np.abs(rng.normal(0.5, 0.2, 30)), []
         for times in (0.25, 0.5, 1, 2, 4, 8, 16, 32):
             score = np.stack([base, base + times * gain, *others])[..., np.newaxis]
-            pair = group_of(score).mirflow.compare(aggregate="median", replicates=999).isel(system=0, other=1, metric=0)
+            pair = compared(group_of(score), aggregate="median", replicates=999).isel(system=0, other=1, metric=0)
             found.append((pair["p"].item(), pair["significant"].item()))
         assert found == sorted(found, key=lambda one: (-one[0], one[1]))
         assert found[-1] == (0.001, True)
@@ -488,11 +488,11 @@ class TestIntervals:
         score[0] += gains
         board, names = group_of(score, metrics=[*"abcdef"]), [*"abcdef"]
 
-        def compared(level: float = 0.95):
-            return board.mirflow.compare(names, aggregate="mean", correction="none", level=level, replicates=999)
+        def at(level: float = 0.95) -> xr.Dataset:
+            return compared(board, names, aggregate="mean", correction="none", level=level, replicates=999)
 
         family = np.arange(6) > 0
-        found = paired.correct_metrics(compared(), family, compared)
+        found = paired.correct_metrics(at(), family, at)
         p, corrected, low, high = (found[name].values[0, 1] for name in ("p", "p_corrected", "low", "high"))
         assert corrected.tolist() == [p[0], *paired.correct(p[1:])]
         assert ((low > 0) | (high < 0)).tolist() == (corrected <= 0.05).tolist()
@@ -504,21 +504,21 @@ class TestDegenerate:
     def test_a_system_without_a_value_is_in_no_group(self):
         score = random_scores(3, 12)[0]
         score[1] = NAN
-        found = arrays_of(group_of(score).mirflow.compare(missing="skip", replicates=100))
+        found = arrays_of(compared(group_of(score), missing="skip", replicates=100))
         assert found["letters"].ravel().tolist() == ["a", "", "a"]
 
     def test_infinite_scores(self):
         score = random_scores(3, 12)[0]
         score[0, 3] = score[1, 3] = np.inf
         score[0, 4] = score[1, 4] + 0.5
-        found = arrays_of(group_of(score).mirflow.compare(aggregate="mean", replicates=100))
+        found = arrays_of(compared(group_of(score), aggregate="mean", replicates=100))
         assert [found["difference"][0, 2, 0], found["difference"][2, 0, 0]] == [np.inf, -np.inf]
         assert np.isnan([found[name][0, 1, 0] for name in ("difference", "low", "high", "p")]).all()
         assert found["ties"][0, 1, 0] == 1
         assert np.isfinite(found["rank_biserial"][0, 1:]).all()
 
     def test_one_track(self):
-        found = arrays_of(random_world(2, 1).mirflow.compare())
+        found = arrays_of(compared(random_world(2, 1)))
         assert found["n"][0, 1, 0] == 1
         assert found["p"][0, 1, 0] == 1
         assert np.isnan(found["low"][0, 1, 0])
@@ -528,14 +528,14 @@ class TestDegenerate:
     def test_no_track_in_common(self, kind):
         score = np.full((2, 4, 1), 0.5)
         score[0, :2] = score[1, 2:] = NAN
-        found = arrays_of(group_of(score).mirflow.compare(aggregate=kind))
+        found = arrays_of(compared(group_of(score), aggregate=kind))
         assert found["n"].sum() == 0
         assert np.isnan([found[name] for name in ("difference", "p", "p_corrected", "superiority")]).all()
         assert found["letters"].ravel().tolist() == ["", ""]
 
     @pytest.mark.parametrize("kind", KINDS[:4])
     def test_all_equal(self, kind):
-        found = arrays_of(group_of(np.full((3, 8, 1), 0.5), random_scores(1, 8)[1]).mirflow.compare(aggregate=kind))
+        found = arrays_of(compared(group_of(np.full((3, 8, 1), 0.5), random_scores(1, 8)[1]), aggregate=kind))
         assert found["difference"][0, 1, 0] == 0
         assert found["low"][0, 1, 0] == found["high"][0, 1, 0] == 0
         assert found["p"][0, 1, 0] == 1
@@ -548,7 +548,7 @@ class TestDegenerate:
         rng = np.random.default_rng(seed)
         score = rng.choice([0.0, 0.25, 1.0, NAN], (3, tracks, 1), p=[0.3, 0.3, 0.3, 0.1])
         board = group_of(score, rng.choice([0.0, 1.0, 7.0], (3, tracks, 1)))
-        found = arrays_of(board.mirflow.compare(aggregate=kind, missing=missing, replicates=40))
+        found = arrays_of(compared(board, aggregate=kind, missing=missing, replicates=40))
         p = found["p"][~np.isnan(found["p"])]
         assert ((p > 0) & (p <= 1)).all()
         both = ~np.isnan(found["low"])
@@ -581,13 +581,13 @@ class TestTies:
         one, other = 0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1
         assert one != other
         score = np.array([[[one], [other], [one]], [[other], [one], [one]], [[other], [other], [other]]])
-        found = arrays_of(group_of(score).mirflow.compare())
+        found = arrays_of(compared(group_of(score)))
         assert found["ties"][0, 1, 0] == 3
         assert found["superiority"][0, 1, 0] == 0.5
         assert found["rank_biserial"][0, 1, 0] == found["cliffs_delta"][0, 1, 0] == 0
         assert found["dz"][0, 1, 0] == 0
         for test in ("permutation", "wilcoxon", "t"):
-            assert group_of(score).mirflow.compare(aggregate="mean", test=test)["p"].values[0, 1, 0] == 1
+            assert compared(group_of(score), aggregate="mean", test=test)["p"].values[0, 1, 0] == 1
         ranks = group_of(score).mirflow.friedman()
         assert ranks["mean_rank"].values.ravel().tolist() == [2, 2, 2]
         assert ranks["statistic"].item() == 0
@@ -665,9 +665,7 @@ class TestManySystems:
     @pytest.mark.parametrize("kind", ["mean", "wcsr"])
     def test_the_best_one_is_compared_with_each_other_one(self, kind, orientation):
         board = random_world(6, 40, orientation=[orientation])
-        found, every = (
-            board.mirflow.compare(aggregate=kind, replicates=300, all_pairs=every) for every in (False, True)
-        )
+        found, every = (compared(board, aggregate=kind, replicates=300, all_pairs=every) for every in (False, True))
         value = found["value"].values[:, 0]
         best = int(value.argmax() if orientation == "higher" else value.argmin())
         assert found["compared_with"].values.tolist() == [f"S{best}"]
@@ -681,7 +679,7 @@ class TestManySystems:
 
     def test_p_values_are_corrected_for_the_largest_difference_of_all_pairs(self):
         score = random_scores(5, 10, seed=1)[0] + np.linspace(0, 0.2, 5)[:, np.newaxis, np.newaxis]
-        found = group_of(score, standard=["mean"]).mirflow.compare()
+        found = compared(group_of(score, standard=["mean"]))
         signs = np.array(list(product([1, -1], repeat=10)))
         best = found["system"].values.tolist().index(found["compared_with"].item())
         for pair, expected in zip(combinations(range(5), 2), by_the_largest(score[..., 0], signs), strict=True):
@@ -692,9 +690,7 @@ class TestManySystems:
     def test_other_corrections_are_for_all_pairs_too(self, test, correction):
         board = random_world(6, 40)
         words = {"aggregate": "mean", "test": test, "correction": correction, "replicates": 300}
-        found, every = (
-            board.mirflow.compare(**words, all_pairs=every)["p_corrected"].values for every in (False, True)
-        )
+        found, every = (compared(board, **words, all_pairs=every)["p_corrected"].values for every in (False, True))
         known = ~np.isnan(found)
         assert known.sum() == 10
         assert (found[known] >= every[known] - 1e-12).all()
@@ -704,8 +700,8 @@ class TestManySystems:
         score[1, 3] = np.nan
         gaps = group_of(score, weight)
         for words in ({"aggregate": "median"}, {"missing": "skip"}):
-            assert "compared_with" not in gaps.mirflow.compare(**words, replicates=50).coords
-        assert "compared_with" in gaps.mirflow.compare(replicates=50).coords
+            assert "compared_with" not in compared(gaps, **words, replicates=50).coords
+        assert "compared_with" in compared(gaps, replicates=50).coords
 
     @pytest.mark.slow
     def test_the_best_of_equal_systems_is_seldom_told_apart(self):

@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from mirflow.analysis.inference import compare
+from mirflow.analysis.query_options import OPTIONS, Query
+
 from ...groups import make_group
 
 KINDS = ("mean", "median", "pooled", "wcsr", "wcsr_tn", "wcsr_total")
@@ -41,3 +44,9 @@ def value_of(kind: str, score: np.ndarray, weight: np.ndarray, duration: np.ndar
     above = {"mean": 1.0, "wcsr_tn": duration}.get(kind, weight)
     below = {"mean": 1.0, "pooled": weight, "wcsr": weight}.get(kind, duration)
     return (score * above).sum(axis=-1) / np.broadcast_to(below, score.shape).sum(axis=-1)
+
+
+def compared(ds: xr.Dataset, metric=None, aggregate=None, **words) -> xr.Dataset:
+    """A comparison of all metrics of a query."""
+    asked = {name: words.pop(name) for name in OPTIONS.keys() & words.keys()}
+    return compare(ds, Query(metric, aggregate, **asked), **words)

@@ -86,16 +86,6 @@ def test_a_query_gives_the_rows_of_the_command(
     assert found == json.loads(mirflow.query(demo_store, group="chord", sort="stored", **options).to_json())
 
 
-def test_a_comparison_gives_the_rows_of_the_command(client: TestClient, demo_store: Path) -> None:
-    found = client.get(f"{DEMO}/compare?evaluation=chord&metric=majmin").json()
-    assert found == json.loads(mirflow.compare(demo_store, "majmin", group="chord").to_json())
-
-
-def test_a_comparison_with_a_baseline_lists_the_tracks_that_changed(client: TestClient, demo_store: Path) -> None:
-    found = client.get(f"{DEMO}/compare?evaluation=chord&metric=majmin&baseline=elm&best=2").json()
-    assert found == json.loads(mirflow.compare(demo_store, "majmin", group="chord", baseline="elm", best=2).to_json())
-
-
 @pytest.mark.parametrize("style", ["json", "csv", "arrow", "parquet"])
 def test_scores_by_track_are_the_same_in_every_format(client: TestClient, demo_store: Path, style: str) -> None:
     answer = client.get(f"{DEMO}/evaluations/chord/scores?metric=majmin&track=a*&format={style}")
@@ -252,6 +242,8 @@ class TestDescription:
             for kind in content:
                 params = {one["name"]: NEEDED[one["name"]] for one in operations["get"]["parameters"]
                           if one["in"] == "query" and one.get("required")}  # fmt: skip
+                if path.endswith("/plan"):
+                    params["missing"] = "zero"  # of four tracks nothing is known
                 answer = client.get(address, headers={"Accept": kind}, params=params)
                 assert answer.status_code == 200, address
                 assert answer.headers["content-type"].startswith(kind.partition(";")[0])
@@ -262,7 +254,8 @@ class TestDescription:
             schema = described.get("items", described)
             wrong = ["x" * (schema["maxLength"] + 1)] if "maxLength" in schema else []
             wrong += ["no such thing"] if "enum" in schema or "pattern" in schema else []
-            wrong += [str(schema["minimum"] - 1), str(schema["maximum"] + 1)] if "maximum" in schema else []
+            wrong += [str(schema["minimum"] - 1)] if "minimum" in schema else []
+            wrong += [str(schema["maximum"] + 1)] if "maximum" in schema else []
             wrong += ["perhaps"] if schema["type"] == "boolean" else []
             assert wrong, parameter
             for value in wrong:
