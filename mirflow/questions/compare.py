@@ -53,7 +53,7 @@ def _cost(scores: int, systems: int, tracks: int, words: Mapping[str, Any]) -> f
             "Compare with this system, or with the systems of one labelled store.", metavar="SYSTEM|LABEL"
         ),
         "margin": QueryOption(
-            "By how much systems may be worse than the baseline; the command exits with 3 unless each one is shown to be "
+            "By how much systems may be worse than the baseline; the command exits with 3 unless each is shown to be "
             "no worse by more.",
             flag="--not-worse",
             metavar="MARGIN",
