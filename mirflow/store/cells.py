@@ -48,6 +48,8 @@ QUOTES_NOTHING = EMPTY | MISSING | {Status.not_computed}
 """Statuses whose messages name files; messages of other statuses may quote an annotation."""
 FAILED = MISSING | {Status.unreadable, Status.invalid, Status.failed}
 
+MAX_LABEL = 10_000
+"""Characters of the name of a system, track or metric."""
 MAX_NAME = 240
 """Most bytes of the name of an evaluation or a coordinate, each a folder of a store: file systems take 255."""
 DEVICES = frozenset(("con", "prn", "aux", "nul", *(f"{port}{digit}" for port in ("com", "lpt") for digit in range(10))))

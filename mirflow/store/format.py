@@ -17,7 +17,7 @@ from ..errors import StoreError, counted
 from ..metrics.base import Grid, Sparse, get_task
 from ..metrics.measures import Measure, describe, to_record
 from ..ragged import Float, Int
-from .cells import CELL_ATTRS, MAX_NAME, Caution, Cells, Entry, GroupContent, StoredResults, relabel
+from .cells import CELL_ATTRS, MAX_LABEL, MAX_NAME, Caution, Cells, Entry, GroupContent, StoredResults, relabel
 
 IMPORTED = "imported"
 """Attribute of a group whose scores come from a table: what the mapping calls itself; of a store all of them."""
@@ -368,6 +368,12 @@ def layout(content: GroupContent) -> tuple[list[StoredVariable], list[StoredVari
     return coords, extras
 
 
+def too_long(names: Iterable[str]) -> str:
+    """Say that a name is longer than a page can show; empty if none is."""
+    longest = max(names, key=len, default="")
+    return f"the name {longest[:40]!r}... has more than {MAX_LABEL} characters" if len(longest) > MAX_LABEL else ""
+
+
 def check(content: GroupContent) -> None:
     """Refuse content that would be written as something else than it says."""
     name, cells = content.name, content.cells
@@ -379,6 +385,8 @@ def check(content: GroupContent) -> None:
         if len(set(values)) != len(values):
             twice = next(value for value in values if values.count(value) > 1)
             raise StoreError(f"group {name!r}: {dim} {twice!r} is given twice")
+        if longest := too_long(values):
+            raise StoreError(f"group {name!r}: {longest}")
     per_cell = (cells.track, cells.status, cells.repairs, cells.message, cells.digest, cells.stamp, cells.duration)
     expected = (len(cells), len(content.measures))
     if any(len(values) != len(cells) for values in per_cell) or {cells.score.shape, cells.weight.shape} != {expected}:

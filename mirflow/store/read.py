@@ -23,6 +23,7 @@ from .format import (
     loaded,
     nested_attrs,
     plain_attrs,
+    too_long,
     usable_text,
     variables,
 )
@@ -151,7 +152,10 @@ def _dataset(group: zarr.Group, *, scores: bool = False) -> xr.Dataset:
         large = name in _LARGE
         dims, stored = metadata.dimension_names, StoredArray(array, kept=scores and large)
         if dims == (name,) or (scores and not large and (array.ndim == 1 or name in _NEEDED)):
-            variable = plain_variable(dims, stored((slice(None),) * array.ndim), dict(array.attrs))
+            values = stored((slice(None),) * array.ndim)
+            if dims == (name,) and values.dtype.kind == "O" and (message := too_long(values.tolist())):
+                raise ValueError(message)
+            variable = plain_variable(dims, values, dict(array.attrs))
         else:
             variable = lazy_variable(dims, array.shape, stored.dtype, stored, dict(array.attrs))
         (coords if name in named or dims == (name,) else data)[name] = variable

@@ -27,34 +27,38 @@ FORMAT = 2
 FORMAT_KEY = "mirflow_store"
 
 
+_Text = Annotated[str, msgspec.Meta(max_length=2**20)]
+"""No longer than a pipeline file, as readers parse these texts and pages show them."""
+
+
 class _Warning(msgspec.Struct):
-    text: str
-    system: str
+    text: _Text
+    system: _Text
 
 
 class _Classes(msgspec.Struct):
-    names: list[str]
-    credits: list[tuple[str, str, float]] = []
+    names: list[_Text]
+    credits: list[tuple[_Text, _Text, float]] = []
 
 
 class _Attributes(msgspec.Struct):
     """What mirflow reads among the attributes of a store and of an evaluation; a stranger may have written them."""
 
-    name: str | None = None
-    task: str | None = None
-    convention: str | None = None
+    name: _Text | None = None
+    task: _Text | None = None
+    convention: _Text | None = None
     grid: (
         Annotated[str, msgspec.Meta(pattern=r"^(?![0-9])|^[0-9]{1,9}(\.[0-9]{1,20})?(e-?[0-9]{1,2})?$")] | float | None
     ) = None
-    combine: str | None = None
-    pipeline: str | None = None
-    root: str | None = None
-    created: str | None = None
-    imported: str | list[str] | None = None
-    mapping: str | None = None
+    combine: _Text | None = None
+    pipeline: _Text | None = None
+    root: _Text | None = None
+    created: _Text | None = None
+    imported: _Text | list[_Text] | None = None
+    mapping: _Text | None = None
     parameters: dict[str, dict[str, Any]] = {}
-    signatures: dict[str, str] = {}
-    versions: dict[str, str] = {}
+    signatures: dict[_Text, _Text] = {}
+    versions: dict[_Text, _Text] = {}
     printed_step: dict[str, float] = {}
     warnings: list[_Warning] = []
     classes: _Classes | None = None

@@ -16,6 +16,7 @@ from numcodecs.zstd import Zstd
 
 import mirflow
 from mirflow.errors import StoreError
+from mirflow.store import format as store_format
 from mirflow.store.stored import _Attributes
 from tests.commands import invoke
 from tests.groups import random_group, write_store
@@ -143,6 +144,26 @@ def test_attributes_of_another_type_are_an_error_wherever_they_stand(store: Path
                 mirflow.open_store(store)
             for file, text in kept.items():
                 file.write_text(text)
+
+
+def test_texts_are_no_longer_than_those_of_a_run(store: Path) -> None:
+    change_arrays(store, "chord", lambda group: group["attributes"].update(pipeline="x" * (2**20 + 1)))
+    with pytest.raises(StoreError, match=r"s\.zarr: is damaged: .*length <= 1048576 - at `\$\.pipeline`"):
+        mirflow.open_store(store)
+
+
+def test_names_have_an_end_on_either_side(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = mirflow.open_store(store)["chord"].to_dataset()
+    long = scores.assign_coords(system=["s" * 10_001, *scores["system"].values[1:]])
+    for written in (False, True):
+        if written:  # by a program without this limit
+            monkeypatch.setattr(store_format, "MAX_LABEL", 10**9)
+            mirflow.save(long, store.parent / "long.zarr")
+            monkeypatch.undo()
+        with pytest.raises(StoreError, match=r"the name 's{40}'\.\.\. has more than 10000 characters"):
+            mirflow.open_store(store.parent / "long.zarr") if written else mirflow.save(
+                long, store.parent / "long.zarr"
+            )
 
 
 @pytest.mark.parametrize("harm", HARMS, ids=lambda one: one.__name__)

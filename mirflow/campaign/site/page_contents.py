@@ -16,7 +16,7 @@ from ...analysis.missing import CellProblem, find_problems
 from ...analysis.policies import MISSING, UNDEFINED
 from ...analysis.queries import headline_metrics
 from ...analysis.scores import arrays_of, coords_of, names_of
-from ...errors import QueryError, UnknownNameError
+from ...errors import QueryError, UnknownNameError, shorten
 from ...metrics.constants import constants_that_win
 from ...metrics.measures import SIGN_OF
 from ...ragged import Float
@@ -31,6 +31,7 @@ from ...reports.leaderboard import (
     leaderboard,
     standings_of,
 )
+from ...reports.page.data import LONGEST_MESSAGE
 from ...reports.standings import Standing, Standings, ticks, to_html
 from ...reports.tables import plain_entry
 from ...store.cells import QUOTES_NOTHING, Status
@@ -498,7 +499,8 @@ def _reasons(contents: StoreContents, name: str, system: str) -> list[CellProble
     found = find_problems(contents.datasets[name].sel(system=[system]))
     told = [one for one in found if one.kind in ("reason", "warning")]
     shown = (contents.references or (one.kind == "reason" and one.status in QUOTES_NOTHING) for one in told)
-    return [one if whole else replace(one, message="") for one, whole in zip(told, shown, strict=True)]
+    texts = (shorten(one.message, LONGEST_MESSAGE) if whole else "" for one, whole in zip(told, shown, strict=True))
+    return [replace(one, message=text) for one, text in zip(told, texts, strict=True)]
 
 
 def _metric_row(ranked: RankedEvaluation, own: RankedSystem, metric: RankedMetric) -> MetricRow:
