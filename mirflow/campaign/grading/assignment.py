@@ -374,7 +374,7 @@ def tabulate_work(work: PlanSummary) -> list[tuple[str, int | str]]:
         ("hidden repeats", work.repeats),
         ("hours of all graders", f"{work.hours:.1f}"),
         ("hours of the busiest", f"{work.most_hours:.1f}"),
-        (f"feasible (at most {work.limit:g} minutes)", "yes" if work.feasible else "no"),
+        (f"at most {work.limit:g} minutes (a forecast)", "yes" if work.feasible else "no"),
     ]
 
 
