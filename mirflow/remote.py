@@ -12,7 +12,6 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -138,6 +137,8 @@ def _client(
 
     The library follows all redirects. One that `stays` sends requests to other hosts to a proxy that is not there.
     """
+    from urllib.request import getproxies, proxy_bypass  # brings the modules of HTTP and TLS, for addresses only
+
     from obstore import store
 
     settings = dict(environment)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -43,7 +48,22 @@ from .document import Place
 class Strict(BaseModel):
     """A part of a file: unknown keys are errors, and nothing is converted silently."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Describe keys by their docstrings, which pydantic's own option would read from the source at each start."""
+        whole = handler.resolve_ref_schema(handler(schema))
+        for base in cls.__mro__[: cls.__mro__.index(Strict)]:
+            with suppress(OSError):  # a class that was made of options has no source
+                (tree,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+                for key, text in pairwise(getattr(tree, "body", ())):
+                    match key, text:
+                        case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
+                            whole["properties"].get(name, {}).setdefault("description", inspect.cleandoc(words))
+        return whole
 
 
 class Shorthand(Strict):
@@ -62,7 +82,7 @@ class Shorthand(Strict):
     def __get_pydantic_json_schema__(
         cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        whole = handler.resolve_ref_schema(handler(schema))
+        whole = super().__get_pydantic_json_schema__(schema, handler)
         return {"anyOf": [*(dict(short) for _, _, short in cls.short), whole]}
 
 
