@@ -11,7 +11,7 @@ import codecs
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, pairwise
+from itertools import chain
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from ..annotations.account import Remark
 from ..annotations.annotation import Annotation, CodedLabels
 from ..annotations.source import Source
 from ..errors import AnnotationError, InvalidAnnotationError
-from ..ragged import Column, Float, Int, Ragged, offsets_of
+from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of
 from ..theory.text_form import are_normal
 from .content import digest_of, read_bytes
 from .delimited import Layout, annotation_of, find_layout, finish, is_odd_key, remarks_on_table, row_kind
@@ -137,14 +137,15 @@ def parse_files(
         table = _table(words, files, layout, width) if layout.header is None else None
         if table is None:
             continue
-        if table.plain and _are_as_read(layout) and not table.may_be_odd():
-            rows.append((held[table.files], table.ragged()))
-        else:
-            for file, found in table.annotations(words, own_names):
-                place = int(held[file])
-                if found.account:
-                    found = with_advised_remarks(found, reading, partial(_read_again, data[place], names[place]))
-                single[place] = found
+        odd = table.may_be_odd() if table.plain and _are_as_read(layout) else np.ones(len(table.files), dtype=bool)
+        if not odd.all():
+            regular = table.ragged()
+            rows.append((held[table.files[~odd]], regular.take(np.flatnonzero(~odd)) if odd.any() else regular))
+        for file, found in table.annotations(words, own_names, odd):
+            place = int(held[file])
+            if found.account:
+                found = with_advised_remarks(found, reading, partial(_read_again, data[place], names[place]))
+            single[place] = found
     return rows, single
 
 
@@ -172,15 +173,14 @@ class _RegularFiles:
     plain: bool
     """Whether the labels clearly are labels of the task, if any text is one but for numbers, in their normal form."""
 
-    def may_be_odd(self) -> bool:
-        """True if a row ends before it starts, so that its file may hold durations, or if rows may be there twice."""
+    def may_be_odd(self) -> Bool:
+        """Mask of files in which a row ends before it starts, as in one of durations, or rows may be there twice."""
         names = [*_number_columns(self.layout)]
-        if may_repeat(self.numbers[:, 0], self.counts).any():
-            return True
-        if not {"start", "end"} <= {*names}:
-            return False
-        start, end = (self.numbers[:, names.index(name)] for name in ("start", "end"))
-        return bool((end < start).any())
+        odd = may_repeat(self.numbers[:, 0], self.counts)
+        if {"start", "end"} <= {*names}:
+            start, end = (self.numbers[:, names.index(name)] for name in ("start", "end"))
+            odd |= np.logical_or.reduceat(end < start, offsets_of(self.counts)[:-1])
+        return odd
 
     def ragged(self) -> Ragged:
         """The annotations as rows, if the rows of the files are the items of the annotations."""
@@ -191,9 +191,11 @@ class _RegularFiles:
         every = annotation_of(self.layout, columns, self.labels, range(1, len(self.numbers) + 1), {})
         return Ragged({**every.columns, "label": self.labels.codes}, (self.counts,), self.labels.vocabulary)
 
-    def annotations(self, words: Words, names: Sequence[str]) -> Iterator[tuple[int, Annotation]]:
-        """The annotation of each file that clearly belongs to the task."""
-        for file, (low, high) in zip(self.files.tolist(), pairwise(offsets_of(self.counts).tolist()), strict=True):
+    def annotations(self, words: Words, names: Sequence[str], mask: Bool) -> Iterator[tuple[int, Annotation]]:
+        """The annotation of each file of a mask that clearly belongs to the task."""
+        bounds = offsets_of(self.counts)
+        for at in np.flatnonzero(mask).tolist():
+            file, low, high = int(self.files[at]), int(bounds[at]), int(bounds[at + 1])
             own, first = replace(self.layout, name=names[file]), words.text(int(words.line[file])).split()
             labels = None if self.labels is None else self.labels[low:high]
             annotation = _annotation(own, self.numbers[low:high], labels, first, self.plain)
