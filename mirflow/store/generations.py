@@ -144,8 +144,18 @@ def replaced(generation: str | Path) -> StoreError:
     return StoreError(f"{generation}: was replaced by later runs while it was open; open the store again")
 
 
-def _was_removed(folder: Path) -> bool:
-    return folder.name.startswith("generation-") and not folder.exists()
+@contextmanager
+def unless_replaced(generation: Path) -> Iterator[None]:
+    """Say that a generation was replaced, where something lacks in it that went with the whole.
+
+    Whether it is still there is asked after the miss: removing it begins by renaming it.
+    """
+    try:
+        yield
+    except (DamagedError, OSError, ValueError) as error:
+        if generation.exists():
+            raise
+        raise replaced(generation) from error
 
 
 @contextmanager
@@ -156,7 +166,7 @@ def reading(path: str | Path, remedy: str = "remove it and run the pipeline agai
     except DamagedError as error:
         raise DamagedError(path, error.what, remedy) from error
     except _DAMAGE as error:
-        if isinstance(error, FileNotFoundError) and _was_removed(Path(path)):
+        if isinstance(error, FileNotFoundError) and generation_number(Path(path)) and not Path(path).exists():
             raise replaced(path) from error
         # Codecs, JSON and metadata of damaged files raise various errors; mirflow's errors are passed on.
         if isinstance(error, UnknownNameError):

@@ -28,7 +28,7 @@ from zarr.storage import LocalStore, WrapperStore
 
 from ..errors import DamagedError
 from .chunk_files import CHUNK, SEPARATOR, chunk_encoding, count_chunks, folder_identity
-from .generations import reading, replaced, write_synced
+from .generations import reading, replaced, unless_replaced, write_synced
 
 if TYPE_CHECKING:
     from zarr.abc.buffer import Buffer, BufferPrototype
@@ -108,13 +108,15 @@ class GenerationStore(LocalStore):
         if chunk is None:
             return value
         what = ""
-        if value is None:
-            what = "lost" if is_lost(self.root / chunk[1]) else ""
-        elif not isinstance(byte_range, SuffixByteRequest):  # the index of a shard, which has a checksum of its own
+        with unless_replaced(self.root):
             array = self.root / chunk[1]
-            what = flaw_of(value.as_numpy_array().data, _form(array, folder_identity(array)), whole=byte_range is None)
-        if what:
-            raise DamagedError(self.root, f"a chunk of {chunk[1]!r} is {what}")
+            if value is None:
+                what = "lost" if is_lost(array) else ""
+            elif not isinstance(byte_range, SuffixByteRequest):  # the index of a shard, which has a checksum of its own
+                form = _form(array, folder_identity(array))
+                what = flaw_of(value.as_numpy_array().data, form, whole=byte_range is None)
+            if what:
+                raise DamagedError(self.root, f"a chunk of {chunk[1]!r} is {what}")
         return value
 
 
@@ -339,11 +341,9 @@ def _demand_written(array: zarr.Array[Any], root: Path) -> None:
 
     Of a sparse array some are not written; its dims are those of others.
     """
-    folder = root / array.path
-    if not root.exists():
-        return  # it was replaced, which reading it says
-    if array.size and WRITTEN not in array.attrs and _files_of(array) != count_chunks(folder):
-        raise DamagedError(root, f"a chunk of {array.path!r} is lost")
+    with unless_replaced(root):
+        if array.size and WRITTEN not in array.attrs and _files_of(array) != count_chunks(root / array.path):
+            raise DamagedError(root, f"a chunk of {array.path!r} is lost")
 
 
 def _files_of(array: zarr.Array[Any]) -> int:
@@ -442,10 +442,10 @@ def demand_written(array: zarr.Array[Any]) -> None:
     _demand_last(array)
     if not isinstance(array.store, LocalStore):
         return
-    folder = array.store.root / array.path
     written = array.attrs[WRITTEN] if WRITTEN in array.attrs else _files_of(array)
-    if array.size and count_chunks(folder) != written:
-        raise ValueError(f"chunks of {array.basename!r} are lost")
+    with unless_replaced(array.store.root):
+        if array.size and count_chunks(array.store.root / array.path) != written:
+            raise ValueError(f"chunks of {array.basename!r} are lost")
 
 
 _MANY = 1000

@@ -13,7 +13,7 @@ import zarr
 
 from mirflow.errors import DamagedError, StoreError
 from mirflow.ragged import Ragged
-from mirflow.store import StoreWriter, chunk_files, read_group, read_tree, write_pack
+from mirflow.store import StoreWriter, chunk_files, read_group, read_tree, write_pack, zarr_io
 
 from ..groups import random_group, write_store
 from .example import MEASURES, SYSTEMS, TRACKS, all_pairs, make_cells, make_content, value_of
@@ -111,6 +111,23 @@ def test_a_generation_that_goes_while_a_chunk_is_read_is_named_so(store, monkeyp
     monkeypatch.setattr(chunk_files, "folder_identity", remove_first)
     with pytest.raises(StoreError, match="was replaced by later runs while it was open; open the store again"):
         tree["chord"].score.load()
+
+
+@pytest.mark.parametrize(("name", "step", "answer"), [("score", "count_chunks", 0), ("confusion", "is_lost", True)])
+def test_chunks_that_go_with_their_generation_while_they_are_looked_for_are_not_lost(
+    store, monkeypatch, name, step, answer
+):
+    tree, generation = read_tree(store), store.resolve()
+    next((generation / "chord" / name).glob("c.*")).unlink()
+
+    def answer_after_removal(array):
+        if generation.exists():
+            generation.rename(store.with_name("discarded"))
+        return answer
+
+    monkeypatch.setattr(zarr_io, step, answer_after_removal)
+    with pytest.raises(StoreError, match="was replaced by later runs while it was open; open the store again"):
+        tree["chord"][name].load()
 
 
 def test_a_chunk_that_was_never_written_reads_as_its_fill(store):
