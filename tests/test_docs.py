@@ -422,12 +422,10 @@ def _printed_lines(page: Path) -> list[str]:
     return [line for text in shown for line in text.splitlines()]
 
 
-def test_entries_of_the_changelog_have_one_or_two_lines() -> None:
+def test_the_changelog_says_in_twenty_lines_what_the_first_version_has() -> None:
     text = (ROOT / "CHANGELOG.md").read_text()
-    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["Unreleased"]
-    assert re.findall(r"^### (.*)$", text, re.MULTILINE) == ["Added", "Changed", "Fixed"]
-    entries = re.findall(r"^- .*\n(?:  .*\n)*", text, re.MULTILINE)
-    assert [entry for entry in entries if entry.count("\n") > 2] == []
+    assert re.findall(r"^##+ (.*)$", text, re.MULTILINE) == ["Unreleased"]
+    assert len(text.splitlines()) <= 20
 
 
 def test_the_table_of_formats_has_each_format_and_the_remarks_that_it_makes(generated: Any) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -16,7 +17,9 @@ import yaml
 from mirflow.metrics.base import tasks
 
 ROOT = Path(__file__).parents[1]
-HOME = "https://example.org/mirflow"
+RELEASE = (ROOT / ".ci" / "release.py").read_text(encoding="utf-8")
+HOME, MAIL = re.search(r'^HOME, MAIL = "(\S+)", "(\S+)"$', RELEASE, re.MULTILINE).groups()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def release(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -27,11 +30,15 @@ def release(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """The files that a release reads, in a repository of their own."""
+    """The files that a release reads, in a repository of their own, with placeholders for addresses."""
     for name in ("pyproject.toml", "CITATION.cff", ".zenodo.json", "CHANGELOG.md", "SECURITY.md"):
         shutil.copy(ROOT / name, tmp_path / name)
     for name in (".ci", "recipe", ".github"):
         shutil.copytree(ROOT / name, tmp_path / name)
+    (mail,) = re.findall(r"Write to (\S+@\S+),", (ROOT / "SECURITY.md").read_text(encoding="utf-8"))
+    for path in (path for path in tmp_path.rglob("*") if path.is_file() and path.name != "release.py"):
+        text = path.read_text(encoding="utf-8").replace(PROJECT["urls"]["Source"], HOME).replace(mail, MAIL)
+        path.write_text(text, encoding="utf-8")
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     subprocess.run(["git", "add", "-A"], cwd=tmp_path, check=True)
     return tmp_path
@@ -47,7 +54,7 @@ def test_one_command_says_where_the_project_lives(clone: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "pyproject.toml" in done.stdout.split()
     files = [path for path in clone.rglob("*") if path.is_file() and ".git" not in path.parts[len(clone.parts) :][:1]]
-    left = [path.name for path in files if HOME in path.read_text() or "security@example.org" in path.read_text()]
+    left = [path.name for path in files if HOME in path.read_text() or MAIL in path.read_text()]
     assert left == ["release.py"], "the placeholders are left where they are declared, and nowhere else"
     urls = tomllib.loads((clone / "pyproject.toml").read_text())["project"]["urls"]
     assert urls["Source"] == "https://forge.example/lab/mirflow"
@@ -84,23 +91,43 @@ def test_the_notes_of_a_version_are_short(clone: Path) -> None:
     assert len(notes.splitlines()) <= 20
 
 
-def test_the_recipe_has_the_lower_bounds_of_the_package() -> None:
-    text = re.sub(r"\{%.*?%\}\n|\{\{.*?\}\}", "", (ROOT / "recipe" / "meta.yaml").read_text())
-    listed = yaml.safe_load(text)["requirements"]["run"]
+@pytest.fixture(scope="module")
+def recipe() -> dict[str, Any]:
+    """The recipe for conda, without the parts that a template fills."""
+    text = (ROOT / "recipe" / "meta.yaml").read_text(encoding="utf-8")
+    found: dict[str, Any] = yaml.safe_load(re.sub(r"\{%.*?%\}\n|\{\{.*?\}\}", "", text))
+    return found
+
+
+def test_the_recipe_is_that_of_the_package(recipe: dict[str, Any]) -> None:
     elsewhere = {"msgspec-python": "msgspec", "pysoundfile": "soundfile"}
-    found = {elsewhere.get(name, name): bound for name, bound in (one.split(" ") for one in listed)}
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    needed = dict(re.fullmatch(r"([a-z]+)(?:\[.*\])?(>=\S+)", one).groups() for one in project["dependencies"])
-    assert found == {"python": project["requires-python"], **needed}
+    listed = (one.split(" ") for one in recipe["requirements"]["run"])
+    found = {elsewhere.get(name, name): bound for name, bound in listed}
+    needed = dict(re.fullmatch(r"([a-z]+)(?:\[.*\])?(>=\S+)", one).groups() for one in PROJECT["dependencies"])
+    assert found == {"python": PROJECT["requires-python"], **needed}
+    assert recipe["build"]["entry_points"] == [f"{name} = {place}" for name, place in PROJECT["scripts"].items()]
+    (builder,) = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"]
+    assert builder.replace(">=", " >=") in recipe["requirements"]["host"]
+    smoke = re.search(r"for words in (\(.*?\)):\n", RELEASE)[1]
+    assert all(f'"{command.removeprefix("mirflow ")}"' in smoke for command in recipe["test"]["commands"])
 
 
-def test_files_about_the_project_agree() -> None:
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
-    zenodo = json.loads((ROOT / ".zenodo.json").read_text())
-    assert zenodo["title"] == citation["title"]
-    assert zenodo["description"] == citation["abstract"]
-    assert zenodo["license"] == citation["license"]
-    assert [one["name"] for one in zenodo["creators"]] == [one["name"] for one in citation["authors"]]
+def test_files_about_the_project_agree(recipe: dict[str, Any]) -> None:
+    """What pyproject.toml says first, the files for citations, archives, conda and the paper repeat."""
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    zenodo = json.loads((ROOT / ".zenodo.json").read_text(encoding="utf-8"))
+    paper = yaml.safe_load((ROOT / "paper" / "paper.md").read_text(encoding="utf-8").split("---\n")[1])
+    description, (author,) = PROJECT["description"], (one["name"] for one in PROJECT["authors"])
+    assert {citation["abstract"], zenodo["description"], recipe["about"]["summary"]} == {description}
+    assert {citation["license"], zenodo["license"], recipe["about"]["license"]} == {PROJECT["license"]}
+    for people in (citation["authors"], zenodo["creators"], paper["authors"]):
+        assert [one["name"] for one in people] == [author]
+    assert {str(citation["version"]), zenodo["version"]} == {PROJECT["version"]}
+    assert {title.lower() for title in (zenodo["title"], citation["title"], paper["title"])} == {paper["title"].lower()}
+    assert zenodo["keywords"] == citation["keywords"]
+    assert set(citation["keywords"]) <= set(PROJECT["keywords"])
+    assert {citation["url"], citation["repository-code"], recipe["about"]["home"]} == {PROJECT["urls"]["Source"]}
+    assert f"{citation['date-released']:%-d %B %Y}" == paper["date"]
 
 
 def test_workflows_run_what_is_there() -> None:
