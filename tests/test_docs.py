@@ -34,7 +34,7 @@ PAGES = sorted(
 ELSEWHERE = {"A campaign with a server"}
 """Sections whose commands need people between them: tests/campaign/server/test_walkthrough.py."""
 EXAMPLES = [page for page in PAGES if any(block.is_example for block in blocks(DOCS / page))]
-LONG = {"figures.md", "leaderboards.md", "papers.md", "report.md", "site.md"}
+LONG = {"figures.md", "report.md", "site.md"}
 """Pages that take several seconds."""
 SERVED = {"campaign.md", "grading.md", "safety.md", "serve.md", "site.md"}
 """Pages whose examples need the extra ``serve``."""

@@ -18,7 +18,7 @@ import numpy as np
 from ...ragged import Float
 
 FIRST_LOOK = 30
-"""Units that the first look needs: with fewer, skewed differences are not normal enough (see docs/inference.md)."""
+"""Units that the first look needs: with fewer, skewed differences are not normal (see docs/inference-methods.md)."""
 
 
 def mixing(planned: int, alpha: float) -> float:
