@@ -631,7 +631,8 @@ def _signatures(evaluation: Evaluation, found: Discovery, plugins: Mapping[str, 
     shared = (
         evaluation.task,
         resolved.convention.name,
-        str(resolved.grid),
+        # With the times of frames: scores on frames that begin elsewhere are others.
+        f"{resolved.grid} s from 0 s" if isinstance(resolved.grid, float) else str(resolved.grid),
         repr(resolved.reference),
         repr(resolved.estimates),
         str(evaluation.reference.annotator),

@@ -267,7 +267,7 @@ def open_writer(path: str | Path, patience: float = 0.0) -> Writer:
 def save(
     scores: xr.Dataset | xr.DataTree, path: str | Path, group: str | None = None, *, overwrite: bool = False
 ) -> Path | str:
-    """Write scores in memory as a result store, which all commands read, or add them to one.
+    """Write scores, in memory or lazy, as a result store, which all commands read, or add them to one.
 
     Parameters
     ----------

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import multiprocessing
+import os
 import random
 import shutil
 import signal
@@ -12,14 +15,17 @@ import time
 from pathlib import Path
 from typing import Any
 
+import dask
 import numpy as np
 import pytest
 import xarray as xr
 
 import mirflow
-from tests.datasets import write_dataset
+from mirflow.engine import graph
+from tests.datasets import write_dataset, write_lab
 
 from ..groups import CODES
+from ..store.crashing import in_fork, kill_at
 
 TRACKS = 150
 
@@ -83,6 +89,52 @@ def test_killed_again_and_again_the_store_ends_as_if_undisturbed(tmp_path: Path,
             shutil.rmtree(tmp_path / ".store.zarr.d")
     subprocess.run(command(pipeline, store, scheduler), check=True, capture_output=True)
     assert contents(store) == contents(undisturbed)
+
+
+def test_a_lazy_tree_whose_saving_is_killed_leaves_the_store_before_or_after(tmp_path: Path) -> None:
+    pipeline = write_dataset(tmp_path)
+    for name in ("before", "after"):
+        mirflow.save(mirflow.open_pipeline(pipeline), tmp_path / name / "x.zarr")
+        write_lab(tmp_path / "est" / "bob" / "t03.lab", np.random.default_rng(99))
+    # Threads do not survive a fork, so that a process that has opened no store starts those which are killed.
+    process = multiprocessing.get_context("spawn").Process(target=kill_saves, args=(pipeline,))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+
+
+def kill_saves(pipeline: Path) -> None:
+    for module in ("dask.array", "mirflow.engine.lazy_scores", "mirflow.store.zarr_io"):
+        importlib.import_module(module)  # once, not in each fork
+    folder = pipeline.parent
+    states = {name: contents(folder / name / "x.zarr") for name in ("before", "after")}
+    assert states["before"] != states["after"]
+    read = list[str]()
+    for moment in (0, *range(1, 1000, 120)):
+        store = folder / f"killed-{moment}" / "x.zarr"
+        shutil.copytree(folder / "before", store.parent, symlinks=True)
+        code = in_fork(save_and_die, pipeline, store, moment)
+        assert code in (0, -signal.SIGKILL), f"moment {moment}"
+        read += [name for name, state in states.items() if contents(store) == state]
+        if code == 0:
+            break
+        assert in_fork(save_and_die, pipeline, store, None) == 0, f"moment {moment}"
+        assert contents(store) == states["after"]
+    assert len(read) > 2, "a save that is killed at some moments"
+    assert read == sorted(read, reverse=True), "the store before, and from some moment on the store after"
+    assert (read[0], read[-1], len(read)) == ("before", "after", len([*folder.glob("killed-*")]))
+
+
+def save_and_die(pipeline: Path, store: Path, moment: int | None) -> None:
+    """Save a lazy tree; be killed when its second block is scored, or at a step of writing."""
+    if moment == 0:
+        scored = graph.score_block
+        left = iter([scored])
+        graph.score_block = lambda work: next(left, lambda _: os.kill(os.getpid(), signal.SIGKILL))(work)
+    elif moment is not None:
+        kill_at(moment, store.parent)
+    with dask.config.set(scheduler="synchronous"):
+        mirflow.save(mirflow.open_pipeline(pipeline), store, overwrite=True)
 
 
 def command(pipeline: Path, store: Path, scheduler: str) -> list[str]:

@@ -111,7 +111,7 @@ def add_system(path: Path) -> None:
 _CHANGES = ("os.link", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink")
 
 
-def _kill_at(number: int, folder: Path) -> None:
+def kill_at(number: int, folder: Path) -> None:
     """Kill this process before it changes something below a folder for so many times."""
     count = 0
 
@@ -131,7 +131,7 @@ def _kill_at(number: int, folder: Path) -> None:
     sys.addaudithook(hook)
 
 
-def _in_fork(function: Callable[..., object], *args: object) -> int:
+def in_fork(function: Callable[..., object], *args: object) -> int:
     """The exit code of a function in a fork of this process."""
     child = os.fork()
     if child == 0:
@@ -147,7 +147,7 @@ def _in_fork(function: Callable[..., object], *args: object) -> int:
 
 
 def _add_and_die(path: Path, number: int) -> None:
-    _kill_at(number, path.parent)
+    kill_at(number, path.parent)
     add_system(path)
 
 
@@ -161,12 +161,12 @@ def kill_at_calls(folder: Path, expected: dict[str, dict[str, bytes]], step: int
         copy = folder / str(number)
         shutil.copytree(folder / ".x.zarr.d", copy / ".x.zarr.d")
         (copy / "x.zarr").symlink_to((folder / "x.zarr").readlink())
-        code = _in_fork(_add_and_die, copy / "x.zarr", number)
+        code = in_fork(_add_and_die, copy / "x.zarr", number)
         assert code in (0, -signal.SIGKILL), f"call {number}"
         assert files_of((copy / "x.zarr").resolve()) in expected.values(), f"call {number}"
         # Whatever is left of a generation that was not put in place is alike.
         if number % 5 == 1 or not (copy / ".x.zarr.d" / "building").exists():
-            assert _in_fork(add_system, copy / "x.zarr") == 0, f"call {number}"
+            assert in_fork(add_system, copy / "x.zarr") == 0, f"call {number}"
             assert files_of((copy / "x.zarr").resolve()) == expected["generation-000002"], f"call {number}"
         for generation in (copy / ".x.zarr.d").glob("generation-*"):
             assert files_of(generation) in expected.values(), f"call {number} wrote through a link"
