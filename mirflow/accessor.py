@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from .analysis.inference import friedman, intervals
-from .analysis.inference.resampling import Seed
 from .analysis.lazy_queries import lazy_query
 from .analysis.queries import boards_of, choose_one, coverage, evaluate_query, headline_metrics
 from .analysis.query_options import Names, Query, QueryOptions, make_query
@@ -33,21 +32,6 @@ from .store.format import REFERENCES_DIFFER, list_cautions
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-
-
-class IntervalOptions(TypedDict, total=False):
-    """Options of intervals; see :func:`mirflow.analysis.inference.confidence_intervals.intervals`."""
-
-    level: float
-    method: str
-    replicates: int
-    unit: str
-    cluster: str | None
-    rng: Seed
-
-
-class _AllOptions(IntervalOptions, QueryOptions):
-    """Options of a query and of its intervals."""
 
 
 class Inference:
@@ -116,28 +100,20 @@ class Inference:
         return method_of(find_question("query"))(self, *positional, group=group, **words)
 
     def intervals(
-        self,
-        metric: Names = None,
-        aggregate: str | None = None,
-        by: Names = None,
-        *,
-        group: str | None = None,
-        **options: Unpack[_AllOptions],
+        self, metric: Names = None, aggregate: str | None = None, by: Names = None, **options: Any
     ) -> xr.Dataset:
         """Aggregates over the tracks with confidence intervals: like ``query``, with ``low`` and ``high``.
 
         Parameters
         ----------
-        metric, aggregate, by, group
-            As for ``query``.
-        **options
-            ``level``, ``method``, ``replicates``, ``unit``, ``cluster``, ``rng``: see
-            :func:`mirflow.analysis.inference.confidence_intervals.intervals`; and the other options of a query.
+        metric, aggregate, by, **options
+            As for ``query``; and ``level``, ``method``, ``replicates``, ``unit``, ``cluster``, ``rng``: see
+            :func:`mirflow.analysis.inference.confidence_intervals.intervals`.
         """
-        name, ds = self._choose(metric, group)
-        asked, how = _apart(options)
-        query = make_query("intervals", metric, aggregate, by, **asked)
-        return intervals(ds, query, **how, group=name)
+        name, ds = self._choose(metric, options.pop("group", None))
+        words = ("level", "method", "replicates", "unit", "cluster", "rng")
+        how = {word: options.pop(word) for word in words if word in options}
+        return intervals(ds, make_query("intervals", metric, aggregate, by, **options), **how, group=name)
 
     def signature(
         self,
@@ -154,33 +130,16 @@ class Inference:
 
         return signature(self._scored, metric, aggregate, by, group=group, percent=percent, **options)
 
-    def friedman(
-        self,
-        metric: Names = None,
-        aggregate: str | None = None,
-        *,
-        group: str | None = None,
-        unit: str = "track",
-        level: float = 0.95,
-        **options: Unpack[QueryOptions],
-    ) -> xr.Dataset:
+    def friedman(self, metric: Names = None, aggregate: str | None = None, **options: Any) -> xr.Dataset:
         """Ranks and differences of the systems; see :func:`mirflow.analysis.inference.friedman.friedman`."""
-        name, ds = self._choose(metric, group)
-        query = make_query("friedman", metric, aggregate, **options)
-        return friedman(ds, query, unit=unit, level=level, group=name)
+        name, ds = self._choose(metric, options.pop("group", None))
+        how = {word: options.pop(word) for word in ("unit", "level") if word in options}
+        return friedman(ds, make_query("friedman", metric, aggregate, **options), **how, group=name)
 
 
 for _name in question_names():
     if _name != "query":
         setattr(Inference, _name, method_of(find_question(_name)))
-
-
-def _apart(options: _AllOptions) -> tuple[QueryOptions, IntervalOptions]:
-    """Split options into those of a query and those of its intervals; the called functions refuse unknown ones."""
-    own = IntervalOptions.__annotations__
-    asked = {name: value for name, value in options.items() if name not in own}
-    how = {name: value for name, value in options.items() if name in own}
-    return cast(QueryOptions, asked), cast(IntervalOptions, how)
 
 
 _METRICS, _SYSTEMS = 6, 60

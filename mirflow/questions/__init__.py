@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from inspect import Parameter, Signature, signature
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Unpack
 
 from ..analysis.policies import AUTO, METHODS, NORMAL_UNITS
 from ..analysis.query_options import BEST, OPTIONS, Names, Query, QueryOption, QueryOptions, make_query, refuse_lazy
@@ -27,9 +27,13 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
-    from ..analysis.evaluations import Boards, ScoresLike
+    from ..analysis.evaluations import ScoresLike
     from ..progress import Progress
     from ..reports.tables import Table, Tabulation
+
+Boards: TypeAlias = "Mapping[str, xr.Dataset]"
+"""Evaluations by name."""
+Answer: TypeAlias = "Tabulation[xr.Dataset]"
 
 CHOICE = frozenset(("metric", "system", "tracks", "where", "annotator", "param", "over", "missing", "undefined"))
 """Words of a query that choose scores."""
@@ -121,7 +125,7 @@ class Ask(Protocol):
         *,
         group: str | None = None,
         **words: Unpack[Words],
-    ) -> Tabulation[xr.Dataset]:
+    ) -> Answer:
         """Ask it; see the function's own documentation."""
         ...
 
@@ -135,7 +139,7 @@ class Question:
     """A question: what it takes, how it is answered, and what is said about it."""
 
     name: str
-    answer: Callable[..., Tabulation[xr.Dataset]]
+    answer: Callable[..., Answer]
     """Takes evaluations by name, a query, and the options by keyword."""
     brief: str
     """The line of ``mirflow --help``."""
@@ -171,9 +175,7 @@ class Question:
         """The sentence and the paragraphs of the documentation."""
         return re.split(r"\n\n\w+\n---", self.text, maxsplit=1)[0]
 
-    def __call__(
-        self, scores: ScoresLike, *positional: Any, group: str | None = None, **asked: Any
-    ) -> Tabulation[xr.Dataset]:
+    def __call__(self, scores: ScoresLike, *positional: Any, group: str | None = None, **asked: Any) -> Answer:
         """Ask the question of scores in any form; `group` chooses an evaluation."""
         from ..analysis.evaluations import evaluations_of
         from ..analysis.queries import choose
@@ -182,7 +184,7 @@ class Question:
         self.check(words)
         return self.ask(choose(evaluations_of(scores), words.get("metric"), group), words)
 
-    def ask(self, boards: Boards, words: Mapping[str, Any]) -> Tabulation[xr.Dataset]:
+    def ask(self, boards: Boards, words: Mapping[str, Any]) -> Answer:
         """Ask the question about some evaluations.
 
         Parameters
@@ -233,7 +235,7 @@ def question(
     words: Iterable[str],
     options: Mapping[str, QueryOption] | None = None,
     **how: Any,
-) -> Callable[[Callable[..., Tabulation[xr.Dataset]]], Ask]:
+) -> Callable[[Callable[..., Answer]], Ask]:
     """Declare the question that a function answers, under the name of its file.
 
     Parameters
@@ -254,7 +256,7 @@ def question(
         any form and what is asked by keyword; its attribute ``question`` is the declaration.
     """
 
-    def declare(answer: Callable[..., Tabulation[xr.Dataset]]) -> Ask:
+    def declare(answer: Callable[..., Answer]) -> Ask:
         module = sys.modules[answer.__module__]
         parameters = [*signature(answer).parameters.values()][2:]
         said = {**SHARED, **(options or {})}
@@ -277,7 +279,7 @@ def question(
             **how,
         )
 
-        def ask(scores: ScoresLike, *positional: Any, group: str | None = None, **asked: Any) -> Tabulation[xr.Dataset]:
+        def ask(scores: ScoresLike, *positional: Any, group: str | None = None, **asked: Any) -> Answer:
             return declared(scores, *positional, group=group, **asked)
 
         described: Any = ask
@@ -368,7 +370,7 @@ def each_evaluation(
     infer: Callable[..., xr.Dataset],
     readable: Callable[[xr.Dataset], list[Table]],
     rows: Callable[[xr.Dataset], Table],
-) -> Tabulation[xr.Dataset]:
+) -> Answer:
     """Infer something about each evaluation, by default about its headline metric.
 
     Parameters

@@ -12,18 +12,10 @@ Tabulation of xr.Dataset
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from ..analysis.query_options import QueryOption
+from ..analysis.query_options import Query, QueryOption
 from ..errors import QueryError
-from . import CHOICE, question, replicating
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from ..analysis.evaluations import Boards
-    from ..analysis.query_options import Query
-    from ..reports.tables import Tabulation
+from . import CHOICE, Answer, Boards, question, replicating
 
 
 @question(
@@ -44,7 +36,7 @@ def agreement(
     between: str = "metric",
     level: float | None = None,
     cluster: str | None = None,
-) -> Tabulation[xr.Dataset]:
+) -> Answer:
     from ..analysis.inference.metric_agreement import agreement as infer
     from ..analysis.selection import headline_metric
     from ..reports.inference_tables import agreement_long_table, agreement_table

@@ -10,21 +10,11 @@ Tabulation of xr.Dataset
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from . import question
+from ..analysis.query_options import Query
+from . import Answer, Boards, question
 from .worst import LISTING, list_tracks
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from ..analysis.evaluations import Boards
-    from ..analysis.query_options import Query
-    from ..reports.tables import Tabulation
 
 
 @question("List the best tracks.", **LISTING)
-def best(
-    boards: Boards, query: Query, *, n: int = 10, overall: bool = False, percent: bool = False
-) -> Tabulation[xr.Dataset]:
+def best(boards: Boards, query: Query, *, n: int = 10, overall: bool = False, percent: bool = False) -> Answer:
     return list_tracks(boards, query, n, overall, percent, best=True)

@@ -14,15 +14,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..analysis.query_options import QueryOption
-from . import CHOICE, HEADLINE, each_evaluation, question
+from ..analysis.query_options import Query, QueryOption
+from . import CHOICE, HEADLINE, Answer, Boards, each_evaluation, question
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from ..analysis.evaluations import Boards
-    from ..analysis.query_options import Query
-    from ..reports.tables import Tabulation
 
 
 @question(
@@ -40,7 +36,7 @@ if TYPE_CHECKING:
 )
 def changes(
     boards: Boards, query: Query, *, baseline: str, n: int = 10, gains: bool = False, percent: bool = False
-) -> Tabulation[xr.Dataset]:
+) -> Answer:
     from ..analysis.inference.noninferiority import baselines_of
     from ..analysis.worst import changes as list_changes
     from ..reports.comparisons_tables import changes_long_table, changes_table

@@ -18,16 +18,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.policies import MOST_SYSTEMS
-from ..analysis.query_options import QueryOption
+from ..analysis.query_options import Query, QueryOption
 from ..errors import QueryError
-from . import CHOICE, HEADLINE, each_evaluation, question
+from . import CHOICE, HEADLINE, Answer, Boards, each_evaluation, question
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..analysis.evaluations import Boards
-    from ..analysis.query_options import Query
-    from ..reports.tables import Table, Tabulation
+    from ..reports.tables import Table
 
 
 def _cost(scores: int, systems: int, tracks: int, words: Mapping[str, Any]) -> float:
@@ -89,7 +87,7 @@ def compare(
     rng: int = 0,
     percent: bool = False,
     all_pairs: bool = False,
-) -> Tabulation[xr.Dataset]:
+) -> Answer:
     from ..analysis.inference.friedman import friedman as compare_ranks
     from ..analysis.inference.noninferiority import noninferiority
     from ..analysis.inference.repeated_runs import is_about_runs

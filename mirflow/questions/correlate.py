@@ -13,17 +13,9 @@ Tabulation of xr.Dataset
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
-from ..analysis.query_options import QueryOption
-from . import CHOICE, HEADLINE, each_evaluation, question, replicating
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from ..analysis.evaluations import Boards
-    from ..analysis.query_options import Query
-    from ..reports.tables import Tabulation
+from ..analysis.query_options import Query, QueryOption
+from . import CHOICE, HEADLINE, Answer, Boards, each_evaluation, question, replicating
 
 
 @question(
@@ -43,7 +35,7 @@ def correlate(
     level: float = 0.95,
     cluster: str | None = None,
     method: str = "auto",
-) -> Tabulation[xr.Dataset]:
+) -> Answer:
     from ..analysis.inference.covariates import correlations
     from ..reports.inference_tables import correlation_long_table, correlation_tables
 

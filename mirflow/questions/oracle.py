@@ -11,16 +11,9 @@ Tabulation of xr.Dataset
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
-from . import CHOICE, HEADLINE, each_evaluation, question, replicating
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from ..analysis.evaluations import Boards
-    from ..analysis.query_options import Query
-    from ..reports.tables import Tabulation
+from ..analysis.query_options import Query
+from . import CHOICE, HEADLINE, Answer, Boards, each_evaluation, question, replicating
 
 
 @question(
@@ -38,7 +31,7 @@ def oracle(
     cluster: str | None = None,
     method: str = "auto",
     percent: bool = False,
-) -> Tabulation[xr.Dataset]:
+) -> Answer:
     from ..analysis.inference.oracles import oracle as infer
     from ..reports.inference_tables import oracle_long_table, oracle_tables
 

@@ -14,17 +14,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from . import each_evaluation, question
+from ..analysis.query_options import Query
+from . import Answer, Boards, each_evaluation, question
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import xarray as xr
-
-    from ..analysis.evaluations import Boards
-    from ..analysis.query_options import Query
     from ..progress import Progress
-    from ..reports.tables import Tabulation
 
 
 @question(
@@ -40,7 +36,7 @@ def overlap(
     root: str | Path | None = None,
     percent: bool = False,
     progress: bool | Progress | None = None,
-) -> Tabulation[xr.Dataset]:
+) -> Answer:
     from ..progress import progress_of
     from ..reports.inference_tables import overlap_long_table, overlap_table
     from ..reports.overlaps import overlaps

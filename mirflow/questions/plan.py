@@ -16,15 +16,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.query_options import QueryOption
-from . import CHOICE, HEADLINE, each_evaluation, question, testing
+from ..analysis.query_options import Query, QueryOption
+from . import CHOICE, HEADLINE, Answer, Boards, each_evaluation, question, testing
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..analysis.evaluations import Boards
-    from ..analysis.query_options import Query
-    from ..reports.tables import Table, Tabulation
+    from ..reports.tables import Table
 
 
 @question(
@@ -63,7 +61,7 @@ def plan(
     rng: int = 0,
     percent: bool = False,
     all_pairs: bool = False,
-) -> Tabulation[xr.Dataset]:
+) -> Answer:
     from ..analysis.inference.annotation_effort import annotation_effort
     from ..analysis.inference.resolution import resolution
     from ..reports.inference_tables import effort_long_table, effort_table, plan_long_table, plan_table

@@ -31,14 +31,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..analysis.query_options import OPTIONS, Query, QueryOption
 from ..errors import QueryError
-from . import question, replicating, testing
+from . import Answer, Boards, question, replicating, testing
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..analysis.evaluations import Boards
     from ..analysis.signatures import Signature
-    from ..reports.tables import Table, Tabulation
+    from ..reports.tables import Table
 
 
 def _cost(scores: int, systems: int, tracks: int, words: Mapping[str, Any]) -> float:
@@ -82,7 +81,7 @@ def query(
     significance: float | None = None,
     pivot: str | None = None,
     percent: bool = False,
-) -> Tabulation[xr.Dataset]:
+) -> Answer:
     from ..analysis.queries import evaluate_query, headline_metrics, primary_results, say_left_out
     from ..analysis.scores import names_of
     from ..analysis.signatures import sign

@@ -23,16 +23,9 @@ Examples
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
-from . import CHOICE, HEADLINE, each_evaluation, question, testing
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from ..analysis.evaluations import Boards
-    from ..analysis.query_options import Query
-    from ..reports.tables import Tabulation
+from ..analysis.query_options import Query
+from . import CHOICE, HEADLINE, Answer, Boards, each_evaluation, question, testing
 
 
 @question(
@@ -53,7 +46,7 @@ def ranks(
     replicates: int = 10_000,
     rng: int = 0,
     percent: bool = False,
-) -> Tabulation[xr.Dataset]:
+) -> Answer:
     from ..analysis.inference.rank_intervals import ranks as infer
     from ..reports.inference_tables import rank_tables, ranks_long_table
 

@@ -11,17 +11,10 @@ Tabulation of xr.Dataset
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..analysis.query_options import QueryOption
-from . import CHOICE, HEADLINE, each_evaluation, question
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from ..analysis.evaluations import Boards
-    from ..analysis.query_options import Query
-    from ..reports.tables import Tabulation
+from ..analysis.query_options import Query, QueryOption
+from . import CHOICE, HEADLINE, Answer, Boards, each_evaluation, question
 
 LISTING: dict[str, Any] = {
     "section": "tracks",
@@ -42,15 +35,11 @@ LISTING: dict[str, Any] = {
 
 
 @question("List the worst tracks.", **LISTING)
-def worst(
-    boards: Boards, query: Query, *, n: int = 10, overall: bool = False, percent: bool = False
-) -> Tabulation[xr.Dataset]:
+def worst(boards: Boards, query: Query, *, n: int = 10, overall: bool = False, percent: bool = False) -> Answer:
     return list_tracks(boards, query, n, overall, percent, best=False)
 
 
-def list_tracks(
-    boards: Boards, query: Query, n: int, overall: bool, percent: bool, *, best: bool
-) -> Tabulation[xr.Dataset]:
+def list_tracks(boards: Boards, query: Query, n: int, overall: bool, percent: bool, *, best: bool) -> Answer:
     """The worst or the best tracks of each evaluation."""
     from ..analysis.worst import extremes
     from ..reports.summaries import extremes_long_table, extremes_table
