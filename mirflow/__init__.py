@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from .api import check as check
     from .api import diff as diff
     from .api import plot as plot
-    from .api import problems as problems
     from .api import report as report
     from .api import show as show
     from .engine.publishing import publish as publish
@@ -59,10 +58,12 @@ if TYPE_CHECKING:
     from .questions.best import best as best
     from .questions.changes import changes as changes
     from .questions.compare import compare as compare
+    from .questions.consensus import consensus as consensus
     from .questions.correlate import correlate as correlate
     from .questions.oracle import oracle as oracle
     from .questions.overlap import overlap as overlap
     from .questions.plan import plan as plan
+    from .questions.problems import problems as problems
     from .questions.query import query as query
     from .questions.ranks import ranks as ranks
     from .questions.worst import worst as worst
@@ -72,7 +73,6 @@ if TYPE_CHECKING:
     from .readers.label_maps import read_label_map as read_label_map
     from .readers.midi import to_midi as to_midi
     from .readers.user_formats import declare_reader as declare_reader
-    from .reports.doubted_references import consensus as consensus
     from .reports.error_budgets import budget as budget
     from .reports.page.player import timeline as timeline
     from .store.write import save as save
@@ -99,7 +99,6 @@ _HOMES = {
     "budget": "reports.error_budgets",
     "check": "api",
     "collection": "evaluation.loading",
-    "consensus": "reports.doubted_references",
     "declare_reader": "readers.user_formats",
     "declare_task": "metrics.base",
     "diff": "api",
@@ -119,7 +118,6 @@ _HOMES = {
     "pair_task": "metrics.user_tasks",
     "patch_effects": "workflows.corrections",
     "plot": "api",
-    "problems": "api",
     "publish": "engine.publishing",
     "read_label_map": "readers.label_maps",
     "report": "api",

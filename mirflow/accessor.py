@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -97,7 +97,8 @@ class Inference:
             query = make_query("query", *positional, **words)
             name, ds = self._choose(query.metric, group)
             return lazy_query(ds, query, name)
-        return method_of(find_question("query"))(self, *positional, group=group, **words)
+        ask: Callable[..., xr.Dataset] = method_of(find_question("query"))
+        return ask(self, *positional, group=group, **words)
 
     def intervals(
         self, metric: Names = None, aggregate: str | None = None, by: Names = None, **options: Any

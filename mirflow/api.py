@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from .analysis.evaluations import ScoresLike, evaluations_of
-from .analysis.missing import CellProblem, count_scored, find_problems
 from .analysis.queries import choose, coverage
 from .analysis.query_options import Names, as_names
 from .errors import AnnotationError, UnknownNameError, counted
 from .plugins import import_module
 from .progress import progress_of
-from .reports.tables import Table, Tabulation, merge
-from .store.format import list_cautions
+from .reports.tables import Table, Tabulation
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -67,43 +65,6 @@ def show(scores: ScoresLike, group: str | None = None) -> Tabulation[xr.Dataset]
 
     found = [coverage(ds).assign_attrs(group=name) for name, ds in boards.items()]
     return Tabulation(found, overview, counts)
-
-
-def problems(scores: ScoresLike, group: str | None = None) -> Tabulation[CellProblem]:
-    """List every cell without a score, of an empty file, or with a warning, with the reason.
-
-    Parameters
-    ----------
-    scores, group
-        As for :func:`mirflow.show`.
-
-    Returns
-    -------
-    Tabulation of CellProblem
-        Its notes are the warnings about whole evaluations.
-
-    Raises
-    ------
-    StoreError
-        If a path is not a result store.
-    UnknownNameError
-        For another group.
-    """
-    from .reports.summaries import causes_table, problems_table
-
-    boards = choose(evaluations_of(scores), None, group)
-    found = {name: find_problems(ds) for name, ds in boards.items()}
-    every = [one for own in found.values() for one in own]
-    scored = count_scored(every)
-    warned = [f"warning: {name}: {text}" for name, ds in boards.items() for text in list_cautions(ds.attrs)]
-
-    def tables(cut: bool) -> list[Table]:
-        made = [causes_table(name, own) if cut else problems_table(name, own) for name, own in found.items()]
-        counts = [f"scored yes: {scored}, whose scores count"] if scored else []
-        counts = counts if every else ["every cell has a score"]
-        return [replace(merge(made), folds=made[0].folds, notes=(*counts, *warned))]
-
-    return Tabulation(every, lambda width: tables(True), lambda: tables(False), warned)
 
 
 def check(

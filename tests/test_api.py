@@ -29,7 +29,7 @@ CASES = [
     ("compare STORE --friedman", {"friedman": True}),
     ("compare STORE -m f --baseline S0", {"metric": "f", "baseline": "S0"}),
     ("show STORE", {}),
-    ("show STORE --problems -g onset", {"group": "onset"}),
+    ("problems STORE -g onset", {"group": "onset"}),
 ]
 
 
@@ -48,7 +48,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(("command", "options"), CASES, ids=[command for command, _ in CASES])
 def test_functions_give_what_their_commands_print(store: Path, command: str, options: dict[str, Any]) -> None:
     words = [str(store) if word == "STORE" else word for word in command.split()]
-    function = getattr(mirflow, "problems" if "--problems" in words else words[0])
+    function = getattr(mirflow, words[0])
     for given in (store, mirflow.open_store(store)):
         people = function(given, **options)
         sorts = words[0] == "query"

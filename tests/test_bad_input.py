@@ -272,7 +272,7 @@ def test_an_unknown_store_or_name_is_one_line(folder: Path) -> None:
         ["query", "STORE"],
         ["query", "STORE", "--metric", "confusion"],
         ["compare", "STORE", "--metric", "root"],
-        ["show", "STORE", "--problems"],
+        ["problems", "STORE"],
         ["report", "STORE", "-o", "page.html"],
         ["diff", "STORE", "STORE"],
         ["run", "PIPELINE"],

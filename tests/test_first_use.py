@@ -57,7 +57,7 @@ class TestOneMetricWithoutAScore:
             .item()
             .startswith("reason (reference): ref/soft.csv: a note has no velocity")
         )
-        listed = invoke("show", pipeline.parent / "s.zarr", "--problems", "--format", "csv")
+        listed = invoke("problems", pipeline.parent / "s.zarr", "--format", "csv")
         assert 'transcription,ada,soft,ok,partly,reason,reference,"ref/soft.csv: a note' in listed.stdout
 
     def test_queries_count_it_as_missing(self, pipeline: Path) -> None:
@@ -179,7 +179,7 @@ class TestMessages:
         ref = sing(tmp_path / "ref", "a")
         text = f"evaluations: [{{task: melody, reference: '{ref}/{{track}}.txt', estimates: '{ref}/{{track}}.txt'}}]"
         invoke("run", write(tmp_path / "p.yaml", f"{text}\nstore: {tmp_path}/s.zarr\n"))
-        assert invoke("show", tmp_path / "s.zarr", "--problems").stderr == "every cell has a score\n"
+        assert invoke("problems", tmp_path / "s.zarr").stdout == "every cell has a score\n"
 
     @pytest.mark.parametrize("name", ["Raw Pitch Accuracy", "rpa", "RPA", "raw_pitch_accuracy", "RAW_PITCH"])
     def test_metrics_answer_to_titles_keys_and_the_names_of_the_literature(self, tmp_path: Path, name: str) -> None:

@@ -60,6 +60,9 @@ WORDS = {
     "friedman": True,
     "margin": 0.1,
     "anytime": 20,
+    "least": 0.6,
+    "shortest": 1.0,
+    "worst": 2,
     "difference": 0.2,
     "power": 0.9,
     "annotations": 2,
@@ -79,7 +82,8 @@ def client(demo_store: Path) -> TestClient:
 def needed(question: Question) -> dict[str, Any]:
     """What must be asked of the demo."""
     some = {"missing": "zero"} if question.name == "plan" else {}  # of four tracks nothing is known
-    return {"metric": "majmin", **some, **{name: NEEDED[name] for name, one in question.takes.items() if one.needed}}
+    some |= {"metric": "majmin"} if "metric" in question.words else {}
+    return {**some, **{name: NEEDED[name] for name, one in question.takes.items() if one.needed}}
 
 
 @each_question
@@ -88,9 +92,12 @@ def test_every_door_gives_the_same_rows(demo_store: Path, client: TestClient, qu
     order = {"sort": "stored"} if question.best_first else {}
     found = getattr(mirflow, question.name)(demo_store, group="chord", **words, **order)
     tree = mirflow.open_store(demo_store)
-    for scores, asked in ((tree, {"group": "chord", **words}), (tree["chord"].to_dataset(), words)):
+    doors = [(tree, {"group": "chord", **words}), (tree["chord"].to_dataset(), words)]
+    for scores, asked in doors[:1] if question.whole else doors:
         answer = getattr(scores.mirflow, question.name)(**asked)
-        assert answer.drop_attrs().identical(found.dataset.drop_attrs())
+        assert list(answer) == list(found) if question.name == "problems" else (
+            answer.drop_attrs().identical(found.dataset.drop_attrs())
+        )  # fmt: skip
     flags = [part for name, value in words.items() for part in (f"--{name}", value)]
     printed = invoke(question.name, demo_store, "-g", "chord", *flags, "--format", "json", code=0).stdout
     assert printed == found.to_json()
@@ -163,7 +170,7 @@ def answer(question: Question, scores: xr.Dataset, words: dict[str, Any]) -> tup
     return str(found), found.to_csv()
 
 
-@pytest.mark.parametrize("question", [one for one in QUESTIONS if one.cost], ids=lambda one: one.name)
+@pytest.mark.parametrize("question", [one for one in QUESTIONS if one.cost and one.words], ids=lambda one: one.name)
 def test_every_word_changes_the_answer_or_is_refused(scores: xr.Dataset, question: Question) -> None:
     asked = {name: value for name, value in needed(question).items() if name != "missing"} | {"metric": "f@0.05"}
     if "baseline" in asked:

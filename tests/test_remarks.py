@@ -76,11 +76,11 @@ def test_what_was_loaded_keeps_it_and_scores_have_it() -> None:
 def test_a_run_counts_files_in_a_line_and_the_store_lists_them() -> None:
     result = invoke("run", "p.yaml")
     (line,) = [line for line in result.stderr.splitlines() if "not read whole" in line]
-    assert line == "  2 files not read whole: mirflow show s.zarr --problems"
-    listed = list(csv.DictReader(io.StringIO(invoke("show", "s.zarr", "--problems", "--format", "csv").stdout)))
+    assert line == "  2 files not read whole: mirflow problems s.zarr"
+    listed = list(csv.DictReader(io.StringIO(invoke("problems", "s.zarr", "--format", "csv").stdout)))
     assert [(row["track"], row["kind"], row["side"]) for row in listed] == [(t, "note", "reference") for t in "ab"]
     assert TOLD in listed[0]["message"]
-    shown = invoke("show", "s.zarr", "--problems").stdout
+    shown = invoke("problems", "s.zarr").stdout
     assert shown.count("mood") == 1, "one row a cause"
     assert "mood" not in invoke("query", "s.zarr").stdout
 

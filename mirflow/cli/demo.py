@@ -17,7 +17,7 @@ _NEXT = """\
 Next, in {folder}:
   mirflow query stores/demo.zarr --group chord --metric majmin --by track
   mirflow compare stores/demo.zarr --group chord --metric majmin
-  mirflow show stores/demo.zarr --problems
+  mirflow problems stores/demo.zarr
   mirflow report stores/demo.zarr --output report.html
 The pipeline is demo.yaml, its files are in demo/. For your own files: mirflow init FOLDER"""
 

@@ -265,7 +265,7 @@ def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str
     if incomplete and on_purpose:
         echo(f"  {on_purpose}", err=True)
     elif incomplete and not report.part:
-        echo(f"  all of them: mirflow show {store} --problems", err=True)
+        echo(f"  all of them: mirflow problems {store}", err=True)
     if not quiet and report.part:
         took = f"{report.seconds:.1f} s, {report.scheduler}"
         echo(f"{path}: part {report.part} computed ({took}); `mirflow publish` joins all parts", err=True)
@@ -286,7 +286,7 @@ def _print_remarks(report: RunReport, store: str) -> None:
     """Count the files that are not read whole, and the repairs, in a line."""
     noted = sum(one.noted for one in report.evaluations)
     repairs = sum(one.repairs for one in report.evaluations)
-    told = [f"{counted(noted, 'file')} not read whole: mirflow show {store} --problems"] if noted else []
+    told = [f"{counted(noted, 'file')} not read whole: mirflow problems {store}"] if noted else []
     told += [f"{counted(repairs, 'repair')} of annotations, which mirflow check lists"] if repairs else []
     if told:
         echo(f"  {'; '.join(told)}", err=True)
@@ -301,7 +301,7 @@ def _idle_line(report: RunReport, path: str | Path, store: str) -> str:
         "with some scores only": sum(one.partly for one in report.evaluations),
     }
     counts = ", ".join(f"{count} {kind}" for kind, count in lacking.items() if count)
-    some = f" ({counts}: mirflow show {store} --problems)" if counts else ""
+    some = f" ({counts}: mirflow problems {store})" if counts else ""
     held = f"{path} has all {counted(cells, 'cell')}{some}"
     return f"nothing to do: {held}; mirflow query {store} shows them ({report.seconds:.1f} s)"
 

@@ -99,6 +99,9 @@ class Words(QueryOptions, total=False):
     overall: bool
     baseline: str | None
     gains: bool
+    least: float
+    shortest: float
+    worst: int | None
     test: str
     friedman: bool
     margin: float | None
@@ -160,6 +163,8 @@ class Question:
     """Whether the best system comes first in tables for people, unless systems were named in another order."""
     by_track: bool = False
     """Whether the answer has single tracks."""
+    whole: bool = False
+    """Whether the function takes scores in any form, and the name of an evaluation, instead of evaluations."""
     cost: Cost | None = None
     """None: the HTTP API does not offer the question."""
 
@@ -182,17 +187,21 @@ class Question:
 
         words = self.named(positional, asked)
         self.check(words)
+        if self.whole:
+            return self.ask(scores, words, group=group)
         return self.ask(choose(evaluations_of(scores), words.get("metric"), group), words)
 
-    def ask(self, boards: Boards, words: Mapping[str, Any]) -> Answer:
+    def ask(self, boards: Any, words: Mapping[str, Any], **more: str | None) -> Answer:
         """Ask the question about some evaluations.
 
         Parameters
         ----------
         boards : mapping of str to xr.Dataset
-            Evaluations by name.
+            Evaluations by name; if the question is about scores as a whole, these.
         words : mapping of str to value
             What is asked, without the evaluation.
+        **more
+            The evaluation of scores as a whole.
 
         Raises
         ------
@@ -208,7 +217,7 @@ class Question:
         )
         if self.best_first and query.sort is None and not query.system:
             query = replace(query, sort=BEST)
-        return self.answer(boards, query, **options)
+        return self.answer(boards, query, **options, **more)
 
     def check(self, words: Iterable[str]) -> None:
         """Refuse the first word that would not be looked at."""
@@ -275,6 +284,7 @@ def question(
                     needed=one.default is Parameter.empty,
                 )
                 for one in parameters
+                if one.name != "group"
             },
             **how,
         )
@@ -294,24 +304,31 @@ def question(
     return declare
 
 
-def method_of(question: Question) -> Callable[..., xr.Dataset]:
-    """The method of the accessor that asks a question of one evaluation and returns its dataset."""
+def method_of(question: Question) -> Callable[..., Any]:
+    """The method of the accessor that asks a question of one evaluation and returns its dataset.
 
-    def ask(self: Any, *positional: Any, group: str | None = None, **asked: Any) -> xr.Dataset:
+    A question that takes no query has no dataset: it returns the answer itself.
+    """
+
+    def ask(self: Any, *positional: Any, group: str | None = None, **asked: Any) -> Any:
         from ..analysis.queries import only_answer
 
         words = question.named(positional, asked)
         question.check(words)
         if question.best_first:
             words = {"sort": "stored", **words}
-        name, ds = self._choose(words.get("metric"), group)
-        return only_answer(question.ask({name: ds}, words).items)
+        if question.whole:
+            result = question.ask(self._scored, words, group=group)
+        else:
+            name, ds = self._choose(words.get("metric"), group)
+            result = question.ask({name: ds}, words)
+        return only_answer(result.items) if question.words else result
 
     described: Any = ask
     described.__name__ = question.name
     described.__qualname__ = f"Inference.{question.name}"
     described.__doc__ = f"{question.help}\n\n        See :func:`mirflow.{question.name}`."
-    described.__signature__ = _signature(question, "self", "xr.Dataset")
+    described.__signature__ = _signature(question, "self", "xr.Dataset" if question.words else "Tabulation")
     return ask
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..analysis.disagreements import SHORTEST, Disagreement, TrackAnnotations, find_disagreements
+from ..analysis.disagreements import Disagreement, TrackAnnotations, find_disagreements
 from ..analysis.evaluations import ScoresLike
 from ..analysis.query_options import Names, as_names
 from ..analysis.scores import names_of
@@ -33,51 +33,18 @@ _LONGEST = 40
 
 def consensus(
     store: ScoresLike,
+    system: Names,
+    tracks: Names,
     *,
-    group: str | None = None,
-    system: Names = None,
-    tracks: Names = None,
-    least: float = 1.0,
-    shortest: float = SHORTEST,
-    worst: int | None = None,
-    root: Roots = None,
+    group: str | None,
+    least: float,
+    shortest: float,
+    worst: int | None,
+    root: Roots,
 ) -> Tabulation[xr.Dataset]:
-    """Places at which the systems of a store agree against the reference, as ``mirflow consensus`` lists them.
+    """Places at which the systems of a store agree against the reference; see :func:`mirflow.consensus`.
 
-    The annotations are read again. See :func:`mirflow.analysis.disagreements.find_disagreements` for how labels and
-    events are compared.
-
-    Parameters
-    ----------
-    store : path, sequence or mapping of paths, xr.DataTree or xr.Dataset
-        As for :func:`mirflow.report`.
-    group : str or None
-        One of the evaluations; None: all whose annotations are labels or events.
-    system, tracks : str, sequence of str or None
-        Some of the systems and tracks; None: all.
-    least : float
-        Share of the systems that must say the same about a label, above 0.5.
-    shortest : float
-        Seconds from which labels that differ are listed.
-    worst : int or None
-        Only so many of each evaluation, the heaviest ones; None: all, of which tables for people show 20.
-    root : path, sequence of paths or None
-        Where the annotations are now.
-
-    Returns
-    -------
-    Tabulation of xr.Dataset
-        For each evaluation a dataset along ``disagreement``, the heaviest first: ``track``, ``annotator``, ``start``
-        and ``end`` in seconds, ``reference`` and ``consensus`` (labels, or times of events), the number of ``systems``
-        that agree ``of`` those with an estimate, their ``agreement``, and the ``weight``: seconds, or the number of
-        events or tracks, times agreement.
-
-    Raises
-    ------
-    QueryError
-        If the annotations cannot be found, or have neither labels nor events.
-    UnknownNameError
-        For the name of an evaluation, system or track that is not there.
+    See :func:`mirflow.analysis.disagreements.find_disagreements` for how labels and events are compared.
     """
     if not 0.5 < least <= 1:
         raise QueryError(f"invalid least {least}: expected a share above 0.5, up to 1")
@@ -106,7 +73,8 @@ def consensus(
     if not found:
         raise QueryError("; ".join(dict.fromkeys(reasons)))
     shown = [ds for ds in found if ds.attrs["total"]] or found[:1]
-    return Tabulation(found, lambda width: [_readable(ds) for ds in shown], lambda: [_rows(found)], reasons)
+    more = [Table((), (), notes=tuple(reasons))] if reasons else []
+    return Tabulation(found, lambda width: [*map(_readable, shown), *more], lambda: [_rows(found)], reasons)
 
 
 def _chosen(asked: Names, known: Sequence[str], what: str) -> list[str]:

@@ -284,7 +284,7 @@ def _without_score(scores: xr.Dataset, store: str | Path) -> Iterator[str]:
     others = [one.message for one in lost if one.status != Status.missing_estimate]
     yield from others[:_SHOWN]
     if len(others) > _SHOWN:
-        yield f"{len(others) - _SHOWN} more tracks have no score: mirflow show {store} --problems"
+        yield f"{len(others) - _SHOWN} more tracks have no score: mirflow problems {store}"
 
 
 def _compare(

@@ -368,18 +368,18 @@ class TestRun:
         assert second.startswith("  chord: 1 cell: invalid: est/bob/t05.lab:1: ")
         assert f"{'H' * 77}..." in second
         assert "H" * 78 not in second
-        assert last == f"  all of them: mirflow show {tmp_path / 'store.zarr'} --problems"
-        found = [one for one in rows("show", tmp_path / "store.zarr", "--problems") if one["kind"] == "reason"]
+        assert last == f"  all of them: mirflow problems {tmp_path / 'store.zarr'}"
+        found = [one for one in rows("problems", tmp_path / "store.zarr") if one["kind"] == "reason"]
         assert [(row["group"], row["system"], row["track"], row["status"]) for row in found] == [
             *(("chord", "ada", f"t{track:02d}", "missing_estimate") for track in range(4)),
             ("chord", "bob", "t05", "invalid"),
         ]
         assert "H" * 300 in found[-1]["message"]
-        assert "H" * 78 not in invoke("show", tmp_path / "store.zarr", "--problems", COLUMNS="500").stdout
+        assert "H" * 78 not in invoke("problems", tmp_path / "store.zarr", COLUMNS="500").stdout
 
     def test_a_store_without_problems_lists_none(self, tmp_path):
         invoke("run", write_dataset(tmp_path))
-        listed = invoke("show", tmp_path / "store.zarr", "--problems", "--format", "csv")
+        listed = invoke("problems", tmp_path / "store.zarr", "--format", "csv")
         assert listed.exit_code == 0
         assert listed.stdout == "group,system,track,status,scored,kind,side,message\n"
 

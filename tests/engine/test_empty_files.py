@@ -38,14 +38,14 @@ def test_a_run_names_one_of_each_and_ends_well(pipeline: Path, options: list[str
     assert result.exit_code == 0
     assert f"  chord: 2 cells: empty_reference, with a score: {REFERENCE}\n" in result.stderr
     assert f"  chord: 1 cell: empty_estimate, with a score: {ESTIMATE}\n" in result.stderr
-    assert "all of them: mirflow show" in result.stderr
+    assert "all of them: mirflow problems" in result.stderr
 
 
 def test_a_run_counts_them_again_in_the_one_line_of_nothing_to_do(pipeline: Path, store: Path) -> None:
     result = invoke("run", pipeline)
     (line,) = result.stderr.splitlines()
     assert line.startswith("nothing to do: ")
-    assert "store.zarr has all 6 cells (3 with an empty side: mirflow show " in line
+    assert "store.zarr has all 6 cells (3 with an empty side: mirflow problems " in line
 
 
 def test_in_python_they_are_counted_apart_from_failures(pipeline: Path) -> None:
@@ -54,10 +54,10 @@ def test_in_python_they_are_counted_apart_from_failures(pipeline: Path) -> None:
 
 
 def test_show_lists_each_with_its_file_and_says_that_every_cell_has_a_score(store: Path) -> None:
-    shown = invoke("show", store, "--problems")
-    assert shown.stderr.startswith("every cell has a score; 1 of an empty estimate, 2 of an empty reference")
+    shown = invoke("problems", store)
+    assert "every cell has a score\n" in shown.stdout
     assert "scored yes: 1 of an empty estimate, 2 of an empty reference" in shown.stdout
-    listed = list(csv.DictReader(io.StringIO(invoke("show", store, "--problems", "--format", "csv").stdout)))
+    listed = list(csv.DictReader(io.StringIO(invoke("problems", store, "--format", "csv").stdout)))
     assert [tuple(row.values())[1:] for row in listed if row["kind"] == "reason"] == [
         ("ada", "t01", "empty_estimate", "yes", "reason", "estimate", ESTIMATE),
         ("ada", "t02", "empty_reference", "yes", "reason", "reference", REFERENCE),
@@ -68,7 +68,7 @@ def test_show_lists_each_with_its_file_and_says_that_every_cell_has_a_score(stor
 def test_beside_missing_files_they_are_distinguished(pipeline: Path) -> None:
     (pipeline.parent / "est/bob/t00.lab").unlink()
     assert invoke("run", pipeline).exit_code == 3
-    shown = invoke("show", pipeline.parent / "store.zarr", "--problems")
+    shown = invoke("problems", pipeline.parent / "store.zarr")
     assert shown.stderr == ""
     rows = [line.split() for line in shown.stdout.splitlines() if line.startswith("chord") and " reason " in line]
     assert sorted((row[1], row[2], row[3]) for row in rows) == [

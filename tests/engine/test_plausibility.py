@@ -59,7 +59,7 @@ def test_a_run_tells_each_kind_and_succeeds(pipeline: Path) -> None:
     assert f"  beat: 1 cell: with a score: {LATE}" in result.stderr
     assert "all of the estimate, from 300.5 to 419.5 s, is after the reference ends (119.5 s)" in result.stderr
     assert "without some metrics" not in result.stderr
-    assert "all of them: mirflow show" in result.stderr
+    assert "all of them: mirflow problems" in result.stderr
 
 
 def test_a_run_says_it_again_when_nothing_is_computed(pipeline: Path, store: Path) -> None:
@@ -79,9 +79,9 @@ def test_the_store_keeps_them_beside_scores_that_count(store: Path) -> None:
 
 
 def test_show_lists_them_as_scored(store: Path) -> None:
-    shown = invoke("show", store, "--problems")
-    assert shown.stderr == "every cell has a score; 2 with a warning\n"
-    rows = list(csv.DictReader(io.StringIO(invoke("show", store, "--problems", "--format", "csv").stdout)))
+    shown = invoke("problems", store)
+    assert "every cell has a score\nscored yes: 2 with a warning" in shown.stdout
+    rows = list(csv.DictReader(io.StringIO(invoke("problems", store, "--format", "csv").stdout)))
     found = [(row["track"], row["status"], row["scored"]) for row in rows]
     assert found == [("long", "ok", "yes"), ("other", "ok", "yes")]
 

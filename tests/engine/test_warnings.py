@@ -133,7 +133,7 @@ class TestTables:
         shown = " ".join(invoke("show", asked).stdout.split())
         assert f"warning {NEVER}" in shown
         assert "warning 'gt' is not scored as a system" in shown
-        listed = invoke("show", asked, "--problems")
+        listed = invoke("problems", asked)
         # The cells whose classes differ only in case, too, are one row.
         printed = " ".join(listed.stdout.split())
         assert printed.count("differ only in case") == 1

@@ -58,7 +58,7 @@ def test_what_was_imported_can_be_asked(mapping: Path, tmp_path: Path) -> None:
     [
         *("query", "query -m f --ci", "ranks -m f", "oracle -m f", "correlate -m f --against others"),
         *("agreement", "agreement --between system -m f", "query --primary", "worst -m f -n 2"),
-        *("query -m f --significance", "show", "show --problems", "compare -m f", "compare -m f --friedman"),
+        *("query -m f --significance", "show", "problems", "compare -m f", "compare -m f --friedman"),
         *("compare -m f --baseline A", "changes -m f --baseline A -n 2", "plan -m f"),
     ],
 )

@@ -167,12 +167,12 @@ def test_names_have_an_end_on_either_side(store: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("harm", HARMS, ids=lambda one: one.__name__)
-@pytest.mark.parametrize("command", ["show", "query"])
+@pytest.mark.parametrize("command", ["problems", "query"])
 def test_commands_say_it_in_a_line(store: Path, harm: Callable[[Path], None], command: str) -> None:
     harm(store)
-    result = invoke(command, store, *(["--problems"] if command == "show" else []))
+    result = invoke(command, store)
     # A query reads no messages, and problems are listed without scores.
-    unread = [(other_size, "show"), (empty_chunk, "show"), (pipe, "show")]
+    unread = [(one, "problems") for one in (other_size, empty_chunk, pipe)]
     if (harm, command) not in [(text_bomb, "query"), (no_text, "query"), *unread]:
         assert result.exit_code not in (0, 1)
         assert "s.zarr" in " ".join(result.stderr.split())

@@ -23,7 +23,6 @@ from ...analysis.queries import choose, choose_one, count_statuses
 from ...analysis.query_options import OPTIONS, Names, QueryOption
 from ...analysis.scores import coords_of, names_of, scores_frame
 from ...analysis.selection import find_labels, find_metrics, headline_metric, restrict
-from ...api import problems
 from ...errors import MirflowError, QueryError, StoreError, UnknownNameError, suggest
 from ...pipeline.document import without_folders
 from ...questions import SHARED, Question, find, names
@@ -413,10 +412,6 @@ def _check_rows(count: int, style: str) -> None:
         )
 
 
-def _problems(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Tabulation[Any]:
-    return problems(snapshot.tree, asked.get("evaluation"))
-
-
 def _leaderboard(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Any:
     group = asked.get("evaluation")
     return leaderboard_json(snapshot, group, intervals=asked.get("intervals", True))
@@ -467,14 +462,6 @@ OPERATIONS = (
         )
         for one in map(find, names())
         if one.cost is not None
-    ),
-    Operation(
-        f"{_OF_STORE}/problems",
-        _problems,
-        "Missing scores, empty files and warnings, with the reasons.",
-        (_EVALUATION, _FORMAT),
-        _TABLES,
-        by_track=True,
     ),
     Operation(
         f"{_OF_STORE}/leaderboard",

@@ -140,11 +140,6 @@ def test_the_leaderboard_is_that_of_export(client: TestClient, demo_store: Path)
     assert [one["level"] for one in short["evaluations"]] == [None]
 
 
-def test_problems_are_listed_with_reasons(client: TestClient, demo_store: Path) -> None:
-    found = client.get(f"{DEMO}/problems?evaluation=chord").json()
-    assert found == json.loads(mirflow.problems(demo_store, "chord").to_json())
-
-
 @pytest.mark.parametrize(
     ("address", "status", "detail"),
     [

@@ -39,7 +39,7 @@ const mappedOf = ({ now, extra }) => now.systems[extra.system];
 /** Commands about all tracks together, or about annotations. */
 const WHOLE = new Map([
   ["doubts", (store, group) => `mirflow consensus ${store} -g ${group}`],
-  ["coverage", (store, group) => `mirflow show ${store} -g ${group} --problems`],
+  ["coverage", (store, group) => `mirflow problems ${store} -g ${group}`],
   ["extras", (store, group, state) => {
     const { name, dims = [] } = state.now.extras[state.extra.metric];
     return dims.length === 2 && dims[0][0].startsWith("ref_") ? `mirflow plot ${store} confusion -g ${group} -m ${shell(name)} -s ${shell(mappedOf(state))} -o confusion.pdf` :
