@@ -74,8 +74,7 @@ def _of_day(value: Any, time: dt.time) -> Any:
 Size = Annotated[int, BeforeValidator(_bytes), Field(gt=0)]
 Moment = Annotated[dt.datetime, BeforeValidator(_moment)]
 Beginning = Annotated[
-    dt.datetime,
-    BeforeValidator(lambda value: _of_day(value, dt.time(0)), json_schema_input_type=dt.date | dt.datetime),
+    dt.datetime, BeforeValidator(lambda value: _of_day(value, dt.time(0)), json_schema_input_type=dt.date | dt.datetime)
 ]
 """A time with its zone, or the start of a day in UTC."""
 End = Annotated[
@@ -619,11 +618,7 @@ def pipeline_of(
 
 
 def reference_tracks(
-    path: str | Path,
-    campaign: Campaign,
-    split: str,
-    open_pack: OpenPack | None = None,
-    folders: set[str] | None = None,
+    path: str | Path, campaign: Campaign, split: str, open_pack: OpenPack | None = None, folders: set[str] | None = None
 ) -> dict[str, list[dict[str, str]]]:
     """Find the references of a split: the values of their placeholders, such as the track, by evaluation.
 

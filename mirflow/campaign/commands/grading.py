@@ -62,13 +62,13 @@ def _refuse_existing(*paths: Path, force: bool) -> None:
 _force = click.option("--force", is_flag=True, help="Overwrite existing files.")
 
 
-def _numbers_of_each(ctx: click.Context, param: click.Parameter, given: str | None) -> int | Mapping[str, int] | None:
-    if given is None:
+def _numbers_of_each(ctx: click.Context, param: click.Parameter, text: str | None) -> int | Mapping[str, int] | None:
+    if text is None:
         return None
     from ..grading.query_draw import read_each
 
     try:
-        return read_each(given)
+        return read_each(text)
     except GradingError as error:
         raise click.BadParameter(str(error)) from None
 
@@ -542,11 +542,7 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 
 @grading_command.command("agreement", cls=Command, short_help="Measure the agreement of graders.")
 @click.argument("paths", type=_FILE, nargs=-1, required=True, metavar="JUDGEMENTS...")
-@click.option(
-    "--figure",
-    type=_OUT,
-    help="Box plots of the fine judgements within each category: .pdf, .png or .svg.",
-)
+@click.option("--figure", type=_OUT, help="Box plots of the fine judgements within each category: .pdf, .png or .svg.")
 @click.option(
     "--level", type=LEVEL, help="Level of intervals for weighted kappa, alpha and ICC, such as 0.95. Default: none."
 )
@@ -567,7 +563,9 @@ def agreement_command(
         check_figure(figure)
     judgements = {name: read_judgements(path) for name, path in _named(paths).items()}
     tables = [
-        table for name, own in judgements.items() for table in agreement_tables(own, for_people(style), level, name)
+        table
+        for name, collection in judgements.items()
+        for table in agreement_tables(collection, for_people(style), level, name)
     ]
     emit(tables, style, output)
     if figure is not None:
@@ -620,22 +618,22 @@ def agreement_tables(judgements: Collection, people: bool, level: float | None =
     return tables
 
 
-def _reliability_table(found: xr.Dataset, people: bool, whose: str) -> Table:
+def _reliability_table(measured: xr.Dataset, people: bool, whose: str) -> Table:
     from ...reports.tables import Table
 
-    columns = ("measure", "of", *(name for name in ("value", "low", "high", "compared") if name in found))
-    places = [index for index, many in enumerate(found["compared"].values.tolist()) if many]
+    columns = ("measure", "of", *(name for name in ("value", "low", "high", "compared") if name in measured))
+    places = [index for index, many in enumerate(measured["compared"].values.tolist()) if many]
     rows = [
         (
             *([whose] if whose and not people else []),
-            *(show_number(found[name].values[place].item(), people) for name in columns),
+            *(show_number(measured[name].values[place].item(), people) for name in columns),
         )
         for place in places
     ]
-    abouts = (f"{found['measure'].values[place]}: {found['about'].values[place]}" for place in places)
+    abouts = (f"{measured['measure'].values[place]}: {measured['about'].values[place]}" for place in places)
     notes: tuple[str, ...] = (*abouts, "compared: pairs of a query and a candidate with at least two judgements")
-    if "low" in found:
-        level, drawn = found.attrs["level"], found.attrs["replicates"]
+    if "low" in measured:
+        level, drawn = measured.attrs["level"], measured.attrs["replicates"]
         notes += (f"low, high: {level:.0%} interval, percentiles of {drawn} bootstraps over the queries",)
     title = "other measures of agreement"
     columns = (*(["judgements"] if whose and not people else []), *columns)
@@ -653,19 +651,19 @@ def _graders(agreement: xr.Dataset) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _table(found: xr.Dataset, title: str, people: bool, notes: tuple[str, ...] = (), whose: str = "") -> Table:
+def _table(values: xr.Dataset, title: str, people: bool, notes: tuple[str, ...] = (), whose: str = "") -> Table:
     """Make a row for each category or scheme; with several files also the name of the file."""
     from ...reports.tables import Table
 
-    (dim,) = found.dims
-    columns = (str(dim), *map(str, found.data_vars))
+    (dim,) = values.dims
+    columns = (str(dim), *map(str, values.data_vars))
     named = (whose,) if whose and not people else ()
     rows = []
-    for index, name in enumerate(found[dim].values.tolist()):
-        entries = (found[column].values[index].item() for column in columns[1:])
+    for index, name in enumerate(values[dim].values.tolist()):
+        entries = (values[column].values[index].item() for column in columns[1:])
         rows.append((*named, name, *(show_number(entry, people) for entry in entries)))
     if people:
-        meanings = (f"{name}: {found[name].attrs['long_name']}" for name in columns[1:] if name not in _PLAIN)
+        meanings = (f"{name}: {values[name].attrs['long_name']}" for name in columns[1:] if name not in _PLAIN)
         notes = (*notes, *meanings)
     title = f"{whose}: {title}" if whose else title
     return Table((*(["judgements"] if named else []), *columns), tuple(rows), title, notes)

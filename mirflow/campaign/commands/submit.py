@@ -147,12 +147,12 @@ class _WaitingLines:
             echo(f"waiting for {minutes}:{seconds:02d} min: {_where(progress)}", err=True)
 
 
-def _scores(found: Mapping[str, Any], people: bool) -> Table:
+def _scores(submission: Mapping[str, Any], people: bool) -> Table:
     from ...reports.tables import Table
 
     columns: tuple[str, ...] = ("split", "evaluation", "metric", "score", "low", "high", "tracks", "note")
     rows: list[tuple[Entry, ...]] = []
-    for result in found["results"]:
+    for result in submission["results"]:
         for score in result["scores"]:
             decimals = result["decimals"] if people else None
             numbers = (_shown(score[key], decimals) for key in ("value", "low", "high"))
@@ -160,15 +160,15 @@ def _scores(found: Mapping[str, Any], people: bool) -> Table:
             rows.append((*what, "no better than your best" if score["kept_back"] else ""))
     if not any(row[-1] for row in rows):
         columns, rows = columns[:-1], [row[:-1] for row in rows]
-    return Table(columns, tuple(rows), title=clean_text(str(found["name"])))
+    return Table(columns, tuple(rows), title=clean_text(str(submission["name"])))
 
 
-def _comparisons(found: Mapping[str, Any], people: bool) -> Table:
+def _comparisons(submission: Mapping[str, Any], people: bool) -> Table:
     from ...reports.tables import Table
 
     columns = ("split", "evaluation", "metric", "against", "outcome", "difference", "p")
     rows: list[tuple[Entry, ...]] = []
-    for result in found["results"]:
+    for result in submission["results"]:
         for pair in result["comparisons"]:
             against = f"{'your' if pair['relation'] == 'own' else 'the leader,'} {pair['other']}"
             what = (pair["evaluation"], pair["metric"], against, pair["outcome"])

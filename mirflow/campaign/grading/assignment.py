@@ -170,14 +170,14 @@ class _Grader:
 
     def _repeats(self, share: float, by: By, more: bool) -> tuple[Assignment, ...]:
         """Return repeats that are due, all of one query; `more`: whether other pairs are available."""
-        again = sum(one.repeat for one in self.history)
+        again = sum(row.repeat for row in self.history)
         owed = math.floor(share * (len(self.history) - again) + 1e-9) - again
         if owed < 1:
             return ()
-        repeated = {one.pair for one in self.history if one.repeat}
-        known = [one.pair for one in self.history if not one.repeat and one.pair in self.pairs.place]
-        recent = {one.pair for one in self.history[-APART:]}
-        choice = [pair for pair in known if pair not in repeated | recent]
+        repeated = {row.pair for row in self.history if row.repeat}
+        judged = [row.pair for row in self.history if not row.repeat and row.pair in self.pairs.place]
+        recent = {row.pair for row in self.history[-APART:]}
+        choice = [pair for pair in judged if pair not in repeated | recent]
         elsewhere = [pair for pair in choice if pair.query != self.history[-1].query]
         # If a grader has a single query, its repeats come last; among other pairs of the query they are not noticed.
         choice = elsewhere or ([] if more and by == "query" else choice)
@@ -200,7 +200,7 @@ class Plan:
 
     def of(self, grader: str) -> tuple[Assignment, ...]:
         """Return the assignments of a grader in the order of display."""
-        return tuple(one for who, one in self.given if who == grader)
+        return tuple(row for who, row in self.given if who == grader)
 
 
 def assign(
@@ -236,23 +236,23 @@ def assign(
         raise GradingError(f"duplicate grader: {next(grader for grader in graders if graders.count(grader) > 1)!r}")
     if len(graders) < graders_per_pair:
         raise GradingError(f"each pair needs {counted(graders_per_pair, 'grader')}, but there are only {len(graders)}")
-    own = _Pairs(pairs)
-    count: Int = np.zeros(len(own.pairs), dtype=np.int64)
+    ordered = _Pairs(pairs)
+    count: Int = np.zeros(len(ordered.pairs), dtype=np.int64)
     first = by == "query"
-    state = {name: _Grader(own, (), grader_seed(seed, name), largest_first=first) for name in graders}
-    given: list[tuple[str, Assignment]] = []
+    state = {name: _Grader(ordered, (), grader_seed(seed, name), largest_first=first) for name in graders}
+    turns: list[tuple[str, Assignment]] = []
     while True:
-        for name in sorted(graders, key=lambda one: len(state[one].history)):
+        for name in sorted(graders, key=lambda row: len(state[row].history)):
             turn = state[name].next(count, graders_per_pair, by, repeats, 1)
             if turn:
                 break
         else:
-            return Plan(tuple(given), tuple(graders), graders_per_pair, seed)
-        for one in turn:
-            state[name].note(one)
-            given.append((name, one))
-            if not one.repeat:
-                count[own.place[one.pair]] += 1
+            return Plan(tuple(turns), tuple(graders), graders_per_pair, seed)
+        for row in turn:
+            state[name].note(row)
+            turns.append((name, row))
+            if not row.repeat:
+                count[ordered.place[row.pair]] += 1
 
 
 def write_plan(plan: Plan, path: str | os.PathLike[str], minutes: float = 1.0) -> None:
@@ -265,9 +265,9 @@ def write_plan(plan: Plan, path: str | os.PathLike[str], minutes: float = 1.0) -
     """
     places: Counter[str] = Counter()
     rows = []
-    for grader, one in plan.given:
+    for grader, row in plan.given:
         places[grader] += 1
-        rows.append((grader, places[grader], one.query, one.candidate, int(one.repeat)))
+        rows.append((grader, places[grader], row.query, row.candidate, int(row.repeat)))
     rows.sort(key=lambda row: (plan.graders.index(row[0]), row[1]))
     notes = {"seed": plan.seed, "graders per pair": plan.graders_per_pair, "minutes": f"{minutes:g}"}
     write_table(path, _COLUMNS, rows, notes)
@@ -281,15 +281,15 @@ def read_plan(path: str | os.PathLike[str]) -> tuple[Plan, float]:
         seed, each, minutes = int(notes["seed"]), int(notes["graders per pair"]), float(notes["minutes"])
     except ValueError as error:
         raise InvalidAnnotationError(f"invalid number in the notes: {error}", path=table.name) from None
-    given = []
+    turns = []
     columns = [table.filled(name) for name in ("grader", "query", "candidate", "repeat")]
     for line, grader, query, candidate, repeat in zip(table.lines, *columns, strict=True):
         if repeat not in ("0", "1"):
             raise InvalidAnnotationError(f"invalid repeat {repeat!r}: expected 0 or 1", path=table.name, line=line)
-        given.append((grader, Assignment(query, candidate, repeat == "1")))
-    if not given:
+        turns.append((grader, Assignment(query, candidate, repeat == "1")))
+    if not turns:
         raise InvalidAnnotationError("contains no assignments", path=table.name)
-    return Plan(tuple(given), tuple(dict.fromkeys(grader for grader, _ in given)), each, seed), minutes
+    return Plan(tuple(turns), tuple(dict.fromkeys(grader for grader, _ in turns)), each, seed), minutes
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,19 +331,19 @@ def summarise(plan: Plan, minutes: float = 1.0, limit: float = LIMIT) -> PlanSum
     >>> found.pairs, found.pairs_per_grader, round(found.hours, 3)
     (3, (1, 1.5, 2), 0.05)
     """
-    own = {name: plan.of(name) for name in plan.graders}
-    pairs = {name: [one.pair for one in given if not one.repeat] for name, given in own.items()}
-    unique = {pair for given in pairs.values() for pair in given}
-    most = max(map(len, own.values())) * minutes
+    turns = {name: plan.of(name) for name in plan.graders}
+    pairs = {name: [row.pair for row in listed if not row.repeat] for name, listed in turns.items()}
+    unique = {pair for listed in pairs.values() for pair in listed}
+    most = max(map(len, turns.values())) * minutes
     return PlanSummary(
         queries=len({pair.query for pair in unique}),
         pairs=len(unique),
         graders=len(plan.graders),
         graders_per_pair=plan.graders_per_pair,
         judgements=sum(map(len, pairs.values())),
-        repeats=sum(one.repeat for _, one in plan.given),
-        queries_per_grader=_extent([len({pair.query for pair in given}) for given in pairs.values()]),
-        pairs_per_grader=_extent([len(given) for given in pairs.values()]),
+        repeats=sum(row.repeat for _, row in plan.given),
+        queries_per_grader=_extent([len({pair.query for pair in listed}) for listed in pairs.values()]),
+        pairs_per_grader=_extent([len(listed) for listed in pairs.values()]),
         hours=len(plan.given) * minutes / 60,
         most_hours=most / 60,
         feasible=most <= limit,

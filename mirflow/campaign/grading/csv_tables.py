@@ -47,11 +47,11 @@ class CsvTable:
 
     def filled(self, name: str) -> list[str]:
         """Return the fields of a column, none of which may be empty."""
-        found = self.column(name)
-        for line, text in zip(self.lines, found, strict=True):
+        texts = self.column(name)
+        for line, text in zip(self.lines, texts, strict=True):
             if not text:
                 raise InvalidAnnotationError(f"missing value in column {name!r}", path=self.name, line=line)
-        return found
+        return texts
 
 
 def read_table(path: str | os.PathLike[str]) -> CsvTable:
@@ -68,13 +68,15 @@ def read_table(path: str | os.PathLike[str]) -> CsvTable:
     separator = find_separator(body, "tsv" if name.endswith(".tsv") else "csv", DelimitedOptions(comment="")) or ","
     reader = csv.reader(io.StringIO(body, newline=""), delimiter=separator, strict=True)
     try:
-        found = [(start + reader.line_num, [one.strip() for one in row]) for row in reader if any(map(str.strip, row))]
+        parsed = [
+            (start + reader.line_num, [text.strip() for text in row]) for row in reader if any(map(str.strip, row))
+        ]
     except csv.Error as error:
         raise UnreadableError(f"not a table: {error}", path=name, line=start + reader.line_num) from None
-    if not found:
+    if not parsed:
         raise UnreadableError("empty table: expected a header with the names of the columns", path=name)
-    (line, header), rows = found[0], found[1:]
-    twice = next((one for one in header if header.count(one) > 1), None)
+    (line, header), rows = parsed[0], parsed[1:]
+    twice = next((text for text in header if header.count(text) > 1), None)
     if twice is not None:
         raise InvalidAnnotationError(f"duplicate column {twice!r}", path=name, line=line)
     for line, row in rows:

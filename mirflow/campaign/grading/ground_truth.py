@@ -195,36 +195,36 @@ def _cut(
     differs_from: From,
 ) -> list[list[str]]:
 
-    def differ(one: str, other: str) -> bool:
-        return test(sample.values[one], sample.values[other]) <= level
+    def differ(first: str, other: str) -> bool:
+        return test(sample.values[first], sample.values[other]) <= level
 
     groups: list[list[str]] = []
     for name in names:
         if groups:
             before = groups[-1][-1:] if differs_from == "previous" else groups[-1]
             some = any if differs_from == "any" else all
-            if not some(differ(one, name) for one in before):
+            if not some(differ(first, name) for first in before):
                 groups[-1].append(name)
                 continue
         groups.append([name])
     return groups
 
 
-def _rank_sum(one: Mapping[str, float], other: Mapping[str, float]) -> float:
+def _rank_sum(first: Mapping[str, float], second: Mapping[str, float]) -> float:
     """Return the two-sided p-value of Wilcoxon's rank sum test; 1 if nothing differs."""
     from scipy import stats
 
-    left, right = list(one.values()), list(other.values())
+    left, right = list(first.values()), list(second.values())
     if len(set(left + right)) < 2:
         return 1.0
     return float(stats.mannwhitneyu(left, right, alternative="two-sided").pvalue)
 
 
-def _signed_rank(one: Mapping[str, float], other: Mapping[str, float]) -> float:
+def _signed_rank(first: Mapping[str, float], second: Mapping[str, float]) -> float:
     """Return the two-sided p-value of Wilcoxon's signed-rank test for graders of both; 1 if nothing differs."""
     from scipy import stats
 
-    differences = [round(one[grader] - other[grader], 9) for grader in one if grader in other]
+    differences = [round(first[grader] - second[grader], 9) for grader in first if grader in second]
     differences = [difference for difference in differences if difference]
     return float(stats.wilcoxon(differences).pvalue) if differences else 1.0
 

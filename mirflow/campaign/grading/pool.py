@@ -225,12 +225,7 @@ def _reason(
 
 
 def read_rankings(
-    paths: Iterable[str],
-    queries: Sequence[str],
-    pieces: Collection[str] = (),
-    *,
-    trusted: bool = True,
-    **options: Any,
+    paths: Iterable[str], queries: Sequence[str], pieces: Collection[str] = (), *, trusted: bool = True, **options: Any
 ) -> dict[str, dict[str, list[str]]]:
     """Read the lists of systems for some queries, in any format of the task ``retrieval``.
 
@@ -256,25 +251,25 @@ def read_rankings(
     AnnotationError
         With the file and line of invalid contents, and for a pattern without matches.
     """
-    found: dict[str, dict[str, list[str]]] = {}
+    rankings: dict[str, dict[str, list[str]]] = {}
     formulas: dict[str, list[tuple[str, str, int | None]]] = {}
     for path in paths:
         for system, query, source in _sources(Path(path).as_posix(), queries, Reading.of("retrieval", **options)):
-            lists = found.setdefault(system, {})
+            lists = rankings.setdefault(system, {})
             if query in lists:
                 raise InvalidAnnotationError(f"duplicate list of system {system!r} for {query!r}", path=source.label)
             lists[query], lines = _pieces_of(source)
-            names = [(one, source.label, line) for one, line in lines.items()]
+            names = [(piece, source.label, line) for piece, line in lines.items()]
             formulas.setdefault(system, []).extend([*names, (system, source.label, None)] if not trusted else ())
-    known, own = pieces or queries, {*pieces, *queries}
-    for system, lists in found.items():
-        called = call_alike((piece for one in lists.values() for piece in one), known)
-        found[system] = {query: [called[piece] for piece in one] for query, one in lists.items()}
+    spelled = {*pieces, *queries}
+    for system, lists in rankings.items():
+        called = call_alike((piece for ranking in lists.values() for piece in ranking), pieces or queries)
+        rankings[system] = {query: [called[piece] for piece in ranking] for query, ranking in lists.items()}
         for name, label, line in formulas[system]:
-            if name.startswith(FORMULA) and called.get(name) not in own:
+            if name.startswith(FORMULA) and called.get(name) not in spelled:
                 message = f"{name!r}: spreadsheets read names that begin with {name[0]!r} as formulas; rename it"
                 raise InvalidAnnotationError(message, path=label, line=line)
-    return found
+    return rankings
 
 
 def _pieces_of(source: Source) -> tuple[list[str], dict[str, int | None]]:
@@ -294,23 +289,23 @@ def _sources(path: str, queries: Sequence[str], reading: Reading) -> list[tuple[
     matches = pattern.find(root)
     if not matches:
         raise AnnotationError(f"the pattern {path!r} matches nothing; {pattern.hint(root)}")
-    found: list[tuple[str, str, Source]] = []
+    sources: list[tuple[str, str, Source]] = []
     if holds_tracks(path, reading):
         for match in matches:
             system = _system(pattern, match)
             keys = open_table(match.path, reading, match.name).keys
             called = call_tracks((key.track for key in keys), queries, match.name)
-            asked = [key.track for key in keys if called[key.track] in queries]
-            found += [
+            wanted = [key.track for key in keys if called[key.track] in queries]
+            sources += [
                 (source.key.system or system, called[source.key.track], source)
-                for source in spread_table(match, reading, asked)
-                if source.key.track in asked
+                for source in spread_table(match, reading, wanted)
+                if source.key.track in wanted
             ]
-        return found
+        return sources
     if "track" not in pattern.names:
         raise AnnotationError(f"missing {{track}} in place of the query: {path!r}")
     values = [dict(zip(pattern.names, match.values, strict=True)) for match in matches]
-    called = call_tracks((one["track"] for one in values), queries)
+    called = call_tracks((value["track"] for value in values), queries)
     return [
         (_system(pattern, match), called[value["track"]], matched_file(match, reading))
         for match, value in zip(matches, values, strict=True)
@@ -334,18 +329,18 @@ def key_path(path: str | os.PathLike[str]) -> Path:
     return Path(path).with_suffix(".key.csv")
 
 
-def write_pool(found: Pool, path: str | os.PathLike[str], key: str | os.PathLike[str] | None = None) -> Path:
+def write_pool(pooled: Pool, path: str | os.PathLike[str], key: str | os.PathLike[str] | None = None) -> Path:
     """Write the pairs to judge, and the key into another file readable only by its owner; returns the path of the key.
 
     The pool's file contains neither names of systems and candidates nor the seed.
     """
-    place = Path(key) if key is not None else key_path(path)
-    write_table(path, _POOL, found.pairs)
-    columns = (*_KEY, JUDGED_AS) if any(one.judged_as for one in found.returned) else _KEY
-    rows = [tuple(getattr(one, column) for column in columns) for one in found.returned]
-    notes = {"seed": found.seed, **{f"{_LEFT_OUT}{why}": many for why, many in found.left_out.items()}}
-    write_table(place, columns, rows, notes, private=True)
-    return place
+    key_file = Path(key) if key is not None else key_path(path)
+    write_table(path, _POOL, pooled.pairs)
+    columns = (*_KEY, JUDGED_AS) if any(row.judged_as for row in pooled.returned) else _KEY
+    rows = [tuple(getattr(row, column) for column in columns) for row in pooled.returned]
+    notes = {"seed": pooled.seed, **{f"{_LEFT_OUT}{why}": count for why, count in pooled.left_out.items()}}
+    write_table(key_file, columns, rows, notes, private=True)
+    return key_file
 
 
 def read_pairs(path: str | os.PathLike[str]) -> list[Pair]:
@@ -387,13 +382,13 @@ def read_key(path: str | os.PathLike[str]) -> Pool:
         query, candidate, piece, system, rank = fields
         if not rank.isdecimal() or int(rank) < 1:
             raise InvalidAnnotationError(f"invalid rank: {rank!r}", path=table.name, line=line)
-        one = Returned(query, candidate, piece, system, int(rank), other)
-        if pieces.setdefault(one.pair, piece) != piece:
-            message = f"{candidate!r} is {pieces[one.pair]!r} elsewhere, and here {piece!r}"
+        row = Returned(query, candidate, piece, system, int(rank), other)
+        if pieces.setdefault(row.pair, piece) != piece:
+            message = f"{candidate!r} is {pieces[row.pair]!r} elsewhere, and here {piece!r}"
             raise InvalidAnnotationError(message, path=table.name, line=line)
-        returned.append(one)
-    _demand_distinct(table, [(one.query, one.candidate, one.system) for one in returned])
-    queries = tuple(dict.fromkeys(one.query for one in returned))
+        returned.append(row)
+    _demand_distinct(table, [(row.query, row.candidate, row.system) for row in returned])
+    queries = tuple(dict.fromkeys(row.query for row in returned))
     left_out = {
         name.removeprefix(_LEFT_OUT): int(value)
         for name, value in table.notes.items()
@@ -402,14 +397,14 @@ def read_key(path: str | os.PathLike[str]) -> Pool:
     return Pool(queries, tuple(returned), table.notes.get("seed", ""), left_out)
 
 
-def summarise_pool(found: Pool, top: int) -> list[tuple[str, int]]:
+def summarise_pool(pooled: Pool, top: int) -> list[tuple[str, int]]:
     """Summarise a pool as in table 5 of the MIREX chapter, with the excluded pieces."""
     return [
-        ("systems", len(found.systems)),
-        ("queries", len(found.queries)),
-        ("candidates returned", len(found.returned)),
-        ("unique pairs", len(found.pairs)),
-        *((f"returned by {counted(times, 'system')}", pairs) for times, pairs in found.overlap().items()),
-        *((f"left out: {why}", number) for why, number in sorted(found.left_out.items())),
-        (f"lists with fewer than {top}", len(found.short(top))),
+        ("systems", len(pooled.systems)),
+        ("queries", len(pooled.queries)),
+        ("candidates returned", len(pooled.returned)),
+        ("unique pairs", len(pooled.pairs)),
+        *((f"returned by {counted(times, 'system')}", pairs) for times, pairs in pooled.overlap().items()),
+        *((f"left out: {why}", number) for why, number in sorted(pooled.left_out.items())),
+        (f"lists with fewer than {top}", len(pooled.short(top))),
     ]

@@ -115,27 +115,27 @@ def reliability(judgements: Judgements, level: float | None = None, *, seed: int
     tables = {"broad": _ratings(judged, judged.level), "fine": _ratings(judged, judged.fine)}
     if level is None:  # separate sums per query are only needed for the bootstrap
         tables = {name: Ratings.of(table.table) for name, table in tables.items()}
-    found: dict[str, list[float]] = defaultdict(list)
+    columns: dict[str, list[float]] = defaultdict(list)
     for name, measure in MEASURES.items():
         ratings = tables[measure.of]
         sums = measure.sums(ratings)
         left_out = anonymous and name in _NAMED
-        found["value"].append(float("nan") if left_out else sums.whole())
-        found["compared"].append(len(ratings.table))
+        columns["value"].append(float("nan") if left_out else sums.whole())
+        columns["compared"].append(len(ratings.table))
         if level is not None:
             low, high = (float("nan"),) * 2 if left_out else _interval(sums, level, seed)
-            found["low"].append(low)
-            found["high"].append(high)
-    variables = {name: ("measure", np.array(values)) for name, values in found.items()}
-    of, abouts = (("measure", [getattr(one, name) for one in MEASURES.values()]) for name in ("of", "about"))
+            columns["low"].append(low)
+            columns["high"].append(high)
+    variables = {name: ("measure", np.array(values)) for name, values in columns.items()}
+    of, abouts = (("measure", [getattr(measured, name) for measured in MEASURES.values()]) for name in ("of", "about"))
     attrs = {} if level is None else {"level": level, "replicates": REPLICATES, "unit": "query"}
     return xr.Dataset({"of": of, **variables, "about": abouts}, {"measure": list(MEASURES)}, attrs)
 
 
 def _ratings(judged: AllJudged, values: Float) -> Ratings:
     """Arrange judgements by pair and grader, for pairs with at least two, grouped by query."""
-    given: Bool = ~np.isnan(values)
-    pair, query, values, grader = judged.pair[given], judged.query[given], values[given], judged.grader[given]
+    mask: Bool = ~np.isnan(values)
+    pair, query, values, grader = judged.pair[mask], judged.query[mask], values[mask], judged.grader[mask]
     column: Int = np.unique(grader, return_inverse=True)[1].astype(np.int64)
     if (grader == "").any():  # each unnamed judgement counts as a separate grader
         order = np.argsort(pair, kind="stable")
@@ -227,9 +227,11 @@ def self_agreement(judgements: Iterable[GraderJudgement]) -> list[SelfAgreement]
 
 
 def _self_agreement(grader: str, pairs: Sequence[tuple[GraderJudgement, GraderJudgement]]) -> SelfAgreement:
-    levels = np.array([[one.level for one in pair] for pair in pairs]).reshape(-1, 2)
+    levels = np.array([[first.level, second.level] for first, second in pairs]).reshape(-1, 2)
     both = ~np.isnan(levels).any(axis=1)
-    fine = [abs(one.fine - other.fine) for one, other in pairs if one.fine is not None and other.fine is not None]
+    fine = [
+        abs(first.fine - second.fine) for first, second in pairs if first.fine is not None and second.fine is not None
+    ]
     same = float((levels[both, 0] == levels[both, 1]).mean()) if both.any() else float("nan")
     kappa = cohen_kappa(levels[:, 0], levels[:, 1], len(BROAD), "linear")
     return SelfAgreement(grader, len(pairs), same, kappa, float(np.mean(fine)) if fine else float("nan"))
@@ -349,18 +351,18 @@ def progress(judgements: Iterable[GraderJudgement], pairs: Iterable[Pair], grade
     (0.25, {0: 1, 1: 1})
     """
     rows = latest(judgements)
-    made = Counter(one.pair for one in rows if one.counts and not one.repeat)
+    made = Counter(row.pair for row in rows if row.counts and not row.repeat)
     pairs = list(pairs)
     counts = Counter(made[pair] for pair in pairs)
     return RoundProgress(
         pairs=len(pairs),
-        graders=len({one.grader for one in rows if one.counts}),
+        graders=len({row.grader for row in rows if row.counts}),
         wanted=len(pairs) * graders_per_pair,
         judged=sum(min(made[pair], graders_per_pair) for pair in pairs),
         by_count=dict(sorted(counts.items())),
-        cannot_hear=sum(one.cannot_hear for one in rows),
+        cannot_hear=sum(row.cannot_hear for row in rows),
         known=sum(row.known for row in rows),
-        repeats=sum(one.repeat and one.counts for one in rows),
+        repeats=sum(row.repeat and row.counts for row in rows),
     )
 
 

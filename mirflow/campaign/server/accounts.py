@@ -151,16 +151,16 @@ def log_in(session: Session, secret: str, before: Viewer | None, now: dt.datetim
     tuple of Viewer and str
         The viewer, and the session's secret.
     """
-    found = find_viewer(session, secret, "link", now)
-    if found is None:
+    viewer = find_viewer(session, secret, "link", now)
+    if viewer is None:
         return None
-    mark_used(session, found, now)
-    old = (Token.user_id == found.user, Token.kind == "session", Token.expires < now - LIFETIMES["session"])
+    mark_used(session, viewer, now)
+    old = (Token.user_id == viewer.user, Token.kind == "session", Token.expires < now - LIFETIMES["session"])
     session.execute(delete(Token).where(*old))
     if before is not None:
         revoke_token(session, before.user, before.token, now)
-    user = session.get_one(User, found.user)
-    return found, issue(session, user, "session", now, LIFETIMES["session"])
+    user = session.get_one(User, viewer.user)
+    return viewer, issue(session, user, "session", now, LIFETIMES["session"])
 
 
 def valid_tokens(session: Session, user: int, now: dt.datetime) -> list[Token]:
@@ -172,10 +172,10 @@ def valid_tokens(session: Session, user: int, now: dt.datetime) -> list[Token]:
 def revoke_token(session: Session, user: int, token: int, now: dt.datetime) -> bool:
     """Revoke a link, token or session of an account; False if the account has none with this id."""
     mine = (Token.id == token, Token.user_id == user, Token.revoked.is_(None))
-    found = session.scalar(select(Token).where(*mine))
-    if found is not None:
-        found.revoked = now
-    return found is not None
+    row = session.scalar(select(Token).where(*mine))
+    if row is not None:
+        row.revoked = now
+    return row is not None
 
 
 def renew_link(session: Session, user: User, now: dt.datetime, lifetime: dt.timedelta | None) -> str:
@@ -195,8 +195,8 @@ def find_user(session: Session, name: str) -> User:
     """Find an account by name."""
     user = session.scalar(select(User).where(User.name == name))
     if user is None:
-        known = session.scalars(select(User.name)).all()
-        raise AccountError(f"unknown account {name!r}; {suggest(name, known)}")
+        names = session.scalars(select(User.name)).all()
+        raise AccountError(f"unknown account {name!r}; {suggest(name, names)}")
     return user
 
 

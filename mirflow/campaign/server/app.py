@@ -26,7 +26,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...errors import MetricError, MirflowError, QueryError, UnknownNameError
-from . import about_page, account_pages, http_api, result_pages, stores_http, submission_pages, true_scores
+from . import account_pages, http_api, result_pages, stores_http, submission_pages, true_scores
 from .accounts import AccountError
 from .cache import Front
 from .deletion import forget_addresses_daily
@@ -38,7 +38,7 @@ from .monitoring import Monitoring
 from .security import LATER, GuardedRoute, Security, shown_path
 from .service import HOST, PORT, Service, noting_address, open_service, roots_by_store
 from .submissions.entries import SubmissionError
-from .viewer_pages import PRIVATE, asset, error_answer
+from .viewer_pages import PRIVATE, asset, error_answer, page, wants_json
 from .views import Views
 
 __all__ = ["create_app", "listen", "local_address", "make_server", "serve"]
@@ -47,6 +47,8 @@ _SHOWN = (AccountError, MetricError, QueryError, SubmissionError, UnknownNameErr
 """Errors whose messages are shown to the client; others may name files and go to the server's log."""
 _LOG = logging.getLogger("mirflow.server")
 _WORDS = {404: "Page not found.", 405: "This page does not support the method."}
+_SECTIONS = ("description", "data", "baseline", "terms", "licence", "contact")
+_LINKS = ("https://", "http://", "mailto:")
 
 
 class NameConvertor(Convertor[str]):
@@ -149,7 +151,7 @@ def _routes(service: Service) -> list[BaseRoute]:
     views = Views(service, rounds)
     return [
         GuardedRoute("asset", asset, role=None),
-        *about_page.routes(service),
+        *([GuardedRoute("about", about, role=None)] if service.has_about else []),
         *account_pages.routes(service),
         *http_api.routes(service, views),
         *stores_http.routes(service),
@@ -158,6 +160,34 @@ def _routes(service: Service) -> list[BaseRoute]:
         *submission_pages.routes(service, views),
         *true_scores.routes(service),
     ]
+
+
+def about(request: Request) -> Response:
+    """Show the texts about the campaign."""
+    service: Service = request.app.state.service
+    assert service.campaign is not None
+    texts = service.campaign.about.model_dump()
+    if wants_json(request):
+        return JSONResponse({"campaign": service.campaign.campaign, **texts}, headers=PRIVATE)
+    titles = {name: name.capitalize() if name != "description" else "" for name in _SECTIONS}
+    sections = [(title, html_of(texts[name])) for name, title in titles.items() if texts[name]]
+    return page(request, "about.html", here="about", sections=sections)
+
+
+def html_of(text: str) -> str:
+    """Render a small subset of Markdown (paragraphs, lists, links, code, emphasis) and escape everything else.
+
+    Examples
+    --------
+    >>> html_of("Ask <us> at [home](https://lab.org), not [here](javascript:x)")
+    '<p>Ask &lt;us&gt; at <a href="https://lab.org">home</a>, not [here](javascript:x)</p>\\n'
+    """
+    from markdown_it import MarkdownIt
+
+    markdown = MarkdownIt("zero", {"html": False})
+    markdown.enable(["list", "link", "autolink", "backticks", "emphasis", "newline", "escape", "entity"])
+    markdown.validateLink = lambda url: url.lower().startswith(_LINKS)  # type: ignore[method-assign]
+    return str(markdown.render(text))
 
 
 def _health(monitoring: Monitoring, request: Request) -> Response:

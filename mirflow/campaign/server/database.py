@@ -295,7 +295,7 @@ def _engine(address: str | URL, *, foreign_keys: bool = True) -> Engine:
         driver = str(error.name)
         raise DatabaseError(f"{url}: needs {driver}: pip install '{_DRIVERS.get(driver, driver)}'") from None
     if sqlite:
-        event.listen(engine, "connect", _configure if foreign_keys else _configure_for_upgrade)
+        event.listen(engine, "connect", lambda connection, _record: _configure(connection, foreign_keys))
     event.listen(engine, "begin", _begin_sqlite if sqlite else _begin_postgres)
     event.listen(engine, "before_cursor_execute", _note_change)
     return engine
@@ -313,18 +313,14 @@ def _parse(address: str | URL) -> URL:
     return url.set(drivername="postgresql+psycopg") if url.drivername in ("postgresql", "postgres") else url
 
 
-def _configure(connection: Any, _record: Any, foreign_keys: str = "ON") -> None:
+def _configure(connection: Any, foreign_keys: bool) -> None:
     # The driver would begin transactions itself, and too late: a writer must be exclusive before it reads.
     connection.isolation_level = None
     cursor = connection.cursor()
     _write_ahead(cursor)
-    for pragma in ("synchronous=FULL", f"foreign_keys={foreign_keys}"):
+    for pragma in ("synchronous=FULL", f"foreign_keys={'ON' if foreign_keys else 'OFF'}"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
-
-
-def _configure_for_upgrade(connection: Any, record: Any) -> None:
-    _configure(connection, record, "OFF")
 
 
 def _write_ahead(cursor: sqlite3.Cursor) -> None:

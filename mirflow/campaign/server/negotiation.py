@@ -26,7 +26,7 @@ def weights_of(header: str) -> dict[str, float]:
     >>> weights_of("text/html;level=1;q=0.5, */*;q=0, text/csv, json/;q=2")
     {'text/html': 0.5, '*/*': 0.0, 'text/csv': 1.0}
     """
-    found: dict[str, float] = {}
+    weights: dict[str, float] = {}
     for element in _ELEMENT.findall(header[:_MOST].lower()):
         name, *parameters = (part.strip() for part in _PART.findall(element))
         weight = "1"
@@ -36,8 +36,8 @@ def weights_of(header: str) -> dict[str, float]:
                 weight = value.strip()
                 break  # what follows is not about the range
         if _RANGE.fullmatch(name) and _WEIGHT.fullmatch(weight):
-            found.setdefault(name, float(weight))
-    return found
+            weights.setdefault(name, float(weight))
+    return weights
 
 
 def weight_of(header: str, kind: str) -> float:
@@ -49,8 +49,8 @@ def weight_of(header: str, kind: str) -> float:
     >>> [weight_of(header, kind) for kind in ("text/csv", "text/html", "application/json", "image/png")]
     [0.8, 0.3, 0.0, 0.0]
     """
-    known = weights_of(header)
-    return next((known[name] for name in _ranges(kind) if name in known), 0.0)
+    weights = weights_of(header)
+    return next((weights[name] for name in _ranges(kind) if name in weights), 0.0)
 
 
 def choose_kind(header: str, kinds: Sequence[str]) -> str | None:
@@ -64,15 +64,15 @@ def choose_kind(header: str, kinds: Sequence[str]) -> str | None:
     >>> choose_kind("text/csv;q=0.1, */*", ["application/json", "text/csv"]), choose_kind("image/png", ["text/csv"])
     ('application/json', None)
     """
-    known = weights_of(header)
-    if not known:
+    weights = weights_of(header)
+    if not weights:
         return kinds[0]
-    names = list(known)
+    names = list(weights)
     ranked = []
     for kind in kinds:
-        name = next((name for name in _ranges(kind) if name in known), None)
-        if name is not None and known[name] > 0:
-            ranked.append((-known[name], names.index(name), kind))
+        name = next((name for name in _ranges(kind) if name in weights), None)
+        if name is not None and weights[name] > 0:
+            ranked.append((-weights[name], names.index(name), kind))
     return min(ranked, key=lambda row: row[:2])[2] if ranked else None
 
 

@@ -65,9 +65,8 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
         "tracks": _tracks,
         "track": _track,
     }
-    found = [_route(views, path, make) for path, make in pages.items()]
     return [
-        *found,
+        *(_route(views, path, make) for path, make in pages.items()),
         _block_route(views),
         _picture_route(views, "track_picture", _track_picture),
         _picture_route(views, "standings_picture", _standings_picture),
@@ -83,16 +82,16 @@ def _route(views: Views, path: str, make: Callable[..., Content]) -> GuardedRout
         service: Service = request.app.state.service
         parts, viewer = request.path_params, request.state.viewer
         store: str | None = parts.get("store")
-        asked = partial(make, Asked(views, service, request), **parts)
+        content = partial(make, Visit(views, service, request), **parts)
         query = None if make is _report_track else ""  # the others ignore the query
         try:
             variant = service.years_token() if make in (_archive, _archive_json) else ""
             if not views.depends_on_state(store, viewer):
                 names = None if store is None else [store]
-                return await service.answers.answer(request, names, asked, variant=variant, query=query)
+                return await service.answers.answer(request, names, content, variant=variant, query=query)
             state = await run_in_threadpool(_state, views, service, viewer, **parts)
             return await service.answers.answer(
-                request, (), asked, variant=variant, query=query, view=seen_as(viewer), state=state
+                request, (), content, variant=variant, query=query, view=seen_as(viewer), state=state
             )
         except (UnknownNameError, StoreError, QueryError) as error:
             raise HTTPException(404) from error
@@ -109,7 +108,7 @@ def _state(views: Views, service: Service, viewer: Viewer | None, **parts: str) 
 
 
 @dataclass(frozen=True)
-class Asked:
+class Visit:
     """A request for a page of results."""
 
     views: Views
@@ -119,8 +118,8 @@ class Asked:
     @property
     def viewer(self) -> Viewer | None:
         """The viewer."""
-        found: Viewer | None = self.request.state.viewer
-        return found
+        viewer: Viewer | None = self.request.state.viewer
+        return viewer
 
     def of(self, store: str) -> StoreContents:
         """Return the part of a store that the viewer sees."""
@@ -147,25 +146,25 @@ class Asked:
         return Content(text.encode(), _HTML)
 
 
-def _front(asked: Asked) -> Content:
-    views, viewer = asked.views, asked.viewer
+def _front(visit: Visit) -> Content:
+    views, viewer = visit.views, visit.viewer
     stores = views.all_contents(viewer)
     # The history of submissions covers the changes of splits.
-    changes = [one for one in changes_of(asked.service) if one.store not in views.splits]
-    news = sorted([*views.history(viewer), *news_of(changes, stores)], key=lambda one: one.time, reverse=True)
+    changes = [change for change in changes_of(visit.service) if change.store not in views.splits]
+    news = sorted([*views.history(viewer), *news_of(changes, stores)], key=lambda item: item.time, reverse=True)
     page = front(stores, news[:NEWS], own=views.own(viewer), splits=views.splits)
-    return asked.render("front.html", page=page, here="front", grading=views.grading(viewer))
+    return visit.render("front.html", page=page, here="front", grading=views.grading(viewer))
 
 
 def changes_of(service: Service) -> list[Change]:
     """List public changes by the generations of each store, newest first."""
-    found: list[Change] = []
+    changes: list[Change] = []
     for name in service.shelf:
         try:
-            found += service.shelf.ask(name, partial(_changes, service))
+            changes += service.shelf.ask(name, partial(_changes, service))
         except (QueryError, StoreError):
             continue  # no systems yet, or just removed
-    return sorted(found, key=lambda one: one.time, reverse=True)
+    return sorted(changes, key=lambda change: change.time, reverse=True)
 
 
 def _changes(service: Service, snapshot: Snapshot) -> list[Change]:
@@ -186,29 +185,31 @@ def _changes(service: Service, snapshot: Snapshot) -> list[Change]:
                 earlier = None  # just removed by a later run
         if (earlier or snapshot).number <= 1:
             states.append({})
-        found = [one for after, before in pairwise(states) for one in find_changes(before, after)]
-        found += msgspec.convert(snapshot.nodes[""].get("attributes", {}).get(CHANGES, []), list[Change])
+        changes = [change for after, before in pairwise(states) for change in find_changes(before, after)]
+        changes += msgspec.convert(snapshot.nodes[""].get("attributes", {}).get(CHANGES, []), list[Change])
         authority = authority_of(service.base_url)
-        return [with_authority(one, authority) for one in {one.id: one for one in found}.values()]
+        return [with_authority(change, authority) for change in {change.id: change for change in changes}.values()]
 
     return snapshot.once("changes", find)
 
 
-def _all(asked: Asked) -> Content:
-    return asked.render("all.html", stores=asked.views.all_contents(asked.viewer))
+def _all(visit: Visit) -> Content:
+    return visit.render("all.html", stores=visit.views.all_contents(visit.viewer))
 
 
-def _search(asked: Asked) -> Content:
+def _search(visit: Visit) -> Content:
     index = SearchIndex()
-    for contents in asked.views.all_contents(asked.viewer):
-        index.add(entries_of(contents, asked.service.links))
+    for contents in visit.views.all_contents(visit.viewer):
+        index.add(entries_of(contents, visit.service.links))
     return Content(index.script().encode(), "text/javascript; charset=utf-8")
 
 
-def _feed(asked: Asked) -> Content:
-    service = asked.service
+def _feed(visit: Visit) -> Content:
+    service = visit.service
     links, base = service.links, service.origin
-    changes = sorted([*changes_of(service), *asked.views.final_rankings()], key=lambda one: one.time, reverse=True)
+    changes = sorted(
+        [*changes_of(service), *visit.views.final_rankings()], key=lambda change: change.time, reverse=True
+    )
     identifier = f"tag:{authority_of(base)},2026:mirflow-server{service.prefix}"
 
     def address(change: Change) -> str:
@@ -219,37 +220,37 @@ def _feed(asked: Asked) -> Content:
     return Content(text.encode(), "application/atom+xml")
 
 
-def _years(asked: Asked) -> tuple[Archive, set[tuple[str, str]]]:
+def _years(visit: Visit) -> tuple[Archive, set[tuple[str, str]]]:
     """Return the years of a table, or of the systems that the viewer sees; and the evaluations with a page."""
-    seen = asked.views.all_contents(asked.viewer)
-    present = {(one.name, evaluation) for one in seen for evaluation in one.ranked}
-    if asked.service.archive is not None:
-        return asked.service.read_years(), present
-    found = [entry for one in seen for entry in years_of(one.name, one.board)]
-    if not found:
+    stores = visit.views.all_contents(visit.viewer)
+    present = {(store.name, evaluation) for store in stores for evaluation in store.ranked}
+    if visit.service.archive is not None:
+        return visit.service.read_years(), present
+    entries = [entry for store in stores for entry in years_of(store.name, store.board)]
+    if not entries:
         raise QueryError("no system has a year")
-    return join_years(found), present
+    return join_years(entries), present
 
 
-def _archive(asked: Asked) -> Content:
-    years, present = _years(asked)
-    return asked.render("archive.html", page=years, present=present, here="archive")
+def _archive(visit: Visit) -> Content:
+    years, present = _years(visit)
+    return visit.render("archive.html", page=years, present=present, here="archive")
 
 
-def _archive_json(asked: Asked) -> Content:
-    return Content(_years(asked)[0].tabulation().to_json().encode(), "application/json")
+def _archive_json(visit: Visit) -> Content:
+    return Content(_years(visit)[0].tabulation().to_json().encode(), "application/json")
 
 
-def _report(asked: Asked, store: str) -> Content:
+def _report(visit: Visit, store: str) -> Content:
     """Return the report of a store, which loads its data on demand; for a hidden split the released part."""
-    if store in asked.views.hidden:
-        return asked.render("front.html", page=front([asked.of(store)], own=asked.views.own(asked.viewer)), grading=())
-    address = asked.service.links.url
-    assets = {name: f"{asked.service.prefix}/static/{asset_digest(name)}/{name}" for name in live.ASSETS}
-    links = [(asked.service.title, address("front"))]
-    named = asked.views.ask(store, asked.viewer, lambda snapshot: [*ranked(snapshot.boards)])
+    if store in visit.views.hidden:
+        return visit.render("front.html", page=front([visit.of(store)], own=visit.views.own(visit.viewer)), grading=())
+    address = visit.service.links.url
+    assets = {name: f"{visit.service.prefix}/static/{asset_digest(name)}/{name}" for name in live.ASSETS}
+    links = [(visit.service.title, address("front"))]
+    named = visit.views.ask(store, visit.viewer, lambda snapshot: [*ranked(snapshot.boards)])
     links += [(name, address("evaluation", store=store, evaluation=name)) for name in named]
-    return Content(asked.report(store).shell(assets, links=links).encode(), _HTML)
+    return Content(visit.report(store).shell(assets, links=links).encode(), _HTML)
 
 
 def report_of(service: Service, snapshot: Snapshot) -> live.LivePage:
@@ -271,8 +272,8 @@ def report_of(service: Service, snapshot: Snapshot) -> live.LivePage:
             cache=_REPORT_BYTES,
         )
 
-    found: live.LivePage = snapshot.once("report", make)
-    return found
+    report: live.LivePage = snapshot.once("report", make)
+    return report
 
 
 def _annotations_of(service: Service, store: str) -> tuple[Path | None, bool]:
@@ -283,32 +284,32 @@ def _annotations_of(service: Service, store: str) -> tuple[Path | None, bool]:
     return service.roots.get(store), False
 
 
-def _report_contents(asked: Asked, store: str) -> Content:
-    return Content(asked.report(store).contents(), "application/json")
+def _report_contents(visit: Visit, store: str) -> Content:
+    return Content(visit.report(store).contents(), "application/json")
 
 
-def _report_track(asked: Asked, store: str, track: str) -> Content:
-    id = asked.service.recordings.of_track(store, track, asked.viewer) if store in asked.views.splits else None
-    audio, peaks = ("", "") if id is None else (asked.service.links.url(page, audio=id) for page in ("audio", "peaks"))
-    metric = asked.request.query_params.get("metric", "")
-    found = asked.report(store).timeline(track, metric=metric, audio=audio, peaks=peaks)
-    if found is None:
+def _report_track(visit: Visit, store: str, track: str) -> Content:
+    id = visit.service.recordings.of_track(store, track, visit.viewer) if store in visit.views.splits else None
+    audio, peaks = ("", "") if id is None else (visit.service.links.url(page, audio=id) for page in ("audio", "peaks"))
+    metric = visit.request.query_params.get("metric", "")
+    timeline = visit.report(store).timeline(track, metric=metric, audio=audio, peaks=peaks)
+    if timeline is None:
         raise UnknownNameError("track", track, ())
-    return Content(found, "application/json")
+    return Content(timeline, "application/json")
 
 
 def _block_route(views: Views) -> GuardedRoute:
     def report_block(request: Request) -> Response:
         """Return compressed scores and other numbers of a report, which never change."""
-        asked = Asked(views, request.app.state.service, request)
+        visit = Visit(views, request.app.state.service, request)
         try:
-            found = asked.report(request.path_params["store"]).block(request.path_params["address"])
+            block = visit.report(request.path_params["store"]).block(request.path_params["address"])
         except (UnknownNameError, StoreError, QueryError):
-            found = None
-        if found is None:
+            block = None
+        if block is None:
             raise HTTPException(404)
-        keep = _FOR_GOOD if asked.viewer is None else PRIVATE
-        return Response(found, media_type="application/octet-stream", headers=keep)
+        keep = _FOR_GOOD if visit.viewer is None else PRIVATE
+        return Response(block, media_type="application/octet-stream", headers=keep)
 
     return GuardedRoute("/stores/{store}/report/blocks/{address:path}", report_block, role=None)
 
@@ -321,14 +322,14 @@ def _picture_route(views: Views, page: str, find: Callable[..., Picture]) -> Gua
     async def endpoint(request: Request) -> Response:
         """Return a picture, which is drawn for the first who asks for it."""
         service: Service = request.app.state.service
-        asked = Asked(views, service, request)
+        visit = Visit(views, service, request)
         try:
-            depends, draw = await run_in_threadpool(partial(find, asked, **request.path_params))
+            depends, draw = await run_in_threadpool(partial(find, visit, **request.path_params))
         except (UnknownNameError, StoreError, QueryError) as error:
             raise HTTPException(404) from error
         key = digest(f"{version('mirflow')} {page} {depends}", size=16)
-        headers = {"ETag": f'"{key}"', "Cache-Control": "no-cache"} if asked.viewer is None else PRIVATE
-        if asked.viewer is None and is_known(request.headers.get("if-none-match", ""), key):
+        headers = {"ETag": f'"{key}"', "Cache-Control": "no-cache"} if visit.viewer is None else PRIVATE
+        if visit.viewer is None and is_known(request.headers.get("if-none-match", ""), key):
             return Response(status_code=304, headers=headers)
         picture = await run_in_threadpool(service.pictures.find, key)
         if picture is None:
@@ -340,18 +341,18 @@ def _picture_route(views: Views, page: str, find: Callable[..., Picture]) -> Gua
     return GuardedRoute(page, endpoint, role=None, rate="query")
 
 
-def _track_picture(asked: Asked, store: str, evaluation: str, track: str) -> Picture:
+def _track_picture(visit: Visit, store: str, evaluation: str, track: str) -> Picture:
     """The lanes of a track as the viewer sees them: the key has the generation and the systems of the view."""
-    report = asked.report(store)
+    report = visit.report(store)
     if not report.has_picture(evaluation, track):
         raise UnknownNameError("track", track, ())
-    root, _ = _annotations_of(asked.service, store)
+    root, _ = _annotations_of(visit.service, store)
     return f"{(store, report.generation, root, evaluation, track)}", partial(report.picture, evaluation, track)
 
 
-def _standings_picture(asked: Asked, store: str, evaluation: str) -> Picture:
+def _standings_picture(visit: Visit, store: str, evaluation: str) -> Picture:
     """The chart of an evaluation: the key has all that it shows."""
-    page = page_contents.evaluation(asked.of(store), evaluation)
+    page = page_contents.evaluation(visit.of(store), evaluation)
     return f"{page.heading} {page.standings}", partial(draw_standings, page.standings, page.heading)
 
 
@@ -369,33 +370,33 @@ def report_asset(request: Request) -> Response:
     return Response(live.asset(name), media_type=f"{live.ASSETS[name]}; charset=utf-8", headers=_FOR_GOOD)
 
 
-def _evaluation(asked: Asked, store: str, evaluation: str) -> Content:
-    page = page_contents.evaluation(asked.of(store), evaluation, asked.own(store))
-    return asked.render("evaluation.html", page=page, has_picture=has_chart(page.standings))
+def _evaluation(visit: Visit, store: str, evaluation: str) -> Content:
+    page = page_contents.evaluation(visit.of(store), evaluation, visit.own(store))
+    return visit.render("evaluation.html", page=page, has_picture=has_chart(page.standings))
 
 
-def _system(asked: Asked, store: str, evaluation: str, system: str) -> Content:
-    return asked.render("system.html", page=page_contents.system(asked.of(store), evaluation, system))
+def _system(visit: Visit, store: str, evaluation: str, system: str) -> Content:
+    return visit.render("system.html", page=page_contents.system(visit.of(store), evaluation, system))
 
 
-def _tracks(asked: Asked, store: str, evaluation: str) -> Content:
-    return asked.render("tracks.html", page=page_contents.tracks(asked.of(store), evaluation))
+def _tracks(visit: Visit, store: str, evaluation: str) -> Content:
+    return visit.render("tracks.html", page=page_contents.tracks(visit.of(store), evaluation))
 
 
-def _track(asked: Asked, store: str, evaluation: str, track: str) -> Content:
-    page = page_contents.track(asked.of(store), evaluation, track)
-    report = asked.report(store)
+def _track(visit: Visit, store: str, evaluation: str, track: str) -> Content:
+    page = page_contents.track(visit.of(store), evaluation, track)
+    report = visit.report(store)
     pictured = report.has_picture(evaluation, track)
     seconds = None if page.worst is None else report.worst_second(evaluation, track, page.worst)
-    return asked.render("track.html", page=page, has_picture=pictured, seconds=seconds)
+    return visit.render("track.html", page=page, has_picture=pictured, seconds=seconds)
 
 
-def _store_json(asked: Asked, store: str) -> Content:
-    return Content(to_json(asked.of(store).board).encode(), "application/json")
+def _store_json(visit: Visit, store: str) -> Content:
+    return Content(to_json(visit.of(store).board).encode(), "application/json")
 
 
-def _evaluation_json(asked: Asked, store: str, evaluation: str) -> Content:
-    return Content(to_json(asked.of(store).board_of(evaluation)).encode(), "application/json")
+def _evaluation_json(visit: Visit, store: str, evaluation: str) -> Content:
+    return Content(to_json(visit.of(store).board_of(evaluation)).encode(), "application/json")
 
 
 def no_icon(request: Request) -> Response:
@@ -405,10 +406,10 @@ def no_icon(request: Request) -> Response:
 
 def listen(request: Request) -> Response:
     """Return a recording, or a byte range of it."""
-    found, status = _audible(request)
-    keep = "public, max-age=3600" if found.role is None else "private, max-age=3600"
-    kind = RECORDING_TYPES[found.path.suffix.lower()]
-    answer = FileResponse(found.path, headers={"Cache-Control": keep}, media_type=kind, stat_result=status)
+    recording, status = _audible(request)
+    keep = "public, max-age=3600" if recording.role is None else "private, max-age=3600"
+    kind = RECORDING_TYPES[recording.path.suffix.lower()]
+    answer = FileResponse(recording.path, headers={"Cache-Control": keep}, media_type=kind, stat_result=status)
     if is_known(request.headers.get("if-none-match", ""), answer.headers["etag"].strip('"')):
         return Response(status_code=304, headers={"ETag": answer.headers["etag"], "Cache-Control": keep})
     return answer
@@ -416,19 +417,19 @@ def listen(request: Request) -> Response:
 
 def waveform(request: Request) -> Response:
     """Return the peaks of a recording."""
-    found, _ = _audible(request)
-    keep = "public, max-age=3600" if found.role is None else "private, max-age=3600"
-    return Response(find_peaks(found.path), media_type="application/json", headers={"Cache-Control": keep})
+    recording, _ = _audible(request)
+    keep = "public, max-age=3600" if recording.role is None else "private, max-age=3600"
+    return Response(find_peaks(recording.path), media_type="application/json", headers={"Cache-Control": keep})
 
 
 def _audible(request: Request) -> tuple[ServedRecording, os.stat_result]:
     service: Service = request.app.state.service
-    found = service.recordings.find(request.path_params["audio"])
-    if found is None:
+    recording = service.recordings.find(request.path_params["audio"])
+    if recording is None:
         raise HTTPException(404)
-    if not found.may_hear(request.state.viewer):
+    if not recording.may_hear(request.state.viewer):
         raise HTTPException(403 if request.state.viewer else 401, "You may not listen to this recording.")
     try:
-        return found, found.path.stat()
+        return recording, recording.path.stat()
     except OSError:
         raise HTTPException(404) from None

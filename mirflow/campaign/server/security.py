@@ -385,5 +385,5 @@ def shown_path(scope: Scope) -> str:
     """
     raw = scope.get("raw_path")
     path = quote(raw.decode("latin-1") if raw else scope["path"], safe="/%")
-    before, found, _ = scope["path"].lower().partition("login")
-    return f"{quote(before[:100])}login/..." if found and before.endswith("/") else path[:300]
+    before, login, _ = scope["path"].lower().partition("login")
+    return f"{quote(before[:100])}login/..." if login and before.endswith("/") else path[:300]

@@ -61,13 +61,7 @@ from .submissions.entries import (
 )
 from .submissions.notifications import announce, undelivered
 from .submissions.releases import NO_BETTER, decimals_of, is_final, show_score
-from .submissions.submission_tables import (
-    OPEN,
-    Submission,
-    SubmissionProgress,
-    Trouble,
-    Verdict,
-)
+from .submissions.submission_tables import OPEN, Submission, SubmissionProgress, Trouble, Verdict
 from .submissions.uploads import Fields, Upload, UploadError, discard, receive, to_its_end
 from .viewer_pages import PRIVATE, error_answer, page, wants_json
 from .views import Views, title_of
@@ -174,7 +168,7 @@ def _form(request: Request, status: int = 200, trouble: str = "", given: Mapping
     with database.read() as session:
         left = {quota.split: quota for quota in quotas(session, campaign, viewer.user, service.clock())}
     limits, files = campaign.limits, asked_files(service.state_folder, campaign)
-    known = {
+    terms = {
         "campaign": campaign.campaign,
         "rules": campaign.rules,
         "visibility": usual_visibility(campaign, viewer.team),
@@ -186,9 +180,9 @@ def _form(request: Request, status: int = 200, trouble: str = "", given: Mapping
         "longest_link": LONGEST_LINK,
     }
     if wants_json(request):
-        return JSONResponse(known, status, PRIVATE)
+        return JSONResponse(terms, status, PRIVATE)
     context = {
-        **known,
+        **terms,
         "files": files,
         "has_about": service.has_about,
         "trouble": trouble,
@@ -222,8 +216,8 @@ def _split_terms(campaign: Campaign, quota: Quota, now: dt.datetime) -> dict[str
 def tracks_table(request: Request) -> Response:
     """Return the names of all files (or of all tracks in a file) for an evaluation on a split, one per line."""
     service, _, campaign = _of(request)
-    asked = request.path_params["split"], request.path_params["evaluation"]
-    files = [one for one in asked_files(service.state_folder, campaign) if (one.split, one.evaluation) == asked]
+    key = request.path_params["split"], request.path_params["evaluation"]
+    files = [row for row in asked_files(service.state_folder, campaign) if (row.split, row.evaluation) == key]
     if not files or not files[0].names:
         raise HTTPException(404)
     return PlainTextResponse("".join(f"{name}\n" for name in files[0].names), headers=PRIVATE)
@@ -319,7 +313,7 @@ def _first(fields: Fields, name: str) -> str:
 
 
 def _entry(fields: Fields) -> dict[str, Any]:
-    splits = [one for one in fields.get("split", []) if one]
+    splits = [split for split in fields.get("split", []) if split]
     about = {name: _first(fields, name).strip() for name in _ABOUT}
     return {"name": _first(fields, "name"), "splits": splits, "visibility": _first(fields, "visibility"), **about}
 
@@ -339,7 +333,7 @@ def show(request: Request) -> Response:
         size = shown_size(submission.size)
         context: dict[str, Any] = {
             "same_as": None if twin is None else twin.id,
-            "finals": [one.split for one in results if is_final(campaign.splits.get(one.split), service.clock())],
+            "finals": [row.split for row in results if is_final(campaign.splits.get(row.split), service.clock())],
             "changes": {result.split: _changes(service, submission, result, viewer) for result in results},
         }
     return page(
@@ -365,7 +359,7 @@ def show_change(views: Views, request: Request) -> Response:
     split, evaluation, track, name = (request.path_params[key] for key in ("split", "evaluation", "track", "other"))
     with database.read() as session:
         submission = _find(session, request)
-        results = {one.split: one for one in results_of(session, campaign, submission)}
+        results = {row.split: row for row in results_of(session, campaign, submission)}
         verdicts = results[split].verdicts if split in results and not results[split].hidden else ()
         compared = [row for row in verdicts if (row.evaluation, row.other.name) == (evaluation, name)]
         if not any(row.relation == "own" and may_see(row.other, viewer) for row in compared):
@@ -609,21 +603,21 @@ def _steps(shown: Mapping[str, Any], size: str) -> list[dict[str, Any]]:
     marks = ", ".join(counted(count, kind) for kind, count in shown["counts"].items() if count)
     whose = {"own": "your", "leader": "the leader,"}
     outcomes = [
-        f"{_OUTCOMES[one['outcome']]} {whose[one['relation']]} {one['other']} ({result['split']})"
+        f"{_OUTCOMES[pair['outcome']]} {whose[pair['relation']]} {pair['other']} ({result['split']})"
         for result in shown["results"]
-        for one in result["comparisons"]
+        for pair in result["comparisons"]
     ]
     files = f"{counted(shown['files'], 'file')}, {size}" if shown["files"] else size
     findings = marks or "nothing found" if shown["may_change"] else ""
     notes = (files, findings, ", ".join(shown["splits"]), "; ".join(outcomes) or "with nothing yet")
     reached = _REACHED["accepted" if state == "withdrawn" and shown["files"] else state]
     steps = []
-    for at, (title, states) in enumerate(_STEPS.items()):
-        failed, is_now = at == reached and state in ("refused", "failed", "withdrawn"), at == reached and is_open
-        words = "now" if is_now else state if failed else "done" if at < reached else "to come"
-        if at > reached and not is_open:
+    for index, (title, states) in enumerate(_STEPS.items()):
+        failed, is_now = index == reached and state in ("refused", "failed", "withdrawn"), index == reached and is_open
+        words = "now" if is_now else state if failed else "done" if index < reached else "to come"
+        if index > reached and not is_open:
             words = "not reached"
-        note = notes[at] if at < reached or (at == 1 and state == "refused") else ""
+        note = notes[index] if index < reached or (index == 1 and state == "refused") else ""
         steps.append({"title": title, "words": words, "note": note, "states": states, "is_now": is_now})
     return steps
 
@@ -639,7 +633,7 @@ def _changes(
     service: Service, submission: Submission, result: SplitScores, viewer: Viewer | None
 ) -> list[tuple[str, TrackChanges]]:
     """List changes by track against the account's earlier submission, for splits with public references."""
-    earlier = [one for one in result.verdicts if one.relation == "own" and may_see(one.other, viewer)]
+    earlier = [row for row in result.verdicts if row.relation == "own" and may_see(row.other, viewer)]
     if result.hidden or not earlier or not service.disclosure(result.split).by_track:
         return []
     try:

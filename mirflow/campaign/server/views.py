@@ -12,11 +12,11 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import version
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,7 +24,7 @@ from urllib.parse import quote
 
 import msgspec
 from msgspec import UNSET
-from sqlalchemy import select
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from ...errors import QueryError, StoreError, UnknownNameError, counted
@@ -33,14 +33,7 @@ from ...metrics.measures import Metric
 from ...pipeline.document import dump_document, values_without_folders
 from ...pipeline.model import Evaluation
 from ...reports.captions import metric_title
-from ...reports.leaderboard import (
-    VERSION,
-    AggregatedScore,
-    Leaderboard,
-    RankedEvaluation,
-    RankedMetric,
-    RankedSystem,
-)
+from ...reports.leaderboard import VERSION, AggregatedScore, Leaderboard, RankedEvaluation, RankedMetric, RankedSystem
 from ...store.format import of_systems
 from ..file import Campaign, Split, pipeline_of
 from ..site import page_contents
@@ -54,10 +47,9 @@ from .graders.participation import OpenRoundProgress, OpenRoundsProgress
 from .graders.rounds import Rounds
 from .service import Service
 from .snapshots import Snapshot
-from .submissions.campaign_history import read_history
-from .submissions.entries import board, visible_systems
+from .submissions.entries import board, may_see, visible_systems
 from .submissions.releases import BEST_OF_TEAM, NO_BETTER, best_of_teams, decimals_of, is_final, show_score
-from .submissions.submission_tables import Released, Submission
+from .submissions.submission_tables import CLOSED, Released, RulesVersion, Submission
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -69,6 +61,8 @@ MOST_VIEWS = 16
 """Most views that are cached for logged-in viewers."""
 MOST_READERS = 1_000
 """Most viewers whose permissions are cached until the database changes."""
+LOOKED_AT = 200
+"""Most submissions to search for news; a viewer may see few of them."""
 SEEN_BY = "seen_by"
 """Coordinate of systems that are not public: who can see them."""
 
@@ -87,16 +81,16 @@ class View(Snapshot):
     def boards(self) -> dict[str, xr.Dataset]:
         """The evaluations that contain any of the systems."""
         assert self.whole is not None
-        found = {name: self._part(ds) for name, ds in self.whole.boards.items()}
-        return {name: ds for name, ds in found.items() if ds.sizes["system"]}
+        parts = {name: self._part(ds) for name, ds in self.whole.boards.items()}
+        return {name: ds for name, ds in parts.items() if ds.sizes["system"]}
 
     @cached_property
     def nodes(self) -> dict[str, dict[str, Any]]:
         """Metadata of the store's root with the pipeline of these systems; arrays are not covered."""
         assert self.whole is not None
         root = self.whole.nodes[""]
-        kept = {name: root.get("attributes", {}).get(name) for name in ("created", "versions")}
-        attributes = {name: value for name, value in kept.items() if value is not None}
+        shown = {name: root.get("attributes", {}).get(name) for name in ("created", "versions")}
+        attributes = {name: value for name, value in shown.items() if value is not None}
         return {"": {"attributes": {**attributes, "pipeline": self.pipeline}}}
 
     def _part(self, ds: xr.Dataset) -> xr.Dataset:
@@ -104,9 +98,9 @@ class View(Snapshot):
         keys = dict.fromkeys(key for name in names for key in self.marks[name])
         coords = {key: ("system", [self.marks[name].get(key, "") for name in names]) for key in keys}
         attrs = {**of_systems(ds.attrs, names), "pipeline": self.pipeline}
-        found = ds.sel(system=names).assign_coords(coords)
-        found.attrs = attrs
-        return found
+        part = ds.sel(system=names).assign_coords(coords)
+        part.attrs = attrs
+        return part
 
 
 class Views:
@@ -125,7 +119,12 @@ class Views:
         self.splits = dict(campaign.splits) if campaign is not None and service.database is not None else {}
         opened = [name for name, split in self.splits.items() if not split.hidden]
         self._full = service.limited_stores({name: service.stores_folder / f"{name}.zarr" for name in opened})
-        self._moments = [] if campaign is None or not self.splits else moments_of(campaign)
+        # The times at which the pages of a campaign change by themselves.
+        times = [] if campaign is None or not self.splits else [campaign.opens, campaign.closes]
+        for split in self.splits.values():
+            times += [split.opens, split.closes, split.embargo]
+            times += [] if split.final is None else [split.final.frozen, split.final.published]
+        self._moments = [time for time in times if time is not None]
         self._views: OrderedDict[str, View] = OrderedDict()
         self._seen: OrderedDict[tuple[str, ...], str] = OrderedDict()
         self._lock = Lock()
@@ -137,8 +136,8 @@ class Views:
 
     def names(self, viewer: Viewer | None) -> list[str]:
         """Return the stores of which the viewer may see a part, without hidden splits."""
-        found = [*self._service.shelf]
-        return found if viewer is None else [*dict.fromkeys([*found, *self._full])]
+        public = [*self._service.shelf]
+        return public if viewer is None else [*dict.fromkeys([*public, *self._full])]
 
     def token(self, name: str, viewer: Viewer | None) -> str:
         """Return a token for the viewer's current view of a store and its generation."""
@@ -155,10 +154,10 @@ class Views:
     def contents(self, name: str, viewer: Viewer | None) -> StoreContents:
         """Return the contents of the pages of a store."""
         if name in self.hidden:
-            found = self._released(name, viewer)
-            if found is None:
+            released = self._released(name, viewer)
+            if released is None:
                 raise StoreError(f"no scores of {name} are released yet")
-            return found
+            return released
         try:
             return self.ask(name, viewer, self._contents)
         except QueryError as error:
@@ -168,24 +167,20 @@ class Views:
         shown = self._service.disclosure(snapshot.name)
 
         def make() -> StoreContents:
+            aggregates = not shown.by_track
             return page_contents.store(
-                snapshot.name,
-                snapshot.boards,
-                references=shown.references,
-                only_aggregates=not shown.by_track,
+                snapshot.name, snapshot.boards, references=shown.references, only_aggregates=aggregates
             )
 
         return snapshot.once("contents", make)
 
     def all_contents(self, viewer: Viewer | None) -> list[StoreContents]:
         """Return the contents of all stores of which the viewer sees a part."""
-        found = []
+        visible = []
         for name in dict.fromkeys([*self.splits, *self._service.shelf]):
-            try:
-                found.append(self.contents(name, viewer))
-            except (StoreError, UnknownNameError):
-                continue
-        return found
+            with suppress(StoreError, UnknownNameError):
+                visible.append(self.contents(name, viewer))
+        return visible
 
     def depends_on_state(self, store: str | None, viewer: Viewer | None) -> bool:
         """True if the viewer's view of a store (None: any store) depends on more than public generations."""
@@ -205,25 +200,22 @@ class Views:
         now = service.clock()
         passed = sum(moment <= now for moment in self._moments)
         names = [store] if store is not None else [*self.splits, *service.shelf]
-        stores = [self._generations(name, viewer, demanded=store is not None) for name in dict.fromkeys(names)]
+        generations: list[tuple[str, list[str]]] = []
+        for name in dict.fromkeys(names):
+            shelves = [service.shelf] if viewer is None or name not in self._full else [self._full, service.shelf]
+            tokens = []
+            # Pages of a hidden split only use the database.
+            for index, stores in enumerate(() if name in self.hidden else shelves):
+                try:
+                    tokens.append(stores.current(name).token)
+                except StoreError:
+                    # A store that was never public has no public copy; the copy is used for news only.
+                    if store is not None and index == 0:
+                        raise
+                    tokens.append("")
+            generations.append((name, tokens))
         grading = self.grading(viewer) if store is None else []
-        return msgspec.json.encode((database, passed, stores, grading, service.has_archive())).decode()
-
-    def _generations(self, name: str, viewer: Viewer | None, *, demanded: bool) -> tuple[str, list[str]]:
-        """List the generations that a page of a store shows; none for a hidden split, which only uses the database."""
-        if name in self.hidden:
-            return name, []
-        shown = [self._service.shelf] if viewer is None or name not in self._full else [self._full, self._service.shelf]
-        found = []
-        for index, stores in enumerate(shown):
-            try:
-                found.append(stores.current(name).token)
-            except StoreError:
-                # A store that was never public has no public copy; the copy is used for news only.
-                if demanded and index == 0:
-                    raise
-                found.append("")
-        return name, found
+        return msgspec.json.encode((database, passed, generations, grading, service.has_archive())).decode()
 
     def history(self, viewer: Viewer | None) -> list[NewsItem]:
         """Return the history of the campaign as the viewer may see it, newest first."""
@@ -249,15 +241,15 @@ class Views:
         """Return the part of a full store that a viewer sees, computed once for each state of the database."""
         assert self._service.database is not None
         # The state is read first: a view computed after it may be newer, which is harmless.
-        asked = self._service.database.page_state(), whole.name, whole.token, seen_as(viewer)
+        state = self._service.database.page_state(), whole.name, whole.token, seen_as(viewer)
         with self._lock:
-            known = self._seen.get(asked, "")
-            if known in self._views:
-                self._views.move_to_end(known)
-                return self._views[known]
+            key = self._seen.get(state, "")
+            if key in self._views:
+                self._views.move_to_end(key)
+                return self._views[key]
         with self._session() as session:
             seen = visible_systems(session, whole.name, viewer)
-            marks = {name: marks_of(one, viewer) for name, one in seen.items()}
+            marks = {name: marks_of(submission, viewer) for name, submission in seen.items()}
         if not marks:
             raise StoreError(f"no systems of {whole.name} are visible")
         key = f"{whole.token}-{hashlib.sha256(json.dumps(marks).encode()).hexdigest()[:16]}"
@@ -269,7 +261,7 @@ class Views:
             self._views.move_to_end(key)
             while len(self._views) > MOST_VIEWS:
                 self._views.popitem(last=False)
-            self._seen[asked] = key
+            self._seen[state] = key
             while len(self._seen) > MOST_READERS:
                 self._seen.popitem(last=False)
             return self._views[key]
@@ -290,10 +282,10 @@ class Views:
         """Return the scores of a hidden split that may be shown now, as a leaderboard; None if there are none."""
         campaign, now = self._service.campaign, self._service.clock()
         assert campaign is not None
-        known, split = {evaluation.name: evaluation for evaluation in campaign.evaluations}, campaign.splits[name]
+        evaluations, split = {row.name: row for row in campaign.evaluations}, campaign.splits[name]
         with self._session() as session:
-            found = board(session, name, viewer)
-            ranked = [_ranked(key, rows, known.get(key), viewer, split, now) for key, rows in found.items() if rows]
+            released = board(session, name, viewer).items()
+            ranked = [_ranked(key, rows, evaluations.get(key), viewer, split, now) for key, rows in released if rows]
         if not ranked:
             return None
         whole = Leaderboard("mirflow-leaderboard", VERSION, version("mirflow"), name, ranked)
@@ -302,20 +294,19 @@ class Views:
 
     def final_rankings(self) -> list[Change]:
         """List the published final rankings as changes for the feed."""
-        found = []
+        changes = []
         for name in self.hidden:
             contents = self._released(name, None)
-            for one in contents.board.evaluations if contents is not None else ():
-                if one.final:
-                    authority = authority_of(self._service.base_url)
-                    id = f"tag:{authority},{one.final[:10]}:{quote(name, safe='')}/{quote(one.name, safe='')}/final"
-                    placed = [each for each in one.systems if each.rank is not None]
-                    lines = [
-                        f"{each.rank} {each.name}, {show_number(each.scores[one.headline].value)}" for each in placed
-                    ]
-                    title = f"{one.name} ({name}): final ranking of {counted(len(placed), 'system')}"
-                    found.append(Change(id, one.final, name, one.name, title, at_most(lines)))
-        return found
+            for ranked in contents.board.evaluations if contents is not None else ():
+                if not ranked.final:
+                    continue
+                key, time, authority = ranked.name, ranked.final, authority_of(self._service.base_url)
+                id = f"tag:{authority},{time[:10]}:{quote(name, safe='')}/{quote(key, safe='')}/final"
+                placed = [(row.rank, row.name, row.scores[ranked.headline].value) for row in ranked.systems if row.rank]
+                lines = [f"{rank} {system}, {show_number(value)}" for rank, system, value in placed]
+                title = f"{key} ({name}): final ranking of {counted(len(placed), 'system')}"
+                changes.append(Change(id, time, name, key, title, at_most(lines)))
+        return changes
 
 
 def seen_as(viewer: Viewer | None) -> str:
@@ -328,25 +319,72 @@ def seen_as(viewer: Viewer | None) -> str:
     return msgspec.json.encode((viewer.user, viewer.name, viewer.role, viewer.team)).decode()
 
 
-def moments_of(campaign: Campaign) -> list[dt.datetime]:
-    """List the times at which the pages of a campaign change by themselves."""
-    times: list[dt.datetime | None] = [campaign.opens, campaign.closes]
-    for split in campaign.splits.values():
-        times += [split.opens, split.closes, split.embargo]
-        if split.final is not None:
-            times += [split.final.frozen, split.final.published]
-    return [time for time in times if time is not None]
+def read_history(
+    session: Session, campaign: Campaign, viewer: Viewer | None, most: int, now: dt.datetime
+) -> list[NewsItem]:
+    """Read the history of a campaign as the viewer may see it.
+
+    Returns
+    -------
+    list of NewsItem
+        Newest first.
+    """
+    newest = func.coalesce(Submission.withdrawn, Submission.finished, Submission.received).desc()
+    ended = select(Submission).where(or_(Submission.state == "scored", Submission.state.in_((*CLOSED, "withdrawn"))))
+    seen = [row for row in session.scalars(ended.order_by(newest).limit(LOOKED_AT)) if may_see(row, viewer)]
+    scores: dict[int, list[Released]] = defaultdict(list)
+    numbers = [submission.number for submission in seen]
+    for row in session.scalars(select(Released).where(Released.submission_id.in_(numbers), Released.headline)):
+        scores[row.submission_id].append(row)
+    items = [item for sent in seen for item in _history_of(sent, scores[sent.number], campaign, viewer, now)]
+    for name, split in campaign.splits.items():
+        if split.final is not None and is_final(split, now):
+            time = split.final.published.astimezone(dt.UTC).isoformat(timespec="seconds")
+            items.append(NewsItem(time, f"Final ranking of {name}", page="store", parts={"store": name}))
+    for rules in session.scalars(select(RulesVersion).order_by(RulesVersion.date.desc()).limit(most)):
+        items.append(NewsItem(rules.date.isoformat(timespec="seconds"), f"Rules: version {rules.version}"))
+    return sorted(items, key=lambda item: item.time, reverse=True)[:most]
+
+
+def _history_of(
+    submission: Submission, scores: list[Released], campaign: Campaign, viewer: Viewer | None, now: dt.datetime
+) -> Iterator[NewsItem]:
+    mine = viewer is not None and viewer.user == submission.user_id
+    whose = f"Your {submission.name}" if mine else f"{submission.name} of {submission.user.name}"
+    item = partial(NewsItem, page="submission", parts={"submission": submission.id})
+    ended = (submission.finished or submission.received).isoformat(timespec="seconds")
+    if submission.withdrawn is not None:
+        done = "disqualified" if submission.disqualified else "withdrawn"
+        yield item(submission.withdrawn.isoformat(timespec="seconds"), f"{whose} was {done}")
+    if submission.state == "scored":
+        rows = sorted(scores, key=lambda row: row.id)
+        text = "; ".join(filter(None, (_score_in_words(row, campaign, now) for row in rows)))
+        yield item(ended, f"{whose} was scored{f': {text}' if text else ''}")
+    elif submission.state == "refused":
+        yield item(ended, f"{whose} was refused: {counted(submission.errors, 'error')}")
+    elif submission.state == "failed":
+        yield item(ended, f"{whose} could not be scored")
+
+
+def _score_in_words(row: Released, campaign: Campaign, now: dt.datetime) -> str:
+    """Format a score that may be shown; empty for a withdrawn system on a hidden split."""
+    split = campaign.splits.get(row.split)
+    shown = show_score(row, split, now)
+    if row.submission.withdrawn is not None and (split is None or split.hidden):
+        return ""
+    value = NO_BETTER if shown.kept_back else show_number(shown.value, decimals_of(split, now))
+    return f"{row.split}, {row.evaluation} {value}"
 
 
 def marks_of(submission: Submission, viewer: Viewer | None) -> dict[str, str]:
     """Return the coordinates of a submission's system in tables, including who can see it."""
     marks = submission.marks
     if submission.visibility == "lab":
-        own = viewer is not None and viewer.team == submission.team
-        marks[SEEN_BY] = "your lab and organisers" if own else "its sender's lab and organisers"
+        is_own = viewer is not None and viewer.team == submission.team
+        marks[SEEN_BY] = "your lab and organisers" if is_own else "its sender's lab and organisers"
     elif submission.visibility == "private":
-        own = viewer is not None and viewer.user == submission.user_id
-        marks[SEEN_BY] = "you and organisers" if own else "its sender and organisers"
+        is_own = viewer is not None and viewer.user == submission.user_id
+        marks[SEEN_BY] = "you and organisers" if is_own else "its sender and organisers"
     return marks
 
 
@@ -372,12 +410,12 @@ def _ranked(
     kept_back: dict[str, set[str]] = {}
     for row in rows:
         system = row.submission.name
-        own = scores.setdefault(system, dict.fromkeys(metrics, none))
+        of_system = scores.setdefault(system, dict.fromkeys(metrics, none))
         about.setdefault(system, marks_of(row.submission, viewer))
         if row.submission.withdrawn is not None:
             continue
         shown = show_score(row, split, now)
-        own[row.metric] = AggregatedScore(shown.value, shown.low, shown.high, row.tracks, 0, 0)
+        of_system[row.metric] = AggregatedScore(shown.value, shown.low, shown.high, row.tracks, 0, 0)
         if shown.kept_back:
             kept_back.setdefault(system, set()).add(row.metric)
     for system, held in kept_back.items():
@@ -386,7 +424,7 @@ def _ranked(
     if final:
         for system in best_of_teams(row for row in rows if row.metric == headline):
             about[system]["note"] = BEST_OF_TEAM
-    ranks = _ranks({system: own[headline].value for system, own in scores.items()}, metrics[headline])
+    ranks = _ranks({system: row[headline].value for system, row in scores.items()}, metrics[headline])
     return RankedEvaluation(
         name=name,
         task=task,
@@ -407,7 +445,7 @@ def _ranked(
             RankedSystem(
                 system, ranks[system], None, None, None, None, None, None, "", {**about[system]}, scores[system]
             )
-            for system in sorted(scores, key=lambda one: (ranks[one] is None, ranks[one] or 0))
+            for system in sorted(scores, key=lambda name: (ranks[name] is None, ranks[name] or 0))
         ],
     )
 
@@ -415,7 +453,7 @@ def _ranked(
 def _ranked_metrics(rows: Sequence[Released], task: str, convention: str) -> dict[str, RankedMetric]:
     records = _records_of(task, convention)
     metrics = {}
-    for row in sorted(rows, key=lambda one: (not one.headline, one.id)):
+    for row in sorted(rows, key=lambda row: (not row.headline, row.id)):
         record = records.get(row.metric.partition("@")[0])
         metrics[row.metric] = RankedMetric(
             row.metric,
@@ -436,8 +474,8 @@ def _records_of(task: str, convention: str) -> dict[str, Metric]:
 
 def title_of(campaign: Campaign, evaluation: str, metric: str) -> str:
     """Return the title of a metric of an evaluation; its name if it has none."""
-    found = next((one for one in campaign.evaluations if one.name == evaluation), None)
-    records = {} if found is None else _records_of(found.task, found.convention or "")
+    terms = next((row for row in campaign.evaluations if row.name == evaluation), None)
+    records = {} if terms is None else _records_of(terms.task, terms.convention or "")
     record = records.get(metric.partition("@")[0])
     return metric if record is None else metric_title(metric, record.title)
 

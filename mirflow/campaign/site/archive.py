@@ -340,10 +340,10 @@ def join_years(entries: Sequence[YearOfTask]) -> Archive:
 
 
 def _entry(
-    year: int, store: str, evaluation: RankedEvaluation, systems: Sequence[RankedSystem], given: Mapping[str, str]
+    year: int, store: str, evaluation: RankedEvaluation, systems: Sequence[RankedSystem], row: Mapping[str, str]
 ) -> YearOfTask:
     metrics = {metric.name: metric for metric in evaluation.metrics}
-    name = given.get("metric") or evaluation.headline
+    name = row.get("metric") or evaluation.headline
     if name not in metrics:
         raise UnknownNameError(f"metric of {store}, {evaluation.name}", name, metrics)
     metric = metrics[name]
@@ -353,12 +353,12 @@ def _entry(
     best = max(scored if metric.orientation != "none" else [], key=lambda pair: sign * pair[1], default=None)
     score = None if best is None else best[0].scores[name]
     low, high = (None, None) if score is None else (score.low, score.high)
-    task = given.get("task") or evaluation.name
+    task = row.get("task") or evaluation.name
     return YearOfTask(
         year=year,
         task=task,
-        part=given.get("part") or evaluation.name,
-        name=given.get("name") or task_title(evaluation.task),
+        part=row.get("part") or evaluation.name,
+        name=row.get("name") or task_title(evaluation.task),
         metric=metric.title or metric.name,
         runs=len(systems),
         best=None if best is None else best[1],
@@ -366,7 +366,7 @@ def _entry(
         lower=metric.orientation == "lower",
         store=store,
         evaluation=evaluation.name,
-        category=given.get("category", ""),
+        category=row.get("category", ""),
         n=None if score is None else score.n,
         low=None if low is None else float(low),
         high=None if high is None else float(high),
@@ -397,34 +397,34 @@ def read_archive(path: str | Path, names: Mapping[str, str] = MappingProxyType({
         for name in row:
             if name not in COLUMNS:
                 raise QueryError(f"{place}: unknown column {name!r}; {suggest(name, COLUMNS)}")
-        given = {name: text for name, text in row.items() if text}
-        if not _YEAR.fullmatch(given.get("year", "")):
-            raise QueryError(f"{place}: invalid year {given.get('year', '')!r}: expected a year such as 2008")
-        year = int(float(given["year"]))
+        texts = {name: text for name, text in row.items() if text}
+        if not _YEAR.fullmatch(texts.get("year", "")):
+            raise QueryError(f"{place}: invalid year {texts.get('year', '')!r}: expected a year such as 2008")
+        year = int(float(texts["year"]))
         people: dict[str, int] = {
-            name: _whole(place, name, given[name]) for name in ("individuals", "countries") if name in given
+            name: _whole(place, name, texts[name]) for name in ("individuals", "countries") if name in texts
         }
         counts.setdefault(year, {}).update(people)
-        if "store" in given:
-            source = path.parent / given["store"]
+        if "store" in texts:
+            source = path.parent / texts["store"]
             for name in ("runs", "best", "system"):
-                if name in given:
+                if name in texts:
                     raise QueryError(f"{place}: {name!r} is known from the store; leave it out")
             if source not in boards:
                 boards[source] = leaderboard(read_scores(source))
             evaluations = {evaluation.name: evaluation for evaluation in boards[source].evaluations}
-            wanted = given.get("evaluation")
+            wanted = texts.get("evaluation")
             if wanted is not None and wanted not in evaluations:
                 raise UnknownNameError(f"evaluation of {source}", wanted, evaluations)
             store = names.get(os.path.realpath(source), source.name.removesuffix(".zarr"))
             chosen = [evaluation for name, evaluation in evaluations.items() if wanted in (None, name)]
-            if "part" in given and len(chosen) > 1:
-                raise QueryError(f"{place}: part {given['part']!r} of {counted(len(chosen), 'evaluation')}; name one")
-            made = (_entry(year, store, evaluation, evaluation.systems, given) for evaluation in chosen)
+            if "part" in texts and len(chosen) > 1:
+                raise QueryError(f"{place}: part {texts['part']!r} of {counted(len(chosen), 'evaluation')}; name one")
+            made = (_entry(year, store, evaluation, evaluation.systems, texts) for evaluation in chosen)
             entries += [replace(entry, source=source) for entry in made]
-        elif "task" in given:
-            entries.append(_published(place, year, given))
-        elif not {"individuals", "countries"} & given.keys():
+        elif "task" in texts:
+            entries.append(_published(place, year, texts))
+        elif not {"individuals", "countries"} & texts.keys():
             raise QueryError(f"{place}: expected a store or a task")
     if not entries:
         raise QueryError(f"{path}: no row with a store or a task")
@@ -469,19 +469,19 @@ def _change(before: YearOfTask, after: YearOfTask) -> str:
     return f"{difference:+.3f}{ends}, {tested}"
 
 
-def _published(place: str, year: int, given: Mapping[str, str]) -> YearOfTask:
+def _published(place: str, year: int, row: Mapping[str, str]) -> YearOfTask:
     best = None
-    if "best" in given:
+    if "best" in row:
         try:
-            best = float(given["best"])
+            best = float(row["best"])
         except ValueError:
             best = math.nan
         if not math.isfinite(best):
-            raise QueryError(f"{place}: invalid best {given['best']!r}: expected a number")
-    runs = _whole(place, "runs", given["runs"]) if "runs" in given else None
-    name, metric, system, category = (given.get(key, "") for key in ("name", "metric", "system", "category"))
-    task, written = given["task"], given.get("best", "")
-    part = given.get("part", task)
+            raise QueryError(f"{place}: invalid best {row['best']!r}: expected a number")
+    runs = _whole(place, "runs", row["runs"]) if "runs" in row else None
+    name, metric, system, category = (row.get(key, "") for key in ("name", "metric", "system", "category"))
+    task, written = row["task"], row.get("best", "")
+    part = row.get("part", task)
     return YearOfTask(year, task, part, name, metric, runs, best, system, written=written, category=category)
 
 

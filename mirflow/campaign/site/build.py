@@ -31,17 +31,7 @@ from .archive import has_years, join_years, read_archive, years_of
 from .changes import LONG_AGO, Change, authority_of, find_changes, to_atom
 from .front_page import WorthListening, front, news_of, worth_listening
 from .page_contents import StoreContents, TrackPage
-from .pages import (
-    DiskLinks,
-    Pages,
-    asset_name,
-    asset_names,
-    environment,
-    file_of,
-    is_web_address,
-    read_asset,
-    twins,
-)
+from .pages import DiskLinks, Pages, asset_name, asset_names, environment, file_of, is_web_address, read_asset, twins
 from .search import SearchIndex, entries_of
 
 RECORD = "site.json"
@@ -300,17 +290,6 @@ class _StorePages:
         notes += [f"{name}: {key}: only in the report, without a metric with one number per track" for key in left]
         return contents, notes
 
-    def _pictured(self, found: StoreContents) -> set[tuple[str, str]]:
-        if not self.references:
-            return set()
-        share = max(1, PICTURES // len(found.ranked))
-        wanted = str(share) if self.timelines == "auto" else str(self.timelines)
-        return {
-            (name, track)
-            for name, ds in found.datasets.items()
-            for track in tracks_wanted(ds, found.scores(name).headline, wanted, 1.0)
-        }
-
     def _write_report(
         self, folder: Folder, contents: StoreContents, path: str | Path, root: str | Path | None, progress: Progress
     ) -> list[str]:
@@ -335,11 +314,7 @@ class _StorePages:
 
 
 def write_store_pages(
-    folder: Folder,
-    pages: Pages,
-    contents: StoreContents,
-    draw: Callable[[str, TrackPage], Drawn],
-    progress: Progress,
+    folder: Folder, pages: Pages, contents: StoreContents, draw: Callable[[str, TrackPage], Drawn], progress: Progress
 ) -> None:
     """Write the tables of a store: evaluations, systems and tracks, as pages and as JSON.
 

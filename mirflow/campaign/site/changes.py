@@ -202,13 +202,7 @@ def _moved(before: RankedEvaluation, after: RankedEvaluation) -> Iterator[tuple[
 
 
 def to_atom(
-    changes: Sequence[Change],
-    address: Callable[[Change], str],
-    *,
-    title: str,
-    identifier: str,
-    home: str,
-    own: str,
+    changes: Sequence[Change], address: Callable[[Change], str], *, title: str, identifier: str, home: str, own: str
 ) -> str:
     """Format changes as an Atom feed.
 

@@ -36,6 +36,7 @@ from ...reports.standings import Standing, Standings, ticks, to_html
 from ...reports.tables import plain_entry
 from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import list_cautions
+from . import changes
 from .profiles import FACTS, Gap, YearsOfEvaluation, gaps_of, years_beside
 from .runtimes import RuntimeChart, runtimes_of
 
@@ -76,17 +77,18 @@ class StoreContents:
     @cached_property
     def ranked(self) -> dict[str, RankedEvaluation]:
         """The evaluations by name."""
-        return {one.name: one for one in self.board.evaluations}
+        return {evaluation.name: evaluation for evaluation in self.board.evaluations}
 
     @cached_property
     def created(self) -> str:
         """Time at which the newest evaluation was scored, ISO 8601; empty if unknown."""
-        return max((one.created for one in self.board.evaluations), default="")
+        return max((evaluation.created for evaluation in self.board.evaluations), default="")
 
     @property
     def final(self) -> str:
         """Time since which the true scores of a hidden split are public, ISO 8601; else empty."""
-        return max((one.final for one in self.board.evaluations if isinstance(one.final, str)), default="")
+        times = (evaluation.final for evaluation in self.board.evaluations)
+        return max((time for time in times if isinstance(time, str)), default="")
 
     @cached_property
     def _scores(self) -> dict[str, TrackScores]:
@@ -148,11 +150,11 @@ def store(
     has_report : bool
         Whether to link a report of the store.
     """
-    found = {key: ds for key, ds in evaluations.items() if ds.sizes["metric"] and ds.sizes["system"]}
-    if not found:
+    scored = changes.ranked(evaluations)
+    if not scored:
         raise QueryError(f"{name}: no evaluation has systems and a metric with one number per track")
-    board = leaderboard(found, title=title or name, level=level)
-    shown = {} if only_aggregates else found
+    board = leaderboard(scored, title=title or name, level=level)
+    shown = {} if only_aggregates else scored
     return StoreContents(name, board, shown, references, title, has_report, by_track=not only_aggregates)
 
 
@@ -180,16 +182,16 @@ class TrackScores:
         """Extract the arrays from a dataset."""
         score, _, status, _ = arrays_of(ds)
         metrics = names_of(ds, "metric")
-        place = metrics.index(headline)
-        own = score[..., place]
-        known = ~np.isnan(own)
-        count = known.sum(axis=0)
+        column = metrics.index(headline)
+        values = score[..., column]
+        scored = ~np.isnan(values)
+        count = scored.sum(axis=0)
         with np.errstate(invalid="ignore"):  # for infinities
-            mean = np.where(count > 0, np.where(known, own, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
-            largest = np.where(known, own, -np.inf).max(axis=0, initial=-np.inf)
-            smallest = np.where(known, own, np.inf).min(axis=0, initial=np.inf)
+            mean = np.where(count > 0, np.where(scored, values, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
+            largest = np.where(scored, values, -np.inf).max(axis=0, initial=-np.inf)
+            smallest = np.where(scored, values, np.inf).min(axis=0, initial=np.inf)
             spread = largest - smallest
-        lower = names_of(ds, "orientation")[place] == "lower"
+        lower = names_of(ds, "orientation")[column] == "lower"
         return cls(
             systems=names_of(ds, "system"),
             tracks=names_of(ds, "track"),
@@ -197,7 +199,7 @@ class TrackScores:
             score=score,
             status=status,
             coords=coords_of(ds, "track"),
-            headline=place,
+            headline=column,
             lower=lower,
             mean=mean,
             spread=np.where(count > 0, spread, np.nan),
@@ -207,39 +209,19 @@ class TrackScores:
     @cached_property
     def places(self) -> dict[str, int]:
         """Positions of the tracks by name."""
-        return {name: at for at, name in enumerate(self.tracks)}
+        return {name: index for index, name in enumerate(self.tracks)}
 
     @cached_property
     def rows(self) -> dict[str, int]:
         """Positions of the systems by name."""
-        return {name: at for at, name in enumerate(self.systems)}
+        return {name: index for index, name in enumerate(self.systems)}
 
     def order(self, values: Float) -> list[int]:
         """Sort tracks by a value of the headline metric, worst first and missing values last."""
         sign = -1.0 if self.lower else 1.0
         keys = np.where(np.isnan(values), np.inf, sign * values)
-        found: list[int] = np.argsort(keys, kind="stable").tolist()
-        return found
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A value with its interval on a line of 200 pixels."""
-
-    value: float
-    """Pixels from the left."""
-    low: float | None
-    high: float | None
-    """Ends of the interval."""
-
-
-@dataclass(frozen=True)
-class Tick:
-    """A value on the scale of the charts of a table."""
-
-    place: float
-    """Pixels from the left."""
-    text: str
+        order: list[int] = np.argsort(keys, kind="stable").tolist()
+        return order
 
 
 @dataclass(frozen=True)
@@ -249,8 +231,8 @@ class SystemRow:
     system: RankedSystem
     score: AggregatedScore
     """By the headline metric."""
-    chart: Chart | None
-    """None without a finite value."""
+    chart: tuple[float, float | None, float | None] | None
+    """Pixels from the left of the value and the ends of its interval; None without a finite value."""
 
     @property
     def ranks(self) -> str:
@@ -260,29 +242,24 @@ class SystemRow:
         return show_ranks(self.system.rank_low, self.system.rank_high)
 
 
-def _finite(value: Any) -> float | None:
-    return value if isinstance(value, float) and math.isfinite(value) else None
-
-
-def _rows(evaluation: RankedEvaluation) -> tuple[list[SystemRow], list[Tick]]:
-    pairs = [(one, one.scores[evaluation.headline]) for one in evaluation.systems]
-    ends = [end for _, one in pairs for end in map(_finite, (one.value, one.low, one.high)) if end is not None]
+def _rows(evaluation: RankedEvaluation) -> tuple[list[SystemRow], list[tuple[float, str]]]:
+    pairs = [(system, system.scores[evaluation.headline]) for system in evaluation.systems]
+    values = [
+        [end if isinstance(end, float) and math.isfinite(end) else None for end in (score.value, score.low, score.high)]
+        for _, score in pairs
+    ]
+    ends = [end for row in values for end in row if end is not None]
     least, most = (min(ends), max(ends)) if ends else (0.0, 1.0)
     scale = (_CHART - 2 * _MARGIN) / (most - least) if most > least else 0.0
 
-    def place(value: Any) -> float | None:
-        known = _finite(value)
-        if known is None:
-            return None
-        return round(_MARGIN + (known - least) * scale, 1) if scale else _CHART / 2
+    def pixels(value: float) -> float:
+        return round(_MARGIN + (value - least) * scale, 1) if scale else _CHART / 2
 
-    found = []
-    for system, score in pairs:
-        value = place(score.value)
-        chart = None if value is None else Chart(value, place(score.low), place(score.high))
-        found.append(SystemRow(system, score, chart))
-    at = ticks(least, most) if scale else []
-    return found, [Tick(round(_MARGIN + (value - least) * scale, 1), f"{value:.6g}") for value in at]
+    rows = []
+    for (system, score), (value, *interval) in zip(pairs, values, strict=True):
+        low, high = (None if end is None else pixels(end) for end in interval)
+        rows.append(SystemRow(system, score, None if value is None else (pixels(value), low, high)))
+    return rows, [(pixels(value), f"{value:.6g}") for value in (ticks(least, most) if scale else ())]
 
 
 @dataclass(frozen=True)
@@ -296,8 +273,8 @@ class EvaluationPage:
     headline: RankedMetric
     rows: list[SystemRow]
     """From the best system to the worst."""
-    ticks: list[Tick]
-    """The scale of the rows' charts."""
+    ticks: list[tuple[float, str]]
+    """The scale of the rows' charts: pixels from the left, and texts."""
     main: list[RankedMetric]
     """Metrics beside the headline in the table of systems."""
     facts: list[str]
@@ -379,11 +356,11 @@ def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) ->
     ranked, ds = contents.evaluation(name), contents.datasets.get(name)
     by_name = {metric.name: metric for metric in ranked.metrics}
     shown = headline_metrics(ds, MAIN) if ds is not None else [*by_name][:MAIN]
-    main = [by_name[one] for one in dict.fromkeys([*shown, *by_name]) if one in by_name and one != ranked.headline]
+    listed = [key for key in dict.fromkeys([*shown, *by_name]) if key in by_name and key != ranked.headline]
     facts = [
         key
-        for key in dict.fromkeys(key for one in ranked.systems for key in one.metadata)
-        if any(one.metadata.get(key) not in ("", None) for one in ranked.systems)
+        for key in dict.fromkeys(key for system in ranked.systems for key in system.metadata)
+        if any(system.metadata.get(key) not in ("", None) for system in ranked.systems)
     ]
     rows, scale = _rows(ranked)
     return EvaluationPage(
@@ -393,7 +370,7 @@ def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) ->
         headline=by_name[ranked.headline],
         rows=rows,
         ticks=scale,
-        main=main[: MAIN - 1],
+        main=[by_name[key] for key in listed[: MAIN - 1]],
         facts=facts,
         like_best=[row.system.name for row in rows[1:] if row.system.like_best],
         has_tracks=ds is not None,
@@ -453,9 +430,9 @@ class SystemPage:
     @property
     def facts(self) -> list[tuple[str, Any]]:
         """Metadata of the system that is known: who made it, when, where it is described, and the rest."""
-        order = {key: at for at, key in enumerate(FACTS)}
-        known = [(show_key(key), value) for key, value in self.system.metadata.items() if value not in ("", None)]
-        return sorted(known, key=lambda fact: order.get(fact[0].casefold(), len(order)))
+        order = {key: index for index, key in enumerate(FACTS)}
+        facts = [(show_key(key), value) for key, value in self.system.metadata.items() if value not in ("", None)]
+        return sorted(facts, key=lambda fact: order.get(fact[0].casefold(), len(order)))
 
 
 def system(contents: StoreContents, name: str, system: str) -> SystemPage:
@@ -467,55 +444,44 @@ def system(contents: StoreContents, name: str, system: str) -> SystemPage:
         Name of the evaluation.
     """
     ranked = contents.evaluation(name)
-    own = next((one for one in ranked.systems if one.name == system), None)
-    if own is None:
-        raise UnknownNameError("system", system, [one.name for one in ranked.systems])
+    by_name = {ranked_system.name: ranked_system for ranked_system in ranked.systems}
+    if system not in by_name:
+        raise UnknownNameError("system", system, by_name)
+    metrics = []
+    for metric in sorted(ranked.metrics, key=lambda metric: metric.name != ranked.headline):
+        values = {key: other.scores[metric.name].value for key, other in by_name.items()}
+        score, sign = by_name[system].scores[metric.name], SIGN_OF.get(metric.orientation, 0)
+        gains = {key: sign * float(value) for key, value in values.items() if value is not None}
+        if not sign or not gains:
+            metrics.append(MetricRow(metric, score, None, "", None))
+            continue
+        best = max(gains, key=gains.__getitem__)
+        rank = 1 + sum(gain > gains[system] for gain in gains.values()) if system in gains else None
+        metrics.append(MetricRow(metric, score, rank, best, by_name[best].scores[metric.name]))
     tracks: list[ListedTrack] = []
     problems: list[CellProblem] = []
     if name in contents.datasets:
         scores = contents.scores(name)
-        values = scores.score[scores.rows[system], :, scores.headline]
-        worst = [at for at in scores.order(values) if not np.isnan(values[at])][:WORST]
-        tracks = [list_track(scores, at, values) for at in worst]
-        problems = _reasons(contents, name, system)
+        of_tracks = scores.score[scores.rows[system], :, scores.headline]
+        worst = [index for index in scores.order(of_tracks) if not np.isnan(of_tracks[index])][:WORST]
+        tracks = [list_track(scores, index, of_tracks) for index in worst]
+        # Messages may quote a reference.
+        for problem in find_problems(contents.datasets[name].sel(system=[system])):
+            quotes = not contents.references and not (problem.kind == "reason" and problem.status in QUOTES_NOTHING)
+            if problem.kind in ("reason", "warning"):
+                text = "" if quotes else shorten(problem.message, LONGEST_MESSAGE)
+                problems.append(replace(problem, message=text))
     return SystemPage(
         store=contents,
         evaluation=ranked,
         task=task_title(ranked.task),
-        system=own,
-        metrics=[
-            _metric_row(ranked, own, metric)
-            for metric in sorted(ranked.metrics, key=lambda metric: metric.name != ranked.headline)
-        ],
+        system=by_name[system],
+        metrics=metrics,
         tracks=tracks,
         problems=problems,
         gaps=[gaps[system] for gaps in map(contents.gaps, dict.fromkeys([name, *contents.ranked])) if system in gaps],
         years=years_beside(contents.name, contents.board, ranked, system),
     )
-
-
-def _reasons(contents: StoreContents, name: str, system: str) -> list[CellProblem]:
-    """List missing scores and warnings, without messages that may quote a reference unless these are shown."""
-    found = find_problems(contents.datasets[name].sel(system=[system]))
-    told = [one for one in found if one.kind in ("reason", "warning")]
-    shown = (contents.references or (one.kind == "reason" and one.status in QUOTES_NOTHING) for one in told)
-    texts = (shorten(one.message, LONGEST_MESSAGE) if whole else "" for one, whole in zip(told, shown, strict=True))
-    return [replace(one, message=text) for one, text in zip(told, texts, strict=True)]
-
-
-def _metric_row(ranked: RankedEvaluation, own: RankedSystem, metric: RankedMetric) -> MetricRow:
-    value = _ordered(own.scores[metric.name].value)
-    known = [
-        (_ordered(one.scores[metric.name].value), one)
-        for one in ranked.systems
-        if one.scores[metric.name].value is not None
-    ]
-    if metric.orientation == "none" or not known:
-        return MetricRow(metric, own.scores[metric.name], None, "", None)
-    sign = -1.0 if metric.orientation == "lower" else 1.0
-    _, best = max(known, key=lambda pair: sign * pair[0])
-    rank = None if math.isnan(value) else 1 + sum(sign * other > sign * value for other, _ in known)
-    return MetricRow(metric, own.scores[metric.name], rank, best.name, best.scores[metric.name])
 
 
 def _ordered(value: Any) -> float:
@@ -526,10 +492,10 @@ def _known(value: Any) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def list_track(scores: TrackScores, at: int, values: Float | None = None) -> ListedTrack:
+def list_track(scores: TrackScores, index: int, values: Float | None = None) -> ListedTrack:
     """A track at a place of the scores, with one of some values."""
-    score = None if values is None else _known(values[at])
-    return ListedTrack(scores.tracks[at], score, _known(scores.mean[at]), _known(scores.spread[at]))
+    score = None if values is None else _known(values[index])
+    return ListedTrack(scores.tracks[index], score, _known(scores.mean[index]), _known(scores.spread[index]))
 
 
 @dataclass(frozen=True)
@@ -544,7 +510,7 @@ class TracksPage:
 def tracks(contents: StoreContents, name: str) -> TracksPage:
     """List the tracks of an evaluation by the mean of the headline metric over the systems."""
     scores = contents.scores(name)
-    listed = [list_track(scores, at) for at in scores.order(scores.mean)]
+    listed = [list_track(scores, index) for index in scores.order(scores.mean)]
     return TracksPage(contents, contents.evaluation(name), listed)
 
 
@@ -613,8 +579,8 @@ class TrackPage:
     @property
     def heard(self) -> str:
         """Title and artist of the recording; empty if unknown."""
-        found = {key.casefold(): text for key, text in self.facts}  # as `show_key` writes them
-        title, artist = (next((found[key] for key in keys if key in found), "") for keys in (_TITLES, _ARTISTS))
+        facts = {key.casefold(): text for key, text in self.facts}  # as `show_key` writes them
+        title, artist = (next((facts[key] for key in keys if key in facts), "") for keys in (_TITLES, _ARTISTS))
         return ", ".join(filter(None, [title, artist]))
 
     @property
@@ -651,31 +617,28 @@ def each_track(contents: StoreContents, page: EvaluationPage) -> Iterator[TrackP
 
 def _track(contents: StoreContents, page: EvaluationPage, place: int, order: Sequence[int]) -> TrackPage:
     """The page of the track at a place in the order of all of them."""
-    at = order[place]
+    index = order[place]
     ranked, scores = page.evaluation, contents.scores(page.evaluation.name)
     metrics = [page.headline, *page.main]
     columns = [scores.metrics.index(metric.name) for metric in metrics]
-    own = scores.score[:, at, columns]
-    rows = [
-        TrackRow(
-            scores.systems[row],
-            [_known(value) for value in own[row].tolist()],
-            "" if scores.status[row, at] == Status.ok else Status(scores.status[row, at]).name.replace("_", " "),
-        )
-        for row in scores.order(own[:, 0])
-    ]
+    values = scores.score[:, index, columns]
+    rows = []
+    for row in scores.order(values[:, 0]):
+        status = Status(scores.status[row, index])
+        words = "" if status == Status.ok else status.name.replace("_", " ")
+        rows.append(TrackRow(scores.systems[row], [_known(value) for value in values[row].tolist()], words))
     # The best first, and those without a score last.
-    known = [row for row in rows if row.scores[0] is not None]
-    facts = [(key, str(plain_entry(values[at]))) for key, values in scores.coords.items()]
+    scored = [row for row in rows if row.scores[0] is not None]
+    facts = [(key, str(plain_entry(column[index]))) for key, column in scores.coords.items()]
     return TrackPage(
         store=contents,
         evaluation=ranked,
-        track=scores.tracks[at],
+        track=scores.tracks[index],
         facts=[(show_key(key), text) for key, text in facts if text not in ("", "None", "nan")],
         metrics=metrics,
-        rows=[*reversed(known), *(row for row in rows if row.scores[0] is None)],
-        mean=_known(scores.mean[at]),
-        spread=_known(scores.spread[at]),
+        rows=[*reversed(scored), *(row for row in rows if row.scores[0] is None)],
+        mean=_known(scores.mean[index]),
+        spread=_known(scores.spread[index]),
         place=place + 1,
         of=len(scores.tracks),
         before=scores.tracks[order[place - 1]] if place else None,
@@ -683,6 +646,6 @@ def _track(contents: StoreContents, page: EvaluationPage, place: int, order: Seq
         others=[
             other
             for other in contents.datasets
-            if other != ranked.name and scores.tracks[at] in contents.scores(other).places
+            if other != ranked.name and scores.tracks[index] in contents.scores(other).places
         ],
     )

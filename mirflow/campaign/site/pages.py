@@ -137,9 +137,9 @@ def twins(names: Iterable[str]) -> frozenset[str]:
     >>> sorted(twins(["KO1", "ko1", "CB3"]))
     ['KO1', 'ko1']
     """
-    known = set(names)
-    counts = Counter(name.casefold() for name in known)
-    return frozenset(name for name in known if counts[name.casefold()] > 1)
+    distinct = set(names)
+    counts = Counter(name.casefold() for name in distinct)
+    return frozenset(name for name in distinct if counts[name.casefold()] > 1)
 
 
 Twins = Mapping[str, frozenset[str]]
@@ -197,9 +197,8 @@ def file_of(page: str, /, twins: Twins = MappingProxyType({}), **parts: str) -> 
     >>> file_of("evaluation", store="2013", evaluation="chord")
     'stores/2013/chord/index.html'
     """
-    own = twins.get(parts.get("store", ""), frozenset())
-    stores = twins.get("", frozenset())
-    slugs = {key: slug(text, twin=text in (stores if key == "store" else own)) for key, text in parts.items()}
+    stores, inner = twins.get("", frozenset()), twins.get(parts.get("store", ""), frozenset())
+    slugs = {key: slug(text, twin=text in (stores if key == "store" else inner)) for key, text in parts.items()}
     path = ADDRESSES[page].format_map(slugs)[1:]
     return path + _INDEX if not path or path.endswith("/") else path
 
@@ -228,12 +227,12 @@ class DiskLinks:
         file = file_of(page, self.twins, **parts)
         if self.root:
             return self.root + file.removesuffix(_INDEX)
-        target, own = file.split("/"), self.here.split("/")
+        target, here = file.split("/"), self.here.split("/")
         common = 0
-        while common < min(len(target), len(own)) - 1 and target[common] == own[common]:
+        while common < min(len(target), len(here)) - 1 and target[common] == here[common]:
             common += 1
         # Slugs contain no characters that need quoting.
-        return "../" * (len(own) - 1 - common) + "/".join(target[common:])
+        return "../" * (len(here) - 1 - common) + "/".join(target[common:])
 
 
 @cache
@@ -249,7 +248,7 @@ def read_asset(name: str) -> bytes:
         data = classic_script(data.decode()).encode()
     elif name.endswith(".js"):
         # Modules import each other by their names in addresses.
-        data = _IMPORT.sub(lambda found: found[1] + asset_name(found[2].decode()).encode() + found[3], data)
+        data = _IMPORT.sub(lambda match: match[1] + asset_name(match[2].decode()).encode() + match[3], data)
     return data
 
 
@@ -334,8 +333,8 @@ class Pages:
             "citation": to_bibtex("mirflow", version=version("mirflow")),
         }
         words = {"site": site, "url": self.links.url, "viewer": viewer, "here": here, "notice": ""}
-        own = self.home + self.links.here.removesuffix(_INDEX) if isinstance(self.links, DiskLinks) else ""
-        words |= {"absolute": self.absolute, "address": own if self.home else ""}
+        address = self.home + self.links.here.removesuffix(_INDEX) if isinstance(self.links, DiskLinks) else ""
+        words |= {"absolute": self.absolute, "address": address if self.home else ""}
         return environment().get_template(template).render({**words, **context})
 
 
@@ -348,7 +347,7 @@ def environment() -> Environment:
         raise MirflowError(
             "pages of results need Jinja2: pip install 'mirflow[serve]', or '.[serve]' in a checkout"
         ) from error
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader(__package__),
         autoescape=True,
         undefined=StrictUndefined,
@@ -356,8 +355,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.globals["report_link"] = report_link
-    made.filters |= {
+    environment.globals["report_link"] = report_link
+    environment.filters |= {
         "number": show_number,
         "exact": show_exact,
         "interval": show_ends,
@@ -365,9 +364,11 @@ def environment() -> Environment:
         "fact": show_fact,
         "aggregate": aggregate_in_words,
         "seconds": show_seconds,
+        "gain": show_gain,
+        "linked": link_text,
+        "moment": show_moment,
     }
-    made.filters |= {"gain": show_gain, "linked": link_text, "moment": show_moment}
-    return made
+    return environment
 
 
 def show_number(value: float | str | None, decimals: int | None = None) -> str:

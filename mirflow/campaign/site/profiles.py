@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ...analysis.inference.comparisons import compare
 from ...analysis.query_options import Query
@@ -18,19 +20,7 @@ from .runtimes import RUNTIME
 if TYPE_CHECKING:
     import xarray as xr
 
-FACTS = (
-    "title",
-    "name",
-    "authors",
-    "team",
-    "affiliation",
-    "year",
-    "description",
-    "paper",
-    "code",
-    "license",
-    RUNTIME,
-)
+FACTS = ("title", "name", "authors", "team", "affiliation", "year", "description", "paper", "code", "license", RUNTIME)
 """Coordinates of systems that a profile begins with, in this order."""
 
 
@@ -63,37 +53,29 @@ def gaps_of(ranked: RankedEvaluation, ds: xr.Dataset | None) -> dict[str, Gap]:
     ds : xr.Dataset or None
         Scores of the evaluation; None, if only aggregates may be shown: without intervals.
     """
-    rows = {one.system: one for one in standings_of(ranked).rows}
+    rows = {row.system: row for row in standings_of(ranked).rows}
     headline = next(metric for metric in ranked.metrics if metric.name == ranked.headline)
-    placed = [one.name for one in ranked.systems if one.rank is not None]
-    bounds = _bounds_of(ranked, ds)
-    found = {}
-    for own in ranked.systems:
-        other = next((name for name in placed if name != own.name), "") if own.rank is not None else ""
-        gap = rows[own.name].value - rows[other].value if other else math.nan
-        low, high = bounds(own.name, other) if bounds is not None and other else (math.nan, math.nan)
+    placed = [system.name for system in ranked.systems if system.rank is not None]
+    # The intervals of differences over paired tracks, and the place of each system in them.
+    bounds, index = np.full((2, 0, 0), np.nan), dict[str, int]()
+    if ds is not None and ranked.level is not None and len(ranked.systems) > 1:
+        with suppress(QueryError):
+            compared = compare(ds, Query(metric=ranked.headline, exact=True), level=ranked.level)
+            bounds = np.stack([compared[end].values[..., 0] for end in ("low", "high")])
+            index = {name: number for number, name in enumerate(names_of(compared, "system"))}
+    gaps = {}
+    for system in ranked.systems:
+        name, others = system.name, [other for other in placed if other != system.name]
+        other = others[0] if others and system.rank is not None else ""
+        ends = [rows[name].value - rows[other].value if other else math.nan, math.nan, math.nan]
+        if index and other:
+            ends[1:] = bounds[:, index[name], index[other]].tolist()
         # Where this system leads, the verdict on the second is that on the two.
-        verdict = rows[other if own.rank == 1 and other else own.name].relation
-        value, ends = own.scores[headline.name].value, (_known(gap), _known(low), _known(high))
-        found[own.name] = Gap(ranked.name, headline, own.rank, len(ranked.systems), other, value, *ends, verdict)
-    return found
-
-
-def _bounds_of(ranked: RankedEvaluation, ds: xr.Dataset | None) -> Callable[[str, str], tuple[float, float]] | None:
-    """Return a function of two systems: the interval of their difference, over paired tracks; None without any."""
-    if ds is None or ranked.level is None or len(ranked.systems) < 2:
-        return None
-    try:
-        compared = compare(ds, Query(metric=ranked.headline, exact=True), level=ranked.level)
-    except QueryError:
-        return None
-    place = {name: at for at, name in enumerate(names_of(compared, "system"))}
-    low, high = (compared[end].values[..., 0] for end in ("low", "high"))
-    return lambda one, other: (low[place[one], place[other]], high[place[one], place[other]])
-
-
-def _known(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
+        verdict = rows[other if system.rank == 1 and other else name].relation
+        gap, low, high = (end if math.isfinite(end) else None for end in ends)
+        value, count = system.scores[headline.name].value, len(ranked.systems)
+        gaps[name] = Gap(ranked.name, headline, system.rank, count, other, value, gap, low, high, verdict)
+    return gaps
 
 
 @dataclass(frozen=True)
@@ -109,10 +91,10 @@ class YearsOfEvaluation:
 
 def years_beside(store: str, board: Leaderboard, ranked: RankedEvaluation, system: str) -> YearsOfEvaluation | None:
     """Return the best of each year by the headline metric, with a system on the same scale; None without two years."""
-    entries = [one for one in years_of(store, board) if one.evaluation == ranked.name]
+    entries = [entry for entry in years_of(store, board) if entry.evaluation == ranked.name]
     line = next(iter(join_years(entries).lines()), None)
-    own = next(one for one in ranked.systems if one.name == system)
-    value, year = own.scores[ranked.headline].value, str(own.metadata.get(YEAR, ""))
+    shown = next(other for other in ranked.systems if other.name == system)
+    value, year = shown.scores[ranked.headline].value, str(shown.metadata.get(YEAR, ""))
     if line is None or not isinstance(value, float) or not year:
         return None
     return YearsOfEvaluation(line, int(float(year)), *line.scale.place(int(float(year)), value))

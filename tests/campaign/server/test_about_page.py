@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mirflow.campaign.server.about_page import html_of
+from mirflow.campaign.server.app import html_of
 from mirflow.campaign.server.service import open_service
 
 from .accounts import Browser

@@ -11,8 +11,8 @@ from sqlalchemy import select
 
 from mirflow.campaign.server.accounts import Viewer
 from mirflow.campaign.server.service import Service
-from mirflow.campaign.server.submissions.campaign_history import read_history
 from mirflow.campaign.server.submissions.submission_tables import Released, RulesVersion, Submission
+from mirflow.campaign.server.views import read_history
 
 from .accounts import BEGIN, Browser, Clock
 from .campaigns import CAMPAIGN, estimates, member, open_campaign, submit

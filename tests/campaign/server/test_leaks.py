@@ -18,7 +18,6 @@ from sqlalchemy import select
 from mirflow.campaign.server import submission_pages, views
 from mirflow.campaign.server.limits import RATES, Rate, RateLimits
 from mirflow.campaign.server.service import Service
-from mirflow.campaign.server.submissions import campaign_history
 from mirflow.campaign.server.submissions.releases import ShownScore, round_to
 from mirflow.campaign.server.submissions.submission_tables import Released, Submission
 
@@ -82,7 +81,7 @@ def test_no_answer_depends_on_a_score_that_is_not_released(service: Service, nam
 
 @pytest.mark.parametrize(
     "module",
-    [views, *(pytest.param(module, marks=pytest.mark.slow) for module in (submission_pages, campaign_history))],
+    [views, pytest.param(submission_pages, marks=pytest.mark.slow)],
 )
 def test_a_score_that_one_page_shows_to_three_decimals_is_seen(
     service: Service, module: ModuleType, monkeypatch: pytest.MonkeyPatch

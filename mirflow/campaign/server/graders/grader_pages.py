@@ -103,8 +103,12 @@ class GraderPages:
         rows = []
         with self.database.read() as session:
             for opened in self.rounds.all():
-                own = find_participation(session, opened, request.state.viewer.user)
-                mine = progress(session, opened, own) if own is not None and own.withdrawn is None else None
+                participation = find_participation(session, opened, request.state.viewer.user)
+                mine = (
+                    progress(session, opened, participation)
+                    if participation is not None and participation.withdrawn is None
+                    else None
+                )
                 closed = self._is_closed(session, opened)
                 rows.append({"round": opened, "mine": mine, "closed": closed, "share": share_judged(session, opened)})
         organises = request.state.viewer.role == "organiser"
@@ -116,27 +120,27 @@ class GraderPages:
         """Show a grader's page: the consent, a query with its candidates, or a summary at the end."""
         opened = self._round(request)
         with self.database.read() as session:
-            own = find_participation(session, opened, request.state.viewer.user)
+            participation = find_participation(session, opened, request.state.viewer.user)
             if self._is_closed(session, opened):
                 return self._render(request, opened, "grade_closed.html")
-            if own is None or own.withdrawn is not None or own.consent != opened.version:
+            if participation is None or participation.withdrawn is not None or participation.consent != opened.version:
                 gone = request.query_params.get("withdrawn", "")
-                return self._render(request, opened, "grade_consent.html", again=own is not None, gone=gone)
-            pages, listen = pages_of(own), opened.config.listen
+                return self._render(request, opened, "grade_consent.html", again=participation is not None, gone=gone)
+            pages, listen = pages_of(participation), opened.config.listen
             # The page in the address, else the first unfinished one.
             unfinished = (index for index, rows in pages.items() if not all(is_done(row, listen) for row in rows))
             wanted = request.query_params.get("page")
             number = next(unfinished, None) if wanted is None else _whole(wanted)
             if wanted is not None and number not in pages:
                 raise HTTPException(404)
-            mine = progress(session, opened, own)
+            mine = progress(session, opened, participation)
             if number is None:
-                more, last = has_more(session, opened, own, self.service.clock()), max(pages, default=0)
+                more, last = has_more(session, opened, participation, self.service.clock()), max(pages, default=0)
                 return self._render(request, opened, "grade_rest.html", mine=mine, more=more, last=last)
             assigned = pages[number]
         query = opened.recording(assigned[0].pair.query_piece)
         gains = find_gains(self.database, [query, *(opened.recording(row.pair.piece) for row in assigned)])
-        shown = [_shown(row, opened, own, gains[opened.recording(row.pair.piece)]) for row in assigned]
+        shown = [_shown(row, opened, participation, gains[opened.recording(row.pair.piece)]) for row in assigned]
         return self._render(
             request,
             opened,
@@ -150,7 +154,7 @@ class GraderPages:
             done=sum(candidate["done"] for candidate in shown),
             mine=mine,
             saved=max((row.saved for row in assigned if row.saved is not None), default=None),
-            grader=f"{own.code:x}",
+            grader=f"{participation.code:x}",
         )
 
     def agree(self, request: Request) -> Response:
@@ -316,10 +320,10 @@ class GraderPages:
             raise HTTPException(409, "This round of grading is closed.")
 
     def _demand_participation(self, session: Session, opened: OpenRound, request: Request) -> Participation:
-        own = find_participation(session, opened, request.state.viewer.user)
-        if own is None or own.withdrawn is not None:
+        participation = find_participation(session, opened, request.state.viewer.user)
+        if participation is None or participation.withdrawn is not None:
             raise HTTPException(409, "You are not taking part in this round: open its page and agree first.")
-        return own
+        return participation
 
     def _see(self, opened: OpenRound, number: int | None = None) -> Response:
         query = "" if number is None else f"?page={number}"

@@ -65,7 +65,7 @@ class State:
     heard: float | None = None
 
 
-def read_values(given: Mapping[str, Any]) -> dict[str, Any]:
+def read_values(content: Mapping[str, Any]) -> dict[str, Any]:
     """Validate the fields of a change.
 
     Examples
@@ -74,7 +74,7 @@ def read_values(given: Mapping[str, Any]) -> dict[str, Any]:
     {'broad': 'SS', 'fine': 6.1}
     """
     values: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in content.items():
         if name == "broad":
             if value not in (None, "") and value not in BROAD:
                 raise JudgementError(f"invalid broad: choose from {', '.join(BROAD)}")
@@ -101,49 +101,49 @@ def read_values(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_change(body: bytes) -> tuple[int, JudgementChange]:
     """Parse the assignment and the change in a JSON request."""
-    given = read_object(body)
-    values, heard = given.get("values"), given.get("heard")
+    content = read_object(body)
+    values, heard = content.get("values"), content.get("heard")
     if not isinstance(values, dict):
         raise JudgementError("invalid values: expected the changed fields")
     change = JudgementChange(
-        read_client(given),
-        read_whole(given, "number"),
+        read_client(content),
+        read_whole(content, "number"),
         read_values(values),
-        None if heard is None else read_number(given, "heard"),
+        None if heard is None else read_number(content, "heard"),
     )
-    return read_whole(given, "assignment"), change
+    return read_whole(content, "assignment"), change
 
 
 def read_object(body: bytes) -> dict[str, Any]:
     """Parse a JSON object."""
     try:
-        given = json.loads(body)
+        content = json.loads(body)
     except (ValueError, RecursionError):
-        given = None
-    if not isinstance(given, dict):
+        content = None
+    if not isinstance(content, dict):
         raise JudgementError("invalid request: expected a JSON object")
-    return given
+    return content
 
 
-def read_client(given: Mapping[str, Any]) -> str:
+def read_client(content: Mapping[str, Any]) -> str:
     """Parse the random name of the window that sent a request."""
-    client = given.get("client")
+    client = content.get("client")
     if not isinstance(client, str) or not _CLIENT.fullmatch(client):
         raise JudgementError("invalid client: expected 8 to 64 letters and digits")
     return client
 
 
-def read_whole(given: Mapping[str, Any], name: str) -> int:
+def read_whole(content: Mapping[str, Any], name: str) -> int:
     """Parse an integer."""
-    value = given.get(name)
+    value = content.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _LARGEST_WHOLE:
         raise JudgementError(f"invalid {name}: expected a whole number")
     return value
 
 
-def read_number(given: Mapping[str, Any], name: str) -> float:
+def read_number(content: Mapping[str, Any], name: str) -> float:
     """Parse a number of seconds."""
-    value = given.get(name)
+    value = content.get(name)
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value < _LARGEST_WHOLE:
         raise JudgementError(f"invalid {name}: expected a number of seconds")
     return float(value)
@@ -280,12 +280,12 @@ class SentEvent:
     """Seconds in the recording."""
 
 
-def read_events(given: Mapping[str, Any]) -> tuple[str, int, list[SentEvent]]:
+def read_events(content: Mapping[str, Any]) -> tuple[str, int, list[SentEvent]]:
     """Parse the window, the page and the events of a request."""
-    rows = given.get("events")
+    rows = content.get("events")
     if not isinstance(rows, list) or len(rows) > BATCH:
         raise JudgementError(f"invalid events: expected a list of at most {BATCH}")
-    client, page, events = read_client(given), read_whole(given, "page"), []
+    client, page, events = read_client(content), read_whole(content, "page"), []
     for row in rows:
         if not isinstance(row, dict) or row.get("kind") not in KINDS:
             raise JudgementError(f"unknown kind of event: choose from {', '.join(KINDS)}")

@@ -142,7 +142,7 @@ class OrganiserPages:
         trouble: str = "",
         given: Form | None = None,
     ) -> Response:
-        found = look_over_plan(plan)
+        summary = look_over_plan(plan)
         limits = self.service.campaign.limits if self.service.campaign is not None else Limits()
         return page(
             request,
@@ -151,9 +151,9 @@ class OrganiserPages:
             here="grading",
             plan=plan,
             offers=plan.planning,
-            found=found,
+            found=summary,
             opened=read_round(plan) if plan.is_open else None,
-            shares=found["shares"][:_SHOWN_GRADERS],
+            shares=summary["shares"][:_SHOWN_GRADERS],
             step=step,
             trouble=trouble,
             given=given or {},

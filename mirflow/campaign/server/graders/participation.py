@@ -57,9 +57,9 @@ def withdraw(session: Session, opened: OpenRound, participation: Participation, 
     if not delete:
         participation.withdrawn = now
         return
-    own = select(StoredAssignment.id).where(StoredAssignment.participation_id == participation.id)
+    assigned = select(StoredAssignment.id).where(StoredAssignment.participation_id == participation.id)
     session.execute(delete_rows(StoredEvent).where(StoredEvent.participation_id == participation.id))
-    session.execute(delete_rows(StoredJudgement).where(StoredJudgement.assignment_id.in_(own)))
+    session.execute(delete_rows(StoredJudgement).where(StoredJudgement.assignment_id.in_(assigned)))
     session.execute(delete_rows(StoredAssignment).where(StoredAssignment.participation_id == participation.id))
     session.execute(delete_rows(Participation).where(Participation.id == participation.id))
     session.get_one(Round, opened.id).deleted += 1

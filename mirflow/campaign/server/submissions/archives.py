@@ -98,7 +98,7 @@ def name_trouble(name: str, depth: int) -> str:
         return "is an absolute path"
     if "\\" in name:
         return "has a backslash in its name: separate folders by /"
-    odd = next((one for one in name if unicodedata.category(one) in _ODD or one in _HIDDEN), None)
+    odd = next((char for char in name if unicodedata.category(char) in _ODD or char in _HIDDEN), None)
     if odd is not None:
         return f"has the character U+{ord(odd):04X} in its name"
     parts = name.split("/")
@@ -146,25 +146,25 @@ def _plain_file(name: str, path: Path) -> Member:
 
 def _write(members: list[Member], out: Path, limits: Limits, fits: Callable[[str], str]) -> Unpacked:
     left_out = tuple(member.name for member in members if _is_left_out(member.name))
-    members = _without_folder([one for one in members if not _is_left_out(one.name)], fits)
+    members = _without_folder([member for member in members if not _is_left_out(member.name)], fits)
     if not members:
         raise ArchiveError("contains no files")
     if len(members) > limits.files:
         raise ArchiveError(f"contains {len(members)} files: at most {limits.files} are allowed")
     refused = list(_refused_names(members, limits, fits))
     most = 10 * limits.size
-    if sum(one.size for one in members) > most:
+    if sum(member.size for member in members) > most:
         raise ArchiveError(f"unpacks to more than {most / 10**6:g} MB")
     if refused:
         return Unpacked((), tuple(refused), left_out)
     digests: dict[str, str] = {}
-    for one in members:  # in the order of the archive, to read it once
-        target = out / one.name
+    for member in members:  # in the order of the archive, to read it once
+        target = out / member.name
         target.parent.mkdir(parents=True, exist_ok=True)
-        digests[one.name], head = _copy(one, target, limits.ratio)
-        what = _content_trouble(one.name, head, target)
+        digests[member.name], head = _copy(member, target, limits.ratio)
+        what = _content_trouble(member.name, head, target)
         if what:
-            refused.append(Refusal(one.name, what))
+            refused.append(Refusal(member.name, what))
     total = hashlib.sha256("".join(f"{name}\0{digests[name]}\n" for name in sorted(digests)).encode())
     return Unpacked(tuple(sorted(digests)), tuple(refused), left_out, total.hexdigest())
 
@@ -175,12 +175,12 @@ def _is_left_out(name: str) -> bool:
 
 
 def _without_folder(members: list[Member], fits: Callable[[str], str]) -> list[Member]:
-    heads = {one.name.split("/", 1)[0] for one in members}
-    if len(heads) != 1 or not all("/" in one.name for one in members):
+    heads = {member.name.split("/", 1)[0] for member in members}
+    if len(heads) != 1 or not all("/" in member.name for member in members):
         return members
-    inner = [replace(one, name=one.name.split("/", 1)[1]) for one in members]
+    inner = [replace(member, name=member.name.split("/", 1)[1]) for member in members]
     outside = sum(not fits(member.name) for member in members)
-    inside = sum(not fits(one.name) for one in inner)
+    inside = sum(not fits(member.name) for member in inner)
     head = next(iter(heads))
     return inner if inside > outside and not name_trouble(head, 1) else members
 
@@ -210,7 +210,7 @@ def _seen_name(name: str) -> str:
     >>> _seen_name("E\u0301tude\u200b") == _seen_name("\u00e9tude\ufe0f")
     True
     """
-    seen = (one for one in name if unicodedata.category(one) != "Cf" and not "\ufe00" <= one <= "\ufe0f")
+    seen = (char for char in name if unicodedata.category(char) != "Cf" and not "\ufe00" <= char <= "\ufe0f")
     return unicodedata.normalize("NFC", "".join(seen)).casefold()
 
 
@@ -260,7 +260,7 @@ def _members(name: str, path: Path, limits: Limits) -> Iterator[Iterator[Member]
         if name.lower().endswith(".zip"):
             _demand_small_directory(path, limits.files)
             with zipfile.ZipFile(path) as archive:
-                yield iter([_of_zip(archive, one) for one in archive.infolist() if not one.is_dir()])
+                yield iter([_of_zip(archive, info) for info in archive.infolist() if not info.is_dir()])
             return
         listed = list(_of_tar(path, limits))
         with tarfile.open(path, "r:*") as tar:
@@ -332,7 +332,7 @@ def _of_tar(path: Path, limits: Limits) -> Iterator[tuple[tarfile.TarInfo, str]]
                 trouble = "is a link"
             elif not info.isreg() or info.issparse():
                 trouble = "is not a regular file"
-            elif any("\udc80" <= one <= "\udcff" for one in info.name):
+            elif any("\udc80" <= char <= "\udcff" for char in info.name):
                 trouble = "has a name that is not UTF-8"
             info.linkname = ""
             yield info, trouble

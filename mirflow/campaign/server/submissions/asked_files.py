@@ -56,15 +56,15 @@ def keep_places(folder: Path, campaign: Campaign, places: Mapping[str, Mapping[s
     places : mapping
         Placeholders of the references by split and evaluation.
     """
-    told = {
+    revealed = {
         split: {
-            evaluation.name: own.get(evaluation.name, ())
+            evaluation.name: evaluations.get(evaluation.name, ())
             for evaluation in campaign.evaluations
             if may_tell(campaign, split, evaluation)
         }
-        for split, own in places.items()
+        for split, evaluations in places.items()
     }
-    data, file = msgspec.json.encode(told), folder / _FILE
+    data, file = msgspec.json.encode(revealed), folder / _FILE
     if not file.is_file() or file.read_bytes() != data:
         write_atomically(file, data)
 
@@ -72,12 +72,15 @@ def keep_places(folder: Path, campaign: Campaign, places: Mapping[str, Mapping[s
 def asked_files(folder: Path, campaign: Campaign) -> list[AskedFiles]:
     """List the expected files by split and evaluation."""
     try:
-        kept = msgspec.json.decode((folder / _FILE).read_bytes(), type=dict[str, dict[str, list[dict[str, str]]]])
+        places = msgspec.json.decode((folder / _FILE).read_bytes(), type=dict[str, dict[str, list[dict[str, str]]]])
     except (OSError, msgspec.DecodeError):
-        kept = {}  # no worker has started yet
+        places = {}  # no worker has started yet
     return [
         _asked(
-            split, evaluation, kept.get(split, {}).get(evaluation.name, ()), told=may_tell(campaign, split, evaluation)
+            split,
+            evaluation,
+            places.get(split, {}).get(evaluation.name, ()),
+            told=may_tell(campaign, split, evaluation),
         )
         for split in campaign.splits
         for evaluation in campaign.evaluations

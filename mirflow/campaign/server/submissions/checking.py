@@ -89,12 +89,12 @@ class CheckAnswer:
     def of(cls, message: Mapping[str, Any]) -> CheckAnswer:
         """Parse the message of a job."""
         try:
-            found = msgspec.convert({name: message[name] for name in cls.__annotations__}, cls)
+            answer = msgspec.convert({name: message[name] for name in cls.__annotations__}, cls)
         except (msgspec.ValidationError, KeyError) as error:
             raise JobError(f"returned an invalid answer: {error}") from None
-        if len(found.findings) > MAX_FINDINGS or min(found.files, found.errors, found.warnings, found.notes) < 0:
+        if len(answer.findings) > MAX_FINDINGS or min(answer.files, answer.errors, answer.warnings, answer.notes) < 0:
             raise JobError("returned an inconsistent answer")
-        return found
+        return answer
 
     def with_findings(self, other: CheckAnswer) -> CheckAnswer:
         """Add the findings of another answer."""
@@ -119,7 +119,7 @@ def check_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     dict
         The fields of :class:`CheckAnswer`, ``left_out`` and ``evaluations`` (those with files).
     """
-    evaluations = [Evaluation.model_validate(one) for one in task["evaluations"]]
+    evaluations = [Evaluation.model_validate(row) for row in task["evaluations"]]
     out = Path(task["out"])
     try:
         sent = [(name, Path(path)) for name, path in task["sent"]]
@@ -128,8 +128,8 @@ def check_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         names = clean_text(task["sent"][0][0]) if len(task["sent"]) == 1 else "the upload"
         return _answer([FoundProblem(names, None, "error", "archive", error.message)])
     refused = [
-        FoundProblem(clean_text(one.path), None, "error", "refused", clean_text(one.message))
-        for one in unpacked.refused
+        FoundProblem(clean_text(row.path), None, "error", "refused", clean_text(row.message))
+        for row in unpacked.refused
     ]
     if refused:
         return _answer(refused)
@@ -152,7 +152,7 @@ def check_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
 def _answer(rows: Sequence[FoundProblem]) -> dict[str, Any]:
     rows = list(dict.fromkeys(rows))
     counts = {f"{name}s": sum(row.severity == name for row in rows) for name in _SEVERITIES}
-    listed = _most_severe([(one.path, one.line, one.severity, one.rule, one.message) for one in rows])
+    listed = _most_severe([(row.path, row.line, row.severity, row.rule, row.message) for row in rows])
     findings = [
         [clean_text(path)[:_LONGEST], line, severity, rule[:100], clean_text(message)[:_LONGEST]]
         for path, line, severity, rule, message in listed
@@ -171,8 +171,8 @@ def _answer(rows: Sequence[FoundProblem]) -> dict[str, Any]:
 
 def _most_severe(rows: list[Row]) -> list[Row]:
     rows = sorted(rows, key=lambda row: (row[0], row[1] or 0, _SEVERITIES.index(row[2])))
-    kept = sorted(rows, key=lambda row: _SEVERITIES.index(row[2]))[:MAX_FINDINGS]
-    return sorted(kept, key=lambda row: (row[0], row[1] or 0, _SEVERITIES.index(row[2])))
+    worst = sorted(rows, key=lambda row: _SEVERITIES.index(row[2]))[:MAX_FINDINGS]
+    return sorted(worst, key=lambda row: (row[0], row[1] or 0, _SEVERITIES.index(row[2])))
 
 
 def names_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
@@ -188,11 +188,11 @@ def names_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     dict
         As of :func:`check_job`, with findings about names alone, and ``without``: splits that are left out.
     """
-    evaluations = [Evaluation.model_validate(one) for one in task["evaluations"]]
-    expected = [Expected(**one) for one in task["expected"]]
+    evaluations = [Evaluation.model_validate(row) for row in task["evaluations"]]
+    expected = [Expected(**row) for row in task["expected"]]
     rows = list(_track_problems(task["names"], evaluations, expected))
     without = sorted({row.split for row in rows if row.split})
-    rest = sorted({one.split for one in expected if one.asked}.difference(without))
+    rest = sorted({row.split for row in expected if row.asked}.difference(without))
     if not without or not rest:
         return _answer(rows)
     # What is complete is scored.
@@ -217,7 +217,7 @@ def misfit(name: str, evaluations: Sequence[Evaluation]) -> str:
         return "is an archive: send its files without packing them twice"
     fitting = [evaluation for evaluation in evaluations if Pattern(evaluation.estimates.path).match(name) is not None]
     if not fitting:
-        patterns = ", ".join(dict.fromkeys(repr(one.estimates.path) for one in evaluations))
+        patterns = ", ".join(dict.fromkeys(repr(row.estimates.path) for row in evaluations))
         return f"is not one of the expected files: {patterns}"
     suffix = Path(name).suffix.lower()
     for evaluation in fitting:
@@ -238,29 +238,29 @@ def _track_problems(
     for evaluation in evaluations:
         pattern = Pattern(evaluation.estimates.path)
         matched = {name: pattern.match(name) for name in files}
-        found = {
+        matching = {
             name: {key: normal_form(text) for key, text in values.items() if key != "format"}
             for name, values in matched.items()
             if values is not None
         }
         splits = [row for row in expected if row.evaluation == evaluation.name]
-        if not found:
+        if not matching:
             yield FoundProblem("", None, "note", "left_out", f"no estimates for {evaluation.name}, which is not scored")
             continue
         if "track" not in pattern.names:
-            judged -= set(found)
-            known_files |= set(found)
+            judged -= set(matching)
+            known_files |= set(matching)
             # Such a file has the tracks of all splits.
             if any(split.hidden for split in splits) and sum(split.asked for split in splits) > 1:
                 message = "contains several tracks: submit it for one split at a time"
-                yield FoundProblem(next(iter(found)), None, "error", "splits", message)
+                yield FoundProblem(next(iter(matching)), None, "error", "splits", message)
             continue
-        yield from _twice(pattern, found, kind_of(evaluation.task).part)
-        judged |= set(found)
+        yield from _twice(pattern, matching, kind_of(evaluation.task).part)
+        judged |= set(matching)
         for split in splits:
             shared = [name for name in pattern.names if name != "format" and split.places and name in split.places[0]]
             tracks = {tuple(place.get(name, "") for name in shared) for place in split.places}
-            keys = {name: tuple(values.get(key, "") for key in shared) for name, values in found.items()}
+            keys = {name: tuple(values.get(key, "") for key in shared) for name, values in matching.items()}
             known_files |= {name for name, key in keys.items() if key in tracks}
             missing = sorted("/".join(key) for key in tracks - set(keys.values()))
             if missing and split.asked:
@@ -272,39 +272,33 @@ def _track_problems(
         # Finding similar names is slow; suggestions for a few files are enough.
         near: list[str] = []
         if index < _NAMED:
-            near = difflib.get_close_matches(_track_of(name, evaluations), names, n=1, cutoff=0.6)
+            parsed = (Pattern(evaluation.estimates.path).match(name) or {} for evaluation in evaluations)
+            track = next((normal_form(values["track"]) for values in parsed if "track" in values), name)
+            near = difflib.get_close_matches(track, names, n=1, cutoff=0.6)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         yield FoundProblem(name, None, "warning", "unknown_track", f"does not belong to any scored track{hint}")
 
 
-def _twice(pattern: Pattern, found: Mapping[str, Mapping[str, str]], part: str | None) -> Iterator[FoundProblem]:
+def _twice(pattern: Pattern, files: Mapping[str, Mapping[str, str]], part: str | None) -> Iterator[FoundProblem]:
     """Yield files that belong to the same track, such as a.lab and a.jams."""
     seen: dict[tuple[str, ...], str] = {}
-    for name, values in found.items():
+    for name, values in files.items():
         key = values["track"], values.get(part or "", ""), values.get("level", "")
-        folder = tuple(value for one, value in values.items() if one not in ("track", part or "", "level"))
+        folder = tuple(value for field, value in values.items() if field not in ("track", part or "", "level"))
         if (*key, *folder) in seen:
             message = f"belongs to the same track as {seen[*key, *folder]!r}: send one file per track"
             yield FoundProblem(name, None, "error", "twice", message)
         seen.setdefault((*key, *folder), name)
 
 
-def _track_of(name: str, evaluations: Sequence[Evaluation]) -> str:
-    for evaluation in evaluations:
-        values = Pattern(evaluation.estimates.path).match(name)
-        if values is not None and "track" in values:
-            return normal_form(values["track"])
-    return name
-
-
-def _missing(one: Expected, missing: Sequence[str], tracks: int) -> FoundProblem:
+def _missing(split: Expected, missing: Sequence[str], tracks: int) -> FoundProblem:
     listed = ", ".join(missing[:_NAMED]) + (", ..." if len(missing) > _NAMED else "")
-    names = f": {listed}" if one.named else " (the organisers' data have the names of the tracks)"
-    what = f"{len(missing)} of {counted(tracks, 'track')} of {one.split} ({one.evaluation}) have no estimate{names}"
+    names = f": {listed}" if split.named else " (the organisers' data have the names of the tracks)"
+    what = f"{len(missing)} of {counted(tracks, 'track')} of {split.split} ({split.evaluation}) have no estimate{names}"
     # Scores over a subset of a hidden split would reveal those tracks.
-    if one.hidden:
+    if split.hidden:
         message = f"{what}; a hidden split requires all tracks"
-        return FoundProblem("", None, "error", "missing", message, one.split)
+        return FoundProblem("", None, "error", "missing", message, split.split)
     if len(missing) == tracks:
         return FoundProblem(
             "", None, "error", "missing", f"{what}; files must have the names of the tracks, including case"
@@ -328,7 +322,7 @@ def _lint(
             options = reading_options(evaluation, root)
             path = name
             if "levels" in options and "level" in values:
-                path = fill(pattern.text, {one: value for one, value in values.items() if one != "level"})
+                path = fill(pattern.text, {key: value for key, value in values.items() if key != "level"})
             way = f"{evaluation.task} {evaluation.convention} {options}"
             if (path, way) in done:
                 continue
@@ -394,10 +388,10 @@ def read_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         if isinstance(resolved, list):
             raise PipelineError([Problem(".".join(map(str, place)), why) for place, why in resolved])
         troubles: list[Trouble] = []
-        found = find_estimates(evaluation, resolved, root, task["places"].get(evaluation.name, ()), troubles)
+        estimates = find_estimates(evaluation, resolved, root, task["places"].get(evaluation.name, ()), troubles)
         target = Path(task["out"], reading_name(task["split"], evaluation.name))
         target.parent.mkdir(exist_ok=True)
         problems = [([str(step) for step in place], why) for place, why in troubles]
-        write_readings(target, resolved.estimates.kind, found, problems)
+        write_readings(target, resolved.estimates.kind, estimates, problems)
         names.append(evaluation.name)
     return {"evaluations": names}

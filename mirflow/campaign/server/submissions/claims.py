@@ -93,7 +93,7 @@ class Claims:
         now = self.service.clock()
         with self.database.read() as session:
             withdrawn = select(Submission).where(Submission.withdrawn.is_not(None), Submission.state.in_(OPEN))
-            row = next((one for one in session.scalars(withdrawn) if self._abandoned(one, now)), None)
+            row = next((waiting for waiting in session.scalars(withdrawn) if self._abandoned(waiting, now)), None)
         if row is None:
             return False
         self._set_aside(row)  # no worker claims it any more, so this can safely run twice

@@ -25,15 +25,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ....errors import (
-    MirflowError,
-    PipelineError,
-    PluginError,
-    RunError,
-    SchedulerError,
-    StoreError,
-    UnknownNameError,
-)
+from ....errors import MirflowError, PipelineError, PluginError, RunError, SchedulerError, StoreError, UnknownNameError
 from ....metrics.base import get_task
 from ....plugins import import_module as import_plugin
 from .sandbox import Allowed, libraries, restrict
@@ -530,30 +522,30 @@ def hold_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         ``held``: the restrictions in force; ``opened``: words, path and the readable folder or file around it, of each
         secret that could be opened; and what else was reached.
     """
-    found: dict[str, Any] = {"held": _HELD, "environment": len(os.environ), "opened": []}
+    reached: dict[str, Any] = {"held": _HELD, "environment": len(os.environ), "opened": []}
     for words, path in task.get("secrets", ()):
         try:
             os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
         except OSError:
             continue
         real = Path(path).resolve()
-        around = (one for one in libraries() if real.is_relative_to(Path(one).resolve()))
-        found["opened"].append([words, path, next(around, "")])
+        around = (library for library in libraries() if real.is_relative_to(Path(library).resolve()))
+        reached["opened"].append([words, path, next(around, "")])
     for name, path in (("inside", Path(task["inside"], "written")), ("outside", Path(task["inside"]).with_name("out"))):
         try:
             path.write_bytes(b"")
             path.unlink()
-            found[name] = "written"
+            reached[name] = "written"
         except OSError:
-            found[name] = "refused"
+            reached[name] = "refused"
     try:
         socket.create_connection(("127.0.0.1", int(task.get("port", 9))), 1).close()
-        found["network"] = "connected"
+        reached["network"] = "connected"
     except OSError as error:
-        found["network"] = str(error.strerror)
+        reached["network"] = str(error.strerror)
     try:
         mmap.mmap(-1, 2**36).close()  # reserved, but never touched
-        found["memory"] = "given"
+        reached["memory"] = "given"
     except (MemoryError, OSError):
-        found["memory"] = "refused"
-    return found
+        reached["memory"] = "refused"
+    return reached

@@ -170,8 +170,7 @@ def demand_entry(
     # scored under them.
     entered = select(Submission).outerjoin(Scored, Scored.submission_id == Submission.number)
     taken = entered.where(
-        Submission.key == name.casefold(),
-        or_(Submission.state.not_in(CLOSED), Scored.submission_id.is_not(None)),
+        Submission.key == name.casefold(), or_(Submission.state.not_in(CLOSED), Scored.submission_id.is_not(None))
     )
     other = session.scalar(taken.limit(1))
     if other is not None:

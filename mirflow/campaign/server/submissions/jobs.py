@@ -28,12 +28,7 @@ from ...file import Campaign, Limits, campaign_digest, plugin_addresses, split_r
 from .asked_files import keep_places, may_tell
 from .checking import CheckAnswer, reading_options
 from .claims import Claims
-from .confinement import (
-    Confinement,
-    Confines,
-    JobLimitError,
-    JobRefusedError,
-)
+from .confinement import Confinement, Confines, JobLimitError, JobRefusedError
 from .notifications import announce
 from .submission_tables import Scored, Submission, SubmissionFinding
 from .uploads import NAMES, RECEIVED
@@ -169,7 +164,7 @@ class Jobs:
         self._note_check(row, answer, upload)
 
     def _expected(self, row: Submission) -> list[dict[str, Any]]:
-        known = {evaluation.name: evaluation for evaluation in self.campaign.evaluations}
+        by_name = {evaluation.name: evaluation for evaluation in self.campaign.evaluations}
         return [
             {
                 "split": split,
@@ -177,7 +172,7 @@ class Jobs:
                 "places": places,
                 "asked": split in row.split_names,
                 "hidden": self.campaign.splits[split].hidden,
-                "named": may_tell(self.campaign, split, known[name]),
+                "named": may_tell(self.campaign, split, by_name[name]),
             }
             for split, evaluations in self.tracks().items()
             for name, places in evaluations.items()
@@ -299,9 +294,9 @@ class Jobs:
 
     def compute(self, row: Submission, name: str) -> str:
         """Score a submission on a split, and keep its scores; returns an error message, or an empty string."""
-        known, split = self.outcome(row, name), self.campaign.splits[name]
-        if known is not None:
-            return known
+        done, split = self.outcome(row, name), self.campaign.splits[name]
+        if done is not None:
+            return done
         task = {
             **self.scoring,
             "split": name,

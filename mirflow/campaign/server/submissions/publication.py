@@ -163,9 +163,9 @@ class Publication:
                     )
                     if name in row.split_names
                 }
-                known = session.get(PublicCopy, name)
+                copied = session.get(PublicCopy, name)
             digest = hashlib.sha256(json.dumps([public, target.as_posix()]).encode()).hexdigest()
-            if known is not None and known.digest == digest:
+            if copied is not None and copied.digest == digest:
                 continue
             task = {
                 **self.jobs.scoring,

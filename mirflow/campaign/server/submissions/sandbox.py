@@ -73,8 +73,8 @@ def landlock_version() -> int:
     """Return the version of the kernel's Landlock interface; 0 if it is missing or disabled."""
     if sys.platform != "linux":
         return 0
-    found = int(ctypes.CDLL(None).syscall(_CREATE, None, ctypes.c_size_t(0), 1))
-    return max(found, 0)
+    number = int(ctypes.CDLL(None).syscall(_CREATE, None, ctypes.c_size_t(0), 1))
+    return max(number, 0)
 
 
 def _restrict_by_landlock(libc: ctypes.CDLL, allowed: Allowed, version: int) -> bool:
@@ -95,9 +95,9 @@ def _restrict_by_landlock(libc: ctypes.CDLL, allowed: Allowed, version: int) -> 
             except OSError:
                 continue  # missing paths need no rule
             try:
-                own = files & (rights if Path(path).is_dir() else rights & _OF_FILES)
-                rule = struct.pack("=Qi", own, descriptor)
-                if own and libc.syscall(_ADD, ruleset, 1, ctypes.c_char_p(rule), 0) != 0:
+                applicable = files & (rights if Path(path).is_dir() else rights & _OF_FILES)
+                rule = struct.pack("=Qi", applicable, descriptor)
+                if applicable and libc.syscall(_ADD, ruleset, 1, ctypes.c_char_p(rule), 0) != 0:
                     return False
             finally:
                 os.close(descriptor)
@@ -209,7 +209,7 @@ def _filter_calls(libc: ctypes.CDLL, allowed: Allowed) -> bool:
     """Refuse system calls that no job needs; False on unsupported machines and old kernels."""
     if platform.machine() not in _MACHINES:
         return False
-    program = b"".join(struct.pack("=HBBI", *one) for one in _program(allowed))
+    program = b"".join(struct.pack("=HBBI", *instruction) for instruction in _program(allowed))
     data = ctypes.create_string_buffer(program, len(program))
     head = struct.pack("@HP", len(program) // 8, ctypes.addressof(data))
     return bool(libc.prctl(_SECCOMP, _FILTER, ctypes.c_char_p(head), 0, 0) == 0)
@@ -244,7 +244,7 @@ def _program(allowed: Allowed) -> Iterator[tuple[int, int, int, int]]:
     for call, index in ((_OPEN, 1), (_OPENAT, 2)):
         yield from when(call, argument(index), (_SOME_BITS, 0, 1, _NAMELESS), refuse, allow)
     yield from when(_IOCTL_CALL, argument(1), (_EQUAL, 0, 1, _PUSH_INPUT), refuse, allow)
-    own = os.getpid()
+    pid = os.getpid()
     if allowed.processes:
         yield from when(_CLONE, argument(0), (_SOME_BITS, 0, 1, _NAMESPACES), refuse, allow)
         if not allowed.network:  # its processes use private Unix sockets
@@ -257,8 +257,8 @@ def _program(allowed: Allowed) -> Iterator[tuple[int, int, int, int]]:
         _CLONE, argument(0), (_SOME_BITS, 0, 1, _NAMESPACES), refuse, (_SOME_BITS, 1, 0, _THREAD), refuse, allow
     )
     for call in _KILLS.values():
-        yield from when(call, argument(0), (_EQUAL, 1, 0, own), refuse, allow)
-    yield from when(_LIMITS, argument(0), (_EQUAL, 2, 0, 0), (_EQUAL, 1, 0, own), refuse, allow)
+        yield from when(call, argument(0), (_EQUAL, 1, 0, pid), refuse, allow)
+    yield from when(_LIMITS, argument(0), (_EQUAL, 2, 0, 0), (_EQUAL, 1, 0, pid), refuse, allow)
     if allowed.network:
         ways = [(_EQUAL, len(_FAMILIES) - index, 0, int(family)) for index, family in enumerate(_FAMILIES)]
         yield from when(_SOCKET, argument(0), *ways, refuse, allow)

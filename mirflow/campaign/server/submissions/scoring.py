@@ -85,8 +85,11 @@ def tracks_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """
     campaign = Campaign.of(task["campaign"])
     folders: dict[str, set[str]] = {split: set() for split in task["splits"]}
-    places = {split: reference_tracks(task["path"], campaign, split, open_pack, own) for split, own in folders.items()}
-    return {"places": places, "folders": {split: sorted(own) for split, own in folders.items()}}
+    places = {
+        split: reference_tracks(task["path"], campaign, split, open_pack, found_in)
+        for split, found_in in folders.items()
+    }
+    return {"places": places, "folders": {split: sorted(found_in) for split, found_in in folders.items()}}
 
 
 def score_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
@@ -132,7 +135,7 @@ def score_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     remove(journal.folder)
     # Files for tracks of other splits have no reference here.
     counts = {report.plan.name: {**report.status, Status.missing_reference: 0} for report in reports}
-    return {"tracks": {name: sum(own.values()) for name, own in counts.items()}}
+    return {"tracks": {name: sum(status.values()) for name, status in counts.items()}}
 
 
 def _kept_scores(task: Mapping[str, Any], evaluation: str) -> Path:
@@ -183,8 +186,8 @@ def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
 
 
 def _comparisons(ds: Any, system: str, others: Iterable[str]) -> dict[str, dict[str, Any]]:
-    known = [other for other in others if other in ds["system"].values]
-    compared = {other: compare_pair(ds, system, other, headline_metrics(ds)[0]) for other in known}
+    scored = [other for other in others if other in ds["system"].values]
+    compared = {other: compare_pair(ds, system, other, headline_metrics(ds)[0]) for other in scored}
     return {other: {**row, "asked": ds.sizes["track"]} for other, row in compared.items() if row is not None}
 
 
@@ -251,6 +254,11 @@ def join(before: GroupContent | None, new: GroupContent) -> GroupContent:
         return before
     systems = before.systems if has else (*before.systems, system)
     tracks = tuple(sorted({*before.tracks, *new.tracks}))
+    # The attributes of the first ones take precedence.
+    old, added = before.attrs, new.attrs
+    merged = {key: {**added.get(key, {}), **old.get(key, {})} for key in _MERGED if key in added or key in old}
+    warned = [*old.get(WARNINGS, ()), *added.get(WARNINGS, ())]
+    distinct = [warning for index, warning in enumerate(warned) if warning not in warned[:index]]
     return GroupContent(
         before.name,
         systems,
@@ -259,14 +267,14 @@ def join(before: GroupContent | None, new: GroupContent) -> GroupContent:
         _coords(before.measures, before.metric_coords, new.measures, new.metric_coords, measures),
         _coords(before.systems, before.system_coords, new.systems, new.system_coords, systems),
         _coords(before.tracks, before.track_coords, new.tracks, new.track_coords, tracks),
-        _joined_attrs(before.attrs, new.attrs),
+        {**old, **merged, **({WARNINGS: distinct} if distinct else {})},
         before.stored,
     )
 
 
 def _joined_cells(before: GroupContent, new: GroupContent, measures: tuple[str, ...]) -> Cells:
-    own = loaded(before.part(_known(before, new.systems))).cells
-    old, added = with_measures(own, measures), with_measures(new.cells, measures)
+    stored = loaded(before.part(_known(before, new.systems))).cells
+    old, added = with_measures(stored, measures), with_measures(new.cells, measures)
     keep = [index for index, name in enumerate(measures) if name in before.measures]
     rows = {cell: row for row, cell in enumerate(zip(old.system, old.track, strict=True))}
     for row, cell in enumerate(zip(added.system, added.track, strict=True)):
@@ -276,23 +284,16 @@ def _joined_cells(before: GroupContent, new: GroupContent, measures: tuple[str, 
     return concatenate_cells([with_measures(before.cells, measures), added])
 
 
-def _joined_attrs(before: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    merged = {key: {**new.get(key, {}), **before.get(key, {})} for key in _MERGED if key in new or key in before}
-    warned = [*before.get(WARNINGS, ()), *new.get(WARNINGS, ())]
-    kept = [warning for index, warning in enumerate(warned) if warning not in warned[:index]]
-    return {**before, **merged, **({WARNINGS: kept} if kept else {})}
-
-
 def _of_references(content: GroupContent) -> GroupContent:
     """Drop the tracks without a reference: tracks of other splits, and unexpected ones."""
     none = content.cells.status == Status.missing_reference
     gone = {track for track, missing in zip(content.cells.track, none.tolist(), strict=True) if missing}
     if not gone:
         return content
-    kept = [index for index, track in enumerate(content.tracks) if track not in gone]
-    coords = {name: [values[index] for index in kept] for name, values in content.track_coords.items()}
+    rows = [index for index, track in enumerate(content.tracks) if track not in gone]
+    coords = {name: [values[index] for index in rows] for name, values in content.track_coords.items()}
     cells = content.cells.take(np.flatnonzero(~none))
-    tracks = tuple(content.tracks[index] for index in kept)
+    tracks = tuple(content.tracks[index] for index in rows)
     return replace(content, tracks=tracks, cells=cells, track_coords=coords)
 
 
@@ -337,8 +338,8 @@ def _coords(
     merged: dict[str, list[Entry]] = {}
     for key in dict.fromkeys([*coords, *others]):
         values = dict(zip(more, others[key], strict=True)) if key in others else {}
-        own = dict(zip(names, coords[key], strict=True)) if key in coords else {}
-        values |= {name: value for name, value in own.items() if not _is_none(value)}
+        first = dict(zip(names, coords[key], strict=True)) if key in coords else {}
+        values |= {name: value for name, value in first.items() if not _is_none(value)}
         listed = [values.get(name) for name in whole]
         texts = any(isinstance(value, str) for value in listed)
         merged[key] = [str(value) if texts and not _is_none(value) else value for value in listed]
@@ -375,7 +376,7 @@ def _publish_copy(task: Mapping[str, Any], contents: list[GroupContent], writer:
     """Publish the public part of a split's store; what is not new are links to its files, or to those of the copy."""
     public: dict[str, dict[str, Entry]] = task["public"]
     listed = [name for name in public if any(name in content.systems for content in contents)]
-    known = writer.contents()
+    published = writer.contents()
     attrs: dict[str, Any] = {}
     if listed:
         # The copy is served unchanged, so it must not contain details of this host.
@@ -383,24 +384,26 @@ def _publish_copy(task: Mapping[str, Any], contents: list[GroupContent], writer:
         pipeline = pipeline_of(task["path"], campaign, task["split"], Path(task["readings"]), listed)
         attrs = {_PIPELINE: dump_document(values_without_folders(pipeline))}
         places = (os.path.relpath(task["systems"], pipeline["root"]), str(task["systems"]))
-        contents = [_with_short_messages(part, known.get(part.name), places) for part in contents]
+        contents = [_with_short_messages(part, published.get(part.name), places) for part in contents]
     for index, content in enumerate(contents):
-        kept = {key: value for key, value in content.attrs.items() if key not in (_ROOT, _PIPELINE, PATCHES)}
-        contents[index] = replace(content, attrs={**kept, **attrs})
+        attributes = {key: value for key, value in content.attrs.items() if key not in (_ROOT, _PIPELINE, PATCHES)}
+        contents[index] = replace(content, attrs={**attributes, **attrs})
     # Readers are notified of the changes of the newest generation: do not publish one without changes.
-    if known.keys() != {part.name for part in contents} or not all(
-        same_content(known[part.name], part) for part in contents
+    if published.keys() != {part.name for part in contents} or not all(
+        same_content(published[part.name], part) for part in contents
     ):
-        told = {name for name in listed if "withdrawn" not in public[name]}
+        shown = {name for name in listed if "withdrawn" not in public[name]}
         about = {"name": task["split"], "versions": software_versions(), **attrs}
-        writer.publish(contents, {**about, **_kept_changes(task["split"], writer, told)})
-    earlier = {system for folder in writer.earlier() for one in open_groups(folder).values() for system in one.systems}
+        writer.publish(contents, {**about, **_kept_changes(task["split"], writer, shown)})
+    earlier = {
+        system for folder in writer.earlier() for content in open_groups(folder).values() for system in content.systems
+    }
     if not earlier <= set(listed):
         writer.forget()
     return {"systems": len(listed)}
 
 
-def _kept_changes(store: str, writer: StoreWriter, told: Collection[str]) -> dict[str, Any]:
+def _kept_changes(store: str, writer: StoreWriter, public: Collection[str]) -> dict[str, Any]:
     """Return what the current generation of a public copy changed or lists, for the next one."""
     from ...site.changes import CHANGES, Change, find_changes, retell, state_of
 
@@ -410,11 +413,11 @@ def _kept_changes(store: str, writer: StoreWriter, told: Collection[str]) -> dic
     if number not in boards:
         return {}
     states = {index: state_of(store, board) for index, board in boards.items()}
-    known = number == 1 or number - 1 in states
-    changes = find_changes(states.get(number - 1, {}), states[number]) if known else []
+    is_known = number == 1 or number - 1 in states
+    changes = find_changes(states.get(number - 1, {}), states[number]) if is_known else []
     changes += msgspec.convert(writer.attrs().get(CHANGES, []), list[Change])
     systems = {name for board in boards.values() for ds in board.values() for name in names_of(ds, "system")}
-    return {CHANGES: msgspec.to_builtins(retell(changes, systems, told))}
+    return {CHANGES: msgspec.to_builtins(retell(changes, systems, public))}
 
 
 def _with_short_messages(
@@ -456,20 +459,20 @@ def _shortened(cells: Cells, folders: Collection[str]) -> Cells:
 def _without_folders(message: str, folders: Collection[str]) -> str:
     remarks = read_message(message)
     for folder in folders:
-        remarks = tuple(replace(one, text=one.text.replace(f"{folder}{os.sep}", "")) for one in remarks)
+        remarks = tuple(replace(remark, text=remark.text.replace(f"{folder}{os.sep}", "")) for remark in remarks)
     return write_message(remarks)
 
 
 def part_of(content: GroupContent, public: Mapping[str, Mapping[str, Entry]]) -> GroupContent | None:
     """Select some systems of a group and set coordinates; None if it has none of them."""
-    kept = [index for index, name in enumerate(content.systems) if name in public]
-    if not kept:
+    rows = [index for index, name in enumerate(content.systems) if name in public]
+    if not rows:
         return None
-    systems = tuple(content.systems[index] for index in kept)
+    systems = tuple(content.systems[index] for index in rows)
     coords: dict[str, Sequence[Entry]] = {
-        name: [values[index] for index in kept] for name, values in content.system_coords.items()
+        name: [values[index] for index in rows] for name, values in content.system_coords.items()
     }
-    for key in dict.fromkeys(key for given in public.values() for key in given):
+    for key in dict.fromkeys(key for facts in public.values() for key in facts):
         coords[key] = [public[name].get(key) for name in systems]
     attrs = of_systems(content.attrs, systems)
     return replace(content.part(systems), system_coords=coords, attrs=attrs)

@@ -13,16 +13,7 @@ from ...site.runtimes import RUNTIME
 from ..database import UNSEEN, Base, User
 
 State = Literal[
-    "received",
-    "checking",
-    "refused",
-    "accepted",
-    "scoring",
-    "computed",
-    "releasing",
-    "scored",
-    "failed",
-    "withdrawn",
+    "received", "checking", "refused", "accepted", "scoring", "computed", "releasing", "scored", "failed", "withdrawn"
 ]
 """States of a submission in order; the last one is refused, scored, failed or withdrawn."""
 OPEN: tuple[State, ...] = ("received", "checking", "accepted", "scoring", "computed", "releasing")

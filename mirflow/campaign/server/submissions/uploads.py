@@ -133,9 +133,9 @@ async def receive(
     return Upload(id, tuple(files.names), files.size, files.digest(), files.fields)
 
 
-async def to_its_end(step: Callable[..., T], *given: object) -> T:
+async def to_its_end(step: Callable[..., T], *arguments: object) -> T:
     """Run a step in a thread and return its result; if cancelled, wait for its end before cleaning up."""
-    taken = asyncio.get_running_loop().run_in_executor(None, partial(step, *given))
+    taken = asyncio.get_running_loop().run_in_executor(None, partial(step, *arguments))
     cancelled = None
     while not taken.done():
         try:

@@ -106,12 +106,12 @@ class Worker:
         now = self.service.clock()
         evaluations = json.dumps(self.campaign.evaluation_values, sort_keys=True)
         with self.database.write() as session:
-            known = session.get(RulesVersion, self.campaign.rules)
-            if known is None:
+            row = session.get(RulesVersion, self.campaign.rules)
+            if row is None:
                 session.add(RulesVersion(version=self.campaign.rules, evaluations=evaluations, date=now))
-            elif known.evaluations != evaluations:
+            elif row.evaluations != evaluations:
                 raise MirflowError(
-                    f"{self.path}: the evaluations differ from those of {known.date:%Y-%m-%d} although the version "
+                    f"{self.path}: the evaluations differ from those of {row.date:%Y-%m-%d} although the version "
                     f"of the rules is still {self.campaign.rules!r}: change the version, and rename evaluations that "
                     "score differently"
                 )
@@ -145,8 +145,8 @@ class Worker:
         _LOG.error("%s (next try in %g s)", trouble, self._wait)
         try:
             with self.database.write() as session:
-                known = session.get(Trouble, 1)
-                since = self.service.clock() if known is None else known.since
+                row = session.get(Trouble, 1)
+                since = self.service.clock() if row is None else row.since
                 session.merge(Trouble(id=1, message=str(trouble)[:2000], since=since))
         except (SQLAlchemyError, OSError) as error:
             _LOG.error("cannot record the trouble: %s", error)
