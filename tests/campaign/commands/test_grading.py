@@ -116,7 +116,7 @@ class TestChain:
         )
         said = dict(line.rsplit(None, 1) for line in shown.output.splitlines() if line.strip() and " " in line)
         assert (said["systems"], said["candidates returned"], said["queries"]) == ("2", "24", "4")
-        assert said["feasible (at most 240 minutes)"] == "no"
+        assert said["at most 240 minutes (a forecast)"] == "no"
 
     def test_lists_that_are_too_short_are_named(self, folder: Path) -> None:
         Path("queries.csv").write_text("query\np00\n")
