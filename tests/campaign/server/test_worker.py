@@ -791,7 +791,6 @@ def test_a_submission_that_breaks_the_check_is_refused_in_the_end(
     assert (state(service, id).state, state(service, other).state) == ("refused", "scored")
 
 
-@pytest.mark.slow
 def test_jobs_have_the_variables_of_the_campaign_and_those_of_a_cluster(
     confinement: Confinement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -810,6 +809,7 @@ def test_a_queue_without_work_is_left_alone(service: Service, confinement: Confi
     assert not worker.step()
 
 
+@pytest.mark.slow
 def test_a_job_is_confined(service: Service, confinement: Confinement, tmp_path: Path) -> None:
     assert service.campaign is not None
     task = {
