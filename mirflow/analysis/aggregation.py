@@ -383,20 +383,11 @@ def _kinds(ds: xr.Dataset, places: list[int], kind: str | None, *, named: bool) 
     refused = [place for place in places if kind not in allowed[place]]
     if refused and (named or len(refused) == len(places)):
         name, has = metrics[refused[0]], ", ".join(allowed[refused[0]])
-        others = _with_figures(ds, kind) if kind in CLASS_AGGREGATES else []
+        measures = find_measures(ds).values() if kind in CLASS_AGGREGATES else ()
+        others = [str(m) for m in measures if kind in table_aggregates(m.metric.orientation, m.metric.dims)]
         more = f"; {kind} is read off {', '.join(others)}, which is asked for alone (--metric)" if others else ""
         raise QueryError(f"aggregate {kind!r} is not defined for metric {name!r}; it has: {has}{more}")
     return {place: kind for place in places if kind in allowed[place]}, names_of(ds, "metric", refused)
-
-
-def _with_figures(ds: xr.Dataset, kind: str) -> list[str]:
-    """The metrics with extra dims that have an aggregate."""
-    measures = find_measures(ds).values()
-    return [
-        str(measure)
-        for measure in measures
-        if kind in table_aggregates(measure.metric.orientation, measure.metric.dims)
-    ]
 
 
 _ORIGIN = ("task", "convention", "grid")

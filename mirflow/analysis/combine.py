@@ -235,7 +235,12 @@ def joined_variable(
     like = parts[0].ds[key]
     named = [extra_dims(part.ds[key]) for part in parts]
     own = list(named[0])
-    whole = [list(labels[dim]) if dim in labels else _union_of(dim, parts, named) for dim in own]
+    whole = [
+        list(labels[dim])
+        if dim in labels
+        else union(names_of(part.ds, stored[dim]) for part, stored in zip(parts, named, strict=True))
+        for dim in own
+    ]
     dims = [dim if dim in labels else _put(key, dim, one, coords, taken) for dim, one in zip(own, whole, strict=True)]
     readers = []
     # Of a cell that several stores hold, the last one that is read counts: the first that computed it.
@@ -246,7 +251,7 @@ def joined_variable(
         readers.append(([*(part.places[dim] for dim in CELL), *inner], values))
     shape = (*(len(labels[dim]) for dim in CELL), *map(len, whole))
     text = like.dtype.kind in "OTU"
-    fill: object = "" if text else _FILLS.get(key, _fill_of(like))
+    fill: object = "" if text else _FILLS.get(key, float(like.encoding.get("_FillValue", 0.0)))
     dtype = np.dtype(np.dtypes.StringDType()) if text else like.dtype
     # A cell that another store scored by other metrics lacks this score; nothing says that it has nothing to measure.
     lacking = 1.0 if key == "weight" else None
@@ -260,10 +265,6 @@ def extra_dims(values: xr.DataArray) -> dict[str, str]:
     """Map a metric's names of its extra dims to those in the store."""
     stored = [str(dim) for dim in values.dims if dim not in CELL]
     return dict(zip(map(str, values.attrs.get(OWN_DIMS, stored)), stored, strict=True))
-
-
-def _union_of(dim: str, parts: Sequence[StorePart], named: Sequence[Mapping[str, str]]) -> list[str]:
-    return union(names_of(part.ds, stored[dim]) for part, stored in zip(parts, named, strict=True))
 
 
 def _put(key: str, dim: str, names: Sequence[str], coords: dict[str, Any], taken: Collection[str]) -> str:
@@ -292,12 +293,6 @@ def places_of(names: Sequence[str], whole: Sequence[str]) -> Array:
     """The place of each label in the whole; -1 for one that is not in it."""
     at = {name: index for index, name in enumerate(whole)}
     return np.array([at.get(name, -1) for name in names], dtype=np.int64)
-
-
-def _fill_of(values: xr.DataArray) -> float:
-    """Fill value of absent entries: that of the store, and 0 for counts of old ones."""
-    fill = values.encoding.get("_FillValue", 0.0)
-    return float(fill)
 
 
 Readers = Sequence[tuple[list[Array], "xr.DataArray"]]
@@ -416,7 +411,11 @@ def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:
     coords: dict[str, Any] = {dim: np.array(own, dtype=str) for dim, own in labels.items()}
     for dim in labels:
         coords |= {key: (dim, values) for key, values in _coordinates(name, parts, dim, labels[dim]).items()}
-    coords.setdefault(STORE, ("track", _origin(parts, len(labels["track"]))))
+    stores_of: list[list[str]] = [[] for _ in labels["track"]]
+    for part in parts:
+        for place in part.places["track"].tolist():
+            stores_of[place].append(part.store)
+    coords.setdefault(STORE, ("track", np.array([" + ".join(stores) for stores in stores_of], dtype=str)))
     variables: dict[str, Any] = {}
     for key in union([str(key) for key in part.ds.data_vars] for part in parts):
         having = [part for part in parts if key in part.ds.data_vars]
@@ -551,19 +550,16 @@ def _check_cells(
             if metrics & own and both.any():
                 system, track = np.argwhere(both)[0].tolist()
                 cell = f"system {names_of(ds, 'system')[system]!r}, track {names_of(ds, 'track')[track]!r}"
-                raise _same_cells(name, cell, stores[int(others[system, track])], store, int(both.sum()))
+                other = stores[int(others[system, track])]
+                raise QueryError(
+                    f"group {name!r}: {cell} is in {other} and in {store} ({both.sum()} such cells); give the stores "
+                    f"labels, which are put before their systems, as in --label {other} --label {store} or "
+                    f"open_store({{{other!r}: ..., {store!r}: ...}}); stores are joined before any systems are chosen"
+                )
             meeting |= {frozenset((stores[other], store)) for other in np.unique(others[both]).tolist()}
         owner = owners.setdefault(own, np.full(shape, -1))
         owner[at] = np.where(held, number, owner[at])
     return frozenset(meeting)
-
-
-def _same_cells(name: str, cell: str, one: str, two: str, count: int) -> QueryError:
-    return QueryError(
-        f"group {name!r}: {cell} is in {one} and in {two} ({count} such cells); give the stores labels, which are put "
-        f"before their systems, as in --label {one} --label {two} or open_store({{{one!r}: ..., {two!r}: ...}}); "
-        "stores are joined before any systems are chosen"
-    )
 
 
 def _coordinates(name: str, parts: Sequence[StorePart], dim: str, labels: Sequence[str]) -> dict[str, Array]:
@@ -600,15 +596,6 @@ def _column(entries: Sequence[Any]) -> Array:
     if there == {bool} and None not in entries:
         return np.array(entries)
     return np.array(["" if entry is None else str(entry) for entry in entries], dtype=str)
-
-
-def _origin(parts: Sequence[StorePart], count: int) -> Array:
-    """The stores that each track is in."""
-    names: list[list[str]] = [[] for _ in range(count)]
-    for part in parts:
-        for place in part.places["track"].tolist():
-            names[place].append(part.store)
-    return np.array([" + ".join(own) for own in names], dtype=str)
 
 
 def _along_tracks(name: str, key: str, parts: Sequence[StorePart], tracks: Sequence[str]) -> Array:

@@ -273,7 +273,10 @@ def _dataset(
     both = has_a & has_b
     # 0 also where both are the same infinity.
     change = np.subtract(one, other, out=np.zeros_like(one), where=one != other)
-    absolute, relative = np.abs(change), _relative_change(one, other, np.abs(change))
+    absolute, middle = np.abs(change), (np.abs(one) + np.abs(other)) / 2
+    # Towards infinity the ratio goes to 2; NaN stays NaN.
+    limit = np.where(np.isinf(middle) & (absolute != 0), 2.0, np.where(np.isnan(middle), np.nan, 0.0))
+    relative = divide(absolute, middle, limit, where=np.isfinite(middle) & (middle != 0))
     n = both.sum(axis=(0, 1))
     largest = np.where(n > 0, np.where(both, absolute, 0.0).max(axis=(0, 1), initial=0.0), np.nan)
     variables = {
@@ -305,14 +308,6 @@ def _dataset(
     return xr.Dataset(
         {**variables, **differing}, {**coords, "setting": texts["name"]}, {"a": a.label, "b": b.label, **about}
     )
-
-
-def _relative_change(one: Float, other: Float, absolute: Float) -> Float:
-    """Differences over the means of both absolute values."""
-    middle = (np.abs(one) + np.abs(other)) / 2
-    # Towards infinity the ratio goes to 2; NaN stays NaN.
-    limit = np.where(np.isinf(middle) & (absolute != 0), 2.0, np.where(np.isnan(middle), np.nan, 0.0))
-    return divide(absolute, middle, limit, where=np.isfinite(middle) & (middle != 0))
 
 
 def exceeding(ds: xr.Dataset, most: float | None = None, *, worse: bool = False) -> list[str]:
@@ -381,9 +376,12 @@ def compare_sides(
         if dim == "metric":
             akin = [] if by_hand else _akin(a, b, only["metrics"])
         if not common[dim] and not (dim == "metric" and by_hand):
-            raise QueryError(
-                f"{a.label} and {b.label} have no {dim} in common: {_few(mine)}; {_few(others)}{_hint(akin)}"
-            )
+            hint = ""
+            if akin:
+                metric_a, metric_b, apart = akin[0]
+                hint = f". {metric_a} and {metric_b} differ in {apart}: to compare them all the same, pair them "
+                hint += f"(--pair '{metric_a}={metric_b}')"
+            raise QueryError(f"{a.label} and {b.label} have no {dim} in common: {_few(mine)}; {_few(others)}{hint}")
     same = [] if by_hand and metric is None else [(name, name) for name in common["metric"]]
     pairs = list(dict.fromkeys([*by_hand, *same]))
     cells = (common["system"], common["track"])
@@ -418,24 +416,13 @@ def _akin(a: ComparedScores, b: ComparedScores, only: tuple[list[str], list[str]
     """Metrics of the same name but for their parameters, of which each side has one that the other has not."""
     found = []
     for mine in only[0]:
-        others = [other for other in only[1] if bare_name(other) == bare_name(mine)]
-        found += [(mine, other, said) for other in others if (said := _parameters_apart(a, b, (mine, other)))]
+        for other in (name for name in only[1] if bare_name(name) == bare_name(mine)):
+            changes = [
+                c for c in of_metrics(a, b, [(mine, other)]) if not c.name.startswith(("version of ", "unit of "))
+            ]
+            words = (f"{c.name.partition(' of ')[0]} ({c.a or 'not given'}, {c.b or 'not given'})" for c in changes)
+            found += [(mine, other, ", ".join(words))] if changes else []
     return found
-
-
-def _parameters_apart(a: ComparedScores, b: ComparedScores, pair: tuple[str, str]) -> str:
-    """Differences of the parameters of two metrics: ``matching (optimal, greedy)``."""
-    found = [one for one in of_metrics(a, b, [pair]) if not one.name.startswith(("version of ", "unit of "))]
-    told = (f"{one.name.partition(' of ')[0]} ({one.a or 'not given'}, {one.b or 'not given'})" for one in found)
-    return ", ".join(told)
-
-
-def _hint(akin: Sequence[tuple[str, str, str]]) -> str:
-    """Hint at metrics that could be paired by hand."""
-    if not akin:
-        return ""
-    mine, other, said = akin[0]
-    return f". {mine} and {other} differ in {said}: to compare them all the same, pair them (--pair '{mine}={other}')"
 
 
 def _chosen(side: ComparedScores, dim: str, names: Names) -> list[str]:

@@ -16,7 +16,7 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..errors import QueryError
 from ..kernels.latent_classes import fit_latent_classes
-from ..ragged import Bool, Float, Int
+from ..ragged import Float, Int
 from ..theory.chords import encode_vocabulary
 from ..theory.keys import parse_key
 
@@ -254,13 +254,14 @@ def _of_track(
         if timed and length.sum() < shortest:
             continue
         alike = said[:, run] == consensus[run]
+        usual = np.bincount(cells.systems[:, run][alike], weights=np.broadcast_to(weights, alike.shape)[alike])
         agreement = float(weights @ posterior[run, consensus[run]] / weights.sum())
         yield Disagreement(
             track.track,
             float(cells.start[run[0]]),
             float(cells.end[run[-1]]),
             labels[cells.reference[run[0]]],
-            _usual_label(cells.systems[:, run], alike, weights, labels),
+            labels[int(usual.argmax())],
             int(agreeing[run].min()),
             len(track.estimates),
             agreement,
@@ -268,12 +269,6 @@ def _of_track(
             annotator=track.annotator,
             names=tuple(name for name, agrees in zip(names, alike.all(axis=1).tolist(), strict=True) if agrees),
         )
-
-
-def _usual_label(codes: Int, agreeing: Bool, weights: Float, labels: Sequence[str]) -> str:
-    """The label that the agreeing systems use most."""
-    spread = np.broadcast_to(weights, codes.shape)[agreeing]
-    return labels[int(np.bincount(codes[agreeing], weights=spread).argmax())]
 
 
 def _times(annotation: Annotation) -> Float:

@@ -30,7 +30,12 @@ def sign_run(folder: Path, pipeline: str, root: str) -> None:
     with suppress(OSError, RuntimeError):
         file = _key_file()
         if not file.exists():
-            _make_key(file)
+            from filelock import FileLock
+
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with FileLock(file.with_name("key.lock")):  # of several first runs at the same time, only one makes it
+                if not file.exists():
+                    write_atomically(file, secrets.token_bytes(_BYTES))
         key = _read(file)
         signature = _sign(key, folder, pipeline, root)
         if key and _read(folder / _SIGNATURE) != signature:
@@ -60,16 +65,6 @@ def state_folder() -> Path:
 
 def _key_file() -> Path:
     return state_folder() / "key"
-
-
-def _make_key(file: Path) -> None:
-    """Make the key; of several first runs at the same time, only one does."""
-    from filelock import FileLock
-
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with FileLock(file.with_name("key.lock")):
-        if not file.exists():
-            write_atomically(file, secrets.token_bytes(_BYTES))
 
 
 def _read(path: Path) -> bytes:

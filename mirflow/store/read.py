@@ -88,21 +88,16 @@ def _read(path: str | Path, read: Callable[[zarr.Group], T]) -> T:
 
         with reading(as_given(path), "go back to an earlier version, which `mirflow history` lists"):
             return read(_checked(open_version(path), as_given(path)))
+    from .zarr_io import open_root
+
     while True:
         folder = resolve(path)
         try:
             with reading(path):
-                return read(_open_checked(folder, path))
+                return read(_checked(open_root(folder), path))
         except StoreError:
             if folder.exists():
                 raise
-
-
-def _open_checked(folder: Path, path: str | Path) -> zarr.Group:
-    """The root group, if it is a result store of a version that this package reads."""
-    from .zarr_io import open_root
-
-    return _checked(open_root(folder), path)
 
 
 def _checked(root: zarr.Group, path: str | Path) -> zarr.Group:
@@ -236,7 +231,11 @@ def content_of(ds: xr.Dataset, name: str | None = None) -> GroupContent:
         texts("digest"),
         np.zeros(len(at), dtype=np.int64),
         _durations(ds)[track],
-        {str(key): _to_sparse(one, cell_at) for key, one in ds.data_vars.items() if _has_extra_dims(one.dims)},
+        {
+            str(key): _to_sparse(variable, cell_at)
+            for key, variable in ds.data_vars.items()
+            if variable.dims[:2] == DIMS[:2] and len(variable.dims) > 2 and variable.dims != DIMS
+        },
     )
     coords: dict[str, dict[str, list[Entry]]] = {dim: {} for dim in DIMS}
     for key, coord in ds.coords.items():
@@ -244,10 +243,6 @@ def content_of(ds: xr.Dataset, name: str | None = None) -> GroupContent:
             coords[str(coord.dims[0])][str(coord.attrs.get("long_name", key))] = coord.values.tolist()
     group = name or str(attrs.get("task", ""))
     return GroupContent(group, systems, tracks, cells, coords["metric"], coords["system"], coords["track"], attrs)
-
-
-def _has_extra_dims(dims: tuple[Any, ...]) -> bool:
-    return dims[:2] == DIMS[:2] and len(dims) > 2 and dims != DIMS
 
 
 def _durations(ds: xr.Dataset) -> Array:

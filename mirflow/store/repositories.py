@@ -121,12 +121,12 @@ def _asking(address: Address) -> Iterator[None]:
         text = str(error)
         # Icechunk says that there is no repository, too, where there is no bucket.
         texts = (_refusal(address), text) if _ABSENT in text else (text, _refusal(address))
-        reason = _newer_form(address) or next(filter(None, map(_known_reason, texts)), "") or _other_reason(text)
+        known = (reason for message in texts for sign, reason in _REFUSALS.items() if sign in message)
+        reason = _newer_form(address) or next(known, "")
+        if not reason:
+            causes = re.findall(r"[|`]-> *(.*)", text) or [text.strip().removeprefix("x ").partition("\n")[0]]
+            reason = f"cannot be used: {'; '.join(dict.fromkeys(cause.strip() for cause in causes))}"[:400]
         raise StoreError(f"{address}: {reason}") from error
-
-
-def _known_reason(message: str) -> str:
-    return next((reason for sign, reason in _REFUSALS.items() if sign in message), "")
 
 
 def _refusal(address: Address) -> str:
@@ -162,11 +162,6 @@ def _newer_form(address: Address) -> str:
                 f"install Icechunk {form}, which may need a later Python"
             )
     return ""
-
-
-def _other_reason(message: str) -> str:
-    causes = re.findall(r"[|`]-> *(.*)", message) or [message.strip().removeprefix("x ").partition("\n")[0]]
-    return f"cannot be used: {'; '.join(dict.fromkeys(cause.strip() for cause in causes))}"[:400]
 
 
 def demand_address(path: str | Path) -> Address:

@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import QueryError
 from ...kernels.variance_components import Components, variance_components
 from ...metrics.aggregates import DECLARED, RATIOS, RatioOfSums
-from ...ragged import Float, Int
+from ...ragged import Int
 from ..query_options import Query
 from ..scores import ANNOTATOR, by_annotator, names_of
 from .comparisons import comparable
@@ -112,18 +112,11 @@ def _components(part: xr.Dataset, metric: int, kind: str, pairs: Int) -> Compone
             f"takes {_FEWEST} to say how much annotators differ"
         )
     score, weight = (part[name].values[:, included, metric] for name in ("score", "weight"))
-    values = _contributions(score, weight, part["duration"].values[included], kind)
-    return variance_components((values[pairs[:, 0]] - values[pairs[:, 1]]).T, tracks, annotators)
-
-
-def _contributions(score: Float, weight: Float, duration: Float, kind: str) -> Float:
-    """What the annotations add to the mean of a system, to first order: float64 (systems, annotations).
-
-    Their mean is the ratio, and so is, by the delta method, the variance of it.
-    """
     aggregate = DECLARED[kind]
     assert isinstance(aggregate, RatioOfSums)
-    above, below = (one[..., 0] for one in aggregate.factors(weight[..., np.newaxis], duration))
-    above, below = (np.broadcast_to(one, score.shape) for one in (above, below))
+    above, below = aggregate.factors(weight[..., np.newaxis], part["duration"].values[included])
+    above, below = (np.broadcast_to(factor[..., 0], score.shape) for factor in (above, below))
+    # What annotations add to the mean of a system, to first order: its variance is that of the ratio (delta method).
     ratio = (above * score).sum(axis=1, keepdims=True) / below.sum(axis=1, keepdims=True)
-    return np.asarray(ratio + (above * score - ratio * below) / below.mean(axis=1, keepdims=True))
+    values = ratio + (above * score - ratio * below) / below.mean(axis=1, keepdims=True)
+    return variance_components((values[pairs[:, 0]] - values[pairs[:, 1]]).T, tracks, annotators)

@@ -21,7 +21,7 @@ from ..aggregation import (
     origin_of,
     select_scores,
 )
-from ..per_class import TableSelection, rated_kind
+from ..per_class import rated_kind
 from ..policies import AUTO, COMPARED_WITH, INVERTED, MOST_SYSTEMS, alpha_of
 from ..queries import is_deviation, names_across
 from ..query_options import Query
@@ -355,7 +355,11 @@ def _compare_rates(
     _check_groups(query)
     selection, result = select_rates(ds, query, attrs["unit_of_comparison"], group)
     part, kind = selection.ds, selection.kind
-    _check_swapping(selection)
+    if not selection.adds_up:
+        raise QueryError(
+            f"aggregate {kind!r}: affinities of two systems have different scales, and cannot be swapped for a test; "
+            "rank the systems on each tag instead (friedman with unit tag, --friedman --unit tag)"
+        )
     _check_systems(part)
     tests = _tests_of_rates(attrs["test"], kind, result.attrs["metric"], cluster)
     correction = choose_correction(correction, tests)
@@ -397,14 +401,6 @@ def _compare_rates(
     attrs |= {"undefined": query.undefined, "left_out": "", "along": ", ".join(map(str, result["value"].dims[1:]))}
     along = {"aggregate": [kind] * columns, "test": tests * columns}
     return comparison_dataset(_frame_of(part, result), value, arrays, least, along, attrs)
-
-
-def _check_swapping(selection: TableSelection) -> None:
-    if not selection.adds_up:
-        raise QueryError(
-            f"aggregate {selection.kind!r}: affinities of two systems have different scales, and cannot be swapped for "
-            "a test; rank the systems on each tag instead (friedman with unit tag, --friedman --unit tag)"
-        )
 
 
 def _tests_of_rates(test: str, kind: str, metric: str, cluster: str | None) -> list[str]:

@@ -226,7 +226,9 @@ def compare_runs(
         level = correct_pairs(arrays, metric, correction, pairs, how.alpha)
         ends = np.array([means.not_excluded(first, second, level) for first, second in pairs.tolist()])
         write_bounds(arrays, metric, pairs, ends[:, 0], ends[:, 1], how.alpha)
-    frame = _frame_of_models(part, runs)
+    # Models in the place of their runs, without coordinates of single runs.
+    own = [name for name in part.coords if part[name].dims == ("system",) and name != "system"]
+    frame = part.isel(system=[int(rows[0]) for rows in runs.values()]).drop_vars(own).assign_coords(system=[*runs])
     attrs = {**attrs, "method": INVERTED, "correction": correction, "cluster": cluster or "", **origin_of(part, group)}
     attrs |= {name: part.attrs[name] for name in ("missing", "undefined", "left_out") if name in part.attrs}
     attrs["across"] = f"{RUN}=mean"
@@ -244,9 +246,3 @@ def _runs_of_models(part: xr.Dataset) -> dict[str, Int]:
         if len(rows) < 2:
             raise QueryError(f"model {name!r} has one run, which cannot say how much runs differ; name others (system)")
     return runs
-
-
-def _frame_of_models(part: xr.Dataset, runs: Mapping[str, Int]) -> xr.Dataset:
-    """Models in the place of their runs, without coordinates of single runs."""
-    own = [name for name in part.coords if part[name].dims == ("system",) and name != "system"]
-    return part.isel(system=[int(rows[0]) for rows in runs.values()]).drop_vars(own).assign_coords(system=[*runs])
