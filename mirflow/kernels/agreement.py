@@ -235,13 +235,16 @@ def kappa_sums(ratings: Ratings, categories: int, weights: Weights) -> Sums:
         return Sums(np.zeros((groups, 1)), _undefined)
     chosen = (ratings.table[:, :, np.newaxis] == np.arange(categories)).astype(np.float64)
     chosen = chosen.reshape(len(ratings.table), graders * categories)
-    one, other = np.triu_indices(graders, 1)
-    sums = np.empty((groups, len(one) * categories**2))
+    first, second = np.triu_indices(graders, 1)
+    sums = np.empty((groups, len(first) * categories**2))
     for group in range(groups):
-        own = chosen[ratings.group == group]
-        both = (own.T @ own).reshape(graders, categories, graders, categories)
-        sums[group] = both[one, :, other].ravel()
-    return Sums(sums, partial(_mean_kappa, apart=_disagreement(categories, weights)))
+        rows = chosen[ratings.group == group]
+        both = (rows.T @ rows).reshape(graders, categories, graders, categories)
+        sums[group] = both[first, :, second].ravel()
+    category = np.arange(categories, dtype=np.float64)
+    distance: Float = np.abs(category[:, np.newaxis] - category)
+    apart = {"nominal": (distance > 0).astype(np.float64), "linear": distance, "quadratic": distance**2}[weights]
+    return Sums(sums, partial(_mean_kappa, apart=apart))
 
 
 def _undefined(sums: Float) -> Float:
@@ -256,12 +259,6 @@ def _mean_kappa(sums: Float, apart: Float) -> Float:
     kappa = 1 - divide(observed, expected, np.nan)
     known = ~np.isnan(kappa)
     return divide(np.where(known, common * kappa, 0.0).sum(axis=1), np.where(known, common, 0.0).sum(axis=1), np.nan)
-
-
-def _disagreement(categories: int, weights: Weights) -> Float:
-    category = np.arange(categories, dtype=np.float64)
-    distance: Float = np.abs(category[:, np.newaxis] - category)
-    return {"nominal": (distance > 0).astype(np.float64), "linear": distance, "quadratic": distance**2}[weights]
 
 
 def intraclass_correlation(ratings: npt.ArrayLike, form: Form = "1,1") -> float:

@@ -172,8 +172,14 @@ def expected_mutual_information(table: ContingencyTables) -> Float:
     information = np.zeros(len(cells))
     for part in batches(cells, _CELLS_AT_ONCE):
         if cells[part].max(initial=0) > _MANY_CELLS:  # which is then a single pair
-            left, right = (side.frames[side.pair == part.start] for side in (table.left, table.right))
-            information[part] = _of_many(left, right, float(table.frames[part.start]))
+            # For N frames, there are at most 2 * N distinct pairs of row and column sums.
+            sides = (side.frames[side.pair == part.start] for side in (table.left, table.right))
+            (rows, row_times), (columns, column_times) = (np.unique(side, return_counts=True) for side in sides)
+            frames, total = np.full(len(columns), float(table.frames[part.start])), 0.0
+            for row_sum, times in zip(rows.tolist(), row_times.tolist(), strict=True):
+                expected = _of_parts(np.full(len(columns), row_sum), columns, frames)
+                total += times * float((column_times * expected).sum())
+            information[part] = total
         else:
             pair, row, column = cross(table, part)
             expected = _of_parts(table.left.frames[row], table.right.frames[column], table.frames[pair])
@@ -190,19 +196,6 @@ def _of_parts(left: Float, right: Float, frames: Float) -> Float:
     return result
 
 
-def _of_many(left: Float, right: Float, frames: float) -> float:
-    """Expectation of one table with millions of cells, from the distinct pairs of row and column sums.
-
-    For N frames, there are at most ``2 * N`` such pairs.
-    """
-    (rows, row_times), (columns, column_times) = (np.unique(side, return_counts=True) for side in (left, right))
-    every, total = np.full(len(columns), frames), 0.0
-    for row, times in zip(rows.tolist(), row_times.tolist(), strict=True):
-        expected = _of_parts(np.full(len(columns), row), columns, every)
-        total += times * float((column_times * expected).sum())
-    return total
-
-
 def _of_cells(left: Float, right: Float, frames: Float) -> Float:
     """Expectations of single cells, each of which depends only on its three numbers."""
     small, large = np.minimum(left, right), np.maximum(left, right)
@@ -212,7 +205,10 @@ def _of_cells(left: Float, right: Float, frames: Float) -> Float:
     expected = np.zeros(len(mean))
     # Cells of similar width are processed at once, padded to a size that depends only on the cell, as does the order of
     # summation.
-    sizes = _padded(width)
+    # The sizes are powers of two, or one and a half times powers of two.
+    whole = np.int64(1) << np.frexp(width - 0.5)[1].astype(np.int64)
+    three_quarters = whole // 4 * 3
+    sizes: Int = np.where((width <= three_quarters) & (whole >= 4), three_quarters, whole)
     most = int((least + sizes).max(initial=1))
     information = _information(np.arange(most if most <= _TABULATED else 0))
     for size in np.unique(sizes).tolist():
@@ -220,10 +216,10 @@ def _of_cells(left: Float, right: Float, frames: Float) -> Float:
         for start in range(0, len(members), step := max(_AT_ONCE // size, 1)):
             part = members[start : start + step]
             if most <= _TABULATED:
-                known = sliding_window_view(information, size)[least[part]]
+                terms = sliding_window_view(information, size)[least[part]]
             else:
-                known = _information(least[part][:, None] + np.arange(size))
-            expected[part] = _expected(small[part], large[part], frames[part], least[part], known)
+                terms = _information(least[part][:, None] + np.arange(size))
+            expected[part] = _expected(small[part], large[part], frames[part], least[part], terms)
     result: Float = (mean * logarithm + expected) / frames
     return result
 
@@ -235,14 +231,6 @@ def _support(small: Float, large: Float, frames: Float, mean: Float) -> tuple[In
     least = np.maximum(np.maximum(small + large - frames, 0.0), np.floor(mean - reach))
     most = np.minimum(small, np.ceil(mean + reach))
     return least.astype(np.int64), (most - least).astype(np.int64) + 1
-
-
-def _padded(width: Int) -> Int:
-    """Round up to a power of two, or one and a half times a power of two."""
-    whole = np.int64(1) << np.frexp(width - 0.5)[1].astype(np.int64)
-    three_quarters = whole // 4 * 3
-    padded: Int = np.where((width <= three_quarters) & (whole >= 4), three_quarters, whole)
-    return padded
 
 
 def _information(count: Int) -> Float:

@@ -58,10 +58,16 @@ def fit_latent_classes(
     >>> fit_latent_classes(codes, np.ones(5), 2).posterior.argmax(axis=1).tolist()
     [0, 0, 1, 1, 0]
     """
-    patterns, place = np.unique(codes, axis=1, return_inverse=True)
-    place = place.ravel()
-    total: Float = np.bincount(place, weights=weight, minlength=patterns.shape[1]).astype(np.float64)
-    says = _statements(patterns, classes)
+    from scipy import sparse
+
+    patterns, index = np.unique(codes, axis=1, return_inverse=True)
+    index = index.ravel()
+    total: Float = np.bincount(index, weights=weight, minlength=patterns.shape[1]).astype(np.float64)
+    # 1 where an observer says a class of an item; a dense array would take many times as long to multiply.
+    observer, item = np.nonzero(patterns >= 0)
+    rows = observer * classes + patterns[observer, item]
+    shape = len(patterns) * classes, patterns.shape[1]
+    says = sparse.csr_array((np.ones(len(item)), (rows, item)), shape=shape)
     votes = np.asarray(says.T @ np.tile(np.eye(classes), (len(codes), 1)))
     count = votes.sum(axis=1, keepdims=True)
     posterior = np.divide(votes, count, out=np.full(votes.shape, 1 / classes), where=count > 0)
@@ -77,18 +83,7 @@ def fit_latent_classes(
         if likelihood - before < tolerance:
             break
     confusion, prior = _maximise(posterior, says, total)
-    return LatentClasses(posterior[place], confusion, prior)
-
-
-def _statements(codes: Int, classes: int) -> sparse.csr_array:
-    """1 where an observer says a class of an item: (observers * classes, items); a dense one takes many times as long
-    to multiply.
-    """
-    from scipy import sparse
-
-    observer, item = np.nonzero(codes >= 0)
-    rows = observer * classes + codes[observer, item]
-    return sparse.csr_array((np.ones(len(item)), (rows, item)), shape=(len(codes) * classes, codes.shape[1]))
+    return LatentClasses(posterior[index], confusion, prior)
 
 
 def _maximise(posterior: Float, says: sparse.csr_array, total: Float) -> tuple[Float, Float]:

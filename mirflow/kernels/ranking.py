@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..ragged import Bool, Column, Float, Int, offsets_of, ranges, rows_of
+from ..ragged import Bool, Float, Int, offsets_of, ranges, rows_of
 from .intervals import batches
 from .ragged_ops import sum_by
 from .ratios import divide
@@ -53,21 +53,23 @@ def meet_judged(
     judged_offsets, listed_offsets = offsets_of(judged_counts), offsets_of(listed_counts)
     parts: list[tuple[Int, Int, Int]] = []
     table = np.zeros(0, dtype=np.int32)
-    for some in _batches(listed_counts[listed_row], width):
-        if len(table) < (some.stop - some.start) * width:
-            table = np.zeros((some.stop - some.start) * width, dtype=np.int32)
-        own, lists = judged_row[some], listed_row[some]
-        items = ranges(judged_offsets[own], judged_counts[own])
-        cells = rows_of(judged_counts[own]) * width + columns[items]
+    for batch in _batches(listed_counts[listed_row], width):
+        if len(table) < (batch.stop - batch.start) * width:
+            table = np.zeros((batch.stop - batch.start) * width, dtype=np.int32)
+        rows, lists = judged_row[batch], listed_row[batch]
+        items = ranges(judged_offsets[rows], judged_counts[rows])
+        cells = rows_of(judged_counts[rows]) * width + columns[items]
         table[cells] = items + 1
-        table[: len(own) * width : width] = 0  # the column of items that are not judged
+        table[: len(rows) * width : width] = 0  # the column of items that are not judged
         sizes = listed_counts[lists]
-        held = number[_consecutive(listed, listed_offsets, lists, sizes)]
+        begins = listed_offsets[lists]
+        consecutive = len(lists) > 0 and bool((lists[1:] == lists[:-1] + 1).all())  # needs no copy
+        held = number[listed[slice(begins[0], begins[-1] + sizes[-1]) if consecutive else ranges(begins, sizes)]]
         pair = rows_of(sizes)
         entry = table[pair * width + held]
         table[cells] = 0
         hit = np.flatnonzero(entry)
-        parts.append((pair[hit] + some.start, hit - offsets_of(sizes)[pair[hit]], entry[hit].astype(np.int64) - 1))
+        parts.append((pair[hit] + batch.start, hit - offsets_of(sizes)[pair[hit]], entry[hit].astype(np.int64) - 1))
     if not parts:
         return Met(*np.zeros((3, 0), dtype=np.int64))
     return Met(*(np.concatenate(part) for part in zip(*parts, strict=True)))
@@ -77,13 +79,6 @@ def _batches(sizes: Int, width: int) -> Iterator[slice]:
     """Batches of consecutive pairs with limited sizes of table and lists."""
     most = max(_TABLE // width, 1)
     return batches(np.maximum(sizes, max(_ITEMS // most, 1)), _ITEMS)
-
-
-def _consecutive(values: Column, offsets: Int, rows: Int, sizes: Int) -> Column:
-    """Take the values of rows; consecutive rows need no copy."""
-    if len(rows) and (rows[1:] == rows[:-1] + 1).all():
-        return values[offsets[rows[0]] : offsets[rows[-1]] + sizes[-1]]
-    return values[ranges(offsets[rows], sizes)]
 
 
 def repeated(items: Int, counts: Int) -> tuple[Int, Int]:

@@ -325,7 +325,7 @@ def validate(reference_timestamps: Array, estimated_timestamps: Array) -> None:
         raise ValueError("Reference timestamps are empty.")
     if estimated_timestamps.size != reference_timestamps.size:
         raise ValueError(differing(reference_timestamps.size, estimated_timestamps.size))
-    if all(_are_fit(times) for _, times in sides):
+    if all(times[0] >= 0 and times[-1] <= LATEST and (times[1:] >= times[:-1]).all() for _, times in sides):
         return
     for side, times in sides:
         if not (times[1:] >= times[:-1]).all():
@@ -336,11 +336,6 @@ def validate(reference_timestamps: Array, estimated_timestamps: Array) -> None:
     for side, times in sides:
         if not are_times(times[-1]):
             raise ValueError(f"{side} timestamps {BOUNDED}")
-
-
-def _are_fit(times: Array) -> bool:
-    """True if ascending times are between 0 and the latest allowed time."""
-    return bool(times[0] >= 0 and times[-1] <= LATEST and (times[1:] >= times[:-1]).all())
 
 
 def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> list[float]:

@@ -230,9 +230,9 @@ class Convention:
         else:
             if FRAMES in self.grids and math.isfinite(hop) and hop > 0:
                 return hop
-        known = ", ".join("{hop: seconds}" if name == FRAMES else name for name in self.grids)
+        names = ", ".join("{hop: seconds}" if name == FRAMES else name for name in self.grids)
         raise MetricError(
-            f"convention {self.name!r} is not scored on the grid {wanted!r}; known: {known}{self._why_no_frames()}"
+            f"convention {self.name!r} is not scored on the grid {wanted!r}; known: {names}{self._why_no_frames()}"
         )
 
     def _why_no_frames(self) -> str:
@@ -298,7 +298,7 @@ class Convention:
         """
         if grid == self.grids[0]:
             return tuple(measures)
-        found = []
+        defined = []
         for measure in measures:
             name = measure.metric.name
             if measure.metric.pair is not None:
@@ -306,13 +306,21 @@ class Convention:
                     f"{measure} is a function over a pair, which cannot be scored on grid {grid!r}; leave the grid out"
                 )
             if isinstance(grid, str) or not self.framed:
-                found.append(measure)
+                defined.append(measure)
             elif name in self.framed:
-                found.append(_with_frames_of(measure, grid))
+                length = next((each for each in measure.metric.parameters if each.name in _LENGTHS), None)
+                if length is not None:
+                    value = measure[length.name]
+                    if value not in (length.default, grid):
+                        raise MetricError(
+                            f"{measure} has frames of {value} s, the grid of {grid:g} s; give only one of them"
+                        )
+                    measure = measure.metric.measure(**{**measure.parameters, length.name: grid})
+                defined.append(measure)
             elif asked:
-                known = ", ".join(self.framed)
-                raise MetricError(f"{name} is not defined on frames: leave the grid out, or ask for one of {known}")
-        return tuple(found)
+                names = ", ".join(self.framed)
+                raise MetricError(f"{name} is not defined on frames: leave the grid out, or ask for one of {names}")
+        return tuple(defined)
 
     def select(
         self, asked: MetricLike | Sequence[MetricLike] | None = None, folder: str | os.PathLike[str] = "."
@@ -552,16 +560,6 @@ def refuse_unjudged(measure: Measure, metrics: Iterable[Metric], what: str) -> N
 
 _LENGTHS = ("frame_size", "hop")
 """Parameters with the length of a metric's own frames."""
-
-
-def _with_frames_of(measure: Measure, hop: float) -> Measure:
-    for parameter in measure.metric.parameters:
-        if parameter.name in _LENGTHS:
-            value = measure[parameter.name]
-            if value not in (parameter.default, hop):
-                raise MetricError(f"{measure} has frames of {value} s, the grid of {hop:g} s; give only one of them")
-            return measure.metric.measure(**{**measure.parameters, parameter.name: hop})
-    return measure
 
 
 _Result = TypeVar("_Result")

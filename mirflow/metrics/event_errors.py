@@ -85,7 +85,15 @@ def _classify_beats(reference: Float, estimate: Float, window: float, exact: boo
         pairs = np.concatenate([hit[0], pairs[0]]), np.concatenate([hit[1], pairs[1]])
         order = np.argsort(pairs[0], kind="stable")
         pairs = pairs[0][order], pairs[1][order]
-    _find_shifts(reference, estimate, *kinds, *pairs, window)
+    # Pairs that are apart are single deviations, or offsets where neighbours deviate alike.
+    apart = estimate[pairs[1]] - reference[pairs[0]]
+    beside = (np.diff(pairs[0]) == 1) & (np.abs(np.diff(apart)) <= window / 2) & (apart[1:] * apart[:-1] > 0)
+    far = np.abs(apart) > window / 2
+    beside &= far[1:] & far[:-1]
+    alike = _runs(beside, _OFFSET_RUN - 1)
+    shifted = np.append(alike, False) | np.insert(alike, 0, False) if len(apart) else far
+    for kind, beats in zip(kinds, pairs, strict=True):
+        kind[beats[apart != 0]] = np.where(shifted, _OFFSET, _LATE)[apart != 0]
     return kinds
 
 
@@ -130,19 +138,6 @@ def _find_half(own: Int, count: Int) -> None:
         own[hits[-1] + 1 :] = _HALF
     if regular[0] and hits[0] <= between[0]:
         own[: hits[0]] = _HALF
-
-
-def _find_shifts(reference: Float, estimate: Float, own: Int, other: Int, left: Int, right: Int, window: float) -> None:
-    """Mark pairs of beats that are apart as single deviations, or as offsets where neighbours deviate alike."""
-    apart = estimate[right] - reference[left]
-    beside = (left[1:] == left[:-1] + 1) & (np.abs(np.diff(apart)) <= window / 2) & (apart[1:] * apart[:-1] > 0)
-    far = np.abs(apart) > window / 2
-    beside &= far[1:] & far[:-1]
-    alike = _runs(beside, _OFFSET_RUN - 1)
-    shifted = np.append(alike, False) | np.insert(alike, 0, False) if len(apart) else far
-    kind = np.where(shifted, _OFFSET, _LATE)[apart != 0]
-    own[left[apart != 0]] = kind
-    other[right[apart != 0]] = kind
 
 
 _ONSETS = (

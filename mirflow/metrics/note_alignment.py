@@ -117,7 +117,11 @@ def number(rows: Ragged, names: dict[str, int]) -> Ragged:
             if text not in known:
                 known[text] = names.setdefault(text, len(names))
         codes.append(np.fromiter(map(known.__getitem__, texts), dtype=np.int64, count=len(texts)))
-    given = np.array([_type_of(text) for text in (*rows.labels, "")], dtype=np.int64)[label]
+    words = [text.strip().lower() for text in (*rows.labels, "")]
+    numbers = {name: index for index, name in enumerate(TYPES)}
+    # No type is the number of types, and an unknown one -1.
+    indices = [numbers.get(word, _NUMBERED.get(word, -1 if word else len(TYPES))) for word in words]
+    given = np.array(indices, dtype=np.int64)[label]
     inferred = np.array([-2, _DELETION, _INSERTION, _MATCH])[_held(*codes)]
     types = np.where(given == len(TYPES), inferred, given)
     return Ragged({"type": types, "score": codes[0], "performance": codes[1]}, rows.counts)
@@ -126,12 +130,6 @@ def number(rows: Ragged, names: dict[str, int]) -> Ragged:
 def _held(score: Int, performance: Int) -> Int:
     """1 with a note of the score, 2 with one of the performance, 3 with both."""
     return (score >= 0).astype(np.int64) + 2 * (performance >= 0)
-
-
-def _type_of(text: str) -> int:
-    """Index of a type; the number of types for none, -1 for an unknown one."""
-    word = text.strip().lower()
-    return TYPES.index(word) if word in TYPES else _NUMBERED.get(word, -1 if word else len(TYPES))
 
 
 def _keys(rows: Ragged, size: int) -> Int:

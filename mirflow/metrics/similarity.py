@@ -376,7 +376,11 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
         else:
             unknown = np.maximum(unknown, missing)
         if "scale" in measure.parameters:
-            _check_scale(judged, pairs.reference_row, measure, refused)
+            scale = float(measure["scale"])
+            for grades, outside in ((judged.lowest, judged.lowest < 0), (judged.highest, judged.highest > scale)):
+                for pair in np.flatnonzero((outside & np.isfinite(grades))[pairs.reference_row]).tolist():
+                    trouble = f"a fine judgement of {grades[pairs.reference_row[pair]]:g} is not from 0 to {scale:g}"
+                    refused.setdefault(pair, f"{trouble}; set the scale, as in fine(scale=100)")
     values[0, list(refused)] = np.nan
     return Scores(values[0], values[1], refused=refused, repairs=unknown)
 
@@ -386,22 +390,13 @@ def _unjudged(pairs: Pairs, pair: int, met: Met, known: Bool, measure: Measure) 
     estimates, row, most = pairs.estimates, int(pairs.estimate_row[pair]), int(measure["k"])
     start, stop = estimates.offsets[row : row + 2]
     codes = estimates.columns["label"][start:stop][: most or None]
-    own = met.pair == pair
-    judged = set(met.place[own & known[met.judged]].tolist())
+    mask = met.pair == pair
+    judged = set(met.place[mask & known[met.judged]].tolist())
     missing = [rank for rank in range(len(codes)) if rank not in judged]
     named = ", ".join(f"{estimates.labels[codes[rank]]!r} (rank {rank + 1})" for rank in missing[:_NAMED])
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
     hint = f"{measure.metric.name}(unjudged=zero) counts them as not similar, unjudged=skip leaves them out"
     return f"no {measure.metric.needs} judgement of {named}{more}; {hint}"
-
-
-def _check_scale(judged: JudgedCandidates, reference_row: Int, measure: Measure, refused: dict[int, str]) -> None:
-    scale = float(measure["scale"])
-    for side, off in ((judged.lowest, judged.lowest < 0), (judged.highest, judged.highest > scale)):
-        off = off & np.isfinite(side)
-        for pair in np.flatnonzero(off[reference_row]).tolist():
-            trouble = f"a fine judgement of {side[reference_row[pair]]:g} is not from 0 to {scale:g}"
-            refused.setdefault(pair, f"{trouble}; set the scale, as in fine(scale=100)")
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:

@@ -38,26 +38,24 @@ def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -
     kinds = np.full(len(tempi[0]), _MISSING), np.full(len(tempi[1]), _EXTRA)
     size = min(map(len, tempi))
     pairs = (
-        [*zip(own, other, strict=True)]
+        [*zip(own, column, strict=True)]
         for own in permutations(range(len(tempi[0])), size)
-        for other in permutations(range(len(tempi[1])), size)
+        for column in permutations(range(len(tempi[1])), size)
     )
     # The pairs with the most right tempi, then with the most octaves.
     ranks = {RIGHT: 0, _HALF: 1, _DOUBLE: 1, _OTHER: 4}
     best = min(pairs, key=lambda each: sum(ranks[_classify(tempi[0][i], tempi[1][j], tolerance)] for i, j in each))
-    for one, other in best:
-        kind = _classify(tempi[0][one], tempi[1][other], tolerance)
-        if exact and kind == RIGHT and _differs(reference, estimate, one, other):
-            kind = _NEAR
-        kinds[0][one] = kinds[1][other] = kind
-    places: list[Float] = [np.arange(len(side), dtype=np.float64) for side in tempi]
-    return Edits(reference, estimate, kinds[0], kinds[1], order=(places[0], places[1]))
-
-
-def _differs(reference: Ragged, estimate: Ragged, one: int, other: int) -> bool:
-    """Whether two tempi differ in value, salience or place."""
-    pairs = [(reference.columns[name][one], estimate.columns[name][other]) for name in reference.columns]
-    return one != other or not all(np.array_equal(left, right, equal_nan=True) for left, right in pairs)
+    for row, column in best:
+        kind = _classify(tempi[0][row], tempi[1][column], tolerance)
+        if exact and kind == RIGHT:
+            pairs_of_values = (
+                (reference.columns[name][row], estimate.columns[name][column]) for name in reference.columns
+            )
+            same = all(np.array_equal(*values, equal_nan=True) for values in pairs_of_values)
+            kind = RIGHT if row == column and same else _NEAR
+        kinds[0][row] = kinds[1][column] = kind
+    order: list[Float] = [np.arange(len(side), dtype=np.float64) for side in tempi]
+    return Edits(reference, estimate, kinds[0], kinds[1], order=(order[0], order[1]))
 
 
 TEMPI = ErrorBudget(_KINDS, _align)

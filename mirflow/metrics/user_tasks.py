@@ -55,14 +55,12 @@ def pair_task(
     ('Claps', ['count_error'])
     """
     records = tuple(replace(one, default=True) for function in metrics for one in metrics_from(function, ""))
-    convention = Convention("default", "functions over one pair", records, clean or _as_read, _no_scores)
+    convention = Convention(
+        "default", "functions over one pair", records, clean or (lambda rows: set_aside(rows, [])), _no_scores
+    )
     first = headline or next((one.name for one in records), "")
     words = title or name.replace("_", " ").capitalize()
     return Task(name, words, MappingProxyType({"default": convention}), (first,), kind=kind)
-
-
-def _as_read(rows: Ragged) -> Cleaned:
-    return set_aside(rows, [])
 
 
 def _no_scores(pairs: Pairs, measures: Sequence[Measure], grid: Grid) -> Scores:

@@ -131,16 +131,10 @@ def parse_spelled(label: str) -> SpelledChord:
         raise InvalidAnnotationError(not_a_chord(label))
     root = pitch_class_to_semitone(form["root"])
     shorthand = form["shorthand"] or ("" if form["list"] else "maj")
-    degrees = _with_listed(label, _SHORTHANDS.get(shorthand, "").split(), form["list"])
-    bass = None if form["bass"] is None else position(form["bass"])
-    return SpelledChord(root, frozenset(degrees if bass is None else degrees | {bass}), bass)
-
-
-def _with_listed(label: str, shorthand: list[str], listed: str | None) -> set[int]:
-    """Degrees of a shorthand after applying the listed omissions and additions."""
-    degrees = {position(degree) for degree in shorthand if int(degree.lstrip("b#")) < 8}
-    implied = {position(degree) for degree in shorthand} - degrees
-    for item in listed.split(",") if listed else ():
+    members = _SHORTHANDS.get(shorthand, "").split()
+    degrees = {position(degree) for degree in members if int(degree.lstrip("b#")) < 8}
+    implied = {position(degree) for degree in members} - degrees
+    for item in form["list"].split(",") if form["list"] else ():
         degree = position(item.lstrip("*"))
         if not item.startswith("*"):
             degrees.add(degree)
@@ -149,7 +143,8 @@ def _with_listed(label: str, shorthand: list[str], listed: str | None) -> set[in
             implied.discard(degree)
         else:
             raise InvalidAnnotationError(f"not a chord: {label!r} omits the degree {item[1:]}, which it does not have")
-    return degrees
+    bass = None if form["bass"] is None else position(form["bass"])
+    return SpelledChord(root, frozenset(degrees if bass is None else degrees | {bass}), bass)
 
 
 # Positions on the line of fifths of 3, b3, 4, 2; of 5, #5, b5; and of b7, 7, 6, bb7.

@@ -285,14 +285,12 @@ def voice_and_value(
                     counts[kind] += count / links
             after = whole.following(place)
             if (not after and not linked) or any(alike(one, other) for other in after for one in linked):
-                values.append(_value_score(estimate.notes[number], reference.notes[place], within.value))
+                note, target = estimate.notes[number], reference.notes[place]
+                wanted_value = target.end - target.start
+                error = abs(note.end - note.start - wanted_value)
+                wrong = max(0.0, 1 - error / wanted_value) if wanted_value else 0.0
+                values.append(1.0 if error <= within.value else wrong)
     return f_measure_of(*counts), sum(values) / len(values) if values else 0.0
-
-
-def _value_score(note: NotatedNote, reference: NotatedNote, tolerance: int) -> float:
-    wanted = reference.end - reference.start
-    error = abs(note.end - note.start - wanted)
-    return 1.0 if error <= tolerance else max(0.0, 1 - error / wanted) if wanted else 0.0
 
 
 def match_groupings(estimate: Sequence[Interval], left: list[Interval], tolerance: int) -> float:

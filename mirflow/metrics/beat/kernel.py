@@ -246,10 +246,17 @@ def p_score(
     if remove_offset:
         offset = np.minimum(reference.times[reference.offsets[:-1]], estimate.times[estimate.offsets[:-1]])
     trains = impulses(reference, offset), impulses(estimate, offset)
-    median = _median_steps(trains[0])
-    width = median * window
+    train = trains[0]
+    steps = np.empty(len(train.times))
+    steps[:-1] = train.times[1:] - train.times[:-1]
+    # The last impulse of a pair has no successor; it is sorted after all steps.
+    steps[train.offsets[1:] - 1] = np.inf
+    ordered = steps[np.lexsort((steps, train.pair))]
+    upper = train.offsets[:-1] + (train.counts - 1) // 2
+    lower = train.offsets[:-1] + np.maximum(train.counts - 2, 0) // 2
+    width = np.where(train.counts > 1, (ordered[lower] + ordered[upper]) / 2, 0.0) * window
     width = np.floor(width + 0.5) if rounding == "half_up" else np.round(width)
-    measurable = trains[0].counts > 1
+    measurable = train.counts > 1
     coincidences = _coincidences(*trains, np.where(measurable, width, -1.0))
     beats = (reference, estimate) if normaliser == "beats" else trains
     denominator = np.maximum(beats[0].counts, beats[1].counts).astype(np.float64)
@@ -264,18 +271,6 @@ def impulses(events: Events, offset: Float) -> Events:
     fresh[events.offsets[:-1][events.counts > 0]] = True
     counts = np.bincount(events.pair[fresh], minlength=len(events)).astype(np.int64, copy=False)
     return Events(frames[fresh], counts)
-
-
-def _median_steps(train: Events) -> Float:
-    """Median distance of neighbouring impulses; 0 for a single one."""
-    steps = np.empty(len(train.times))
-    steps[:-1] = train.times[1:] - train.times[:-1]
-    # The last impulse of a pair has no successor; it is sorted after all steps.
-    steps[train.offsets[1:] - 1] = np.inf
-    ordered = steps[np.lexsort((steps, train.pair))]
-    upper = train.offsets[:-1] + (train.counts - 1) // 2
-    lower = train.offsets[:-1] + np.maximum(train.counts - 2, 0) // 2
-    return np.where(train.counts > 1, (ordered[lower] + ordered[upper]) / 2, 0.0)
 
 
 def _coincidences(reference: Events, estimate: Events, width: Float) -> Float:
@@ -302,7 +297,9 @@ def _continuity(batch: Batch, phase: float, period: float) -> tuple[Float, Float
     runs, totals = [], []
     for level in LEVELS:
         right = _is_right(batch.levels[level], estimate, batch.nearest_reference(level), phase, period)
-        runs.append(_longest_runs(right, estimate))
+        item = np.arange(len(right), dtype=np.int64)
+        length = item + 1 - np.maximum.accumulate(np.where(right, estimate.offsets[:-1][estimate.pair], item + 1))
+        runs.append(np.maximum.reduceat(length, estimate.offsets[:-1]).astype(np.float64))
         totals.append(sum_by(estimate.pair, right.astype(np.float64), len(estimate)))
     counts = np.column_stack([batch.levels[level].counts for level in LEVELS])
     denominator = np.maximum(counts, estimate.counts[:, np.newaxis]).astype(np.float64)
@@ -336,13 +333,6 @@ def _is_right(reference: Events, estimate: Events, nearest: Int, phase: float, p
     taker[nearest[chosen][::-1]] = chosen[::-1]
     right[chosen] = taker[nearest[chosen]] == chosen
     return right
-
-
-def _longest_runs(right: Bool, events: Events) -> Float:
-    item = np.arange(len(right), dtype=np.int64)
-    begin = np.where(right, events.offsets[:-1][events.pair], item + 1)
-    length = item + 1 - np.maximum.accumulate(begin)
-    return np.maximum.reduceat(length, events.offsets[:-1]).astype(np.float64)
 
 
 def bin_edges(bins: int, edges: str) -> Float:

@@ -108,23 +108,19 @@ def levels_of(beats: Events, offbeat: bool, double: bool, triple: bool) -> list[
     if double:
         levels += [by_two[name] for name in ("double", "half_odd", "half_even")]
     if triple:
+        counts = 3 * beats.counts - 2
+        # Thirds of a beat are counted and interpolated as in madmom, so that times are equal to the bit.
+        third = ranges(np.zeros_like(counts), counts) * (1 / 3)
+        whole = third.astype(np.int64)
+        index = np.repeat(beats.offsets[:-1], counts) + whole
+        step = np.append(np.diff(beats.times), 0.0)[index]
+        step[offsets_of(counts)[1:] - 1] = 0.0  # there is none at the last beat
+        levels.append(Events(step * (third - whole) + beats.times[index], counts))
         position = place_in(beats)
-        levels.append(_tripled(beats))
         for first in range(3):
             chosen = position % 3 == first
             levels.append(Events(beats.times[chosen], (beats.counts + 2 - first) // 3))
     return levels
-
-
-def _tripled(beats: Events) -> Events:
-    counts = 3 * beats.counts - 2
-    # Thirds of a beat are counted and interpolated as in madmom, so that times are equal to the bit.
-    position = ranges(np.zeros_like(counts), counts) * (1 / 3)
-    whole = position.astype(np.int64)
-    at = np.repeat(beats.offsets[:-1], counts) + whole
-    step = np.append(np.diff(beats.times), 0.0)[at]
-    step[offsets_of(counts)[1:] - 1] = 0.0  # there is none at the last beat
-    return Events(step * (position - whole) + beats.times[at], counts)
 
 
 def continuity(judged: Towards, phase: float, period: float) -> tuple[Int, Int]:

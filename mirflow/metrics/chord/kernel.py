@@ -366,16 +366,6 @@ class Confusion:
         return sum_by(index, right, size), sum_by(index, self.seconds, size)
 
 
-def _count_classes(batch: Cut, classes: Int, size: int) -> Confusion:
-    """The confusion of the pairs of a batch; `classes` are those of the distinct chords."""
-    key = (batch.pair * size + classes[batch.reference_chord]) * size + classes[batch.estimate_chord]
-    distinct, index = np.unique(key, return_inverse=True)
-    seconds = sum_by(index.reshape(-1), batch.seconds, len(distinct))
-    some = seconds > 0
-    pair, rest = np.divmod(distinct[some], size * size)
-    return Confusion(pair + batch.pairs.start, rest // size, rest % size, seconds[some], len(batch))
-
-
 def class_recall(confusion: Confusion, vocabulary: str) -> tuple[Float, Float]:
     """Recall averaged over the reference's qualities, and the number of these qualities.
 
@@ -500,7 +490,14 @@ def add_up(axis: ChordTimelines, chords: Chords, rules: bool, fragmentation: boo
         if fragmentation:
             pieces.append(fragmented(batch))
         for name, part in parts.items():
-            part.append(_count_classes(batch, *classes[name]))
+            table, size = classes[name]
+            key = (batch.pair * size + table[batch.reference_chord]) * size + table[batch.estimate_chord]
+            distinct, index = np.unique(key, return_inverse=True)
+            seconds = sum_by(index.reshape(-1), batch.seconds, len(distinct))
+            pair, rest = np.divmod(distinct[seconds > 0], size * size)
+            part.append(
+                Confusion(pair + batch.pairs.start, rest // size, rest % size, seconds[seconds > 0], len(batch))
+            )
     return Totals(
         axis.span,
         *verdicts.by_rule(patterns),

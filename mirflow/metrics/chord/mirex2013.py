@@ -226,36 +226,28 @@ def distances(times: Float, reference: SegmentSide, estimate: SegmentSide) -> tu
     last = np.maximum(reference.last_end, 0)
     end = times[last]
     reference, estimate = (silence_where_empty(merge_equal(side), last) for side in (reference, estimate))
-    here, there = _neighbours(len(times).bit_length(), reference, estimate)
-    pair = rows_of(estimate.counts)[here]
-    starts = np.maximum(estimate.start[here], reference.start[there])
-    stops = np.minimum(np.minimum(estimate.end[here], reference.end[there]), last[pair])
+    # The latest end so far and the earliest start still to come are monotone even if segments are not sorted, so that
+    # two searches bound the reference segments that an estimated one can overlap: exactly those that do if both are
+    # sorted.
+    bits, row = len(times).bit_length(), rows_of(estimate.counts)
+    coming = np.minimum.accumulate(((rows_of(reference.counts) << bits) | reference.start)[::-1])[::-1]
+    low = np.searchsorted(reference.reached(bits), row << bits | estimate.start, side="right")
+    high = np.searchsorted(coming, row << bits | estimate.end, side="left")
+    counts = np.maximum(high - low, 0)
+    estimated, referred = np.repeat(np.arange(len(low)), counts), ranges(low, counts)
+    pair = row[estimated]
+    starts = np.maximum(estimate.start[estimated], reference.start[referred])
+    stops = np.minimum(np.minimum(estimate.end[estimated], reference.end[referred]), last[pair])
     shared = np.maximum(times[stops] - times[starts], 0.0)
     total = sum_by(pair, shared, len(end))
     shares = []
-    for side, items in ((estimate, here), (reference, there)):
+    for side, items in ((estimate, estimated), (reference, referred)):
         largest = np.zeros(len(side.start))
         np.maximum.at(largest, items, shared)
         # Because of rounding, the difference of the sums may be slightly below 0.
         outside = np.maximum(total - sum_by(rows_of(side.counts), largest, len(end)), 0.0)
         shares.append(divide(outside, end))
     return shares[0], shares[1], end
-
-
-def _neighbours(bits: int, reference: SegmentSide, estimate: SegmentSide) -> tuple[Int, Int]:
-    """All (estimated, reference) segments of a pair that may overlap; exactly those that do if both are sorted.
-
-    The latest end so far and the earliest start still to come are monotone even if segments are not sorted, so that two
-    searches bound the reference segments that an estimated one can overlap.
-    """
-    reached = reference.reached(bits)
-    owner = rows_of(reference.counts) << bits
-    coming = np.minimum.accumulate((owner | reference.start)[::-1])[::-1]
-    base = rows_of(estimate.counts) << bits
-    low = np.searchsorted(reached, base | estimate.start, side="right")
-    high = np.searchsorted(coming, base | estimate.end, side="left")
-    counts = np.maximum(high - low, 0)
-    return np.repeat(np.arange(len(low)), counts), ranges(low, counts)
 
 
 def clean(rows: Ragged) -> Cleaned:

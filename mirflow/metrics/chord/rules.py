@@ -121,17 +121,13 @@ def compare(reference: ChordTable, estimate: ChordTable, rule: str) -> Float:
         right = (reference.root == estimate.root) & (differing == 0)
     if rule.endswith("_inv"):  # a bass is always one of the semitones of its chord
         right &= reference.bass == estimate.bass
-    return np.where(_is_comparable(reference, kind), right.astype(np.float64), -1.0)
-
-
-def _is_comparable(chords: ChordTable, kind: str) -> Bool:
-    inside: Bool = ~chords.undefined
+    comparable: Bool = ~reference.undefined
     if kind in _COMPARABLE:
-        inside = _comparable_pitches(kind)[chords.pitches]
+        comparable = _comparable_pitches(kind)[reference.pitches]
     elif kind == "mirex":
-        count = np.bitwise_count(chords.pitches)
-        inside &= (count == 0) | (count >= _SHARED_PITCHES)
-    return inside
+        count = np.bitwise_count(reference.pitches)
+        comparable &= (count == 0) | (count >= _SHARED_PITCHES)
+    return np.where(comparable, right.astype(np.float64), -1.0)
 
 
 _COMPARABLE = {"majmin": ("maj", "min"), "sevenths": _SEVENTHS}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -331,14 +331,21 @@ class Rules:
         if _without_words(sides[0])[0]:
             raise AnnotationError("reference: has no words")
         tag = next((tag for tag in _MARKS if measure.metric.name.startswith(TAGS[tag])), WORD)
-        one, other = (self._listed(side, tag == WORD) for side in sides)
+        tokens = [self._listed(side, tag == WORD) for side in sides]
         alignment = self._align(sides, words=tag == WORD)
-        by_case = "case" in measure.metric.name
-        rows = [
-            row
-            for pair in zip(*(place.tolist() for place in alignment.pairs), strict=True)
-            for row in self._edits(pair, one, other, tag, by_case)
-        ]
+        rows: list[tuple[str, str, str]] = []
+        for pair in zip(*(indices.tolist() for indices in alignment.pairs), strict=True):
+            left, right = (side[index] if index >= 0 else None for side, index in zip(tokens, pair, strict=True))
+            if left and right and left[1] == right[1] == tag:
+                verdict = EDITS[HIT] if self.fold(left[0]) == self.fold(right[0]) else EDITS[SUBSTITUTION]
+                if "case" in measure.metric.name and verdict == EDITS[HIT] and left != right:
+                    verdict = "case"
+                rows.append((left[0], right[0], verdict))
+                continue
+            if left and left[1] == tag:
+                rows.append((left[0], "", EDITS[DELETION]))
+            if right and right[1] == tag:
+                rows.append(("", right[0], EDITS[INSERTION]))
         columns = list(zip(*rows, strict=True)) or [(), (), ()]
         return {name: np.array(column, dtype=np.str_) for name, column in zip(_EVIDENCE, columns, strict=True)}
 
@@ -351,25 +358,6 @@ class Rules:
         spelt = self.spell(side.labels) if words else side.labels
         tokens = zip(side.columns["label"].tolist(), side.columns["tag"].tolist(), strict=True)
         return [(spelt[code], tag) for code, tag in tokens if tag == WORD or not (words or tag == TEXT)]
-
-    def _edits(
-        self,
-        pair: tuple[int, int],
-        one: Sequence[tuple[str, int]],
-        other: Sequence[tuple[str, int]],
-        tag: int,
-        by_case: bool,
-    ) -> Iterator[tuple[str, str, str]]:
-        """Rows of evidence for two aligned tokens, restricted to a tag."""
-        here, there = (tokens[index] if index >= 0 else None for tokens, index in zip((one, other), pair, strict=True))
-        if here and there and here[1] == there[1] == tag:
-            verdict = EDITS[HIT] if self.fold(here[0]) == self.fold(there[0]) else EDITS[SUBSTITUTION]
-            yield here[0], there[0], "case" if by_case and verdict == EDITS[HIT] and here != there else verdict
-            return
-        if here and here[1] == tag:
-            yield here[0], "", EDITS[DELETION]
-        if there and there[1] == tag:
-            yield "", there[0], EDITS[INSERTION]
 
     def find_errors(self, reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
         """Find the edits of words, or of all tokens for metrics of marks."""

@@ -174,7 +174,12 @@ def resample(series: Series, row: Int, times: Float, counts: Int, resampling: st
         step = wanted - series.rounded.take(sample, mode="clip")
         step *= series.slope.take(sample, mode="clip")
         cents += step
-        _interpolate_voicing(series, row, sample, wanted, counts, voicing)
+        if series.graded[row].any():  # binary voicing is held
+            item = np.flatnonzero(np.repeat(series.graded[row], counts))
+            begin, level = sample[item], series.voicing
+            step = series.rounded[begin + 1] - series.rounded[begin]
+            slope = divide(level[begin + 1] - level[begin], step, where=np.isfinite(step))
+            voicing[item] += slope * (wanted[item] - series.rounded[begin])
     _end(series, row, sample, wanted, counts, resampling, (cents, voicing))
     if same.any():
         groups = np.flatnonzero(same)
@@ -182,17 +187,6 @@ def resample(series: Series, row: Int, times: Float, counts: Int, resampling: st
         item = ranges(series.first[row[groups]], counts[groups])
         cents[into], voicing[into] = series.cents[item], series.voicing[item]
     return cents, voicing
-
-
-def _interpolate_voicing(series: Series, row: Int, sample: Int, times: Float, counts: Int, voicing: Float) -> None:
-    """Interpolate voicing that is not binary."""
-    if not series.graded[row].any():
-        return
-    item = np.flatnonzero(np.repeat(series.graded[row], counts))
-    at, level = sample[item], series.voicing
-    step = series.rounded[at + 1] - series.rounded[at]
-    slope = divide(level[at + 1] - level[at], step, where=np.isfinite(step))
-    voicing[item] += slope * (times[item] - series.rounded[at])
 
 
 def _end(series: Series, row: Int, sample: Int, times: Float, counts: Int, resampling: str, sampled: Sampled) -> None:

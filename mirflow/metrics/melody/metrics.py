@@ -16,7 +16,7 @@ from ...kernels.intervals import batches
 from ...kernels.ratios import Scored, divide
 from ...ragged import Column, Float, Int, Ragged, rows_of
 from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task
-from ..cleaning import Cleaned, Problem, in_order, inspected, set_aside, usable_pair
+from ..cleaning import Cleaned, in_order, inspected, set_aside, usable_pair
 from ..measures import Measure, Metric, Parameter, Weight, metric, metrics_in
 from . import kernel
 from .melody_errors import MELODIES
@@ -51,17 +51,13 @@ def clean(rows: Ragged) -> Cleaned:
         ),
     ]
     if "voicing" in rows.columns:
-        problems.append(_voicing_problem(rows))
+        voicing, owner = rows.columns["voicing"], rows_of(rows.counts[0])
+        voiced = np.zeros(len(rows), dtype=np.bool_)
+        voiced[owner[~np.isnan(voicing)]] = True
+        outside = ~((voicing >= 0) & (voicing <= 1)) & voiced[owner]
+        problems.append((outside, lambda item: f"voicing is not in [0, 1]: {voicing[item]}"))
     cleaned = set_aside(rows, problems, irregular)
     return in_order(cleaned) if "unsorted" in findings else cleaned
-
-
-def _voicing_problem(rows: Ragged) -> Problem:
-    voicing, owner = rows.columns["voicing"], rows_of(rows.counts[0])
-    given = np.zeros(len(rows), dtype=np.bool_)
-    given[owner[~np.isnan(voicing)]] = True
-    outside = ~((voicing >= 0) & (voicing <= 1)) & given[owner]
-    return outside, lambda item: f"voicing is not in [0, 1]: {voicing[item]}"
 
 
 _BASE = 10.0
@@ -323,28 +319,23 @@ def refuse(pairs: Pairs, hop: float | None) -> dict[int, str]:
     """Reasons why pairs cannot be scored, keyed by pair."""
     (references, reference_row), (estimates, estimate_row) = pairs.sides
     if hop is not None:
-        return _refuse_on_hop(pairs, hop)
+        counts, ends = _frames(pairs, hop)
+        samples = np.stack(pairs.counts)
+        most = kernel.most_frames(samples)
+        refused: dict[int, str] = {}
+        for side, pair in np.argwhere(counts > most).tolist():
+            numbers = counts[side, pair], samples[side, pair], most[side, pair]
+            refused.setdefault(pair, TOO_LONG.format(("reference", "estimate")[side], *numbers))
+        soon = np.flatnonzero(counts.min(axis=0) < 1).tolist()
+        return refused | {pair: TOO_SOON.format(ends[:, pair].min()) for pair in soon}
     begin = references.columns["time"][references.offsets[reference_row]]
     before = np.flatnonzero(begin < np.minimum(0.0, estimates.columns["time"][estimates.offsets[estimate_row]]))
     if not len(before):
         return {}
-    own = np.arange(len(before))
+    rows_of_sides = np.arange(len(before))
     sides = [kernel.series_of(rows, row, 1.0) for rows, row in pairs[before].sides]
-    early = before[kernel.unreached(sides[0], sides[1], own, own)]
+    early = before[kernel.unreached(sides[0], sides[1], rows_of_sides, rows_of_sides)]
     return {pair: TOO_EARLY.format(begin[pair]) for pair in early.tolist()}
-
-
-def _refuse_on_hop(pairs: Pairs, hop: float) -> dict[int, str]:
-    """Reasons why pairs cannot be scored on frames from 0 s to the end of each side."""
-    counts, ends = _frames(pairs, hop)
-    samples = np.stack(pairs.counts)
-    most = kernel.most_frames(samples)
-    refused: dict[int, str] = {}
-    for side, pair in np.argwhere(counts > most).tolist():
-        numbers = counts[side, pair], samples[side, pair], most[side, pair]
-        refused.setdefault(pair, TOO_LONG.format(("reference", "estimate")[side], *numbers))
-    soon = np.flatnonzero(counts.min(axis=0) < 1).tolist()
-    return refused | {pair: TOO_SOON.format(ends[:, pair].min()) for pair in soon}
 
 
 def _frames(pairs: Pairs, hop: float) -> tuple[Int, Float]:

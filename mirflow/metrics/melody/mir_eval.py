@@ -234,7 +234,9 @@ def to_cent_voicing(
         for side in ((ref_time, ref_freq, ref_reward), (est_time, est_freq, est_voicing))
     )
     if hop is None:
-        _check_pair(reference, estimate, resampling)
+        if not kernel.is_on_grid(estimate, only, reference.times[:-1], reference.counts)[0]:
+            _check_resampling(estimate, float(reference.times[0]), resampling)
+            _warn_of_steps(estimate.times[:-1], estimate.cents)
         frames = kernel.on_reference(reference, estimate, only, only, resampling)
     else:
         for side in (reference, estimate):
@@ -289,13 +291,6 @@ def _check_resampling(series: kernel.Series, begin: float, resampling: str) -> N
         raise ValueError("A series with repeated times cannot be resampled")
     if round(begin, 10) < times[0]:
         raise ValueError(f"A value ({begin}) of the new times is below the first time of the series ({times[0]})")
-
-
-def _check_pair(reference: kernel.Series, estimate: kernel.Series, resampling: str) -> None:
-    only = np.zeros(1, dtype=np.int64)
-    if not kernel.is_on_grid(estimate, only, reference.times[:-1], reference.counts)[0]:
-        _check_resampling(estimate, float(reference.times[0]), resampling)
-        _warn_of_steps(estimate.times[:-1], estimate.cents)
 
 
 def _check_on_hop(side: kernel.Series, hop: float, resampling: str) -> None:

@@ -70,7 +70,12 @@ def frame_of_estimate(pairs: Pairs) -> Int:
     (references, reference_row), (estimates, estimate_row) = pairs.sides
     counts, theirs = pairs.counts
     frame = np.full(int(counts.sum()), -1, dtype=np.int64)
-    same = _have_same_times(pairs)
+    same = counts == theirs
+    groups = np.flatnonzero(same)
+    left, right = (rows.columns["time"][ranges(rows.offsets[row[groups]], counts[groups])] for rows, row in pairs.sides)
+    apart = offsets_of((~(np.abs(right - left) <= 1e-8 + 1e-5 * np.abs(left))).astype(np.int64))
+    ends = offsets_of(counts[groups])
+    same[groups] = apart[ends[1:]] == apart[ends[:-1]]
     starts = offsets_of(counts)[:-1]
     groups = np.flatnonzero(same)
     frame[ranges(starts[groups], counts[groups])] = ranges(estimates.offsets[estimate_row[groups]], counts[groups])
@@ -81,17 +86,6 @@ def frame_of_estimate(pairs: Pairs) -> Int:
             estimates, estimate_row[groups], times, counts[groups]
         )
     return frame
-
-
-def _have_same_times(pairs: Pairs) -> Bool:
-    counts, theirs = pairs.counts
-    same = counts == theirs
-    groups = np.flatnonzero(same)
-    own, other = (rows.columns["time"][ranges(rows.offsets[row[groups]], counts[groups])] for rows, row in pairs.sides)
-    apart = offsets_of((~(np.abs(other - own) <= 1e-8 + 1e-5 * np.abs(own))).astype(np.int64))
-    ends = offsets_of(counts[groups])
-    same[groups] = apart[ends[1:]] == apart[ends[:-1]]
-    return np.asarray(same)
 
 
 def nearest_frame(rows: Ragged, row: Int, times: Float, counts: Int) -> Int:

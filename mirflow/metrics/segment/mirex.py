@@ -13,7 +13,7 @@ import numpy as np
 from ...kernels.clustering import ContingencyTables, restrict, tabulate
 from ...kernels.intervals import NOTHING, Runs, batches, paint
 from ...kernels.ratios import Scored, divide
-from ...ragged import Bool, Float, Int, rows_of
+from ...ragged import Float, Int, rows_of
 from ..base import Grid, Pairs, Scores
 from ..measures import Measure
 from . import kernel
@@ -77,7 +77,11 @@ class _MirexScores(kernel.PairScores):
         """Conditional entropies over frames covered by both sides, normalised by all labels of a side."""
         table, hop = self._table(given)
         covered = restrict(table, (table.left.code[table.row] != NOTHING) & (table.right.code[table.column] != NOTHING))
-        labels = [_count_labels(side).astype(np.float64) for side in self._fitted(str(given["extent"]))]
+        labels = []
+        for side in self._fitted(str(given["extent"])):
+            size = int(side.code.max(initial=0)) + 1
+            distinct = np.unique(rows_of(side.counts) * size + side.code) // size
+            labels.append(np.bincount(distinct, minlength=len(side.counts)).astype(np.float64))
         scored = kernel.conditional_entropy(
             kernel.LabelAgreement(covered, hop), 1.0, False, float(given["single_label"]), (labels[0], labels[1])
         )
@@ -141,7 +145,11 @@ def sample(spans: kernel.LabelledSpans, first: Float, last: Float, points: int) 
     over[1:] = (start[1:] < np.maximum(stop[:-1], start[:-1])) & (owner[1:] == owner[:-1])
     code = spans.code
     if over.any():
-        order = _in_order_of_labels(spans, np.isin(owner, owner[over]))
+        # In rows with overlaps, intervals are grouped by label, in order of first occurrence.
+        size = int(code.max(initial=0)) + 1
+        _, occurrence, label = np.unique(owner * size + code, return_index=True, return_inverse=True)
+        chosen = np.isin(owner, owner[over])
+        order = np.argsort(np.where(chosen, occurrence[label], np.arange(len(owner))), kind="stable")
         start, stop, code = start[order], stop[order], code[order]
     frames = np.where(last > first, points - 1, 0)
     return paint(start, np.maximum(stop, start), code, spans.counts, frames)
@@ -155,18 +163,3 @@ def nearest_point(time: Float, first: Float, last: Float, points: int) -> Int:
     distance = np.abs(first + candidates * reach / (points - 1) - time)
     nearest: Int = candidates[distance.argmin(axis=0), np.arange(len(time))].astype(np.int64)
     return nearest
-
-
-def _in_order_of_labels(spans: kernel.LabelledSpans, chosen: Bool) -> Int:
-    """Order of intervals that, in the chosen rows, groups them by label in order of first occurrence."""
-    owner = rows_of(spans.counts)
-    size = int(spans.code.max(initial=0)) + 1
-    _, first, label = np.unique(owner * size + spans.code, return_index=True, return_inverse=True)
-    return np.argsort(np.where(chosen, first[label], np.arange(len(owner))), kind="stable")
-
-
-def _count_labels(spans: kernel.LabelledSpans) -> Int:
-    owner = rows_of(spans.counts)
-    size = int(spans.code.max(initial=0)) + 1
-    distinct = np.unique(owner * size + spans.code) // size
-    return np.bincount(distinct, minlength=len(spans.counts)).astype(np.int64)

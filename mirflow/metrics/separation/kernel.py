@@ -383,7 +383,13 @@ class Projections:
     def energies(self, references: Recording, estimates: Recording) -> Energies:
         """Energies of the parts, in the whole recording or in an excerpt that is treated as a recording."""
         if self._filters is None or self._filters.blocks.frames != references.frames:
-            self._filters = Filters(references.frames, self._banks(references, estimates))
+            # Banks of the projections onto single sources, then those onto all sources.
+            banks: list[Bank] = [
+                (references.rows(source), taps) for (_, source), taps in zip(self.meetings, self._alone, strict=True)
+            ]
+            if len(references) > 1:
+                banks += [(slice(None), self._all[estimates.rows(estimate)]) for estimate in range(len(estimates))]
+            self._filters = Filters(references.frames, banks)
         sums = np.zeros((len(Energies.__dataclass_fields__), len(self.meetings)))
         several = len(references) > 1
         groups = self._groups(len(estimates), several)
@@ -399,15 +405,6 @@ class Projections:
                     parts = left[references.rows(source)], right[estimates.rows(estimate)], filtered, projected[0]
                     sums[:, meeting] += _energies(*parts)
         return Energies(*sums)
-
-    def _banks(self, references: Recording, estimates: Recording) -> list[Bank]:
-        """Filter banks of the projections onto single sources, then those onto all sources."""
-        banks: list[Bank] = [
-            (references.rows(source), taps) for (_, source), taps in zip(self.meetings, self._alone, strict=True)
-        ]
-        if len(references) > 1:
-            banks += [(slice(None), self._all[estimates.rows(estimate)]) for estimate in range(len(estimates))]
-        return banks
 
     def _groups(self, estimates: int, several: bool) -> list[tuple[list[int], list[int]]]:
         """For each estimated source, its banks (that of all sources first) and its meetings."""

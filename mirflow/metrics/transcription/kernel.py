@@ -93,19 +93,17 @@ Parts = tuple[tuple[str, Rule], ...]
 
 def parts_of(measure: Measure, part: str = "") -> Parts:
     """Parts of the notes used by a measure, with its conditions; `part` is the default part, empty: all notes."""
-    found: Parts | None = measure.derived.get(part)
-    if found is None:
-        found = measure.derived[part] = _parts_of(measure, part)
-    return found
-
-
-def _parts_of(measure: Measure, part: str) -> Parts:
-    rule, needs = rule_of(measure), measure.metric.needs
-    if needs not in OF_PROGRAMS:
-        return ((LENGTHENED if needs == LENGTHENED else part, rule),)
-    # The ends of percussion are ignored, and each of its programs is another kit.
-    rules = {PITCHED: rule, DRUMS: replace(rule, ratio=None, least=0.0, by=FULL)}
-    return tuple((name, rules[name]) for name in OF_PROGRAMS[needs])
+    parts: Parts | None = measure.derived.get(part)
+    if parts is None:
+        rule, needs = rule_of(measure), measure.metric.needs
+        if needs in OF_PROGRAMS:
+            # The ends of percussion are ignored, and each of its programs is another kit.
+            rules = {PITCHED: rule, DRUMS: replace(rule, ratio=None, least=0.0, by=FULL)}
+            parts = tuple((name, rules[name]) for name in OF_PROGRAMS[needs])
+        else:
+            parts = ((LENGTHENED if needs == LENGTHENED else part, rule),)
+        measure.derived[part] = parts
+    return parts
 
 
 _CENTS = 1200

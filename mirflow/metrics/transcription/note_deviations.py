@@ -12,7 +12,7 @@ from ...kernels.ragged_ops import medians, sum_by
 from ...kernels.ratios import divide
 from ...ragged import Float, Int
 from ..measures import Family, Measure, Parameter, Weight, family
-from .kernel import VELOCITY, Matches, NoteBatch, parts_of
+from .kernel import VELOCITY, NoteBatch, parts_of
 
 STATISTICS = ("mean_absolute", "median_absolute", "standard_deviation")
 _STATISTIC = Parameter(
@@ -21,15 +21,6 @@ _STATISTIC = Parameter(
     choices=STATISTICS,
     help="statistic of differences: mean or median of their absolute values, or their standard deviation",
 )
-
-
-def _difference(what: str, block: NoteBatch, matches: Matches) -> Float:
-    """Estimate minus reference, of matched notes."""
-    one, other = (
-        getattr(side, what) if hasattr(side, what) else np.asarray(side.extra[what])
-        for side in (block.reference, block.estimate)
-    )
-    return np.asarray(other[matches.estimate] - one[matches.reference], dtype=np.float64)
 
 
 def statistic_of(differences: Float, pair: Int, number: Int, statistic: str) -> Float:
@@ -59,8 +50,12 @@ def _read(key: tuple[str, bool], block: NoteBatch, measure: Measure) -> tuple[Fl
     matches = block.matches(rule)
     number = np.bincount(matches.pair, minlength=len(block)).astype(np.int64)
     statistic = "mean" if signed else str(measure["statistic"])
-    found = statistic_of(_difference(what, block, matches), matches.pair, number, statistic)
-    return found, number.astype(np.float64)
+    left, right = (
+        getattr(side, what) if hasattr(side, what) else np.asarray(side.extra[what])
+        for side in (block.reference, block.estimate)
+    )
+    difference = np.asarray(right[matches.estimate] - left[matches.reference], dtype=np.float64)
+    return statistic_of(difference, matches.pair, number, statistic), number.astype(np.float64)
 
 
 _WORDS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
