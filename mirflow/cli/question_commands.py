@@ -91,6 +91,7 @@ def _answer(
 ) -> None:
     """Ask a question, and print the answer."""
     style = choose_format(style, output)
+    named = options["names"]
     latex = _latex({name: options.pop(name) for name in _PAPER if name in options}, style)
     words = given_options(options)
     if "main" in question.options:
@@ -102,6 +103,8 @@ def _answer(
     if latex.get("stacked") and "ci" not in words:
         raise click.UsageError("--stacked puts intervals below their values; add --ci")
     result = question(label_stores(stores, labels), **words)
+    if named is not None and not any(table.titles() for table in result.tables()):
+        raise click.UsageError("--names is about names of metrics, and this table has none with a title")
     for note in () if for_people(style) else result.notes:
         echo(note, err=True)
     emit(result, style, output, latex, signed=signatures)

@@ -415,6 +415,7 @@ class TestLatex:
         words = ("worst", store, "-m", "majmin", "-n", 1, "--format", "latex")
         assert "system & rank & track & Majmin & weight" in printed(*words)
         assert "system & rank & track & majmin & weight" in printed(*words, "--names", "identifiers")
+        assert "this table has none with a title" in refused(*words, "--overall", "--names", "titles")
 
     def test_aggregates_that_differ_are_behind_the_metrics(self, tmp_path):
         ds = random_group(2, 3, 2, metrics=["majmin", "seg"], standard=["wcsr", "mean"])
