@@ -16,9 +16,9 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from .service import Service
-from .submissions.heartbeats import last_report, work_state
+from .submissions.heartbeats import last_report
 from .submissions.notifications import counts
-from .submissions.submission_tables import OPEN, Submission
+from .submissions.submission_tables import OPEN, Submission, Trouble, WorkerReport
 
 SILENT = dt.timedelta(minutes=5)
 """Time without a report after which a worker counts as stopped."""
@@ -91,12 +91,16 @@ class Monitoring:
         if service.campaign is not None and service.campaign.evaluations and service.database is not None:
             try:
                 now = service.clock()
-                workers = work_state(service.database, now)
+                claimed = select(Submission.number).where(Submission.state == "scoring", Submission.lease > now)
+                with service.database.read() as session:
+                    reported = session.scalar(select(func.max(WorkerReport.seen)))
+                    scoring = session.scalar(claimed.limit(1)) is not None
+                    troubled = session.scalar(select(func.min(Trouble.since)))
                 parts["worker"] = {
                     "ok": not self.idle(),
-                    "seconds_since_report": _age(workers.reported, now),
-                    "scoring": workers.scoring,
-                    "seconds_in_trouble": _age(workers.troubled, now),
+                    "seconds_since_report": _age(reported, now),
+                    "scoring": scoring,
+                    "seconds_in_trouble": _age(troubled, now),
                 }
             except (SQLAlchemyError, OSError):
                 parts["worker"] = {"ok": False}

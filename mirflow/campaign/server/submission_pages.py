@@ -557,6 +557,16 @@ def _describe_result(
 ) -> dict[str, Any]:
     split, now = campaign.splits.get(result.split), service.clock()
     scores = [(row, show_score(row, split, now)) for row in result.scores]
+    comparisons, least = [], least_units(_LEVEL)
+    for verdict in result.verdicts:
+        if _may_compare(verdict, viewer, result.hidden):
+            words = verdict.outcome
+            # So few tracks that no test can tell two systems apart are no tie.
+            if not result.hidden and words == "not told apart" and verdict.tracks < least:
+                words = f"too few tracks ({verdict.tracks}; {least} are needed)"
+            named = {**_columns(verdict, ("evaluation", "metric", "relation")), "other": verdict.other.name}
+            values = _columns(verdict, ("outcome", "difference", "low", "high", "p", "tracks"))
+            comparisons.append({**named, **values, "words": words})
     return {
         "split": result.split,
         "hidden": result.hidden,
@@ -572,25 +582,8 @@ def _describe_result(
             }
             for row, shown in scores
         ],
-        "comparisons": [
-            {
-                **_columns(row, ("evaluation", "metric", "relation")),
-                "other": row.other.name,
-                **_columns(row, ("outcome", "difference", "low", "high", "p", "tracks")),
-                "words": _outcome_words(row, result.hidden),
-            }
-            for row in result.verdicts
-            if _may_compare(row, viewer, result.hidden)
-        ],
+        "comparisons": comparisons,
     }
-
-
-def _outcome_words(row: Verdict, hidden: bool) -> str:
-    """Describe the outcome of a comparison; so few tracks that no test can tell two systems apart are no tie."""
-    least = least_units(_LEVEL)
-    if hidden or row.outcome != "not told apart" or row.tracks >= least:
-        return row.outcome
-    return f"too few tracks ({row.tracks}; {least} are needed)"
 
 
 def _columns(row: object, names: Sequence[str]) -> dict[str, Any]:

@@ -39,6 +39,7 @@ from .planning import (
     DOWNLOADS,
     LIST_SUFFIXES,
     MOST_GRADERS,
+    ROUND,
     SHORTEST_SECRET,
     PlanError,
     RoundPlan,
@@ -47,7 +48,6 @@ from .planning import (
     discard_plan,
     draw_queries,
     find_plan,
-    forget_round,
     look_over_plan,
     pool_candidates,
     read_round,
@@ -318,7 +318,7 @@ class OrganiserPages:
             try:
                 load_round(self.service, config)
             except BaseException:
-                forget_round(plan)
+                plan.forget(ROUND)
                 raise
 
         return self._step(request, "open", make)

@@ -433,11 +433,6 @@ def read_round(plan: RoundPlan) -> GradingRound:
     return _round(plan, settings)
 
 
-def forget_round(plan: RoundPlan) -> None:
-    """Revert opening a round that could not be loaded."""
-    (plan.folder / ROUND).unlink(missing_ok=True)
-
-
 def planned_rounds(service: Service) -> list[GradingRound]:
     """Return the open rounds of a campaign that were planned on the pages."""
     if service.campaign is None or service.campaign.planning is None or service.folder is None:

@@ -7,14 +7,13 @@ import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..database import Database
 from ..service import Service
-from .submission_tables import Submission, Trouble, WorkerReport
+from .submission_tables import WorkerReport
 
 EVERY = 15.0
 """Seconds between two reports of a worker."""
@@ -57,27 +56,6 @@ def reporting(service: Service, name: str, every: float = EVERY) -> Iterator[Non
     finally:
         ended.set()
         thread.join()
-
-
-@dataclass(frozen=True, slots=True)
-class WorkState:
-    """The state of a campaign's workers."""
-
-    reported: dt.datetime | None
-    """Time of the last report of any worker; None without reports."""
-    scoring: bool
-    """Whether a worker is scoring a submission and renewing its claim."""
-    troubled: dt.datetime | None
-    """Time since which a worker cannot work, for example because the disk is full; None if all can."""
-
-
-def work_state(database: Database, now: dt.datetime) -> WorkState:
-    """Return the state of a campaign's workers, each with a separate connection."""
-    claimed = select(Submission.number).where(Submission.state == "scoring", Submission.lease > now)
-    with database.read() as session:
-        reported = session.scalar(select(func.max(WorkerReport.seen)))
-        scoring = session.scalar(claimed.limit(1)) is not None
-        return WorkState(reported, scoring, session.scalar(select(func.min(Trouble.since))))
 
 
 def last_report(database: Database) -> dt.datetime | None:
