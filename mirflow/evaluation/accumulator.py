@@ -29,7 +29,7 @@ from ..store.cells import FAILED_METRIC, FAILED_METRICS, NUMERATOR, Cells, Statu
 from ..store.format import kept_settings, metric_coords
 from .evaluate import EvaluationRules
 from .result_warnings import describe_doubts, describe_failures, describe_gaps, describe_remarks, unmeasured
-from .sides import ESTIMATE, TracksLike, holds_tracks, sources_of, work_of
+from .sides import ESTIMATE, TracksLike, grid_of, holds_tracks, is_aligned, sources_of, to_plain, work_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -65,6 +65,9 @@ class CopiedSource(MemorySource):
                 return cls(name, to_annotation(given, rules.task, **rules.convention.reading))
             except AnnotationError:
                 pass  # the source reports it with its name
+        if is_aligned(given):
+            grid_of(rules.grid, given)
+            given = to_plain(given, rules.task)
         source = given if isinstance(given, Source) else ObjectSource(given, rules.task, name)
         try:
             annotation, digest = rules.with_options(source).read()
@@ -281,6 +284,7 @@ class Accumulator:
             return
         else:
             left, right = references, estimates
+            grid_of(self._rules.grid, left, right)
         own, other = sources_of(left, self._rules.task, "reference"), sources_of(right, self._rules.task, ESTIMATE)
         self._add({name: (own.get(name), other.get(name)) for name in dict.fromkeys([*own, *other])}, named=True)
 

@@ -35,7 +35,7 @@ from ..readers.audio_files import SUFFIXES as AUDIO
 from ..readers.audio_files import audio_folders
 from ..readers.beat_collections import without_positions
 from ..readers.content import absent, files_below
-from ..readers.formats import SUFFIXES, is_annotation_file
+from ..readers.formats import SUFFIXES, format_named, is_annotation_file
 from ..readers.names import (
     NAMED,
     ReferenceNames,
@@ -752,7 +752,7 @@ def evaluate_paths(
 def _speaking(path: Path) -> Path:
     """The first JAMS file of a folder, which may name the task; otherwise the path."""
     files = annotation_files(path) if path.is_dir() else ()
-    return next((file for file in files if file.suffix.lower() == ".jams"), path)
+    return next((file for file in files if format_named(file.name) == "jams"), path)
 
 
 def _tracks(reference: Path, estimate: Path, readings: Readings, annotators: Annotators) -> Iterator[TrackWork]:

@@ -30,7 +30,7 @@ from ..ragged import Ragged
 from ..readers import read_all, schema_problems
 from ..readers.audio_files import audio_folders
 from ..readers.content import absent, is_listed_file
-from ..readers.formats import TABLES, TASK_OF_SUFFIX
+from ..readers.formats import TABLES, TASK_OF_SUFFIX, format_named
 from ..readers.jams import describe_absent, open_jams
 from ..readers.namespaces import NAMESPACES, OTHERS
 from ..readers.options import MAX_BYTES, Reading, split_sides
@@ -192,7 +192,7 @@ def _companions(beside: Path, paths: Sequence[Path], task: str | None, options: 
     files = annotation_files(beside) if beside.is_dir() else [beside]
     by_name = {path.relative_to(beside).with_suffix("").as_posix(): path for path in files}
     tasks = {path: task or _TASKS.get(path.suffix.lower()) for path in files}
-    unclear = next((path for path in files if tasks[path] is None and path.suffix.lower() != ".jams"), None)
+    unclear = next((path for path in files if tasks[path] is None and format_named(path.name) != "jams"), None)
     if unclear is not None:
         raise AnnotationError(
             "the task of annotations beside others is unclear: give it, as in beside_task=beat", path=unclear
@@ -367,7 +367,7 @@ def _files(paths: Iterable[str | Path], task: str | None, levelled: bool) -> Ite
 
 def _check_file(path: Path, settings: _Settings) -> Iterator[FileProblem]:
     task, options = settings.task, settings.options
-    is_jams = path.suffix.lower() == ".jams"
+    is_jams = format_named(path.name) == "jams"
     if task is None and not is_jams:
         task = _TASKS.get(path.suffix.lower())
         if task is None:
@@ -422,7 +422,7 @@ def _annotations(path: Path, task: str | None, options: Mapping[str, Any]) -> li
                 continue
             own = namespace.tasks[0] if namespace.tasks else None
             found += read_all(path, task=own, namespace=namespace.name, **options)
-    if annotator is None or path.suffix.lower() != ".jams":
+    if annotator is None or format_named(path.name) != "jams":
         return found
     if isinstance(annotator, int) and annotator < len(found):
         return [found[annotator]]

@@ -62,7 +62,7 @@ def to_plain(value: Any, task: str | None, options: Mapping[str, Any] = MappingP
     """One annotation as plain columns, or a collection; the options are those of reading."""
     if isinstance(value, Plain):
         return value
-    if _is_aligned(value):
+    if is_aligned(value):
         return _of_frames(value)
     if _is_collection_dataset(value):
         return collection_from_dataset(value if "kind" in value.attrs or task is None else _of_task(value, task))
@@ -71,7 +71,8 @@ def to_plain(value: Any, task: str | None, options: Mapping[str, Any] = MappingP
     return to_annotation(value, str(value.attrs.get("kind")) if task is None else task, **options)
 
 
-def _is_aligned(value: object) -> bool:
+def is_aligned(value: object) -> bool:
+    """True for what `align` returned."""
     return (
         hasattr(value, "data_vars") and "time" in getattr(value, "dims", ()) and "grid" in getattr(value, "attrs", ())
     )
@@ -113,7 +114,7 @@ def grid_of(grid: Any, *given: Any) -> Any:
     """
     every = [one for value in given for one in (value.values() if type(value) is dict else [value])]
     every = [one for value in every for one in (value.values() if type(value) is dict else [value])]
-    hops = {float(one.attrs.get("hop", 0.0)) for one in every if _is_aligned(one)}
+    hops = {float(one.attrs.get("hop", 0.0)) for one in every if is_aligned(one)}
     if not hops:
         return grid
     if 0.0 in hops:
@@ -202,7 +203,7 @@ def sources_of(value: Any, task: str, side: str) -> Sources:
     The value is a collection, the dataset of one, a table with a column ``track``, or a mapping of tracks to
     annotations.
     """
-    if _is_aligned(value) or _is_collection_dataset(value):
+    if is_aligned(value) or _is_collection_dataset(value):
         value = to_plain(value, task)
     if isinstance(value, LazyCollection | Collection):
         demand_kind(task, side, value.kind)
@@ -228,7 +229,7 @@ def sources_of(value: Any, task: str, side: str) -> Sources:
         )
     names = name_keys(list(value), TRACK)
     objects = {
-        name: _of_frames(one) if _is_aligned(one) else one
+        name: _of_frames(one) if is_aligned(one) else one
         for name, one in zip(names, value.values(), strict=True)
         if one is not None
     }

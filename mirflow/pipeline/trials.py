@@ -18,7 +18,7 @@ from ..readers import read
 from ..readers.audio_files import SUFFIXES as AUDIO
 from ..readers.content import decode, open_file
 from ..readers.delimited import number_lines, sniff, split_line
-from ..readers.formats import FORMATS, TASK_OF_SUFFIX
+from ..readers.formats import FORMATS, TASK_OF_SUFFIX, format_named
 from ..readers.jams import open_jams
 from ..readers.layouts import guess_task, heading, is_beside
 from ..readers.namespaces import NAMESPACES
@@ -74,7 +74,7 @@ def tasks_of(path: Path, suffix: str) -> tuple[str, ...]:
     if last == ".parquet" or last in AUDIO:
         return tuple(task for task in TRIED if holds(path, task)) if last == ".parquet" else ("separation",)
     try:
-        if last == ".jams":
+        if format_named(f"x{last}") == "jams":
             names = dict.fromkeys(choice.namespace for choice in open_jams(str(path), MAX_BYTES, str(path)).choices)
             known = (NAMESPACES[name].tasks for name in names if name in NAMESPACES)
             return tuple(dict.fromkeys(tasks[0] for tasks in known if tasks))

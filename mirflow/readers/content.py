@@ -8,8 +8,9 @@ import hashlib
 import os
 import re
 import stat
+import zlib
 from collections.abc import Sequence
-from io import FileIO
+from io import BytesIO, FileIO
 from pathlib import Path
 from time import sleep, time_ns
 
@@ -18,6 +19,8 @@ from ..errors import UnreadableError
 from .downloads import local_path
 
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
+_COMPRESSED = (".jamz", ".jams.gz")
+"""Endings of JAMS files that are compressed with gzip, as the package of JAMS writes and reads them."""
 _MATLAB, _HDF5 = b"MATLAB 5.0 MAT-file", b"\x89HDF\r\n\x1a\n"
 _POINTERS = (b"version https://git-lfs", b"/annex/objects/", b"../.git/annex/", b".git/annex/")
 """Beginnings of the files that Git LFS and git-annex leave in place of large ones."""
@@ -64,8 +67,25 @@ def read_bytes(path: str | Path, max_bytes: int, name: str | None = None) -> byt
     if size > max_bytes:
         limit = f"{size / 2**20:.0f} MB is over the limit of {max_bytes / 2**20:.0f} MB"
         raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=name or path)
+    if data.startswith(_GZIP) and str(name or path).lower().endswith(_COMPRESSED):
+        data = _decompressed(data, max_bytes, name or path)
     _demand_unpacked(data, name or path)
     return data
+
+
+def _decompressed(data: bytes, max_bytes: int, name: str | Path) -> bytes:
+    """The contents of a file that is compressed with gzip, which may be far larger than it."""
+    import gzip
+
+    try:
+        with gzip.open(BytesIO(data)) as file:
+            content = file.read(max_bytes + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UnreadableError(f"is not valid gzip: {error}; download the file again", path=name) from None
+    if len(content) > max_bytes:
+        limit = f"more than {max_bytes / 2**20:.0f} MB when decompressed"
+        raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=name)
+    return content
 
 
 def read_within(path: str | Path, most: int, name: str | None = None) -> tuple[bytes, int]:

@@ -49,6 +49,8 @@ _OF_SCORES = "what the task does not need of a score; grace notes, repeats, dyna
 FORMATS: Mapping[str, FileFormat] = MappingProxyType(
     {
         "jams": FileFormat(
+            suffixes=(".jamz",),
+            ending=".jams.gz",
             takes="one annotation: times, durations, values; the confidence of tempi and tags; title, artist, duration",
             silent={
                 "layers": "annotations in namespaces of other tasks and by other annotators than the chosen one; "

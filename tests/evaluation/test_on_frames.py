@@ -243,3 +243,15 @@ class TestMessages:
         long = Annotation("intervals", {"start": np.array([0.0]), "end": np.array([5e6])}, ["A"])
         with pytest.raises(AnnotationError, match=r"reference: ends too late for frames of 0\.25 s"):
             mirflow.evaluate(long, long, "segment", grid=HOP)
+
+
+def test_accumulators_take_what_is_aligned_on_their_grid() -> None:
+    sides = [mirflow.annotation("chord", [[0, end], [end, 2.5]], ["C:maj", "G:7"]) for end in (1.05, 1.2)]
+    frames = [mirflow.align(side, {"hop": 0.1}) for side in sides]
+    expected = mirflow.evaluate(*sides, "chord", metrics=["majmin"], grid=0.1).score.item()
+    for pair in (frames, [{"a": side} for side in frames], [[side] for side in frames], (frames[0], sides[1])):
+        scores = mirflow.Accumulator("chord", metrics=["majmin"], grid=0.1)
+        scores.update(*pair)
+        assert scores.compute() == {"chord/majmin": expected}
+        with pytest.raises(MetricError, match="the hops of a comparison differ"):
+            mirflow.Accumulator("chord").update(*pair)

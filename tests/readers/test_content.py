@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import mirflow
 from mirflow.cli import cli
 from mirflow.errors import AnnotationError, UnreadableError
+from mirflow.readers.content import read_bytes
 from mirflow.readers.options import Reading
 from mirflow.readers.sources import parse_file
 from mirflow.readers.tables.table import open_table
@@ -33,6 +34,18 @@ def test_an_archive_is_to_be_unpacked(tmp_path: Path, suffix: str) -> None:
     file.write_bytes(gzip.compress(b"0 1 C\n"))
     with pytest.raises(UnreadableError, match="is compressed with gzip; unpack it"):
         mirflow.load(file, task=task)
+
+
+@pytest.mark.parametrize("suffix", [".jamz", ".jams.gz"])
+def test_compressed_jams_is_limited_by_its_contents_and_must_be_whole(tmp_path: Path, suffix: str) -> None:
+    file, data = tmp_path / f"a{suffix}", gzip.compress(b"{}" + b" " * 5000)
+    file.write_bytes(data)
+    assert read_bytes(file, 5002).rstrip() == b"{}"
+    with pytest.raises(UnreadableError, match="too large: more than 0 MB when decompressed"):
+        read_bytes(file, 5001)
+    file.write_bytes(data[:-9])
+    with pytest.raises(UnreadableError, match=r"is not valid gzip: .*; download the file again"):
+        read_bytes(file, 5002)
 
 
 def test_a_spreadsheet_is_to_be_saved_as_csv(tmp_path: Path) -> None:
