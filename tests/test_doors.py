@@ -20,7 +20,7 @@ def documented() -> set[str]:
     named = set(re.findall(r"mirflow(?:\.\w+)*", REFERENCE.read_text(encoding="utf-8")))
     classes = {name.rpartition(".")[0] for name in named if name.rpartition(".")[2].istitle()}
     tasks = {f"mirflow.metrics.{task}" for task in listed_tasks()}
-    return named | classes | tasks | {"mirflow.cli", "mirflow.metrics"}
+    return named | classes | tasks | {"mirflow.cli", "mirflow.metrics", "mirflow.typing"}
 
 
 def imported(path: Path, doors: set[str]) -> Iterator[str]:

@@ -71,9 +71,6 @@ def extremes(
     import xarray as xr
 
     order = "best" if best else "worst"
-    for name in ("aggregate", "by", "across"):
-        if getattr(query, name):
-            raise QueryError(f"{order!r} lists single tracks and takes no {name!r}")
     part = _select_one(ds, replace(query, missing=query.missing or ("common" if overall else "skip")), count)
     orientation = names_of(part, "orientation")[0]
     score, weight = counted_scores(part)[..., 0], part["weight"].values[..., 0]

@@ -8,8 +8,6 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirflow.analysis.query_options import Query
-from mirflow.analysis.worst import extremes
 from mirflow.errors import QueryError
 
 from ..commands import printed, rows
@@ -137,8 +135,8 @@ class TestRefused:
 
     @pytest.mark.parametrize("option", [{"aggregate": "median"}, {"by": "genre"}, {"across": {"genre": "mean"}}])
     def test_options_of_aggregation(self, option):
-        with pytest.raises(QueryError, match=f"'best' lists single tracks and takes no '{next(iter(option))}'"):
-            extremes(group(), Query("majmin", **option), best=True)
+        with pytest.raises(QueryError, match=f"'best' takes no '{next(iter(option))}'; it takes metric, system"):
+            group().mirflow.best("majmin", **option)
 
     def test_no_tracks(self):
         with pytest.raises(QueryError, match="expected at least one"):
