@@ -116,6 +116,8 @@ def _read_up_to(number: int, size: int, most: int) -> bytes:
 
 def _demand_unpacked(data: bytes, name: str | Path) -> None:
     """Raise if the file is an archive, a spreadsheet, a MATLAB file or no annotation at all, and say what to do."""
+    if data[:1].isdigit() or data[:1] == b"{":  # text of numbers, or JSON
+        return
     if data.startswith(_ZIP) and not str(name).lower().endswith(".mxl"):  # compressed MusicXML is an archive
         sheet = b"[Content_Types].xml" in data[:4096]
         message = "is a spreadsheet, not text; save it as csv" if sheet else "is a zip archive; unpack it"

@@ -232,9 +232,10 @@ def finish(annotation: Annotation, reading: Reading, name: str | Path) -> Annota
     kind = KINDS[reading.kind]
     if kind.pitched and reading.delimited.pitch_unit == "MIDI":
         demand_midi(annotation, name)
-    if annotation.schema.times and len(annotation.schema.dims) == 1:
+    schema = annotation.schema
+    if schema.times and len(schema.dims) == 1:
         annotation = tell_repeated_rows(annotation)
-    if kind.name in ("notes", "series") or kind.adjacent:
+    if kind.adjacent or kind.name in ("notes", "series"):
         annotation = tell_odd_numbers(annotation, reading)
     if kind.level:
         return stack_levels([annotation])
@@ -341,7 +342,9 @@ def _all_at_once(
             fields = _columns_of_fields(text, rows, layout)
             labels = list(fields[place])
             numbers = {
-                one: np.array(list(map(float, fields[where]))) for one, where in places.items() if where != place
+                name: np.fromiter(map(float, fields[at]), np.float64, len(rows))
+                for name, at in places.items()
+                if at != place
             }
         else:
             numbers, table = _columns_of_numbers(rows, layout)
@@ -379,10 +382,6 @@ def annotation_of(
     return _as_annotation(layout, columns, labels, lines, attrs)
 
 
-def _floats(texts: Sequence[str]) -> Float:
-    return np.array(list(map(float, texts)), dtype=np.float64)
-
-
 def _columns_of_fields(text: str, rows: Sequence[str], layout: Layout) -> list[tuple[str, ...]]:
     separator, splits = None if layout.separator == "whitespace" else layout.separator, layout.splits
     if separator is None and " " not in text and "\t\t" not in text:
@@ -394,7 +393,7 @@ def _columns_of_numbers(rows: Sequence[str], layout: Layout) -> tuple[dict[str, 
     """Columns of rows that hold only numbers, or whose other columns are not read; and the numbers as a table."""
     names = [name for name in layout.places if name != "label"]
     if len(names) == layout.held == 1 and layout.header is None:
-        column = _floats(rows)
+        column = np.fromiter(map(float, rows), np.float64, len(rows))
         return {names[0]: column}, column[:, np.newaxis]
     separator = None if layout.separator == "whitespace" else layout.separator
     if "label" in layout.places and not layout.usual:  # a later row may have a label
@@ -432,11 +431,13 @@ def _are_odd(labels: str, layout: Layout) -> bool:
 
 def _are_of_task(labels: Sequence[str], more: Sequence[Sequence[str]], layout: Layout) -> bool:
     """True if the labels clearly belong to the task, and further columns are bar numbers."""
-    row = layout.kind.row(layout.reading.task)
-    if layout.width + len(more) > max(len(row), layout.width) and any(map(any, more)):
-        return False
-    whole = layout.kind.followed_by != "position" or all(one.isdecimal() for column in more for one in set(column))
-    return whole and are_plain(set(labels), layout.kind, layout.reading.task)
+    kind, task = layout.kind, layout.reading.task
+    if more:
+        if layout.width + len(more) > len(kind.row(task)) and any(map(any, more)):
+            return False
+        if kind.followed_by == "position" and not all(field.isdecimal() for column in more for field in set(column)):
+            return False
+    return are_plain(set(labels), kind, task)
 
 
 def _as_annotation(
@@ -573,7 +574,9 @@ def find_layout(
             separator, head = found, split_line(first, found)
     declared, selection = dict(options.columns), reading.selection
     has_header = options.header
-    if has_header is None:
+    if has_header is None and is_number(head[0]):
+        has_header = False
+    elif has_header is None:
         # Rows of such kinds begin with numbers; only a header begins with names.
         named = any(isinstance(where, str) for where in declared.values()) or (kind.numbers > 0 and not declared)
         has_header = is_header(head, kind, keyed=keyed) or (named and not keyed and has_only_names(head))
@@ -584,7 +587,10 @@ def find_layout(
     elif has_header:
         places = named_columns(kind, head, reading.task, name, line, keyed=keyed)
     else:
-        places = _usual_places(kind, head, name, line, keyed=keyed)
+        places = dict(_usual_places(kind.name, len(head), keyed=keyed))
+        if not places:
+            message = f"{len(head)} columns without names are ambiguous ({kind.unclear}): declare columns"
+            raise InvalidAnnotationError(f"{message}: {' '.join(head)!r}", path=name, line=line)
         if bars:
             places["bar"] = 2
     if not bars:
@@ -616,19 +622,19 @@ def find_layout(
     return layout
 
 
-def _usual_places(kind: Kind, first: Sequence[str], name: str, line: int, *, keyed: bool) -> dict[str, int]:
-    """Columns in the usual order, with as many optional columns as the first row has."""
-    width = len(first) - keyed
+@cache
+def _usual_places(name: str, fields: int, *, keyed: bool) -> Mapping[str, int]:
+    """Columns in the usual order, with as many optional columns as the first row has; none if they are ambiguous."""
+    kind, width = KINDS[name], fields - keyed
     if kind.unclear and width > len(kind.usual_order):
-        message = f"{len(first)} columns without names are ambiguous ({kind.unclear}): declare columns"
-        raise InvalidAnnotationError(f"{message}: {' '.join(first)!r}", path=name, line=line)
+        return {}
     usual = kind.narrow_order if width <= len(kind.narrow_order) else kind.usual_order
     places = {"track": 0} if keyed else {}
     places |= {column: index for index, column in enumerate(usual, keyed)}
     if not kind.listed and not kind.narrow_order:
         return places
     optional = {variable.name for variable in kind.variables if variable.optional}
-    return {column: place for column, place in places.items() if column not in optional or place < len(first)}
+    return {column: place for column, place in places.items() if column not in optional or place < fields}
 
 
 def demand_columns_of_kind(

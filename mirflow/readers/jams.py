@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from numbers import Real
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +138,8 @@ class JamsFile:
         attrs = {**self.attrs, "namespace": choice.namespace, "annotator": choice.annotator}
         account = Account(self.name, FORMATS["jams"].silent)
         annotation = self.observations[place]().annotation(reading.kind, choice.namespace, attrs, account)
-        for namespace in sorted({other.namespace for other in self.choices} - {*NAMESPACES}):
+        unknown = {other.namespace for other in self.choices if other.namespace not in NAMESPACES}
+        for namespace in sorted(unknown):
             wanted = wanted_namespaces(reading.kind, reading.task, reading.namespace)
             if difflib.get_close_matches(namespace, wanted, 1, _ALIKE):
                 account.add("namespaces", f"the annotation in the unknown namespace {namespace!r} is not read")
@@ -519,6 +521,7 @@ class _Columns(msgspec.Struct):
     confidence: list[Any] = msgspec.field(default_factory=list)
 
 
+_TIMES = attrgetter("time"), attrgetter("duration")
 _FILES = msgspec.json.Decoder(_File)
 _TEXTS = msgspec.json.Decoder(list[_TextObservation])
 _NUMBERS = msgspec.json.Decoder(list[_NumberObservation])
@@ -549,8 +552,7 @@ def _typed_observations(header: _Header, name: str, where: str, extent: tuple[An
             values = [row.value for row in texts]
     except msgspec.ValidationError:
         return _odd_observations(header, name, where, extent)
-    time = np.array([row.time for row in rows], dtype=np.float64)
-    duration = np.array([row.duration for row in rows], dtype=np.float64)
+    time, duration = (np.fromiter(map(field, rows), np.float64, len(rows)) for field in _TIMES)
     return Observations(time, duration, values, (), name, where, extent)
 
 

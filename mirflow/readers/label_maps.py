@@ -135,8 +135,8 @@ def in_normal_form(annotation: Annotation) -> Annotation:
     labels = annotation.labels
     if annotation.kind == "text":
         return annotation
-    for column in annotation.schema.texts & annotation.columns.keys():
-        texts = annotation.columns[column].tolist()
+    for column in annotation.schema.texts:
+        texts = annotation.columns[column].tolist() if column in annotation.columns else []
         if not are_normal(texts):
             named = np.array(list(map(normal_form, texts)), dtype=np.str_)
             annotation = replace(annotation, columns={**annotation.columns, column: named})

@@ -689,7 +689,7 @@ def are_plain(labels: Collection[str], kind: Kind, task: str | None) -> bool:
     >>> are_plain(["C:maj", "N"], kind_of("chord"), "chord"), are_plain(["440.0"], kind_of("segment"), "segment")
     (True, False)
     """
-    texts = not any(_NUMBER.match(label) for label in labels)
+    texts = not any(map(_NUMBER.match, labels))
     if kind.followed_by == "label":
         return texts
     if texts:

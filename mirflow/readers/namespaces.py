@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 
 from ..errors import UnknownNameError
@@ -97,6 +98,7 @@ def namespace_kind(name: str) -> str:
     return NAMESPACES[name].kind
 
 
+@cache
 def wanted_namespaces(kind: str, task: str | None, namespace: str | None) -> frozenset[str]:
     """The candidate namespaces: the given one, otherwise those of the task, otherwise all of the kind but
     those that no task reads."""

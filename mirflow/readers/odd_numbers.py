@@ -30,8 +30,7 @@ def tell_odd_numbers(annotation: Annotation, reading: Reading) -> Annotation:
     'pitches of 0.2 to 0.3 Hz: the columns may be start, pitch, duration; then declare columns: \
 {start: 0, pitch: 1, duration: 2} (--columns start=0,pitch=1,duration=2)'
     """
-    kind, usual = annotation.schema, not reading.delimited.columns
-    message = ""
+    kind, usual, message = annotation.schema, not reading.delimited.columns, ""
     if kind.name == "series":
         frequency = annotation.columns["frequency"]
         if len(frequency) and frequency.max() >= LOWEST:  # which NaN is not
@@ -56,14 +55,16 @@ def tell_repeated_rows(annotation: Annotation) -> Annotation:
     >>> tell_repeated_rows(beats).account[0].message
     'all 2 rows are there twice'
     """
-    count = len(annotation)
     times = next(iter(annotation.columns.values()))
-    if count < 2 * _FEWEST or count % 2:
+    count = len(times)
+    if count % 2 or count < 2 * _FEWEST:
         return annotation
     half = count // 2
+    if not (times[0] == times[half] or times[0] == times[1]):
+        return annotation
     parts = [(slice(half), slice(half, None))] if times[0] == times[half] else []
     parts += [(slice(0, None, 2), slice(1, None, 2))] if times[0] == times[1] else []
-    labels = list(annotation.labels or ()) if parts else []
+    labels = list(annotation.labels or ())
     for one, other in parts:
         alike = (np.array_equal(column[one], column[other]) for column in annotation.columns.values())
         if labels[one] == labels[other] and all(alike):
@@ -127,10 +128,10 @@ def _odd_notes(annotation: Annotation, *, usual: bool) -> str:
 def _lengths(annotation: Annotation, last: str) -> str:
     """Evidence that the second column holds durations: many rows end before they start."""
     start, end = annotation.columns["start"], annotation.columns["end"]
-    mask = end < start
-    if not mask.any() or len(start) < _FEWEST or 2 * mask.sum() < len(start):
+    count = np.count_nonzero(end < start)
+    if not count or len(start) < _FEWEST or 2 * count < len(start):
         return ""
-    message = f"{int(mask.sum())} of {len(start)} rows end before they start"
+    message = f"{count} of {len(start)} rows end before they start"
     # As lengths they are plausible if each row then ends before the next one starts, but for rounding.
     apart = (start[:-1] + end[:-1] <= start[1:] + _OVERLAP).mean() if (end > 0).all() else 0.0
     if apart < _SURE:

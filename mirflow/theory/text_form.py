@@ -28,7 +28,8 @@ def are_normal(texts: Sequence[str]) -> bool:
     (True, False, False)
     """
     joined = "|".join(texts)
-    plain = joined.isascii() and joined.isprintable() and joined[:1] != " " and joined[-1:] != " "
-    if plain and "  " not in joined and "| " not in joined and " |" not in joined:
-        return True
+    if joined.isascii():
+        words = joined.split()
+        if len(words) < 2 or ("| " not in joined and " |" not in joined):
+            return " ".join(words) == joined
     return all(text == normal_form(text) for text in texts)
