@@ -297,6 +297,9 @@ def with_columns(kind: Kind, rows: Ragged, names: Iterable[str]) -> Ragged:
 class AnnotationRows(Sequence[Annotation]):
     """Annotations of one kind, most of which are rows of common columns and become an `Annotation` on access.
 
+    It is what readers leave and repairs change, before there are the clean rows of a `Collection`: single annotations
+    hold the lines of their items, remarks and attributes, which messages need and flat arrays have no place for.
+
     Rows of `parts` come first. They have one dim, no attributes, account and lines, and those of one part all have its
     columns.
 

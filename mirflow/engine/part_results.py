@@ -116,23 +116,20 @@ class PartResults:
             parts: dict[int, list[Cells]] = {}
             for part, cells in self._read_file(number):
                 parts.setdefault(part, []).append(cells)
-            yield {part: self._last(concatenate_cells(own)) for part, own in parts.items()}
-
-    def _last(self, cells: Cells) -> Cells:
-        """Each cell once, in the plan's order."""
-        place = self._plan.places.of(cells)
-        return cells.take(np.argsort(place)[np.count_nonzero(place < 0) :])
+            latest: dict[int, Cells] = {}
+            for part, blocks in parts.items():
+                cells = concatenate_cells(blocks)
+                place = self._plan.places.of(cells)
+                latest[part] = cells.take(np.argsort(place)[np.count_nonzero(place < 0) :])
+            yield latest
 
     def read(self, name: str, systems: Sequence[str], measures: Sequence[int] | None = None) -> Array:
         """Values of a variable: (systems, tracks), of scores and weights with the measures, all or at some places."""
         if self._dense[0] != tuple(systems):
-            self._dense = tuple(systems), self._read_dense(systems)
+            parts = [dense_cells(content, TYPES) for content in self._contents(systems)]
+            self._dense = tuple(systems), {name: np.concatenate([part[name] for part in parts]) for name in TYPES}
         values = self._dense[1][name]
         return values if measures is None else values[..., list(measures)]
-
-    def _read_dense(self, systems: Sequence[str]) -> dict[str, Array]:
-        parts = [dense_cells(one, TYPES) for one in self._contents(systems)]
-        return {name: np.concatenate([part[name] for part in parts]) for name in TYPES}
 
     def entries(self, name: str, system: str) -> Sparse | None:
         """A result with extra dims of one system, the first index column being the track."""

@@ -382,10 +382,7 @@ class _Cluster:
             else:
                 done(key, result)
         for key in killed:
-            done(key, _score_alone(graph[key][0].work, self._score))
-
-    def _score(self, work: BlockWork) -> Cells | str:
-        return next(result for _, result in self._results(graph_of_one(work)))
+            done(key, _score_alone(graph[key][0].work, lambda work: next(self._results(graph_of_one(work)))[1]))
 
     def _results(self, graph: Mapping[Key, Any]) -> Iterator[tuple[Key, Cells | str]]:
         """Keys of blocks with their results, or how workers died of them, as they come back."""

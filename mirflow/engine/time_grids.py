@@ -25,7 +25,7 @@ from ..metrics.base import get_task
 from ..metrics.cleaning import Cleaned, error_of, inspected, set_aside
 from ..metrics.melody.metrics import CURVE
 from ..metrics.multipitch.kernel import FORM as PITCHES
-from ..ragged import Column, Float, Ragged
+from ..ragged import Column, Ragged
 from ..theory.general_midi import PEDALS
 from .block import BLOCK
 from .lazy import LazyCollection, read_block
@@ -442,20 +442,13 @@ def _arrays_of(dataset: xr.Dataset, form: GridForm, many: str | None) -> GridArr
     times = np.asarray(dataset["time"].values, dtype=np.float64)
     values.setdefault("valid", np.ones((len(values[form.needed[0]]), len(times)), dtype=np.bool_))
     labels = tuple(str(label) for label in dataset["vocabulary"].values) if "vocabulary" in dataset.variables else ()
-    _demand_codes(values, labels)
-    pitches = np.asarray(dataset["pitch"].values if "pitch" in form.dims else (), dtype=np.float64)
-    return GridArrays(values, times, _ends(dataset, times), labels, pitches)
-
-
-def _demand_codes(values: Mapping[str, Column], labels: tuple[str, ...]) -> None:
     codes = values.get("code")
     if codes is not None and int(codes.max(initial=-1)) >= len(labels):
         raise AnnotationError(f"code {int(codes.max())} is not in the vocabulary, which has {len(labels)} labels")
-
-
-def _ends(dataset: xr.Dataset, times: Float) -> Float:
-    """The coordinate ``end``; without it each stretch ends where the next one starts, the last is as long as before."""
     if "end" in dataset.variables:
-        return np.asarray(dataset["end"].values, dtype=np.float64)
-    last = times[-1:] + (times[-1:] - times[-2:-1] if len(times) > 1 else 0.0)
-    return np.append(times[1:], last)
+        ends = np.asarray(dataset["end"].values, dtype=np.float64)
+    else:  # each stretch ends where the next one starts, the last is as long as before
+        last = times[-1:] + (times[-1:] - times[-2:-1] if len(times) > 1 else 0.0)
+        ends = np.append(times[1:], last)
+    pitches = np.asarray(dataset["pitch"].values if "pitch" in form.dims else (), dtype=np.float64)
+    return GridArrays(values, times, ends, labels, pitches)

@@ -292,7 +292,7 @@ class Accumulator:
         """True for lists whose items are annotations by their types."""
         sides = {"references": references, "estimates": estimates}
         named = type(references) is type(estimates) is list and self._rules.task in _ONE_NAME
-        tests = {"text": _is_text} if named else {}
+        tests: dict[str, Callable[[Any], bool]] = {"text": lambda item: type(item) is str} if named else {}
         tests["annotations"] = partial(_is_one, kind=self._kind)
         for what, test in tests.items():
             many = [type(side) is list and _all_given(test, side) for side in sides.values()]
@@ -352,20 +352,17 @@ class Accumulator:
         works, self._buffer = self._buffer, []
         if works:
             self._parts.append(self._rules.score(works))
-            self._note_labels(self._parts[-1])
+            cells, labels, self._labels = self._parts[-1], self._labels, {}
+            # The results of pairs of labels are kept, unless a message names their track.
+            for index, name in enumerate(cells.track if labels else ()):
+                if name in labels and not cells.message[index] and len(self._known) < _MOST_KNOWN:
+                    self._known[labels[name]] = cells.take(np.array([index], dtype=np.int64))
         if self._repeated:
             repeated, self._repeated = self._repeated, []
             places = {pair: index for index, pair in enumerate(dict.fromkeys(pair for _, pair in repeated))}
             rows = np.array([places[pair] for _, pair in repeated], dtype=np.int64)
             cells = concatenate_cells([self._known[pair] for pair in places]).take(rows)
             self._parts.append(replace(cells, track=tuple(name for name, _ in repeated)))
-
-    def _note_labels(self, cells: Cells) -> None:
-        """Cache the results of pairs of labels, unless a message names their track."""
-        labels, self._labels = self._labels, {}
-        for index, name in enumerate(cells.track if labels else ()):
-            if name in labels and not cells.message[index] and len(self._known) < _MOST_KNOWN:
-                self._known[labels[name]] = cells.take(np.array([index], dtype=np.int64))
 
     def _cells(self) -> Cells:
         """The results of all pairs, in order of arrival."""
@@ -434,8 +431,8 @@ class Accumulator:
         cells = self._cells()
         if missing is None and (failures := describe_failures(cells, "pair")):
             warn_caller(f"{failures}; dataset() lists them all, missing='skip' leaves them out without a warning")
-        elif missing is None:
-            self._warn_of_gaps(cells)
+        elif missing is None and (gaps := describe_gaps(cells, "pair")):
+            warn_caller(f"{gaps}; missing='skip' gives no warning")
         self._warn_of_doubts(cells)
         order = self._canonical(cells)
         if aggregate is None and missing in (None, "skip") and len(cells):
@@ -478,11 +475,6 @@ class Accumulator:
             if kind not in self._warned:
                 self._warned.add(kind)
                 warn_caller(text)
-
-    def _warn_of_gaps(self, cells: Cells) -> None:
-        """Warn about pairs without a score of some metrics, with the reason."""
-        if gaps := describe_gaps(cells, "pair"):
-            warn_caller(f"{gaps}; missing='skip' gives no warning")
 
     def _canonical(self, cells: Cells) -> Int:
         """An order of the cells that depends only on the pairs, as sums depend on the order in their last bits."""
@@ -649,10 +641,6 @@ def _of_names(names: Sequence[str], side: str, given: Any) -> dict[str, Any]:
 def _all_given(test: Callable[[Any], bool], side: Sequence[Any]) -> bool:
     """True if a test holds for all items of a side that are not None, and for at least one."""
     return any(one is not None for one in side) and all(one is None or test(one) for one in side)
-
-
-def _is_text(given: Any) -> bool:
-    return type(given) is str
 
 
 def _is_one(given: Any, kind: Kind) -> bool:

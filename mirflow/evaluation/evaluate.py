@@ -63,16 +63,17 @@ from ..store.packs import PackSource, open_pack
 from ..store.read import dataset_of
 from ..store.write import software_versions
 from ..theory.text_form import normal_form
-from .lazy_sides import are_lazy, open_sides
 from .result_warnings import warn_of_results
 from .sides import (
     ESTIMATE,
     EstimatesLike,
     Plain,
     TracksLike,
+    are_lazy,
     demand_kind,
     grid_of,
     holds_tracks,
+    open_sides,
     sources_of,
     stream,
     systems_of,
@@ -295,7 +296,12 @@ def plain_pair(
             if now and task is not None:
                 sides.append(read(one, task=task, **{**defaults, **chosen}))
             else:
-                sides.append(_in_vocabulary(to_plain(one, task, defaults), task, chosen))
+                plain = to_plain(one, task, defaults)
+                if isinstance(plain, Annotation):
+                    plain = in_vocabulary(plain, task, chosen)
+                else:
+                    _refuse_vocabulary(chosen)
+                sides.append(plain)
         except InvalidAnnotationError as error:
             if error.path is not None:
                 raise
@@ -343,14 +349,6 @@ def _refuse_parameters(options: Mapping[str, Any], convention: Convention) -> No
 def _is_of_labels(name: str) -> bool:
     """True for options that also apply to the labels of annotations in memory, of both sides or one."""
     return any(name in (one, *(f"{side}_{one}" for side in SIDES)) for one in VOCABULARY)
-
-
-def _in_vocabulary(plain: Plain, task: str | None, options: Mapping[str, Any]) -> Plain:
-    """Translate and map the labels of an annotation in memory."""
-    if isinstance(plain, Annotation):
-        return in_vocabulary(plain, task, options)
-    _refuse_vocabulary(options)
-    return plain
 
 
 def _refuse_vocabulary(options: Mapping[str, Any]) -> None:
@@ -411,15 +409,13 @@ def _with_matched_names(
                 for listed, true in pairs
             )
         else:
-            renamed = [_with_estimate(work, index, matched.get(work.track)) for work in renamed]
+            for row, work in enumerate(renamed):
+                estimates = *work.estimates[:index], matched.get(work.track), *work.estimates[index + 1 :]
+                renamed[row] = replace(work, estimates=estimates)
         if warning:
             warn_caller(warning)
             cautions.append(Caution(warning, system))
     return renamed, cautions
-
-
-def _with_estimate(work: TrackWork, place: int, estimate: Source | None) -> TrackWork:
-    return replace(work, estimates=(*work.estimates[:place], estimate, *work.estimates[place + 1 :]))
 
 
 def score(
@@ -643,7 +639,9 @@ def explain(
     """
     left, right = plain_pair(reference, estimate, task, convention, options)
     if not isinstance(left, Annotation) or not isinstance(right, Annotation):
-        raise AnnotationError("explain takes two single annotations; select one track of collections first")
+        raise AnnotationError(
+            "explain takes two single annotations; select a track of collections: references['TRACK']"
+        )
     task = task or task_of(reference)
     for side, value in (("reference", left), ("estimate", right)):
         demand_kind(task, side, value.kind)
@@ -651,15 +649,12 @@ def explain(
     (measure,) = rules.select([metric])
     if rules.explain is None:
         raise MetricError(f"convention {rules.name!r} of task {task!r} does not explain its scores")
-    return _evidence_dataset(rules.explain(left, right, measure), kind_of(task).dims[0], str(measure))
-
-
-def _evidence_dataset(evidence: Mapping[str, Any], dim: str, metric: str) -> xr.Dataset:
     import xarray as xr
 
-    seconds = {"units": "s"}
-    variables = {name: (dim, values, seconds if name in ("start", "end") else {}) for name, values in evidence.items()}
-    return xr.Dataset(variables, attrs={"metric": metric})
+    dim, seconds = kind_of(task).dims[0], {"units": "s"}
+    evidence = rules.explain(left, right, measure).items()
+    variables = {name: (dim, values, seconds if name in ("start", "end") else {}) for name, values in evidence}
+    return xr.Dataset(variables, attrs={"metric": str(measure)})
 
 
 Annotators = tuple[str | int | None, str | int | None]

@@ -16,13 +16,14 @@ from ..annotations.collection import from_dataset as collection_from_dataset
 from ..annotations.labelled import from_dataset
 from ..annotations.schema import KINDS, Kind, kind_of
 from ..annotations.source import Source
-from ..engine.block import BLOCK, TrackWork
+from ..engine.block import BLOCK, TrackWork, block_size
 from ..engine.lazy import LazyCollection
+from ..engine.runs import open_plan
 from ..engine.time_grids import from_grid
 from ..errors import AnnotationError, MetricError, ScoreError, suggest
 from ..metrics.base import tasks
 from ..metrics.melody.metrics import LAST
-from ..pipeline.plan import Reference
+from ..pipeline.plan import EvaluationPlan, Reference
 from ..readers.annotation_files import contents_of, says_namespace, tasks_meant
 from ..readers.objects import (
     SYSTEM,
@@ -65,7 +66,9 @@ def to_plain(value: Any, task: str | None, options: Mapping[str, Any] = MappingP
     if is_aligned(value):
         return _of_frames(value)
     if _is_collection_dataset(value):
-        return collection_from_dataset(value if "kind" in value.attrs or task is None else _of_task(value, task))
+        if "kind" not in value.attrs and task is not None:  # of the user's own
+            value = value.assign_attrs(kind=kind_of(task).name)
+        return collection_from_dataset(value)
     if task is None and not hasattr(value, "data_vars"):
         raise MetricError(f"the task is missing: choose from {', '.join(tasks())}")
     return to_annotation(value, str(value.attrs.get("kind")) if task is None else task, **options)
@@ -129,11 +132,6 @@ def grid_of(grid: Any, *given: Any) -> Any:
 
 def _is_collection_dataset(value: object) -> bool:
     return hasattr(value, "data_vars") and TRACK in getattr(value, "dims", ())
-
-
-def _of_task(dataset: Any, task: str) -> Any:
-    """A dataset of the user's own, which is of the task's kind."""
-    return dataset.assign_attrs(kind=kind_of(task).name)
 
 
 def task_of(*given: Any) -> str:
@@ -212,7 +210,8 @@ def sources_of(value: Any, task: str, side: str) -> Sources:
     if isinstance(value, Collection):
         # Small ones, as the place of a row is found by counting all items of those before it.
         parts = (value.isel(track=slice(start, start + BLOCK)) for start in range(0, len(value), BLOCK))
-        return {track: RowSource(part, track, _name(value, side, track)) for part in parts for track in part.tracks}
+        shown = {track: str(value.attrs.get("source", f"{side} {track}")) for track in value.tracks}
+        return {track: RowSource(part, track, shown[track]) for part in parts for track in part.tracks}
     if is_table(value):
         table = LongTable.of(value, kind_of(task))
         if table.systems:
@@ -234,10 +233,6 @@ def sources_of(value: Any, task: str, side: str) -> Sources:
         if one is not None
     }
     return ObjectSources(objects, task, side)
-
-
-def _name(collection: Collection, side: str, track: str) -> str:
-    return str(collection.attrs.get("source", f"{side} {track}"))
 
 
 def _of_table(table: LongTable, system: str, task: str, side: str) -> Sources:
@@ -332,3 +327,53 @@ def _parts(item: Any, last: str) -> tuple[str, str, Any, Any]:
     except AnnotationError as error:
         raise ScoreError(f"{error}; {last}") from None
     return name, system, reference, estimate
+
+
+class PlanOfSides(EvaluationPlan):
+    """The plan of an evaluation whose sides may be the same annotations."""
+
+    @property
+    def by_annotator(self) -> bool:
+        """Annotators are not distinguished."""
+        return False
+
+
+def are_lazy(references: object, estimates: object) -> bool:
+    """True if both sides are lazy collections, or the estimates lazy collections by system."""
+    sides = (
+        [*estimates.values()]
+        if isinstance(estimates, Mapping) and not isinstance(estimates, LazyCollection)
+        else [estimates]
+    )
+    return bool(sides) and all(isinstance(side, LazyCollection) for side in [references, *sides])
+
+
+def open_sides(works: Sequence[TrackWork], task: str, block: int | None, **rules: Any) -> xr.Dataset:
+    """The scores of pairs of sources as lazy arrays, in chunks of tracks.
+
+    Parameters
+    ----------
+    works : sequence of TrackWork, one for each track
+    task : str
+    block : int or None
+        Number of tracks of a chunk; None: 64, or 1 for audio.
+    **rules
+        ``convention``, ``grid``, ``measures`` and ``classes`` of the plan.
+    """
+    systems, tracks = works[0].systems, tuple(work.track for work in works)
+    plan = PlanOfSides(
+        name="evaluate",
+        task=task,
+        systems=systems,
+        tracks=tracks,
+        references=tuple(work.references for work in works),
+        estimates=tuple(zip(*(work.estimates for work in works), strict=True)),
+        combine="",
+        track_meta={},
+        system_meta={},
+        stamps=np.zeros((len(systems), len(tracks)), dtype=np.int64),
+        signatures={},
+        max_block=block or block_size(task),
+        **rules,
+    )
+    return open_plan(plan)

@@ -34,7 +34,12 @@ DIGEST = "digest"
 
 @dataclass(frozen=True)
 class Pack:
-    """A collection of annotations of one kind, one per track."""
+    """A collection of annotations of one kind, one per track, and what only the file has.
+
+    `as_collection` gives the same rows to `load_collection` without a copy. The class beside it holds what would be
+    wrong after a selection or a change of the rows, which a `Collection` allows: digests of the stored contents, and
+    attributes that one value gives to all annotations, or that are not known of every track.
+    """
 
     kind: str
     """A name of :data:`mirflow.annotations.schema.KINDS`."""
