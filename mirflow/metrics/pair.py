@@ -101,18 +101,19 @@ def _completed(function: Callable[..., Any], shared: Mapping[str, str], metrics:
     for name, body in shared.items():
         if name != "Parameters":
             sections[name] = "\n".join(filter(None, (body, sections.get(name))))
-    own = [one for one in metrics if one.function == function.__name__]
+    named = [metric for metric in metrics if metric.function == function.__name__]
     entries = _entries(shared.get("Parameters", "")) | _entries(sections.get("Parameters", ""))
     described = [
-        entries.get(name) or _from_record(argument, (*own, *metrics)) for name, argument in signature.parameters.items()
+        entries.get(name) or _from_record(argument, (*named, *metrics))
+        for name, argument in signature.parameters.items()
     ]
     sections["Parameters"] = "\n".join(dict.fromkeys(filter(None, described)))
     sections.setdefault("Returns", _RETURNS.get(signature.return_annotation, ""))
-    if strict and any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values()):
+    if strict and any(argument.kind is argument.VAR_KEYWORD for argument in signature.parameters.values()):
         refused = "TypeError\n    For any other keyword argument."
         sections["Raises"] = "\n".join(filter(None, (refused, sections.get("Raises"))))
-    if "References" not in sections and own:
-        sections["References"] = "; ".join(one.literature for one in own)
+    if "References" not in sections and named:
+        sections["References"] = "; ".join(metric.literature for metric in named)
     if "References" in sections:
         sections["References"] = "\n".join(dict.fromkeys(spell_out(sections["References"]).split("; ")))
     present = [name for name in _ORDER if sections.get(name)]
@@ -132,11 +133,11 @@ def _from_record(argument: inspect.Parameter, metrics: Sequence[Metric]) -> str:
     """Entry of a metric's parameter from the first record that has it; empty if there is none."""
     if argument.kind is argument.VAR_KEYWORD:
         names = dict.fromkeys(p.mir_eval for metric in metrics if metric.key for p in metric.parameters if p.mir_eval)
-        known = f": ``{'``, ``'.join(names)}``" if names else ""
-        return f"**{argument.name}\n    Parameters of the other functions{known}."
-    for one in (parameter for metric in metrics for parameter in metric.parameters):
-        if argument.name == (one.mir_eval or one.name):
-            return _entry(one, argument.name, argument.default)
+        options = f": ``{'``, ``'.join(names)}``" if names else ""
+        return f"**{argument.name}\n    Parameters of the other functions{options}."
+    for parameter in (parameter for metric in metrics for parameter in metric.parameters):
+        if argument.name == (parameter.mir_eval or parameter.name):
+            return _entry(parameter, argument.name, argument.default)
     return ""
 
 

@@ -426,22 +426,19 @@ def alignments(reference: Notation, estimate: Notation, penalty: float, most: in
     if not reference.notes or not estimate.notes:
         return
     left = 0
-    for step in _last_steps(_distances(reference, estimate), penalty):
-        for way in range(min(step.ways, most - left)):
-            yield _walk_back(step, way)
-        left += min(step.ways, most - left)
-
-
-def _walk_back(step: _Step, way: int) -> Alignment:
-    aligned = [step.aligned]
-    while step.before:
-        before = iter(step.before)
-        step = next(before)
-        while way >= step.ways:
-            way -= step.ways
-            step = next(before)
-        aligned.append(step.aligned)
-    return tuple(reversed(aligned))
+    for last in _last_steps(_distances(reference, estimate), penalty):
+        ways = min(last.ways, most - left)
+        for way in range(ways):
+            step, aligned = last, [last.aligned]
+            while step.before:
+                before = iter(step.before)
+                step = next(before)
+                while way >= step.ways:
+                    way -= step.ways
+                    step = next(before)
+                aligned.append(step.aligned)
+            yield tuple(reversed(aligned))
+        left += ways
 
 
 def _last_steps(distance: Float, penalty: float) -> tuple[_Step, ...]:

@@ -157,16 +157,29 @@ def score(
     B. McFee, O. Nieto, M. Farbood and J. P. Bello, "Evaluating hierarchical structure in music annotations",
     Frontiers in Psychology, 2017.
     """
-    rankings = [_ranking_of(measure) for measure in measures]
+    rankings = []
+    for measure in measures:
+        needs, window = measure.metric.needs, float(measure.parameters.get("window", np.inf))
+        size = measure["frame_size"]
+        frame_size = read_frame_size(size if size == EXACT else float(size), window)
+        rankings.append(Ranking(needs == LABELLED, needs != NEIGHBOURS, window, frame_size))
     values = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
     left, right = (HierarchySide(side, fold, decimals) for side in (pairs.references, pairs.estimates))
 
     @lru_cache(maxsize=64)
     def reference_of(row: int) -> tuple[Hierarchy, str]:
-        given = left[row]
-        fault = _fault(given, rankings)
-        return (given if fault or not len(given.start) else fit(given)), fault
+        reference = left[row]
+        if not len(reference.start):
+            return reference, ""
+        ends = reference.ends()
+        for level, end in enumerate(ends.tolist(), 1):
+            if np.isinf(end):
+                return reference, f"level {level} has no segments"
+            if not np.isclose(ends[0], end):
+                return reference, f"level {level} ends at {end} s, but level 1 at {ends[0]} s"
+        fault = next(filter(None, (too_long(float(ends.max()), ranking.frame_size) for ranking in rankings)), "")
+        return (reference if fault else fit(reference)), fault
 
     for pair, (row, other) in enumerate(zip(pairs.reference_row.tolist(), pairs.estimate_row.tolist(), strict=True)):
         reference, fault = reference_of(row)
@@ -181,43 +194,17 @@ def score(
             agreed = agreements(reference, estimate, dict.fromkeys(rankings))
             if unordered:
                 agreed = {
-                    one: (precision.with_others(_frames(reference, one)), recall.with_others(_frames(reference, one)))
-                    for one, (precision, recall) in agreed.items()
+                    key: (precision.with_others(_frames(reference, key)), recall.with_others(_frames(reference, key)))
+                    for key, (precision, recall) in agreed.items()
                 }
             for column, (measure, ranking) in enumerate(zip(measures, rankings, strict=True)):
                 values[:, pair, column] = measure.read(agreed[ranking])
     return Scores(values[0], values[1], refused=refused)
 
 
-def _ranking_of(measure: Measure) -> Ranking:
-    """Ranking of frames of a measure, independent of parameters that its record does not have."""
-    given = measure.parameters
-    needs = measure.metric.needs
-    window, frame_size = float(given.get("window", np.inf)), given["frame_size"]
-    return Ranking(
-        needs == LABELLED,
-        needs != NEIGHBOURS,
-        window,
-        read_frame_size(frame_size if frame_size == EXACT else float(frame_size), window),
-    )
-
-
 def _frames(reference: Hierarchy, ranking: Ranking) -> float:
     """Number of frames of a reference, or its length in seconds without frames."""
     return reference.frames(ranking.frame_size)[2] if ranking.frame_size else float(reference.end.max())
-
-
-def _fault(reference: Hierarchy, rankings: Sequence[Ranking]) -> str:
-    """Reason why a reference cannot be scored; empty if it can, or has no segments."""
-    if not len(reference.start):
-        return ""
-    ends = reference.ends()
-    for level, end in enumerate(ends.tolist(), 1):
-        if np.isinf(end):
-            return f"level {level} has no segments"
-        if not np.isclose(ends[0], end):
-            return f"level {level} ends at {end} s, but level 1 at {ends[0]} s"
-    return next(filter(None, (too_long(float(ends.max()), ranking.frame_size) for ranking in rankings)), "")
 
 
 MIR_EVAL = Convention(

@@ -109,7 +109,15 @@ class PatternComparison:
     def translated(self, tolerance: float) -> int:
         """Number of reference patterns whose prototype equals one of the estimate's after a shift in time and pitch."""
         left, right = _prototypes(self.reference), _prototypes(self.estimate)
-        return sum(_is_translated(one, [other for other in right if len(other) == len(one)], tolerance) for one in left)
+        count = 0
+        for prototype in left:
+            others = [other for other in right if len(other) == len(prototype)]
+            if others and len(prototype) > 1:
+                change = np.abs(np.diff(prototype - np.stack(others), axis=1))
+                count += bool((change.max(axis=(1, 2)) < tolerance).any())
+            else:
+                count += bool(others) and len(prototype) == 1
+        return count
 
 
 class Layer:
@@ -149,14 +157,6 @@ def _prototypes(patterns: Patterns) -> list[Float]:
     return [notes[low : low + count] for low, count in zip(start, size, strict=True)]
 
 
-def _is_translated(one: Float, others: list[Float], tolerance: float) -> bool:
-    """True if a point set, in given order, equals one of others after a shift."""
-    if not others or len(one) < 2:
-        return bool(others) and len(one) == 1
-    change = np.abs(np.diff(one - np.stack(others), axis=1))
-    return bool((change.max(axis=(1, 2)) < tolerance).any())
-
-
 def clean(rows: Ragged) -> Cleaned:
     """Clean rows of patterns.
 
@@ -171,7 +171,13 @@ def clean(rows: Ragged) -> Cleaned:
     >>> cleaned.rows.counts[1].tolist(), cleaned.repairs.tolist()
     ([1], [1])
     """
-    mended, repairs = _drop_hollow_occurrences(rows)
+    patterns, occurrences, notes = rows.counts
+    filled = notes > 0
+    pattern = rows_of(occurrences)
+    counts = np.bincount(pattern[filled], minlength=len(occurrences)).astype(np.int64)
+    repairs = np.bincount(rows_of(patterns)[pattern[~filled]], minlength=len(rows)).astype(np.int64)
+    mended = Ragged(rows.columns, (patterns, counts, notes[filled]), rows.labels, rows.depths)
+    mended = empty_rows(mended, np.bincount(row_of_items(mended), minlength=len(rows)) == 0)
     onset, pitch = mended.columns["onset"], mended.columns["pitch"]
     hollow = _hollow_patterns(mended)
     beside_hollow = np.zeros(len(onset), dtype=np.bool_)
@@ -184,18 +190,6 @@ def clean(rows: Ragged) -> Cleaned:
     cleaned = set_aside(mended, problems)
     repairs[list(cleaned.flaws)] = 0
     return Cleaned(cleaned.rows, repairs, cleaned.flaws)
-
-
-def _drop_hollow_occurrences(rows: Ragged) -> tuple[Ragged, Int]:
-    """Drop occurrences without notes, and count the dropped ones of each row."""
-    patterns, occurrences, notes = rows.counts
-    kept = notes > 0
-    pattern = rows_of(occurrences)
-    counts = np.bincount(pattern[kept], minlength=len(occurrences)).astype(np.int64)
-    repairs = np.bincount(rows_of(patterns)[pattern[~kept]], minlength=len(rows)).astype(np.int64)
-    mended = Ragged(rows.columns, (patterns, counts, notes[kept]), rows.labels, rows.depths)
-    noteless = np.bincount(row_of_items(mended), minlength=len(rows)) == 0
-    return empty_rows(mended, noteless), repairs
 
 
 def _hollow_patterns(rows: Ragged) -> dict[int, int]:

@@ -163,31 +163,27 @@ class DelaySpan:
     """
 
     def __init__(self, correlations: Float) -> None:
+        from scipy.linalg.lapack import dpotrf, dpstrf
+
         rows, _, self._lags = correlations.shape
         energy = correlations[np.arange(rows), np.arange(rows), 0]
         # Unit energy distinguishes dependent signals from quiet ones.
         with np.errstate(invalid="ignore"):
             self._scale = np.where(energy > 0, 1 / np.sqrt(np.where(energy > 0, energy, 1.0)), 1.0)
         self._order: Int | None = None
-        self._factor = self._decompose(correlations * self._scale[:, None, None] * self._scale[None, :, None])
+        correlations = correlations * self._scale[:, None, None] * self._scale[None, :, None]
+        factor, failed = dpotrf(to_gram(correlations), lower=1, clean=0, overwrite_a=1)
+        if failed:
+            del factor  # may be large, and another one follows
+            factor, pivots, rank, _ = dpstrf(to_gram(correlations), lower=1, overwrite_a=1)
+            self._order = pivots[:rank].astype(np.int64) - 1
+            factor = np.asfortranarray(factor[:rank, :rank])
+        self._factor: Float = factor
 
     @property
     def rank(self) -> int:
         """Dimension of the space."""
         return len(self._factor) if self._order is None else len(self._order)
-
-    def _decompose(self, correlations: Float) -> Float:
-        from scipy.linalg.lapack import dpotrf, dpstrf
-
-        factor, failed = dpotrf(to_gram(correlations), lower=1, clean=0, overwrite_a=1)
-        if not failed:
-            whole: Float = factor
-            return whole
-        del factor  # may be large, and another one follows
-        factor, pivots, rank, _ = dpstrf(to_gram(correlations), lower=1, overwrite_a=1)
-        self._order = pivots[:rank].astype(np.int64) - 1
-        part: Float = np.asfortranarray(factor[:rank, :rank])
-        return part
 
     def filters(self, products: Float) -> Float:
         """Compute filters of the projections of recordings: float64 (others, rows, lags).
@@ -619,7 +615,15 @@ def scale_invariant(references: Recording, estimates: Recording, zero_mean: bool
     means = [_mean(side) if zero_mean else np.zeros((len(side), side.channels, 1)) for side in sides]
     energy, target, error = _gain_energies(sides, means, np.zeros((2, len(references), 1), dtype=np.int64))
     if not all(((energies > _FAINTEST) & (energies < _LOUDEST)).all() for energies in (energy, target + error)):
-        energy, target, error = _gain_energies(sides, means, _shifts(sides, means))
+        # Binary exponents scale the largest sample of each source to about 1: scores do not depend on the scale, and
+        # powers of two cause no rounding.
+        peaks = np.zeros((2, len(references)))
+        for piece in _pieces(sides, means, np.zeros((*peaks.shape, 1), dtype=np.int64)):
+            peaks = np.maximum(peaks, [np.abs(samples).max(axis=1, initial=0.0) for samples in piece])
+        if not np.isfinite(peaks).all():
+            raise FloatingPointError(NOT_FINITE)
+        shifts = -np.frexp(peaks)[1].astype(np.int64)[:, :, None]
+        energy, target, error = _gain_energies(sides, means, shifts)
     return decibels(target, error)
 
 
@@ -636,19 +640,6 @@ def _gain_energies(sides: tuple[Recording, Recording], means: list[Float], shift
             rest = estimated - gain[:, source, None] * samples
             error[:, source] += np.einsum("en,en->e", rest, rest)
     return energy, gain**2 * energy, error
-
-
-def _shifts(sides: tuple[Recording, Recording], means: list[Float]) -> Int:
-    """Binary exponents that scale the largest sample of each source to about 1: int64 (2, sources, 1).
-
-    Scores do not depend on the scale, and powers of two cause no rounding.
-    """
-    peaks = np.zeros((2, len(sides[0])))
-    for piece in _pieces(sides, means, np.zeros((*peaks.shape, 1), dtype=np.int64)):
-        peaks = np.maximum(peaks, [np.abs(samples).max(axis=1, initial=0.0) for samples in piece])
-    if not np.isfinite(peaks).all():
-        raise FloatingPointError(NOT_FINITE)
-    return -np.frexp(peaks)[1].astype(np.int64)[:, :, None]
 
 
 def _mean(side: Recording) -> Float:

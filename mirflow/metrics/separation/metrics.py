@@ -54,7 +54,17 @@ def clean(rows: Ragged, *, lenient: bool = False) -> Cleaned:
             flaws[row] = Flaw(MAX_SOURCES, f"too many sources: {last - first} (at most {MAX_SOURCES})")
             continue
         for item in range(first, last):
-            wrong = _trouble(rows, item, lenient)
+            signal = rows.columns["signal"][item]
+            wrong = ""
+            try:
+                if signal.frames == 0:
+                    wrong = "has no samples"
+                elif not lenient and Recording((signal,), signal.channels, signal.frames).silent():
+                    one_channel = signal.channels == 1
+                    all_zero = "all its samples are 0" if one_channel else "the sum of its channels is 0 at all samples"
+                    wrong = f"is silent: {all_zero}"
+            except (AnnotationError, OSError) as error:
+                wrong = f"cannot be read: {error}"
             if wrong:
                 flaws[row] = Flaw(item - first, f"{name_of(rows, item, first)} {wrong}")
                 break
@@ -66,20 +76,6 @@ def name_of(rows: Ragged, item: int, first: int) -> str:
     """Describe a source in a message by its name or its index in the row."""
     code = int(rows.columns["label"][item]) if "label" in rows.columns else -1
     return f"source {rows.labels[code]!r}" if code >= 0 else f"source {item - first}"
-
-
-def _trouble(rows: Ragged, item: int, lenient: bool) -> str:
-    """Fault of a source; empty if there is none."""
-    signal = rows.columns["signal"][item]
-    try:
-        if signal.frames == 0:
-            return "has no samples"
-        if not lenient and Recording((signal,), signal.channels, signal.frames).silent():
-            alone = "all its samples are 0" if signal.channels == 1 else "the sum of its channels is 0 at all samples"
-            return f"is silent: {alone}"
-    except (AnnotationError, OSError) as error:
-        return f"cannot be read: {error}"
-    return ""
 
 
 _HINT = "choose with the option sources"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,22 +81,10 @@ def _magnitudes(side: Recording, resolution: Resolution, floor: float) -> Iterat
     window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(width) / width)
     rows, frames = len(side) * side.channels, 1 + side.frames // hop
     step = max(1, _VALUES // (rows * (size // 2 + 1)))
-    read = _mirrored(side)
-    for begin in range(0, frames, step):
-        end = min(begin + step, frames)
-        # Samples outside of the window do not contribute, and a shift does not change magnitudes.
-        start = begin * hop - width // 2
-        samples = read(start, start + (end - begin - 1) * hop + width)
-        cut = np.lib.stride_tricks.sliding_window_view(samples, width, axis=1)[:, ::hop]
-        spectrum = rfft(cut * window, size, axis=-1, workers=1)
-        yield np.sqrt(np.maximum(spectrum.real**2 + spectrum.imag**2, floor))
-
-
-def _mirrored(side: Recording) -> Callable[[int, int], Float]:
-    """Make a reader that mirrors the signal at its ends without repeating the first and last sample."""
     last = side.frames - 1
 
     def read(start: int, stop: int) -> Float:
+        """Mirror the signal at its ends without repeating the first and last sample."""
         parts = []
         if start < 0:
             parts.append(side.read(1, 1 - start)[:, ::-1][:, : stop - start])
@@ -106,4 +94,11 @@ def _mirrored(side: Recording) -> Callable[[int, int], Float]:
             parts.append(side.read(2 * last + 1 - stop, last)[:, ::-1][:, max(0, start - last - 1) :])
         return np.concatenate(parts, axis=1)
 
-    return read
+    for begin in range(0, frames, step):
+        end = min(begin + step, frames)
+        # Samples outside of the window do not contribute, and a shift does not change magnitudes.
+        start = begin * hop - width // 2
+        samples = read(start, start + (end - begin - 1) * hop + width)
+        cut = np.lib.stride_tricks.sliding_window_view(samples, width, axis=1)[:, ::hop]
+        spectrum = rfft(cut * window, size, axis=-1, workers=1)
+        yield np.sqrt(np.maximum(spectrum.real**2 + spectrum.imag**2, floor))

@@ -67,12 +67,6 @@ _KNOWN = ("", VELOCITY, NEEDS)
 """Metrics of decoded notes, which have neither instruments nor programs."""
 
 
-def _with_scale(metric: Metric) -> Metric:
-    """Add a scale of velocities to metrics that compare them one by one."""
-    compared = any(one.name == "velocity_tolerance" for one in metric.parameters)
-    return replace(metric, parameters=(*metric.parameters, _SCALE)) if compared else metric
-
-
 _MAESTRO = tuple(metric.with_defaults(frames="decoded") for metric in METRICS)
 MAESTRO = Convention(
     "maestro",
@@ -97,7 +91,13 @@ MIREX2024 = Convention(
     reading=_PEDAL,
     literature="@mirex2024piano; @yan2021",
 )
-_DECODED = tuple(_with_scale(one.with_defaults(frames="decoded")) for one in METRICS if one.needs in _KNOWN)
+_DECODED = tuple(
+    # Metrics that compare velocities one by one have a scale of them.
+    replace(metric, parameters=(*metric.parameters, _SCALE))
+    if any(parameter.name == "velocity_tolerance" for parameter in metric.parameters)
+    else metric
+    for metric in (metric.with_defaults(frames="decoded") for metric in METRICS if metric.needs in _KNOWN)
+)
 ONSETS_AND_FRAMES = Convention(
     "onsets_and_frames",
     "as Onsets and Frames: notes decoded from labels of frames of 32 ms, and these frames",
