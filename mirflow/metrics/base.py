@@ -7,7 +7,8 @@ import math
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -563,20 +564,35 @@ _LENGTHS = ("frame_size", "hop")
 
 
 _Result = TypeVar("_Result")
+_Cache = TypeVar("_Cache", bound="Shared")
+_Arguments = ParamSpec("_Arguments")
 
 
 class Shared:
     """Cache of a kernel's results, which several metrics share."""
 
     def __init__(self) -> None:
-        self._known: dict[Hashable, Any] = {}
+        self._results: dict[Hashable, Any] = {}
 
     def once(self, key: Hashable, compute: Callable[[], _Result]) -> _Result:
         """Return the result for a key, computing it on first use."""
-        if key not in self._known:
-            self._known[key] = compute()
-        found: _Result = self._known[key]
-        return found
+        if key not in self._results:
+            self._results[key] = compute()
+        result: _Result = self._results[key]
+        return result
+
+
+def computed_once(
+    compute: Callable[Concatenate[_Cache, _Arguments], _Result],
+) -> Callable[Concatenate[_Cache, _Arguments], _Result]:
+    """Cache the results of a function, or a method, of a `Shared` by its other arguments."""
+
+    @wraps(compute)
+    def cached(cache: _Cache, /, *args: _Arguments.args, **parameters: _Arguments.kwargs) -> _Result:
+        key = compute, args, tuple(parameters.items())
+        return cache.once(key, lambda: compute(cache, *args, **parameters))
+
+    return cached
 
 
 def read_scores(measures: Sequence[Measure], computed: Any, pairs: int) -> Scores:

@@ -10,7 +10,7 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..kernels.intervals import batches
 from ..ragged import Column
-from .base import Convention, Grid, Pairs, Scores, Shared, read_pair, read_scores, refuse_unjudged
+from .base import Convention, Grid, Pairs, Scores, Shared, computed_once, read_pair, read_scores, refuse_unjudged
 from .cleaning import usable_pair
 from .detections import Detected, metrics_of_detections
 from .events import MADMOM, Events, clean, events_of, matched, pair_of, validate_pair
@@ -75,20 +75,14 @@ class OnsetPairs(Shared):
         parts = list(batches(pairs.sizes, _BATCH)) or [slice(0, 0)]
         self._batches = [(events_of(references, row[part]), events_of(estimates, other[part])) for part in parts]
 
+    @computed_once
     def detected(self, window: float, combined: float, delay: float) -> Detected:
         """Detections of onsets after combining those of the reference and delaying those of the estimate."""
-
-        def join() -> Detected:
-            return Detected.join(
-                [
-                    Detected.of(
-                        _sorted(combine(one, combined)), _sorted(Events(other.times + delay, other.counts)), window
-                    )
-                    for one, other in self._batches
-                ]
-            )
-
-        return self.once(("detected", window, combined, delay), join)
+        sides = (
+            (_sorted(combine(reference, combined)), _sorted(Events(estimate.times + delay, estimate.counts)))
+            for reference, estimate in self._batches
+        )
+        return Detected.join([Detected.of(reference, estimate, window) for reference, estimate in sides])
 
 
 def detected(onsets: OnsetPairs, measure: Measure) -> Detected:

@@ -12,7 +12,7 @@ from ...kernels.matching import nearest
 from ...kernels.ragged_ops import advance, retreat, search_rows, sum_by
 from ...kernels.ratios import rate
 from ...ragged import Bool, Float, Int, offsets_of
-from ..base import Shared
+from ..base import Shared, computed_once
 from ..events import MATCHINGS, Events
 
 LEVELS = ("annotated", "off_beat", "double", "half_odd", "half_even")
@@ -93,13 +93,11 @@ class Batch(Shared):
         points = search_rows(double.times, double.counts, self.estimate.times, self.estimate.counts)
         return places_from_double(points, self.estimate.pair, self.levels)
 
+    @computed_once
     def nearest_reference(self, level: str) -> Int:
         """Index of the nearest beat at a level of the reference for each estimated beat; levels must not be empty."""
         beats, estimate = self.levels[level], self.estimate
-        return self.once(
-            ("nearest", level),
-            lambda: nearest(beats.times, beats.counts, estimate.times, estimate.counts, self._places[level]),
-        )
+        return nearest(beats.times, beats.counts, estimate.times, estimate.counts, self._places[level])
 
     @cached_property
     def place_in_estimate(self) -> dict[str, Int]:
@@ -110,13 +108,11 @@ class Batch(Shared):
             for level in ("annotated", "off_beat")
         }
 
+    @computed_once
     def nearest_estimate(self, level: str) -> Int:
         """Index of the nearest estimated beat for each annotated beat or off-beat."""
         beats, estimate = self.levels[level], self.estimate
-        return self.once(
-            ("nearest estimate", level),
-            lambda: nearest(estimate.times, estimate.counts, beats.times, beats.counts, self.place_in_estimate[level]),
-        )
+        return nearest(estimate.times, estimate.counts, beats.times, beats.counts, self.place_in_estimate[level])
 
 
 def f_measure(batch: Batch, window: float, matching: str, levels: Sequence[str]) -> tuple[Float, Float]:
@@ -133,12 +129,9 @@ def f_measure(batch: Batch, window: float, matching: str, levels: Sequence[str])
     return np.array(scores).T, np.array(denominators).T
 
 
+@computed_once
 def cemgil(batch: Batch, sigma: float) -> tuple[Float, Float]:
     """Cemgil's score at every metrical level and its denominator, as in `f_measure`."""
-    return batch.once(("cemgil", sigma), lambda: _cemgil(batch, sigma))
-
-
-def _cemgil(batch: Batch, sigma: float) -> tuple[Float, Float]:
     closeness, total = {}, {}
     for level in ("annotated", "off_beat"):
         beats = batch.levels[level]
@@ -282,6 +275,7 @@ def _coincidences(reference: Events, estimate: Events, width: Float) -> Float:
     return np.where(width >= 0, number, 0.0)
 
 
+@computed_once
 def continuity(batch: Batch, phase: float, period: float) -> tuple[Float, Float, Float]:
     """Shares of correct beats at every metrical level, for pairs with at least two beats on each side.
 
@@ -289,10 +283,6 @@ def continuity(batch: Batch, phase: float, period: float) -> tuple[Float, Float,
     reference's interval. Returns the length of the longest run of correct beats and their number, divided by the
     denominator, and the denominator, the larger number of beats of both sides: float64 (pairs, levels) each.
     """
-    return batch.once(("continuity", phase, period), lambda: _continuity(batch, phase, period))
-
-
-def _continuity(batch: Batch, phase: float, period: float) -> tuple[Float, Float, Float]:
     estimate = batch.estimate
     runs, totals = [], []
     for level in LEVELS:

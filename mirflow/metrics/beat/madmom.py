@@ -20,7 +20,7 @@ from ...kernels.ragged_ops import medians, search_rows, sum_by
 from ...kernels.ratios import Scored
 from ...kernels.ratios import information_gain as gain_of
 from ...ragged import Column, Float, Int, Ragged, offsets_of, ranges
-from ..base import Convention, Grid, Pairs, Scores, Shared, Sparse, refuse_unjudged
+from ..base import Convention, Grid, Pairs, Scores, Shared, Sparse, computed_once, refuse_unjudged
 from ..cleaning import usable_pair
 from ..detections import Detected, metrics_of_detections
 from ..events import MADMOM, Events, clean, events_of, matched, score_pair, tabulate, validate_pair
@@ -267,17 +267,13 @@ class BeatPairs(Shared):
 
         return self.once(key, join)
 
+    @computed_once
     def detected(self, window: float, delay: float) -> Detected:
         """Detections of beats after delaying the estimates."""
-
-        def join() -> Detected:
-            shifted = (
-                (batch.reference, Events(batch.estimate.times + delay, batch.estimate.counts))
-                for batch in self._batches
-            )
-            return Detected.join([Detected.of(*sides, window) for sides in shifted])
-
-        return self.once(("detected", window, delay), join)
+        shifted = (
+            (batch.reference, Events(batch.estimate.times + delay, batch.estimate.counts)) for batch in self._batches
+        )
+        return Detected.join([Detected.of(*sides, window) for sides in shifted])
 
     @property
     def larger(self) -> Float:

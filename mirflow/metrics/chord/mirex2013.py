@@ -19,7 +19,7 @@ from ...kernels.ragged_ops import sum_by
 from ...kernels.ratios import Scored, divide
 from ...ragged import Float, Int, Ragged, offsets_of, ranges, rows_of
 from ...theory.spelling import NONE, SpelledTable, encode_spelled, tetrad_code, triad_code
-from ..base import Convention, Grid, Pairs, Scores, Shared
+from ..base import Convention, Grid, Pairs, Scores, Shared, computed_once
 from ..cleaning import NO_INTERVALS, Cleaned, inspected, set_aside
 from ..measures import Measure, Parameter, Weight, family, metrics_in
 from .chord_errors import ERRORS_WITH_GAPS
@@ -323,22 +323,18 @@ class Judged(Shared):
         outcome[(reference == NONE) & (estimate == NONE)] = Outcome.correct_no_chord
         return outcome
 
+    @computed_once
     def outcomes(self, rule: str) -> Int:
         """Outcome of each stretch of time under a rule: values of `Outcome`, int64 (stretches,)."""
-        return self.once(("outcomes", rule), lambda: self._outcomes(rule))
-
-    def _outcomes(self, rule: str) -> Int:
         quality = self._labels[0].rules[rule].quality[self.pieces.reference]
         other = self._labels[1].rules[rule].quality[self.pieces.estimate]
         outcome: Int = self._by_root + ((self._by_root >= Outcome.all_correct) & (quality != other))
         outcome[quality == OUTSIDE] = Outcome.left_out
         return outcome
 
+    @computed_once
     def seconds(self, rule: str) -> tuple[Float, Float]:
         """Seconds of each outcome under a rule, float64 (pairs, outcomes), and evaluated seconds, float64 (pairs,)."""
-        return self.once(("seconds", rule), lambda: self._seconds(rule))
-
-    def _seconds(self, rule: str) -> tuple[Float, Float]:
         pairs = len(self._sides[0].counts)
         key = self.pieces.pair * len(Outcome) + self.outcomes(rule)
         seconds = sum_by(key, self.pieces.end - self.pieces.start, pairs * len(Outcome)).reshape(pairs, len(Outcome))

@@ -17,7 +17,7 @@ from ...kernels.clustering import tabulate
 from ...kernels.intervals import batches
 from ...kernels.ratios import Scored, divide
 from ...ragged import Column, Float, Ragged
-from ..base import Convention, Grid, Pairs, Scores, Sparse, Task, read_scores, refuse_unjudged
+from ..base import Convention, Grid, Pairs, Scores, Sparse, Task, computed_once, read_scores, refuse_unjudged
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..constants import doubts_about_constants
 from ..events import matched
@@ -67,27 +67,24 @@ class FittedScores(kernel.PairScores):
         super().__init__()
         self._sides, self._ends = (references, estimates), (ends[0], ends[-1])
 
+    @computed_once
     def boundaries(self, trim: bool) -> tuple[kernel.Boundaries, kernel.Boundaries]:
         """The boundaries of both sides."""
         if not trim:
-            return self.once(
-                "boundaries", lambda: (kernel.find_boundaries(self._sides[0]), kernel.find_boundaries(self._sides[1]))
-            )
+            return kernel.find_boundaries(self._sides[0]), kernel.find_boundaries(self._sides[1])
         references, estimates = self.boundaries(False)
-        return self.once("trimmed", lambda: (references.trim(), estimates.trim()))
+        return references.trim(), estimates.trim()
 
     def agreement(self, given: kernel.Given | Measure) -> kernel.LabelAgreement:
         """Agreement of the labels of frames, or of all moments."""
         frame_size = given["frame_size"]
-        if frame_size == kernel.EXACT:
-            return self.once(frame_size, self._agreement_exactly)
-        return self.once(float(frame_size), lambda: self._agreement(float(frame_size)))
+        return self._agreement(None if frame_size == kernel.EXACT else float(frame_size))
 
-    def _agreement_exactly(self) -> kernel.LabelAgreement:
-        table = kernel.tabulate_exactly(*self._sides, np.minimum(*self._ends))
-        return kernel.LabelAgreement(table, 1.0, exact=True)
-
-    def _agreement(self, frame_size: float) -> kernel.LabelAgreement:
+    @computed_once
+    def _agreement(self, frame_size: float | None) -> kernel.LabelAgreement:
+        if frame_size is None:
+            table = kernel.tabulate_exactly(*self._sides, np.minimum(*self._ends))
+            return kernel.LabelAgreement(table, 1.0, exact=True)
         left, right = (kernel.sample(side, end, frame_size) for side, end in zip(self._sides, self._ends, strict=True))
         if (left.frames != right.frames).any():
             raise ValueError(f"the numbers of frames differ: {left.frames[0]} and {right.frames[0]}")

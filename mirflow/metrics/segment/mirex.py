@@ -14,7 +14,7 @@ from ...kernels.clustering import ContingencyTables, restrict, tabulate
 from ...kernels.intervals import NOTHING, Runs, batches, paint
 from ...kernels.ratios import Scored, divide
 from ...ragged import Float, Int, rows_of
-from ..base import Grid, Pairs, Scores
+from ..base import Grid, Pairs, Scores, computed_once
 from ..measures import Measure
 from . import kernel
 
@@ -88,12 +88,10 @@ class _MirexScores(kernel.PairScores):
         empty = covered.frames == 0
         return tuple((np.where(empty, 0.0, score), weight) for score, weight in scored)
 
+    @computed_once
     def _fitted(self, extent: str) -> tuple[kernel.LabelledSpans, kernel.LabelledSpans]:
         if extent == "given":
             return self._given
-        return self.once(extent, self._fit)
-
-    def _fit(self) -> tuple[kernel.LabelledSpans, kernel.LabelledSpans]:
         references, estimates = self._given
         end = references.latest()
         # An estimate is not cropped to a reference of zero length.

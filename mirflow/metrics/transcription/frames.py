@@ -14,6 +14,7 @@ from ...kernels.ragged_ops import by_group_and_time, sum_rows
 from ...kernels.ratios import divide
 from ...ragged import Bool, Column, Float, Int
 from ...theory.pitch import midi_to_hz
+from ..base import computed_once
 from ..measures import Measure, Metric, Parameter, Weight, family
 from ..multipitch.metrics import METRICS as OF_FRAMES
 from .kernel import SHORTEST, NoteBatch, Notes
@@ -268,12 +269,9 @@ FRAMES: Mapping[str, Way] = MappingProxyType(
 """Definitions of active pitches by name."""
 
 
+@computed_once
 def active_pitches(block: NoteBatch, way: str, hop: float) -> Compared:
     """Find the times at which pitches are active on each side of pairs, in frames if there is a hop."""
-    return block.once(("active", way, hop), lambda: _find(block, way, hop))
-
-
-def _find(block: NoteBatch, way: str, hop: float) -> Compared:
     rule = FRAMES[way]
     hop = hop or rule.hop
     if way == LOUD:
@@ -301,12 +299,9 @@ def _loud(notes: Notes, block: NoteBatch, hop: float, least: int) -> Spans:
     return Spans(spans.pair[stretch], spans.pitch[stretch], start, end).take(sums > least)
 
 
+@computed_once
 def activity(block: NoteBatch, way: str, hop: float, chroma: bool, numbers: bool) -> Activity:
     """Sums over the active pitches of pairs, including numbers of simultaneous pitches if `numbers`."""
-    return block.once(("activity", way, hop, chroma, numbers), lambda: _sum(block, way, hop, chroma, numbers))
-
-
-def _sum(block: NoteBatch, way: str, hop: float, chroma: bool, numbers: bool) -> Activity:
     compared, size = active_pitches(block, way, hop), len(block)
     hits, ours, theirs = block.once(("sides", way, hop), lambda: hits_and_sides(compared, size))
     if chroma:

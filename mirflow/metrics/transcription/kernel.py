@@ -14,7 +14,7 @@ from ...kernels.matching import match_heaviest, match_in_order, match_ranges
 from ...kernels.ragged_ops import sum_by
 from ...kernels.ratios import divide
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
-from ..base import Shared
+from ..base import Shared, computed_once
 from ..measures import LABELS, Measure
 
 N_DECIMALS = 4
@@ -211,20 +211,14 @@ class NoteBatch(Shared):
         """Select a part of the notes of all pairs; all notes if the name is empty."""
         if not name:
             return self
-        return self.once(("part", name), lambda: self._part(name))
+        return self.once(
+            ("part", name),
+            lambda: NoteBatch(self.reference.part(name), self.estimate.part(name), self.with_velocity),
+        )
 
-    def _part(self, name: str) -> NoteBatch:
-        return NoteBatch(self.reference.part(name), self.estimate.part(name), self.with_velocity)
-
-    def edges(self, rule: Rule) -> Edges:
-        """The notes that may be matched under a rule."""
-        return self.once(("edges", rule), lambda: self._find_edges(rule))
-
+    @computed_once
     def matches(self, rule: Rule) -> Matches:
         """The largest matching of each pair that mir_eval finds, which processes edges note by note."""
-        return self.once(("matches", rule), lambda: self._match(rule))
-
-    def _match(self, rule: Rule) -> Matches:
         reference, estimate = self._edges_in_order(rule)
         edge = match_in_order(estimate, reference, len(self.estimate.start), len(self.reference.start))
         return self._to_matches(reference[edge], estimate[edge])
@@ -235,21 +229,17 @@ class NoteBatch(Shared):
         edge = match_heaviest(reference, estimate, self.overlap_ratios(reference, estimate, rule.floored))
         return self._to_matches(reference[edge], estimate[edge])
 
+    @computed_once
     def with_equal_velocities(self, rule: Rule, tolerance: float, scale: float = 1.0) -> Matches:
         """Matched notes whose velocities agree."""
-        return self.once(("velocities", rule, tolerance, scale), lambda: self._match_velocities(rule, tolerance, scale))
-
-    def _match_velocities(self, rule: Rule, tolerance: float, scale: float) -> Matches:
         matches = self.matches(rule)
         if self.with_velocity is not None:
             matches = matches.keep(self.with_velocity[matches.pair])
         return matches.keep(agree(self.reference, self.estimate, matches, tolerance, scale))
 
+    @computed_once
     def count(self, rule: Rule) -> Int:
         """Numbers of matched notes: int64 (pairs,)."""
-        return self.once(("count", rule), lambda: self._count(rule))
-
-    def _count(self, rule: Rule) -> Int:
         pair = self.matches(rule).pair if rule.pitch is not None else self._count_by_time(rule)
         return np.bincount(pair, minlength=len(self)).astype(np.int64)
 
@@ -310,8 +300,9 @@ class NoteBatch(Shared):
             near = one.end, one.counts, other.end, other.counts, _of_ends(one, rule)
         return int(_reach(*near)[2].sum())
 
-    def _find_edges(self, rule: Rule) -> Edges:
-        """Add conditions one by one, so that rules share intermediate results."""
+    @computed_once
+    def edges(self, rule: Rule) -> Edges:
+        """The notes that may be matched under a rule; conditions are added in turn, so that rules share results."""
         one, other = self._sides(rule.floored)
         if rule.by:
             reference, estimate = self.edges(replace(rule, by=""))
