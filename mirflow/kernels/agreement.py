@@ -257,8 +257,8 @@ def _mean_kappa(sums: Float, apart: Float) -> Float:
     observed = common * np.einsum("npij,ij->np", both, apart)
     expected = np.einsum("npj,npj->np", both.sum(axis=3) @ apart, both.sum(axis=2))
     kappa = 1 - divide(observed, expected, np.nan)
-    known = ~np.isnan(kappa)
-    return divide(np.where(known, common * kappa, 0.0).sum(axis=1), np.where(known, common, 0.0).sum(axis=1), np.nan)
+    mask = ~np.isnan(kappa)
+    return divide(np.where(mask, common * kappa, 0.0).sum(axis=1), np.where(mask, common, 0.0).sum(axis=1), np.nan)
 
 
 def intraclass_correlation(ratings: npt.ArrayLike, form: Form = "1,1") -> float:
@@ -296,12 +296,12 @@ def intraclass_sums(ratings: Ratings, form: Form) -> Sums:
     """Sums of `intraclass_correlation`: numbers, ratings, and squares."""
     groups = ratings.groups
     ratings = ratings.several()
-    given: Bool = ~np.isnan(ratings.table)
-    if not len(ratings.table) or (form in ("2,1", "3,1") and not given.all()):
+    mask: Bool = ~np.isnan(ratings.table)
+    if not len(ratings.table) or (form in ("2,1", "3,1") and not mask.all()):
         return Sums(np.zeros((groups, 1)), _undefined)
-    number = given.sum(axis=1).astype(np.float64)
+    number = mask.sum(axis=1).astype(np.float64)
     # Centred numbers do not lose digits when they are squared.
-    centred = np.where(given, ratings.table - ratings.table[given].mean(), 0.0)
+    centred = np.where(mask, ratings.table - ratings.table[mask].mean(), 0.0)
     total = centred.sum(axis=1)
     parts = (np.ones(len(number)), number, number**2, total, total**2 / number, (centred**2).sum(axis=1))
     sums = ratings.added(np.column_stack([*parts, centred]), groups)
@@ -357,19 +357,19 @@ def alpha_sums(ratings: Ratings, scale: Scale) -> Sums:
     """Sums of `krippendorff_alpha`: counts of pairs of values of an item."""
     groups = ratings.groups
     ratings = ratings.several()
-    given: Bool = ~np.isnan(ratings.table)
+    mask: Bool = ~np.isnan(ratings.table)
     if not len(ratings.table):
         return Sums(np.zeros((groups, 1)), _undefined)
-    values, code = np.unique(ratings.table[given], return_inverse=True)
+    values, code = np.unique(ratings.table[mask], return_inverse=True)
     # Counts of each value of each item.
-    cell = np.nonzero(given)[0] * len(values) + code
-    counts = np.bincount(cell, minlength=len(given) * len(values)).reshape(len(given), len(values)).astype(np.float64)
+    cell = np.nonzero(mask)[0] * len(values) + code
+    counts = np.bincount(cell, minlength=len(mask) * len(values)).reshape(len(mask), len(values)).astype(np.float64)
     scaled = counts / (counts.sum(axis=1) - 1)[:, np.newaxis]
     share = ratings.added(counts, groups)
     met = np.empty((groups, len(values), len(values)))
     for group in range(groups):
-        own = ratings.group == group
-        met[group] = scaled[own].T @ counts[own] - np.diag(scaled[own].sum(axis=0))
+        rows = ratings.group == group
+        met[group] = scaled[rows].T @ counts[rows] - np.diag(scaled[rows].sum(axis=0))
     if scale == "ordinal":
         return Sums(np.column_stack([share, met.reshape(groups, -1)]), _ordinal_alpha)
     apart = (values[:, np.newaxis] != values).astype(np.float64)

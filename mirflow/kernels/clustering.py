@@ -98,9 +98,9 @@ def _distinct(keys: Int) -> tuple[Int, Int]:
     size = int(keys.max(initial=-1)) + 1
     if size > _MARKED * len(keys):
         return np.unique(keys, return_inverse=True)
-    there = np.zeros(size, dtype=np.bool_)
-    there[keys] = True
-    return there.nonzero()[0], (there.cumsum() - 1)[keys]
+    mask = np.zeros(size, dtype=np.bool_)
+    mask[keys] = True
+    return mask.nonzero()[0], (mask.cumsum() - 1)[keys]
 
 
 def _classes(pair: Int, code: Int, count: Int | Float, pairs: int) -> tuple[FrameLabels, Int]:

@@ -269,17 +269,17 @@ def _flatten(first: Int, stop: Int, code: Int, counts: Int, rows: Int) -> tuple[
     sizes = counts.copy()
     done = 0
     for row in rows.tolist():
-        own = slice(offsets[row], offsets[row + 1])
-        pieces.append((first[done : own.start], stop[done : own.start], code[done : own.start]))
-        bounds = np.unique(np.concatenate([first[own], stop[own]]))
-        begin, end = np.searchsorted(bounds, first[own]), np.searchsorted(bounds, stop[own])
+        items = slice(offsets[row], offsets[row + 1])
+        pieces.append((first[done : items.start], stop[done : items.start], code[done : items.start]))
+        bounds = np.unique(np.concatenate([first[items], stop[items]]))
+        begin, end = np.searchsorted(bounds, first[items]), np.searchsorted(bounds, stop[items])
         seen = np.full(max(len(bounds) - 1, 0), -1, dtype=np.int64)
         for interval, (a, b) in enumerate(zip(begin.tolist(), end.tolist(), strict=True)):
             seen[a:b] = interval
         covered = seen >= 0
-        pieces.append((bounds[:-1][covered], bounds[1:][covered], code[own][seen[covered]]))
+        pieces.append((bounds[:-1][covered], bounds[1:][covered], code[items][seen[covered]]))
         sizes[row] = np.count_nonzero(covered)
-        done = own.stop
+        done = items.stop
     pieces.append((first[done:], stop[done:], code[done:]))
     starts, stops, codes = (np.concatenate(column) for column in zip(*pieces, strict=True))
     return starts, stops, codes, sizes

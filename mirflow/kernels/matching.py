@@ -41,9 +41,9 @@ def within_reach(
     (array([1]), array([3]))
     """
     if len(reference_counts) == 1 and window >= 0:
-        one, other = reference_counts, estimate_counts
-        first = search_rows(references, one, estimates - window, other)
-        return first, search_rows(references, one, estimates + window, other, "right")
+        left, right = reference_counts, estimate_counts
+        first = search_rows(references, left, estimates - window, right)
+        return first, search_rows(references, left, estimates + window, right, "right")
     end = np.repeat(offsets_of(reference_counts)[1:], estimate_counts)
     if not window >= 0:
         return end, end
@@ -362,11 +362,11 @@ def _match(left: Int, right: Int, edges: Int) -> Int:
     """Match some of the edges, one vertex at a time."""
     graph: dict[int, list[int]] = {}
     number: dict[tuple[int, int], int] = {}
-    for edge, one, other in zip(edges.tolist(), left[edges].tolist(), right[edges].tolist(), strict=True):
-        graph.setdefault(one, []).append(other)
-        number[one, other] = edge
+    for edge, first, second in zip(edges.tolist(), left[edges].tolist(), right[edges].tolist(), strict=True):
+        graph.setdefault(first, []).append(second)
+        number[first, second] = edge
     partner = find_partners(graph)
-    return np.array([number[one, other] for other, one in partner.items()], dtype=np.int64)
+    return np.array([number[first, second] for second, first in partner.items()], dtype=np.int64)
 
 
 def find_partners(graph: Graph) -> dict[int, int]:
@@ -572,9 +572,9 @@ def _solve(left: Int, right: Int, weight: Float) -> Int:
     _, columns = np.unique(right, return_inverse=True)
     size, width = int(rows.max()) + 1, int(columns.max()) + 1
     # Left vertices may stay unmatched at a cost that outweighs any choice of real edges.
-    own = np.arange(size)
+    vertices = np.arange(size)
     cost = np.concatenate([2.0 - weight, np.full(size, 4.0 * size)])
-    cells = np.concatenate([rows, own]), np.concatenate([columns, own + width])
+    cells = np.concatenate([rows, vertices]), np.concatenate([columns, vertices + width])
     graph = coo_array((cost, cells), shape=(size, width + size))
     taken, partner = min_weight_full_bipartite_matching(graph.tocsr())
     matched = np.full(size, -1, dtype=np.int64)

@@ -107,9 +107,9 @@ def matthews_correlation(sums: Float) -> Float:
     covariance = right * whole - (row * column).sum(axis=-1)
     spreads = [whole**2 - (side**2).sum(axis=-1) for side in (row, column)]
     # Variances of seconds that should be 0 may be nonzero because of rounding.
-    some = np.minimum(*spreads) > _NEAR * whole**2
+    mask = np.minimum(*spreads) > _NEAR * whole**2
     correlation: Float = np.where(whole > 0, 0.0, np.nan)
-    correlation[some] = covariance[some] / np.sqrt(spreads[0][some] * spreads[1][some])
+    correlation[mask] = covariance[mask] / np.sqrt(spreads[0][mask] * spreads[1][mask])
     return correlation
 
 

@@ -175,10 +175,10 @@ def common(left: Int, left_counts: Int, right: Int, right_counts: Int) -> Float:
 def _table(items: Int, counts: Int, members: Int) -> Float:
     """Indicators of members: float64 (sets, members)."""
     column = np.searchsorted(members, items)
-    known = column < len(members)
-    known[known] = members[column[known]] == items[known]
+    mask = column < len(members)
+    mask[mask] = members[column[mask]] == items[mask]
     table = np.zeros((len(counts), len(members)))
-    table[rows_of(counts)[known], column[known]] = 1.0
+    table[rows_of(counts)[mask], column[mask]] = 1.0
     return table
 
 

@@ -94,11 +94,11 @@ def repeated(items: Int, counts: Int) -> tuple[Int, Int]:
     offsets = offsets_of(counts)
     parts: list[tuple[Int, Int]] = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
     table = np.zeros(0, dtype=np.int64)
-    for some in _batches(counts, max(width, 1)):
-        if len(table) < (some.stop - some.start) * width:
-            table = np.zeros((some.stop - some.start) * width, dtype=np.int64)
-        start, stop = int(offsets[some.start]), int(offsets[some.stop])
-        cell = rows_of(counts[some]) * width + items[start:stop]
+    for batch in _batches(counts, max(width, 1)):
+        if len(table) < (batch.stop - batch.start) * width:
+            table = np.zeros((batch.stop - batch.start) * width, dtype=np.int64)
+        start, stop = int(offsets[batch.start]), int(offsets[batch.stop])
+        cell = rows_of(counts[batch]) * width + items[start:stop]
         # Written in reverse order, so that the first one stays.
         table[cell[::-1]] = np.arange(stop - 1, start - 1, -1)
         first = table[cell]

@@ -71,10 +71,10 @@ def variance_components(values: Float, objects: Int, observers: Int, strata: Int
     others = [every[at] - same_object[at] - same_observer[at] for at in (0, 1)]
     within, between, all_three = (divide(total, count, np.nan) for total, count in (same_object, same_observer, others))
     if not same_observer[1].any():
-        found = all_three - within, np.zeros_like(within), within
+        components = all_three - within, np.zeros_like(within), within
     else:
-        found = all_three - within, all_three - between, within + between - all_three
-    return Components(*(np.asarray(np.maximum(part, 0.0)) for part in found))
+        components = all_three - within, all_three - between, within + between - all_three
+    return Components(*(np.asarray(np.maximum(part, 0.0)) for part in components))
 
 
 def _squares(values: Float, groups: Int) -> tuple[Float, Float]:

@@ -232,9 +232,9 @@ def _middle(low: Float, high: Float) -> Float:
 def _median_without_each(ordered: Float) -> Float:
     import numpy as np
 
-    place, units = np.arange(len(ordered)), len(ordered)
+    index, units = np.arange(len(ordered)), len(ordered)
     low, high = (units - 2) // 2, (units - 1) // 2
-    return _middle(ordered[low + (place <= low)], ordered[high + (place <= high)])
+    return _middle(ordered[low + (index <= low)], ordered[high + (index <= high)])
 
 
 def _information_gain(histogram: Float) -> Float:
@@ -404,18 +404,21 @@ def table_aggregates(orientation: str, dims: tuple[str, ...] = ()) -> Mapping[st
     matched items and of the items of either side do not include true negatives.
     """
     if orientation != "none":
-        return {name: one for name, one in AGGREGATES.items() if one.requires == "scores"}
+        return {name: statistic for name, statistic in AGGREGATES.items() if statistic.requires == "scores"}
     if "side" in dims:
         return ORDER_AGGREGATES
-    statistics = {name: one for name, one in DECLARED.items() if isinstance(one, StatisticOfSums)}
-    along = {name: one for name, one in statistics.items() if one.along in dims}
+    statistics = {name: statistic for name, statistic in DECLARED.items() if isinstance(statistic, StatisticOfSums)}
+    along = {name: statistic for name, statistic in statistics.items() if statistic.along in dims}
     if along:
         return {**TABLE_AGGREGATES, **along}
-    ratios = {name: one for name, one in DECLARED.items() if isinstance(one, OutcomeRatio)}
+    ratios = {name: statistic for name, statistic in DECLARED.items() if isinstance(statistic, OutcomeRatio)}
     if "count" in dims:
-        return {**TABLE_AGGREGATES, **{name: one for name, one in ratios.items() if not one.rejections}}
+        return {
+            **TABLE_AGGREGATES,
+            **{name: ratio for name, ratio in ratios.items() if not ratio.rejections},
+        }
     if dims == ("ref_class", "est_class"):
-        of_all = {name: one for name, one in statistics.items() if one.along == CLASSES}
+        of_all = {name: statistic for name, statistic in statistics.items() if statistic.along == CLASSES}
         return {**TABLE_AGGREGATES, **ratios, **of_all}
     return {**TABLE_AGGREGATES, **ratios} if "outcome" in dims else TABLE_AGGREGATES
 
@@ -441,9 +444,9 @@ def allowed_aggregates(listed: str) -> list[str]:
     """
     names = [name for name in listed.split() if name in DECLARED]
     later = (
-        one
-        for name, one in AGGREGATES.items()
+        aggregate
+        for name, aggregate in AGGREGATES.items()
         # Stores of published scores do not list aggregates over durations, which they do not hold.
-        if name not in names and not (name in _SHIPPED and one.needs_duration)
+        if name not in names and not (name in _SHIPPED and aggregate.needs_duration)
     )
-    return [*names, *(one.name for one in later if _LISTED[one.requires] in names)]
+    return [*names, *(aggregate.name for aggregate in later if _LISTED[aggregate.requires] in names)]

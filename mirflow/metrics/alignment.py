@@ -231,11 +231,11 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
         weights[:, column] = _seconds(pairs, measure) if seconds else counts
     scored = np.flatnonzero(fit)
     for part in batches(counts[scored], _BATCH):
-        some = scored[part]
-        here, there = (_times(rows, row, counts[some]) for rows, row in pairs[some].sides)
-        stamps = Timestamps(here, there, counts[some])
+        batch = scored[part]
+        left, right = (_times(rows, row, counts[batch]) for rows, row in pairs[batch].sides)
+        stamps = Timestamps(left, right, counts[batch])
         for column, measure in enumerate(measures):
-            scores[some, column], weights[some, column] = measure.read(stamps)
+            scores[batch, column], weights[batch, column] = measure.read(stamps)
     return Scores(scores, weights, refused=refused)
 
 
@@ -248,17 +248,17 @@ def _times(rows: Ragged, row: Int, counts: Int) -> Float:
 
 
 def _refuse(pairs: Pairs, measures: Sequence[Measure]) -> dict[int, str]:
-    here, there = pairs.counts
-    comparable = (here > 0) & (there > 0)
+    left, right = pairs.counts
+    comparable = (left > 0) & (right > 0)
     refused: dict[int, str] = {}
     durations = (measure.parameters.get("duration") for measure in measures)
-    given = [float(duration) for duration in durations if duration]
+    spans = [float(duration) for duration in durations if duration]
     for (rows, row), side in zip(pairs.sides[::-1], ("estimated", "reference"), strict=True):
-        latest = rows.columns["time"][rows.offsets[1:][row] - 1] if given and len(rows.columns["time"]) else here * 0.0
-        for pair in np.flatnonzero(comparable & (latest > min(given, default=np.inf))).tolist():
-            refused[pair] = too_late(side, float(latest[pair]), min(given))
-    for pair in np.flatnonzero(comparable & (here != there)).tolist():
-        refused[pair] = differing(int(here[pair]), int(there[pair]))
+        latest = rows.columns["time"][rows.offsets[1:][row] - 1] if spans and len(rows.columns["time"]) else left * 0.0
+        for pair in np.flatnonzero(comparable & (latest > min(spans, default=np.inf))).tolist():
+            refused[pair] = too_late(side, float(latest[pair]), min(spans))
+    for pair in np.flatnonzero(comparable & (left != right)).tolist():
+        refused[pair] = differing(int(left[pair]), int(right[pair]))
     return refused
 
 
@@ -410,8 +410,8 @@ def percentage_correct_segments(
     >>> percentage_correct_segments(np.array([0.0, 2.0, 4.0]), np.array([0.0, 1.0, 4.0]))
     0.75
     """
-    given = _given(duration)
-    return _scores("percentage_correct_segments", reference_timestamps, estimated_timestamps, **given)[0]
+    length = _given(duration)
+    return _scores("percentage_correct_segments", reference_timestamps, estimated_timestamps, **length)[0]
 
 
 @_documented
@@ -482,12 +482,12 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     >>> found["deviation"].tolist(), found["verdict"].tolist()
     ([0.25, -0.5], ['right', 'wrong'])
     """
-    own, other = (rows.columns["time"] for rows in usable_pair(reference, estimate, clean))
-    if len(own) != len(other):
-        raise AnnotationError(differing(len(own), len(other)))
-    columns: dict[str, Column] = {"reference": own, "estimate": other, "deviation": other - own}
+    left, right = (rows.columns["time"] for rows in usable_pair(reference, estimate, clean))
+    if len(left) != len(right):
+        raise AnnotationError(differing(len(left), len(right)))
+    columns: dict[str, Column] = {"reference": left, "estimate": right, "deviation": right - left}
     if measure.metric.name == "percentage_correct":
-        columns["verdict"] = np.where(np.abs(own - other) <= float(measure["window"]), "right", "wrong")
+        columns["verdict"] = np.where(np.abs(left - right) <= float(measure["window"]), "right", "wrong")
     return columns
 
 

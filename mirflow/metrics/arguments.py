@@ -23,8 +23,8 @@ def _column(name: str) -> Value:
     """A column of numbers: float64 (items,), NaN if the rows do not have it."""
 
     def value(row: Ragged) -> Float:
-        found = row.columns.get(name)
-        return np.full(int(row.counts[-1].sum()), np.nan) if found is None else np.array(found, dtype=np.float64)
+        column = row.columns.get(name)
+        return np.full(int(row.counts[-1].sum()), np.nan) if column is None else np.array(column, dtype=np.float64)
 
     return value
 
@@ -69,8 +69,8 @@ def _tempi(row: Ragged) -> Float:
 
 def _estimated_tempi(row: Ragged) -> Float:
     """Two tempi of an estimate; a single one is repeated."""
-    given = np.array(row.columns["tempo"][:2], dtype=np.float64)
-    return np.repeat(given, 2) if len(given) == 1 else given
+    tempi = np.array(row.columns["tempo"][:2], dtype=np.float64)
+    return np.repeat(tempi, 2) if len(tempi) == 1 else tempi
 
 
 def _share(row: Ragged) -> float:
@@ -126,10 +126,10 @@ def _sources(row: Ragged) -> Float:
     """Samples: float64 (sources, samples), or (sources, samples, channels) where there are several channels."""
     signals: list[Any] = row.columns["signal"].tolist()
     frames, channels = (max((getattr(one, name) for one in signals), default=0) for name in ("frames", "channels"))
-    found = np.zeros((len(signals), frames, channels))
-    for place, signal in enumerate(signals):
-        found[place, : signal.frames] = signal.read(0, signal.frames).T
-    return found[:, :, 0] if channels < 2 else found
+    samples = np.zeros((len(signals), frames, channels))
+    for index, signal in enumerate(signals):
+        samples[index, : signal.frames] = signal.read(0, signal.frames).T
+    return samples[:, :, 0] if channels < 2 else samples
 
 
 @dataclass(frozen=True, slots=True)

@@ -219,11 +219,11 @@ def doubt_spelling(measures: Sequence[Measure], reference: Annotation, estimate:
     >>> doubt_spelling((), Annotation("labels", {}, ["rock"]), Annotation("labels", {}, ["Rock"]))
     "'Rock' and 'rock' differ only in case and count as different names"
     """
-    wanted, given = set(reference.labels or ()), set(estimate.labels or ())
-    if given <= wanted:
+    wanted, estimated = set(reference.labels or ()), set(estimate.labels or ())
+    if estimated <= wanted:
         return ""
-    folded = {label.casefold(): label for label in wanted - given}
-    label = next((label for label in sorted(given - wanted) if label.casefold() in folded), None)
+    folded = {label.casefold(): label for label in wanted - estimated}
+    label = next((label for label in sorted(estimated - wanted) if label.casefold() in folded), None)
     if label is None:
         return ""
     return f"{label!r} and {folded[label.casefold()]!r} differ only in case and count as different names"

@@ -158,9 +158,9 @@ def find_overlaps(rows: Ragged, problems: Sequence[Problem], run_of_label: Int |
     run = None if run_of_label is None else run_of_label[ordered.columns["label"]]
     start, end = ordered.columns["start"], ordered.columns["end"]
     messages = {
-        int(spared[item[place + 1]]): f"overlaps the row before it: {start[place + 1]} s is before {end[place]} s"
-        for place in np.flatnonzero(interval_faults(ordered, run)).tolist()
-        if end[place] > start[place + 1]
+        int(spared[item[index + 1]]): f"overlaps the row before it: {start[index + 1]} s is before {end[index]} s"
+        for index in np.flatnonzero(interval_faults(ordered, run)).tolist()
+        if end[index] > start[index + 1]
     }
     mask = np.zeros(len(owner), dtype=np.bool_)
     mask[list(messages)] = True
@@ -201,22 +201,22 @@ def emptied(given: Ragged, cleaned: Ragged) -> Bool:
 
 def drop_items(rows: Ragged, dropped: Bool) -> Ragged:
     """Drop innermost items; groups that held them are kept even if they become empty."""
-    kept, innermost = ~dropped, len(rows.counts)
+    mask, innermost = ~dropped, len(rows.counts)
     holder = rows_of(rows.counts[-1])[np.flatnonzero(dropped)]
     counts = rows.counts[-1] - np.bincount(holder, minlength=len(rows.counts[-1]))
-    columns = {name: c[kept] if rows.depth(name) == innermost else c for name, c in rows.columns.items()}
+    columns = {name: c[mask] if rows.depth(name) == innermost else c for name, c in rows.columns.items()}
     return Ragged(columns, (*rows.counts[:-1], counts), rows.labels, rows.depths)
 
 
 def empty_rows(rows: Ragged, emptied: Bool) -> Ragged:
     """Remove all items of some rows."""
     counts = [np.where(emptied, 0, rows.counts[0])]
-    kept = np.repeat(~emptied, rows.counts[0])
-    masks = [kept]
+    mask = np.repeat(~emptied, rows.counts[0])
+    masks = [mask]
     for inner in rows.counts[1:]:
-        counts.append(inner[kept])
-        kept = np.repeat(kept, inner)
-        masks.append(kept)
+        counts.append(inner[mask])
+        mask = np.repeat(mask, inner)
+        masks.append(mask)
     columns = {name: column[masks[rows.depth(name) - 1]] for name, column in rows.columns.items()}
     return Ragged(columns, tuple(counts), rows.labels, rows.depths)
 
@@ -235,11 +235,11 @@ def number_labels(
         used = (np.unique(side.columns["label"]).tolist() for side in sides)
         names = tuple(sorted({s.labels[code] for s, codes in zip(sides, used, strict=True) for code in codes}))
     index = {name: number for number, name in enumerate(names)}
-    found = []
+    numbers = []
     for side in sides:
         of_label = np.array([*(index.get(label, -1) for label in side.labels), -1], dtype=np.int64)
-        found.append(of_label[side.columns["label"]])
-    return names, (found[0], found[1])
+        numbers.append(of_label[side.columns["label"]])
+    return names, (numbers[0], numbers[1])
 
 
 def label_problems(rows: Ragged, classes: Classes | None, what: str) -> list[Problem]:
@@ -270,9 +270,9 @@ def without_zero_tempi(cleaned: Cleaned) -> Cleaned:
     [0, 2, 0]
     """
     rows = cleaned.rows
-    some = np.zeros(len(rows), dtype=np.bool_)
-    some[rows_of(rows.counts[0])[rows.columns["tempo"] != 0]] = True
-    silent = ~some & (rows.counts[0] > 0)
+    mask = np.zeros(len(rows), dtype=np.bool_)
+    mask[rows_of(rows.counts[0])[rows.columns["tempo"] != 0]] = True
+    silent = ~mask & (rows.counts[0] > 0)
     return replace(cleaned, rows=empty_rows(rows, silent)) if silent.any() else cleaned
 
 

@@ -119,12 +119,12 @@ def _single_label(task: str, measures: Sequence[Measure], reference: Annotation,
 def _having_a_single_label(measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
     rows = annotations.ragged
     codes, counts = rows.columns["label"], rows.counts[0]
-    found: Bool = np.zeros(len(counts), dtype=np.bool_)
+    mask: Bool = np.zeros(len(counts), dtype=np.bool_)
     filled = np.flatnonzero(counts)
     begins = offsets_of(counts)[:-1][filled]
     if len(begins):
-        found[filled] = np.minimum.reduceat(codes, begins) == np.maximum.reduceat(codes, begins)
-    return found
+        mask[filled] = np.minimum.reduceat(codes, begins) == np.maximum.reduceat(codes, begins)
+    return mask
 
 
 def _unknown_chords(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:
@@ -149,6 +149,6 @@ def _unknown_chords(measures: Sequence[Measure], reference: Annotation, estimate
 def _having_unknown_chords(measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
     rows = annotations.ragged
     codes = [code for code, label in enumerate(rows.labels) if label in ("X", "U")]
-    found: Bool = np.zeros(len(annotations), dtype=np.bool_)
-    found[row_of_items(rows)[np.isin(rows.columns["label"], codes)]] = True
-    return found
+    mask: Bool = np.zeros(len(annotations), dtype=np.bool_)
+    mask[row_of_items(rows)[np.isin(rows.columns["label"], codes)]] = True
+    return mask

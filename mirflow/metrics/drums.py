@@ -79,8 +79,8 @@ class ClassHits:
 
     def counting(self, measure: Measure) -> Bool:
         """Mask of the classes that count, those of either side or all: bool (pairs, classes)."""
-        some: Bool = self.references + self.estimates > 0
-        return np.ones_like(some) if measure["absent"] == "counted" else some
+        mask: Bool = self.references + self.estimates > 0
+        return np.ones_like(mask) if measure["absent"] == "counted" else mask
 
 
 def count_hits(pairs: Pairs, drums: DrumMap, window: float, octave: bool = False) -> ClassHits:
@@ -94,8 +94,8 @@ def count_hits(pairs: Pairs, drums: DrumMap, window: float, octave: bool = False
         reference, estimate = (_by_class(side, drums) for side in pairs[part].lay_out())
         cells = slice(part.start * size, part.stop * size)
         counts[0, cells] = match(*(_doubled(*reference) if octave else reference), *estimate, window).counts
-        kept = match(*reference, *_doubled(*estimate), window).counts if octave else counts[0, cells]
-        counts[1, cells], counts[2, cells] = counts[0, cells] + reference[1] - kept, estimate[1]
+        hits = match(*reference, *_doubled(*estimate), window).counts if octave else counts[0, cells]
+        counts[1, cells], counts[2, cells] = counts[0, cells] + reference[1] - hits, estimate[1]
     return ClassHits(drums.names, *counts.reshape(3, len(pairs), size))
 
 
@@ -106,17 +106,17 @@ _BATCH = 2**16
 def _by_class(rows: Ragged, drums: DrumMap) -> tuple[Float, Int]:
     """Times of the hits of each class of each row, and their numbers, row by row."""
     number = _classes_of(rows, drums)
-    kept = np.flatnonzero(number >= 0)
-    key = rows_of(rows.counts[0])[kept] * len(drums.names) + number[kept]
-    times = rows.columns["time"][kept[np.argsort(key, kind="stable")]]
+    indices = np.flatnonzero(number >= 0)
+    key = rows_of(rows.counts[0])[indices] * len(drums.names) + number[indices]
+    times = rows.columns["time"][indices[np.argsort(key, kind="stable")]]
     return times, np.bincount(key, minlength=len(rows) * len(drums.names)).astype(np.int64)
 
 
 def _classes_of(rows: Ragged, drums: DrumMap) -> Int:
     """Class of each hit; -1 for none."""
     classes = [drums.class_of(label) for label in rows.labels]
-    known = np.array([*(-1 if number is None else number for number in classes), -1], dtype=np.int64)
-    return known[rows.columns.get("label", np.full(len(rows.columns["time"]), -1))]
+    numbers = np.array([*(-1 if number is None else number for number in classes), -1], dtype=np.int64)
+    return numbers[rows.columns.get("label", np.full(len(rows.columns["time"]), -1))]
 
 
 def _doubled(times: Float, counts: Int) -> tuple[Float, Int]:
@@ -331,8 +331,8 @@ def evidence(own: DrumMap | None, reference: Annotation, estimate: Annotation, m
     placed = [(rows.columns["time"], _classes_of(rows, drums)) for rows in sides]
     parts = []
     for number, name in enumerate(drums.names):
-        one, other = (time[classes == number] for time, classes in placed)
-        events = matched(one, other, float(measure["window"]), "optimal")
+        left, right = (time[classes == number] for time, classes in placed)
+        events = matched(left, right, float(measure["window"]), "optimal")
         verdict = events.pop("verdict")
         parts.append({**events, "class": np.full(len(verdict), name), "verdict": verdict})
     whole = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
@@ -375,7 +375,14 @@ def _convention(
     own = None if classes is None else DrumMap(classes.tops)
     metrics = [metric.with_defaults(**defaults) for metric in METRICS]
     if own is not None:
-        metrics = [replace(metric, parameters=tuple(map(_with_own, metric.parameters))) for metric in metrics]
+        for number, metric in enumerate(metrics):
+            parameters = tuple(
+                replace(parameter, default=OWN, choices=(OWN, *parameter.choices))
+                if parameter.name == "map"
+                else parameter
+                for parameter in metric.parameters
+            )
+            metrics[number] = replace(metric, parameters=parameters)
     return Convention(
         name,
         summary,
@@ -394,12 +401,6 @@ def _convention(
         ),
         literature=literature,
     )
-
-
-def _with_own(parameter: Parameter) -> Parameter:
-    if parameter.name != "map":
-        return parameter
-    return replace(parameter, default=OWN, choices=(OWN, *parameter.choices))
 
 
 MIR_EVAL = _convention("mir_eval", "mir_eval's onsets for each drum: 50 ms, 0 if a side is empty", "@raffel2014", {})

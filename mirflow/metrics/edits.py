@@ -68,8 +68,8 @@ class Edits:
     def present(self) -> Int:
         """The kinds that occur, ascending."""
         kinds = np.concatenate([self.inserted, self.removed, *self.changed.values()])
-        found: Int = np.unique(kinds[kinds >= 0])
-        return found
+        kinds_present: Int = np.unique(kinds[kinds >= 0])
+        return kinds_present
 
     @property
     def size(self) -> int:
@@ -85,14 +85,14 @@ class Edits:
         by = "time" if "time" in both.columns else "start"
         places = both.columns[by] if self.order is None else np.concatenate(self.order)
         order = np.argsort(places, kind="stable")
-        kept = (mended[:, np.concatenate([self.inserted, self.removed])] == of_reference)[:, order]
-        row, place = np.nonzero(kept)
-        item = order[place]
+        mask = (mended[:, np.concatenate([self.inserted, self.removed])] == of_reference)[:, order]
+        row, column = np.nonzero(mask)
+        item = order[column]
         columns = {name: values[item] for name, values in both.columns.items()}
-        own = np.flatnonzero(item >= count)
+        items = np.flatnonzero(item >= count)
         for name, kind in self.changed.items():
             assert self.partner is not None
-            wrong = own[mended[row[own], kind[item[own] - count]]]
+            wrong = items[mended[row[items], kind[item[items] - count]]]
             columns[name][wrong] = both.columns[name][self.partner[item[wrong] - count]]
         if by in self.changed:
             order = np.lexsort((columns[by], row))

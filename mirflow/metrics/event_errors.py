@@ -39,13 +39,13 @@ def _window(measure: Measure, default: float) -> float:
 
 
 def _matched(references: Float, estimates: Float, window: float) -> tuple[Int, Int]:
-    one = match(references, np.array([len(references)]), estimates, np.array([len(estimates)]), window)
-    return one.reference, one.estimate
+    pairs = match(references, np.array([len(references)]), estimates, np.array([len(estimates)]), window)
+    return pairs.reference, pairs.estimate
 
 
 def _nearest(references: Float, estimates: Float, window: float) -> tuple[Int, Int]:
-    one = match_nearest_first(references, np.array([len(references)]), estimates, np.array([len(estimates)]), window)
-    return one.reference, one.estimate
+    pairs = match_nearest_first(references, np.array([len(references)]), estimates, np.array([len(estimates)]), window)
+    return pairs.reference, pairs.estimate
 
 
 def _runs(some: Bool, least: int) -> Bool:
@@ -62,9 +62,9 @@ def _align_beats(reference: Ragged, estimate: Ragged, measure: Measure, exact: b
     times = [rows.columns["time"] for rows in (reference, estimate)]
     late = [side >= trim for side in times]
     kinds = [np.full(len(side), RIGHT, dtype=np.int64) for side in times]
-    found = _classify_beats(times[0][late[0]], times[1][late[1]], _window(measure, 0.07), exact)
+    late_kinds = _classify_beats(times[0][late[0]], times[1][late[1]], _window(measure, 0.07), exact)
     for side in (0, 1):
-        kinds[side][late[side]] = found[side]
+        kinds[side][late[side]] = late_kinds[side]
     return Edits(reference, estimate, kinds[0], kinds[1])
 
 
@@ -72,8 +72,8 @@ def _classify_beats(reference: Float, estimate: Float, window: float, exact: boo
     """Kinds of the beats of both sides; if `exact`, matched beats with another time are errors as well."""
     kinds = np.full(len(reference), _MISSING), np.full(len(estimate), _EXTRA)
     hit = _matched(reference, estimate, window)
-    for kind, own in zip(kinds, hit, strict=True):
-        kind[own] = RIGHT
+    for kind, indices in zip(kinds, hit, strict=True):
+        kind[indices] = RIGHT
     half = 0.0  # of an interval, which a single beat does not have
     if len(reference) > 1:
         _find_tempo(reference, estimate, *kinds)
@@ -112,17 +112,13 @@ def _find_tempo(reference: Float, estimate: Float, own: Int, other: Int) -> None
     parts = count[interval] + 1
     uneven = np.abs((estimate[free] - ends[interval]) / width[interval] * parts - rank - 1) > _MIDDLE
     even = (count > 0) & (count <= _MOST_BETWEEN) & (np.bincount(interval, uneven, len(count)) == 0)
-    found = np.concatenate([[own[0]], own, own[-1:]]) == RIGHT  # the ends are as the beats beside them
-    double = _runs(even & found[1:] & found[:-1], 2)
+    right = np.concatenate([[own[0]], own, own[-1:]]) == RIGHT  # the ends are as the beats beside them
+    double = _runs(even & right[1:] & right[:-1], 2)
     other[free[double[interval]]] = _DOUBLE
-    off = _runs(even & (count == 1) & ~found[1:] & ~found[:-1], 2)
+    off = _runs(even & (count == 1) & ~right[1:] & ~right[:-1], 2)
     other[free[off[interval]]] = _OFF
     own[(off[1:] | off[:-1]) & (own == _MISSING)] = _OFF
-    _find_half(own, count)
-
-
-def _find_half(own: Int, count: Int) -> None:
-    """Mark beats that are left out regularly: the same number of them between each two that are there."""
+    # Beats that are left out regularly: the same number of them between each two that are there.
     hits = np.flatnonzero(own == RIGHT)
     if len(hits) < 2:
         return
@@ -132,8 +128,8 @@ def _find_half(own: Int, count: Int) -> None:
     clean = (silent[hits[1:] + 1] == silent[hits[:-1] + 1]) & (between >= 1) & (between <= _MOST_BETWEEN)
     same = clean[1:] & clean[:-1] & (between[1:] == between[:-1])
     regular = np.append(same, False) | np.insert(same, 0, False)
-    for place in np.flatnonzero(regular).tolist():
-        own[hits[place] + 1 : hits[place + 1]] = _HALF
+    for index in np.flatnonzero(regular).tolist():
+        own[hits[index] + 1 : hits[index + 1]] = _HALF
     if regular[-1] and len(own) - 1 - hits[-1] <= between[-1]:
         own[hits[-1] + 1 :] = _HALF
     if regular[0] and hits[0] <= between[0]:
@@ -203,8 +199,8 @@ def _align_hits(
                 for (_, classes), kinds, lone in zip(sides, (own, other), (missing, extra), strict=True)
             ]
             pair = _matched if kind == RIGHT else _nearest
-            found = pair(sides[0][0][left[0]], sides[1][0][left[1]], reach)
-            own[left[0][found[0]]] = other[left[1][found[1]]] = kind
+            pairs = pair(sides[0][0][left[0]], sides[1][0][left[1]], reach)
+            own[left[0][pairs[0]]] = other[left[1][pairs[1]]] = kind
     return Edits(reference, estimate, own, other)
 
 
@@ -212,8 +208,8 @@ def _are_beside(times: Float, others: Float, most: float) -> Bool:
     """Whether each time is at most so far from one of others, which ascend."""
     if not len(others):
         return np.zeros(len(times), dtype=np.bool_)
-    place = np.searchsorted(others, times)
-    before, after = others[np.maximum(place - 1, 0)], others[np.minimum(place, len(others) - 1)]
+    index = np.searchsorted(others, times)
+    before, after = others[np.maximum(index - 1, 0)], others[np.minimum(index, len(others) - 1)]
     beside: Bool = np.minimum(np.abs(times - before), np.abs(times - after)) <= most
     return beside
 

@@ -44,18 +44,18 @@ def _score(
         for pair in np.flatnonzero(too_late(own, rows, hop)[row]).tolist()
     }
     references, estimates = (form.sample(own, rows, hop) for rows, _ in pairs.sides)
-    asked = [_in_frames(measure, hop) for measure in measures]
-    found = score(replace(pairs, references=references, estimates=estimates), asked)
-    found.score[list(refused)] = np.nan
+    in_frames = [_in_frames(measure, hop) for measure in measures]
+    scores = score(replace(pairs, references=references, estimates=estimates), in_frames)
+    scores.score[list(refused)] = np.nan
     unit = np.array([hop if one.metric.weight_unit == "s" else 1.0 for one in measures if not one.metric.dims])
-    return replace(found, weight=found.weight * unit, refused={**found.refused, **refused})
+    return replace(scores, weight=scores.weight * unit, refused={**scores.refused, **refused})
 
 
 def _in_frames(measure: Measure, hop: float) -> Measure:
     """The measure of the same quantity if a frame takes a second."""
-    given = zip(measure.metric.parameters, measure.values, strict=True)
+    parameters = zip(measure.metric.parameters, measure.values, strict=True)
     values = (
         round(value / hop, 9) if parameter.unit == "s" and isinstance(value, float) else value
-        for parameter, value in given
+        for parameter, value in parameters
     )
     return Measure(measure.metric, tuple(values))

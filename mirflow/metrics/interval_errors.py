@@ -31,8 +31,8 @@ class LabelSpans:
 
     def at(self, times: Float) -> Int:
         """The interval at each time; -1: none."""
-        place = np.searchsorted(self.start, times, side="right") - 1
-        return np.where((place >= 0) & (times < np.append(self.end, -np.inf)[place]), place, -1)
+        index = np.searchsorted(self.start, times, side="right") - 1
+        return np.where((index >= 0) & (times < np.append(self.end, -np.inf)[index]), index, -1)
 
 
 def align_pieces(
@@ -65,11 +65,11 @@ def align_pieces(
     kind[same] = RIGHT
     pieces, kinds, origins = [], [], []
     for side, rows, item in ((own, reference, left), (other, estimate, right)):
-        there = item >= 0
-        columns = {"start": start[there], "end": end[there], "label": side.label[item[there]]}
-        pieces.append(Ragged(columns, (np.array([there.sum()], dtype=np.int64),), rows.labels))
-        kinds.append(kind[there])
-        origins.append(item[there])
+        mask = item >= 0
+        columns = {"start": start[mask], "end": end[mask], "label": side.label[item[mask]]}
+        pieces.append(Ragged(columns, (np.array([mask.sum()], dtype=np.int64),), rows.labels))
+        kinds.append(kind[mask])
+        origins.append(item[mask])
     return Edits(pieces[0], pieces[1], kinds[0], kinds[1], origin=(origins[0], origins[1]))
 
 
@@ -79,19 +79,19 @@ def _displaced(own: LabelSpans, other: LabelSpans, start: Float, end: Float, lef
     The estimate's interval goes beyond the end, and the piece does not fill the reference's interval: that would be a
     label which is not found.
     """
-    found = np.zeros(len(start), dtype=np.bool_)
+    mask = np.zeros(len(start), dtype=np.bool_)
     for step in (-1, 1):
         beyond = left + step
         inside = (left >= 0) & (right >= 0) & (beyond >= 0) & (beyond < len(own.start))
         piece = np.flatnonzero(inside)
-        one, next_one, item = left[piece], beyond[piece], right[piece]
-        partial_piece = (start[piece] > own.start[one]) | (end[piece] < own.end[one])
+        interval, next_one, item = left[piece], beyond[piece], right[piece]
+        partial_piece = (start[piece] > own.start[interval]) | (end[piece] < own.end[interval])
         if step < 0:
-            at_end = (start[piece] == own.start[one]) & (other.start[item] < start[piece])
+            at_end = (start[piece] == own.start[interval]) & (other.start[item] < start[piece])
         else:
-            at_end = (end[piece] == own.end[one]) & (other.end[item] > end[piece])
-        found[piece] |= partial_piece & at_end & (own.code[next_one] == other.code[item])
-    return found
+            at_end = (end[piece] == own.end[interval]) & (other.end[item] > end[piece])
+        mask[piece] |= partial_piece & at_end & (own.code[next_one] == other.code[item])
+    return mask
 
 
 _RELATIONS = (
@@ -127,7 +127,7 @@ def _align_keys(reference: Ragged, estimate: Ragged, measure: Measure, exact: bo
     codes = _codes_of(reference), _codes_of(estimate)
     both = len(codes[0]) > 1 and len(codes[1]) > 1
     kind = _relate(codes[0][:1], codes[1][:1]) if both else np.array([_OTHER])
-    kinds = [np.resize(kind, len(own) - 1) for own in codes]
+    kinds = [np.resize(kind, len(side) - 1) for side in codes]
     return Edits(reference, estimate, kinds[0], kinds[1], order=(np.zeros(len(kinds[0])), np.zeros(len(kinds[1]))))
 
 

@@ -295,8 +295,8 @@ def weighted_score(reference_key: str, estimated_key: str, allow_descending_fift
     >>> weighted_score("C major", "F major"), weighted_score("C major", "F major", allow_descending_fifths=True)
     (0.0, 0.5)
     """
-    given = {"allow_descending_fifths": allow_descending_fifths}
-    return _scores("weighted_score", reference_key, estimated_key, **given)[0]
+    values = {"allow_descending_fifths": allow_descending_fifths}
+    return _scores("weighted_score", reference_key, estimated_key, **values)[0]
 
 
 @_documented

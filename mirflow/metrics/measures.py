@@ -427,7 +427,16 @@ def _read(parameter: Parameter, text: str, where: str) -> Value:
     if isinstance(value, float) and not math.isfinite(value):
         raise MetricError(f"{where}: parameter {parameter.name!r} needs a finite number, not {text!r}")
     if isinstance(value, int | float):
-        _check_bounds(parameter, value, where)
+        unit, usual = f" {parameter.unit}" if parameter.unit else "", parameter.default
+        if parameter.above is not None and not value > parameter.above:
+            raise MetricError(f"{where}: parameter {parameter.name!r} must be greater than {parameter.above:g}{unit}")
+        if parameter.least is not None and not value >= parameter.least:
+            raise MetricError(f"{where}: parameter {parameter.name!r} must be at least {parameter.least:g}{unit}")
+        if parameter.unit == "s" and isinstance(usual, float) and 0 < usual <= 1 and value >= _MILLISECONDS * usual:
+            raise MetricError(
+                f"{where}: parameter {parameter.name!r} of {value:g} s is {value / usual:g} times its default of "
+                f"{usual:g} s: it is in seconds, not in milliseconds"
+            )
     if parameter.choices and value not in parameter.choices:
         raise UnknownNameError(f"value of {parameter.name!r} in {where}", text, map(str, parameter.choices))
     return value
@@ -435,20 +444,6 @@ def _read(parameter: Parameter, text: str, where: str) -> Value:
 
 _MILLISECONDS = 500.0
 """Times the default from which a number of seconds is refused, as one of milliseconds that were meant."""
-
-
-def _check_bounds(parameter: Parameter, value: float, where: str) -> None:
-    unit = f" {parameter.unit}" if parameter.unit else ""
-    if parameter.above is not None and not value > parameter.above:
-        raise MetricError(f"{where}: parameter {parameter.name!r} must be greater than {parameter.above:g}{unit}")
-    if parameter.least is not None and not value >= parameter.least:
-        raise MetricError(f"{where}: parameter {parameter.name!r} must be at least {parameter.least:g}{unit}")
-    usual = parameter.default
-    if parameter.unit == "s" and isinstance(usual, float) and 0 < usual <= 1 and value >= _MILLISECONDS * usual:
-        raise MetricError(
-            f"{where}: parameter {parameter.name!r} of {value:g} s is {value / usual:g} times its default of "
-            f"{usual:g} s: it is in seconds, not in milliseconds"
-        )
 
 
 _USUAL = MappingProxyType(

@@ -177,13 +177,13 @@ def gather(rows: Ragged) -> JudgedCandidates:
     owner = rows_of(rows.counts[0])
     width = max(len(rows.labels), 1)
     keys, index = np.unique(owner * width + label, return_inverse=True)
-    known = ~np.isnan(value)
+    mask = ~np.isnan(value)
     with np.errstate(invalid="ignore"):
-        fine = sum_by(index[known], value[known], len(keys)) / np.bincount(index[known], minlength=len(keys))
+        fine = sum_by(index[mask], value[mask], len(keys)) / np.bincount(index[mask], minlength=len(keys))
     chosen = np.column_stack([np.bincount(index[level == number], minlength=len(keys)) for number in range(len(BROAD))])
     lowest, highest = np.full(len(rows), np.inf), np.full(len(rows), -np.inf)
-    np.minimum.at(lowest, owner[known], value[known])
-    np.maximum.at(highest, owner[known], value[known])
+    np.minimum.at(lowest, owner[mask], value[mask])
+    np.maximum.at(highest, owner[mask], value[mask])
     counts = np.bincount(keys // width, minlength=len(rows)).astype(np.int64)
     return JudgedCandidates(keys % width, counts, chosen.astype(np.float64), fine, lowest, highest)
 
@@ -192,8 +192,8 @@ def find_judged(judged: JudgedCandidates, pairs: Pairs) -> Met:
     """Find the judged candidates of queries in the lists of systems."""
     lists = pairs.estimates
     codes = {name: code for code, name in enumerate(pairs.references.labels)}
-    known = np.array([*(codes.get(name, -1) for name in lists.labels), -1], dtype=np.int64)
-    listed = known[lists.columns["label"]]
+    numbers = np.array([*(codes.get(name, -1) for name in lists.labels), -1], dtype=np.int64)
+    listed = numbers[lists.columns["label"]]
     return meet_judged(judged.label, judged.counts, listed, lists.counts[0], pairs.reference_row, pairs.estimate_row)
 
 
@@ -235,10 +235,10 @@ class ListPairs:
 
     def mean(self, worth: Float, measure: Measure) -> Tally:
         """Mean worth of the first places, in [0, 1] with NaN for unjudged candidates; empty places count as 0."""
-        met, listed, known = self.met, self.listed, ~np.isnan(worth)
+        met, listed, known_worth = self.met, self.listed, ~np.isnan(worth)
         most = int(measure["k"])
         taken = np.minimum(listed, most) if most else listed
-        counted = known[met.judged] & (met.place < taken[met.pair])
+        counted = known_worth[met.judged] & (met.place < taken[met.pair])
         missing = taken - np.bincount(met.pair[counted], minlength=len(listed))
         places = np.full_like(listed, most) if most else listed
         nothing = np.zeros(len(listed))
@@ -247,8 +247,8 @@ class ListPairs:
             nothing[missing > 0] = np.nan  # undefined if every place was skipped
         total = sum_by(met.pair[counted], worth[met.judged[counted]], len(listed))
         score = divide(total, places, nothing)
-        some = np.bincount(rows_of(self.judged.counts)[known], minlength=len(self.judged.counts))[self.row] > 0
-        return np.where(some, score, np.nan), np.where(some, places, 0), np.where(some, missing, 0), known
+        mask = np.bincount(rows_of(self.judged.counts)[known_worth], minlength=len(self.judged.counts))[self.row] > 0
+        return np.where(mask, score, np.nan), np.where(mask, places, 0), np.where(mask, missing, 0), known_worth
 
 
 Tally = tuple[Float, Int, Int, Bool]
@@ -343,8 +343,8 @@ def _average_dynamic_recall(lists: ListPairs, measure: Measure) -> tuple[Float, 
     entering = np.bincount(offsets[met.pair[counted]] + start[counted], minlength=int(offsets[-1]))
     running = np.concatenate([[0], np.cumsum(entering)])
     pair = rows_of(places)
-    here = np.arange(offsets[-1]) - offsets[pair] + 1
-    recall = (running[1:] - running[offsets[pair]]) / here
+    rank = np.arange(offsets[-1]) - offsets[pair] + 1
+    recall = (running[1:] - running[offsets[pair]]) / rank
     mean = divide(sum_by(pair, recall, len(places)), places, np.nan)
     return mean, places.astype(np.float64)
 
@@ -416,9 +416,9 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     >>> found["fine"].tolist(), found["verdict"].tolist()
     ([1.0, nan], ['judged', 'unjudged'])
     """
-    own, lists = usable_pair(reference, estimate, clean)
-    judged, most = gather(own), int(measure["k"])
-    met = find_judged(judged, Pairs.in_order(own, lists))
+    judgements, lists = usable_pair(reference, estimate, clean)
+    judged, most = gather(judgements), int(measure["k"])
+    met = find_judged(judged, Pairs.in_order(judgements, lists))
     size = min(len(lists.columns["label"]), most or np.iinfo(np.int64).max)
     rank, which = met.place[met.place < size], met.judged[met.place < size]
     columns: dict[str, Column] = {
@@ -431,8 +431,8 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     columns["fine"] = np.full(size, np.nan)
     columns["fine"][rank] = judged.fine[which]
     if "by" not in measure.parameters:
-        known = np.isin(np.arange(size), rank)
-        return {**columns, "verdict": np.where(known, "judged", "unjudged")}
+        mask = np.isin(np.arange(size), rank)
+        return {**columns, "verdict": np.where(mask, "judged", "unjudged")}
     relevance = judged.relevance(str(measure["by"]))
     ahead, total = count_ahead(np.where(relevance > float(measure["above"]), relevance, -np.inf), judged.counts)
     places = min(int(total[0]), most or int(total[0]))
@@ -567,8 +567,8 @@ def evaluate(
 
 
 def _scores(judged: Annotation, results: Sequence[str], measures: Sequence[Measure]) -> Float:
-    own, lists = usable_pair(judged, Annotation("judgements", {}, list(results)), clean)
+    judgements, lists = usable_pair(judged, Annotation("judgements", {}, list(results)), clean)
     try:
-        return AMS.score_pair(own, lists, measures)
+        return AMS.score_pair(judgements, lists, measures)
     except ValueError as error:
         raise InvalidAnnotationError(str(error)) from None

@@ -163,10 +163,10 @@ def _notes(given: Annotation, fs: int, length: int | None) -> Float:
     start, end, pitch = (given.columns[name] for name in ("start", "end", "pitch"))
     velocity = given.columns.get("velocity")
     loud = np.ones(len(start)) if velocity is None else np.where(np.isnan(velocity), 127.0, velocity) / 127.0
-    kept = (pitch > 0) & (end > start)
-    edges = np.unique(np.concatenate([start[kept], end[kept]]))
-    first, last = np.searchsorted(edges, start[kept]), np.searchsorted(edges, end[kept])
-    return _roll(pitch[kept], loud[kept], first, last, edges, fs, length)
+    mask = (pitch > 0) & (end > start)
+    edges = np.unique(np.concatenate([start[mask], end[mask]]))
+    first, last = np.searchsorted(edges, start[mask]), np.searchsorted(edges, end[mask])
+    return _roll(pitch[mask], loud[mask], first, last, edges, fs, length)
 
 
 def _frames(given: Annotation, fs: int, length: int | None) -> Float:
@@ -176,8 +176,8 @@ def _frames(given: Annotation, fs: int, length: int | None) -> Float:
     pitch = given.columns["frequency"]
     hop = float(np.median(np.diff(times))) if len(times) > 1 else 0.01
     edges = np.append(times, times[-1] + hop) if len(times) else np.zeros(0)
-    kept = pitch > 0
-    return _roll(pitch[kept], np.ones(kept.sum()), frame[kept], frame[kept] + 1, edges, fs, length)
+    mask = pitch > 0
+    return _roll(pitch[mask], np.ones(mask.sum()), frame[mask], frame[mask] + 1, edges, fs, length)
 
 
 def _roll(pitch: Float, loud: Float, first: Int, last: Int, edges: Float, fs: int, length: int | None) -> Float:

@@ -132,8 +132,8 @@ class Decisions:
 
     def decided(self, relevance: float, threshold: float) -> tuple[Float, Float, Float, Float]:
         """Indicators of hits, false alarms, misses and rejections: float64 (n,) each."""
-        has, given = self.relevant(relevance), self.assigned(threshold)
-        hit, alarm, miss, rejection = has & given, ~has & given, has & ~given, ~has & ~given
+        has, assigned = self.relevant(relevance), self.assigned(threshold)
+        hit, alarm, miss, rejection = has & assigned, ~has & assigned, has & ~assigned, ~has & ~assigned
         return hit.astype(np.float64), alarm.astype(np.float64), miss.astype(np.float64), rejection.astype(np.float64)
 
     def ordered(self, relevance: float) -> Ordered:
@@ -453,10 +453,10 @@ def evaluate(
     """
     refuse_unknown("evaluate", kwargs, ("reference", "estimate", "tags", "threshold", "relevance"))
     rules = convention(None if tags is None else Classes(tuple(tags)))
-    given: dict[str, Value] = {"threshold": threshold, "relevance": relevance}
-    measures = [one.measure(**given) for one in METRICS if not one.dims and one.default]
+    parameters: dict[str, Value] = {"threshold": threshold, "relevance": relevance}
+    measures = [measure.measure(**parameters) for measure in METRICS if not measure.dims and measure.default]
     scores = _score_pair(rules, reference, estimate, measures)
-    return OrderedDict((one.metric.name, value) for one, value in zip(measures, scores.tolist(), strict=True))
+    return OrderedDict((measure.metric.name, value) for measure, value in zip(measures, scores.tolist(), strict=True))
 
 
 def _score_pair(rules: Convention, reference: Tags, estimate: Tags, measures: Sequence[Measure]) -> Float:

@@ -31,6 +31,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import permutations
 from types import MappingProxyType
 from typing import Any
 
@@ -45,9 +46,9 @@ from . import tempo_madmom as madmom
 from .arguments import first_share
 from .base import Convention, Doubt, Grid, Pairs, Scores, Task, read_pair, read_scores, refuse_unjudged
 from .cleaning import Cleaned, set_aside, tempo_problems, usable_pair, without_zero_tempi
+from .edits import RIGHT, Edits, ErrorBudget, ErrorKind
 from .measures import Measure, Parameter, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
-from .tempo_errors import TEMPI
 from .util import Array
 
 __all__ = ["TASK", "detection", "evaluate", "madmom", "validate", "validate_tempi"]
@@ -504,15 +505,15 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     """
     refuse_unjudged(measure, METRICS, "tempi")
     sides = [lay_out(rows) for rows in usable_pair(reference, estimate, clean)]
-    given = int(sides[0].given[0])
-    tempo, estimated = sides[0].tempo[0, :given], sides[1].estimated[0]
+    count = int(sides[0].given[0])
+    tempo, estimated = sides[0].tempo[0, :count], sides[1].estimated[0]
     nearest = estimated[np.abs(tempo[:, np.newaxis] - estimated).argmin(axis=1)]
-    hits = find_hits(sides[0].tempo, sides[1].estimated, float(measure["tol"]))[0, :given]
+    hits = find_hits(sides[0].tempo, sides[1].estimated, float(measure["tol"]))[0, :count]
     share = sides[0].first_share[0]
     return {
         "reference": tempo,
         "estimate": nearest,
-        "share": np.array([share, 1 - share])[:given],
+        "share": np.array([share, 1 - share])[:count],
         "verdict": np.where(hits, "right", "wrong"),
     }
 
@@ -561,6 +562,57 @@ def doubt_unit(annotation: Annotation) -> str:
         hint = f"in s (60 / {odd:g} = {60 / odd:.4g} beats per minute), or a frequency in Hz (60 x {odd:g} = "
         hint += f"{60 * odd:.4g})?"
     return f"a tempo of {odd:g} beats per minute: is it a period {hint}"
+
+
+_KINDS = (
+    ErrorKind("half", "half or a third of the tempo"),
+    ErrorKind("double", "twice or three times the tempo"),
+    ErrorKind("other", "another tempo"),
+    ErrorKind("near", "a tempo within the tolerance that has another value, place or salience"),
+    ErrorKind("missing", "a second tempo of the reference without an estimate"),
+    ErrorKind("extra", "a second estimate without a tempo of the reference"),
+)
+_HALF, _DOUBLE, _OTHER, _NEAR, _MISSING, _EXTRA = range(len(_KINDS))
+_OCTAVES = ((_HALF, (1 / 2, 1 / 3)), (_DOUBLE, (2.0, 3.0)))
+_TOLERANCE = 0.08
+
+
+def _classify(reference: float, estimate: float, tolerance: float) -> int:
+    if abs(reference - estimate) <= tolerance * reference:
+        return RIGHT
+    for kind, factors in _OCTAVES:
+        if any(abs(reference * factor - estimate) <= tolerance * reference * factor for factor in factors):
+            return kind
+    return _OTHER
+
+
+def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
+    tolerance = float(measure.parameters.get("tol", _TOLERANCE))
+    tempi: list[list[float]] = [rows.columns["tempo"].tolist() for rows in (reference, estimate)]
+    kinds = np.full(len(tempi[0]), _MISSING), np.full(len(tempi[1]), _EXTRA)
+    size = min(map(len, tempi))
+    pairs = (
+        [*zip(row, column, strict=True)]
+        for row in permutations(range(len(tempi[0])), size)
+        for column in permutations(range(len(tempi[1])), size)
+    )
+    # The pairs with the most right tempi, then with the most octaves.
+    ranks = {RIGHT: 0, _HALF: 1, _DOUBLE: 1, _OTHER: 4}
+    best = min(pairs, key=lambda each: sum(ranks[_classify(tempi[0][i], tempi[1][j], tolerance)] for i, j in each))
+    for row, column in best:
+        kind = _classify(tempi[0][row], tempi[1][column], tolerance)
+        if exact and kind == RIGHT:
+            pairs_of_values = (
+                (reference.columns[name][row], estimate.columns[name][column]) for name in reference.columns
+            )
+            same = all(np.array_equal(*values, equal_nan=True) for values in pairs_of_values)
+            kind = RIGHT if row == column and same else _NEAR
+        kinds[0][row] = kinds[1][column] = kind
+    order: list[Float] = [np.arange(len(side), dtype=np.float64) for side in tempi]
+    return Edits(reference, estimate, kinds[0], kinds[1], order=(order[0], order[1]))
+
+
+TEMPI = ErrorBudget(_KINDS, _align)
 
 
 TASK = Task(

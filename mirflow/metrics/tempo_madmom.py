@@ -68,8 +68,8 @@ class Ranked:
                 order = np.lexsort((-strength, pair))
                 tempo, strength = tempo[order], strength[order]
         if most:
-            kept = np.arange(len(pair)) - offsets_of(counts)[:-1][pair] < most
-            tempo, strength, pair, counts = tempo[kept], strength[kept], pair[kept], np.minimum(counts, most)
+            mask = np.arange(len(pair)) - offsets_of(counts)[:-1][pair] < most
+            tempo, strength, pair, counts = tempo[mask], strength[mask], pair[mask], np.minimum(counts, most)
         total = sum_by(pair, strength, len(counts))[pair]
         share = divide(strength, total, 1 / counts[pair])
         return cls(tempo, share, counts, pair)
@@ -135,8 +135,8 @@ class ManyTempi(Shared):
         ranked, most = bool(measure["sort"]), int(measure["max_len"])
 
         def lay_out() -> tuple[Ranked, Ranked]:
-            one, other = (Ranked.of(rows, chosen, ranked, most) for rows, chosen in self._pairs.sides)
-            return one, other
+            left, right = (Ranked.of(rows, chosen, ranked, most) for rows, chosen in self._pairs.sides)
+            return left, right
 
         return self.once(("sides", ranked, most), lay_out)
 
@@ -264,12 +264,12 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     """Return the selected tempi of the reference with the nearest estimates, shares and verdicts."""
     refuse_unjudged(measure, METRICS, "tempi")
     tempi = ManyTempi(Pairs.in_order(*usable_pair(reference, estimate, clean)))
-    own, others = tempi.sides(measure)
-    nearest = np.full(len(own.tempo), np.nan)
-    if len(others.tempo):
-        nearest = others.tempo[np.abs(own.tempo[:, np.newaxis] - others.tempo).argmin(axis=1)]
+    left, right = tempi.sides(measure)
+    nearest = np.full(len(left.tempo), np.nan)
+    if len(right.tempo):
+        nearest = right.tempo[np.abs(left.tempo[:, np.newaxis] - right.tempo).argmin(axis=1)]
     verdict = np.where(tempi.hits(measure), "right", "wrong")
-    return {"reference": own.tempo, "estimate": nearest, "share": own.strength, "verdict": verdict}
+    return {"reference": left.tempo, "estimate": nearest, "share": left.strength, "verdict": verdict}
 
 
 CONVENTION = Convention(
@@ -284,11 +284,11 @@ CONVENTION = Convention(
 
 
 def _row(tempi: Array) -> Ragged:
-    given = np.asarray(tempi, dtype=np.float64)
-    if given.ndim not in (1, 2) or (given.ndim == 2 and given.shape[1] > 2):
-        raise ValueError(f"expected tempi (n,), or tempi and strengths (n, 2), got shape {given.shape}")
-    columns = dict(zip(("tempo", "salience"), given.T if given.ndim == 2 else [given], strict=False))
-    return Ragged(columns, (np.array([len(given)]),))
+    values = np.asarray(tempi, dtype=np.float64)
+    if values.ndim not in (1, 2) or (values.ndim == 2 and values.shape[1] > 2):
+        raise ValueError(f"expected tempi (n,), or tempi and strengths (n, 2), got shape {values.shape}")
+    columns = dict(zip(("tempo", "salience"), values.T if values.ndim == 2 else [values], strict=False))
+    return Ragged(columns, (np.array([len(values)]),))
 
 
 def _check(reference: Array, estimate: Array, measures: Sequence[Measure]) -> None:

@@ -168,7 +168,7 @@ def _columns() -> tuple[Measure, ...]:
 def _names(measure: Measure) -> tuple[str, ...]:
     """Names of the columns of MT3 for a measure; percussion is equal under each granularity."""
     name = _METRICS[measure.metric.name.removeprefix("tolerance_")].aliases[-1]
-    given = measure.parameters
-    if "granularity" in given or "tolerance" in given:
-        return (f"{name} ({given.get('granularity', given.get('tolerance'))})",)
+    parameters = measure.parameters
+    if "granularity" in parameters or "tolerance" in parameters:
+        return (f"{name} ({parameters.get('granularity', parameters.get('tolerance'))})",)
     return tuple(f"{name} ({granularity})" for granularity in GRANULARITIES) if name.startswith("Drum ") else (name,)

@@ -110,8 +110,8 @@ def match_notes(
     for side in sides:
         start, end, pitch, velocity = (side.columns[name] for name in ("start", "end", "pitch", "velocity"))
         notes.append(Notes(start, end, pitch, side.counts[0], {"velocity": velocity}))
-    kept = agree(notes[0], notes[1], matches, velocity_tolerance)
-    return [pair for pair, agrees in zip(pairs, kept.tolist(), strict=True) if agrees]
+    agreeing = agree(notes[0], notes[1], matches, velocity_tolerance)
+    return [pair for pair, agrees in zip(pairs, agreeing.tolist(), strict=True) if agrees]
 
 
 @_documented
@@ -146,10 +146,10 @@ def precision_recall_f1_overlap(
     sides = (ref_intervals, ref_pitches, ref_velocities), (est_intervals, est_pitches, est_velocities)
     validate(*sides[0], *sides[1])
     tolerances = onset_tolerance, pitch_tolerance, offset_ratio, offset_min_tolerance
-    given = dict(zip(PARAMETERS, (*tolerances, strict, beta), strict=True))
+    parameters = dict(zip(PARAMETERS, (*tolerances, strict, beta), strict=True))
     names = [name + ("" if offset_ratio is not None else NO_OFFSET) for name in _NOTES]
     rows = one_row(*sides[0]), one_row(*sides[1])
-    precision, recall, f, overlap = score_one(*rows, names, {**given, "velocity_tolerance": velocity_tolerance})
+    precision, recall, f, overlap = score_one(*rows, names, {**parameters, "velocity_tolerance": velocity_tolerance})
     return precision, recall, f, overlap
 
 

@@ -119,24 +119,30 @@ def load_metrics(text: str, task: str, folder: str | os.PathLike[str] = ".") -> 
 def _metrics_at(address: str, name: str, task: str, origin: str, named: str = "") -> tuple[Metric, ...]:
     module = import_module(address)
     if not hasattr(module, name):
-        public = [one for one, value in vars(module).items() if callable(value) and not one.startswith("_")]
+        public = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
         raise PluginError(f"{origin}: has no {name!r}; {suggest(name, public)}")
-    found = getattr(module, name)
+    target = getattr(module, name)
     path = os.path.realpath(address) if address.endswith(".py") else address
-    digest = digest_of(module, found)
-    records = _records(found)
+    digest = digest_of(module, target)
+    records = _records(target)
     if records:
-        for one in records:
-            if one.tasks and task and task not in one.tasks:
-                raise MetricError(f"{origin}: {one.name} is a metric of {' and '.join(one.tasks)}, not of {task}")
+        for record in records:
+            if record.tasks and task and task not in record.tasks:
+                raise MetricError(f"{origin}: {record.name} is a metric of {' and '.join(record.tasks)}, not of {task}")
         return tuple(
-            replace(one, read=Imported(path, name, one.name, digest), origin=origin, digest=digest, default=False)
-            for one in records
+            replace(
+                record,
+                read=Imported(path, name, record.name, digest),
+                origin=origin,
+                digest=digest,
+                default=False,
+            )
+            for record in records
         )
-    if not callable(found) or isinstance(found, type):
-        raise MetricError(f"{origin}: is a {type(found).__name__}, neither a function over one pair nor a metric")
+    if not callable(target) or isinstance(target, type):
+        raise MetricError(f"{origin}: is a {type(target).__name__}, neither a function over one pair nor a metric")
     call = Imported(path, name, "", digest)
-    return metrics_of(found, task, name=named, origin=origin, digest=digest, call=call)
+    return metrics_of(target, task, name=named, origin=origin, digest=digest, call=call)
 
 
 def metrics_from(found: Any, task: str) -> tuple[Metric, ...]:

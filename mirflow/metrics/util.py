@@ -374,24 +374,24 @@ def adjust_intervals(
         if t_min is None or t_max is None:
             raise ValueError("Supplied intervals are empty, can't append new intervals")
         return np.array([[t_min, t_max]]), [start_label]
-    kept = None if labels is None else list(labels)
+    texts = None if labels is None else list(labels)
     if t_min is not None:
         inside = np.flatnonzero(intervals[:, 1] >= t_min)
-        intervals, kept = _crop(intervals, kept, slice(inside[0] if len(inside) else 0, None))
+        intervals, texts = _crop(intervals, texts, slice(inside[0] if len(inside) else 0, None))
         intervals = np.maximum(t_min, intervals)
         if intervals.min() > t_min:
             intervals = np.vstack(([t_min, intervals.min()], intervals))
-            kept = None if kept is None else [start_label, *kept]
+            texts = None if texts is None else [start_label, *texts]
     if t_max is not None:
         beyond = np.flatnonzero(intervals[:, 0] > t_max)
-        intervals, kept = _crop(intervals, kept, slice(beyond[0] if len(beyond) else None))
+        intervals, texts = _crop(intervals, texts, slice(beyond[0] if len(beyond) else None))
         if len(intervals) == 0:
             raise ValueError(f"all intervals begin after t_max = {t_max}")
         intervals = np.minimum(t_max, intervals)
         if intervals.max() < t_max:
             intervals = np.vstack((intervals, [intervals.max(), t_max]))
-            kept = None if kept is None else [*kept, end_label]
-    return intervals, kept
+            texts = None if texts is None else [*texts, end_label]
+    return intervals, texts
 
 
 def _crop(times: Array, labels: Labels | None, part: slice) -> tuple[Array, Labels | None]:
@@ -434,20 +434,20 @@ def adjust_events(
     >>> times.tolist(), labels
     ([0.0, 1.0, 2.0, 5.0], ['__T_MIN', 'a', 'b', '__T_MAX'])
     """
-    kept = None if labels is None else list(labels)
+    texts = None if labels is None else list(labels)
     if t_min is not None:
         inside = np.flatnonzero(events >= t_min)
-        events, kept = _crop(events, kept, slice(inside[0] if len(inside) else 0, None))
+        events, texts = _crop(events, texts, slice(inside[0] if len(inside) else 0, None))
         if events[0] > t_min:
             events = np.concatenate(([t_min], events))
-            kept = None if kept is None else [f"{label_prefix}T_MIN", *kept]
+            texts = None if texts is None else [f"{label_prefix}T_MIN", *texts]
     if t_max is not None:
         beyond = np.flatnonzero(events > t_max)
-        events, kept = _crop(events, kept, slice(beyond[0] if len(beyond) else None))
+        events, texts = _crop(events, texts, slice(beyond[0] if len(beyond) else None))
         if events[-1] < t_max:
             events = np.concatenate((events, [t_max]))
-            kept = None if kept is None else [*kept, f"{label_prefix}T_MAX"]
-    return events, kept
+            texts = None if texts is None else [*texts, f"{label_prefix}T_MAX"]
+    return events, texts
 
 
 def check_aligned(x_intervals: Array, y_intervals: Array) -> None:
@@ -709,6 +709,6 @@ def filter_kwargs(_function: Callable[..., _Result], *args: Any, **kwargs: Any) 
     0.6666666666666666
     """
     if not has_kwargs(_function):
-        known = inspect.signature(_function).parameters
-        kwargs = {name: value for name, value in kwargs.items() if name in known}
+        parameters = inspect.signature(_function).parameters
+        kwargs = {name: value for name, value in kwargs.items() if name in parameters}
     return _function(*args, **kwargs)

@@ -174,7 +174,9 @@ class DrumMap:
     @cached_property
     def _of_label(self) -> dict[str, int]:
         names = {_plain(name): number for number, name in enumerate(self.classes)}
-        return names | {_plain(str(label)): number for number, own in enumerate(self.classes.values()) for label in own}
+        return names | {
+            _plain(str(label)): number for number, texts in enumerate(self.classes.values()) for label in texts
+        }
 
     def class_of(self, label: str) -> int | None:
         """Index of the class of a label: -1 for a drum outside all classes, None for an unknown drum.

@@ -149,6 +149,6 @@ def _degrees(altered: str, suffix: str) -> list[str] | None:
 def _label(root: str, quality: str, degrees: list[str]) -> str:
     if not degrees:
         return root if quality == "maj" else f"{root}:{quality}"
-    name, bracket, own = quality.partition("(")
-    own_degrees = own.removesuffix(")").split(",") if bracket else []
+    name, bracket, listed = quality.partition("(")
+    own_degrees = listed.removesuffix(")").split(",") if bracket else []
     return f"{root}:{name}({','.join([*own_degrees, *degrees])})"

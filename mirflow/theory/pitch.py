@@ -65,10 +65,10 @@ def note_number(name: str) -> float | None:
     >>> note_number("A4"), note_number("G#1"), note_number("Bb-1"), note_number("A")
     (69.0, 32.0, 10.0, None)
     """
-    found = _NOTE.fullmatch(name)
-    if found is None:
+    match = _NOTE.fullmatch(name)
+    if match is None:
         return None
-    step, signs, octave = found.groups()
+    step, signs, octave = match.groups()
     shift = len(signs) * (-1 if signs[:1] in ("b", "\u266d") else 1)
     return float(12 * (int(octave) + 1) + _STEPS[step.upper()] + shift)
 

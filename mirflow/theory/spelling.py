@@ -169,7 +169,7 @@ class Degrees:
     def __contains__(self, degree: int | None) -> bool:
         if degree is None or self.spelled:
             return degree in self.positions
-        return any((degree - own) % 12 == 0 for own in self.positions)
+        return any((degree - position) % 12 == 0 for position in self.positions)
 
 
 def reduce_to_triad(degrees: Degrees) -> tuple[int, int] | None:

@@ -38,9 +38,9 @@ def _line(line: str) -> str:
     size = len(line)
     while size > 1 and not (_is_word(line[size - 1]) or line[size - 1] in _KEPT):
         size -= 1
-    kept = line[:size]
-    first = next((index for index, sign in enumerate(kept) if _is_word(sign)), size)
-    return kept[:first] + kept[first : first + 1].upper() + kept[first + 1 :]
+    text = line[:size]
+    first = next((index for index, sign in enumerate(text) if _is_word(sign)), size)
+    return text[:first] + text[first : first + 1].upper() + text[first + 1 :]
 
 
 def _is_word(sign: str) -> bool:

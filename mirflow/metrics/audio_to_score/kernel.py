@@ -264,8 +264,8 @@ def voice_and_value(
     whole = Voices(reference, range(len(reference.notes)))
 
     def alike(number: int, place: int) -> bool:
-        one, other = estimate.notes[number], reference.notes[place]
-        return one.pitch == other.pitch and abs(one.onset - other.onset) <= within.onset
+        left_note, other = estimate.notes[number], reference.notes[place]
+        return left_note.pitch == other.pitch and abs(left_note.onset - other.onset) <= within.onset
 
     counts, values = [0.0, 0.0, 0.0], []
     for cluster in sorted(ours.members):
@@ -274,8 +274,8 @@ def voice_and_value(
             place = played[number]
             linked, wanted = ours.following(number), theirs.following(place)
             left, hits = list(wanted), 0
-            for one in linked:
-                partner = next((other for other in left if alike(one, other)), None)
+            for left_note in linked:
+                partner = next((other for other in left if alike(left_note, other)), None)
                 if partner is not None:
                     left.remove(partner)
                     hits += 1
@@ -284,7 +284,7 @@ def voice_and_value(
                 for kind, count in enumerate((hits, len(linked) - hits, len(left))):
                     counts[kind] += count / links
             after = whole.following(place)
-            if (not after and not linked) or any(alike(one, other) for other in after for one in linked):
+            if (not after and not linked) or any(alike(left_note, other) for other in after for left_note in linked):
                 note, target = estimate.notes[number], reference.notes[place]
                 wanted_value = target.end - target.start
                 error = abs(note.end - note.start - wanted_value)
@@ -355,8 +355,8 @@ def score_harmony(reference: Notation, estimate: Notation) -> float:
     """Mean score of keys and chords; a reference with only one of them is scored on that, and without both on 0."""
     keys = score_over_time(reference.keys, estimate.keys, reference.end, key_score)
     chords = score_over_time(reference.chords, estimate.chords, reference.end, lambda one, other: float(one == other))
-    known = [score for score in (keys, chords) if not math.isnan(score)]
-    return sum(known) / len(known) if known else 0.0
+    scores = [score for score in (keys, chords) if not math.isnan(score)]
+    return sum(scores) / len(scores) if scores else 0.0
 
 
 def judge(

@@ -87,13 +87,13 @@ class NotationPairs:
 
     def judged(self, measure: Measure) -> Sequence[Judgement]:
         """The five scores of each pair."""
-        given = measure.parameters
+        parameters = measure.parameters
         within = Tolerances(
-            *(round(1000 * float(given[f"{name}_tolerance"])) for name in ("onset", "value", "grouping"))
+            *(round(1000 * float(parameters[f"{name}_tolerance"])) for name in ("onset", "value", "grouping"))
         )
         if not self.unaligned:
             return self.shared.once(within, lambda: [judge(*sides, within) for sides in self._sides])
-        penalty, most = float(given["penalty"]), int(given["alignments"])
+        penalty, most = float(parameters["penalty"]), int(parameters["alignments"])
         return self.shared.once(
             (within, penalty, most),
             lambda: [judge_unaligned(*sides, within, penalty, most, self.as_program) for sides in self._sides],
@@ -210,15 +210,15 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     ['hit', 'missed', 'extra']
     """
     refuse_unjudged(measure, METRICS, "notes")
-    one, other = (notations_of(rows)[0] for rows in usable_pair(reference, estimate, clean))
-    judged = NotationPairs([one], [other]).judged(measure)[0]
+    left, right = (notations_of(rows)[0] for rows in usable_pair(reference, estimate, clean))
+    judged = NotationPairs([left], [right]).judged(measure)[0]
     rows: list[tuple[float, float, float, str]] = []
     for index, number in judged.matches:
-        rows.append((one.notes[index].onset, other.notes[number].onset, one.notes[index].pitch, "hit"))
+        rows.append((left.notes[index].onset, right.notes[number].onset, left.notes[index].pitch, "hit"))
     matched, taken = ({pair[side] for pair in judged.matches} for side in (0, 1))
     nothing = float("nan")
-    rows += [(n.onset, nothing, n.pitch, "missed") for index, n in enumerate(one.notes) if index not in matched]
-    rows += [(nothing, n.onset, n.pitch, "extra") for index, n in enumerate(other.notes) if index not in taken]
+    rows += [(n.onset, nothing, n.pitch, "missed") for index, n in enumerate(left.notes) if index not in matched]
+    rows += [(nothing, n.onset, n.pitch, "extra") for index, n in enumerate(right.notes) if index not in taken]
     rows.sort(key=lambda row: row[1] if np.isnan(row[0]) else row[0])
     columns = {
         name: np.array([row[index] for row in rows], dtype=np.float64)
@@ -368,11 +368,11 @@ def evaluate(
     >>> found["multipitch"], round(found["mv2h"], 3)
     (0.5, 0.1)
     """
-    given = {
+    values = {
         "onset_tolerance": onset_tolerance,
         "value_tolerance": value_tolerance,
         "grouping_tolerance": grouping_tolerance,
     }
-    measures = [one.measure(**given) for one in METRICS]
+    measures = [measure.measure(**values) for measure in METRICS]
     scores = _score_pair(reference, estimate, measures).tolist()
-    return OrderedDict((one.metric.name, value) for one, value in zip(measures, scores, strict=True))
+    return OrderedDict((measure.metric.name, value) for measure, value in zip(measures, scores, strict=True))

@@ -71,8 +71,8 @@ def places_from_double(place: Int, pair: Int, levels: dict[str, Events]) -> dict
         "half_odd": (annotated + 1) >> 1,
         "half_even": annotated >> 1,
     }
-    found = {name: number + offsets_of(levels[name].counts)[:-1][pair] for name, number in inside.items()}
-    return found | {"double": place}
+    indices = {name: number + offsets_of(levels[name].counts)[:-1][pair] for name, number in inside.items()}
+    return indices | {"double": place}
 
 
 class Batch(Shared):
@@ -372,10 +372,10 @@ def _relative_errors(target: Events, beats: Events, nearest: Int) -> Float:
 def _entropy(errors: Float, beats: Events, edges: Float) -> Float:
     """Entropy of each pair's histogram of errors, ignoring NaN."""
     bins = len(edges) - 1
-    known = ~np.isnan(errors)
-    number = np.minimum(np.searchsorted(edges, errors[known], side="right") - 1, bins - 1)
+    mask = ~np.isnan(errors)
+    number = np.minimum(np.searchsorted(edges, errors[mask], side="right") - 1, bins - 1)
     pairs = len(beats)
-    histogram = np.bincount(beats.pair[known] * bins + number, minlength=pairs * bins).reshape(pairs, bins)
+    histogram = np.bincount(beats.pair[mask] * bins + number, minlength=pairs * bins).reshape(pairs, bins)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = histogram / histogram.sum(axis=1, keepdims=True)
     share[share == 0] = 1

@@ -167,8 +167,8 @@ def has_precise_run(forward: Towards, nearest: Int, threshold: float, mu: float,
     """
     error, reference = forward.relative_error, forward.target
     with np.errstate(invalid="ignore"):
-        kept = np.abs(error[nearest]) <= threshold
-    nearest, pair = nearest[kept], reference.pair[kept]
+        mask = np.abs(error[nearest]) <= threshold
+    nearest, pair = nearest[mask], reference.pair[mask]
     start, length = _runs(nearest, pair)
     owner = pair[start]
     score = np.zeros(len(reference))
@@ -192,9 +192,9 @@ def histogram(judged: Towards, bins: int) -> Float:
     beats = judged.beats
     with np.errstate(invalid="ignore"):
         wrapped = np.mod(judged.relative_error + 0.5, -1) + 0.5
-    known, pair = ~np.isnan(wrapped), beats.pair
-    if not known.all():
-        wrapped, pair = wrapped[known], pair[known]
+    mask, pair = ~np.isnan(wrapped), beats.pair
+    if not mask.all():
+        wrapped, pair = wrapped[mask], pair[mask]
     edges = np.linspace(-0.5 - 0.5 / bins, 0.5 + 0.5 / bins, bins + 2)
     # Edges are equidistant except for rounding, which decides about errors next to an edge.
     number = ((wrapped - edges[0]) * bins).astype(np.int64)

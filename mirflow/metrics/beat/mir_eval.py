@@ -46,10 +46,10 @@ def _score(reference: Array, estimate: Array, measures: Sequence[Measure]) -> It
         for times in (reference, estimate)
     ]
     batch = Batch(sides[0], sides[1])
-    found = [measure.read(batch) for measure in measures]
-    if not all(measurable.all() for _, _, *others in found for measurable in others):
+    scores = [measure.read(batch) for measure in measures]
+    if not all(measurable.all() for _, _, *others in scores for measurable in others):
         raise ValueError(TOO_CLOSE)
-    return [score[0] for score, *_ in found]
+    return [score[0] for score, *_ in scores]
 
 
 _scores = PairFunctions(METRICS, _score, _check, fixed={"trim": -np.inf})

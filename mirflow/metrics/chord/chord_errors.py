@@ -33,9 +33,9 @@ def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool, c
 
 def _classify(chords: Chords, reference: Int, estimate: Int) -> Int:
     """The first difference of each two chords."""
-    one, other = chords.table.take(reference), chords.table.take(estimate)
-    silent = (one.pitches == 0) != (other.pitches == 0)
-    wrong = silent, one.root != other.root, one.pitches != other.pitches, one.bass != other.bass
+    left, right = chords.table.take(reference), chords.table.take(estimate)
+    silent = (left.pitches == 0) != (right.pitches == 0)
+    wrong = silent, left.root != right.root, left.pitches != right.pitches, left.bass != right.bass
     return np.select(wrong, [_NO_CHORD, _ROOT, _QUALITY, _BASS], RIGHT).astype(np.int64)
 
 

@@ -77,8 +77,8 @@ def _distinct(steps: Steps) -> Steps:
         return steps
     last = np.flatnonzero(~again)
     edge = np.logical_or.reduceat(steps.edge, np.concatenate([[0], last[:-1] + 1]))
-    kept = np.concatenate([[0], np.cumsum(~again)])
-    counts = kept[offsets[1:]] - kept[offsets[:-1]]
+    index = np.concatenate([[0], np.cumsum(~again)])
+    counts = index[offsets[1:]] - index[offsets[:-1]]
     return Steps(steps.time[last], steps.item[last], steps.stop[last], edge, counts)
 
 
@@ -201,8 +201,8 @@ class ChordTimelines:
     def ragged_ends(self) -> Int:
         """Number of late starts and early ends of each pair's estimate relative to its reference: 0, 1 or 2."""
         first, last = (bound[self.estimate_row] for bound in self.estimate.bounds())
-        some = self.estimate.counts[self.estimate_row] > 0
-        return np.where(some, (first > self.low).astype(np.int64) + (last < self.high), 0)
+        mask = self.estimate.counts[self.estimate_row] > 0
+        return np.where(mask, (first > self.low).astype(np.int64) + (last < self.high), 0)
 
     def fit_estimates(self, pairs: slice) -> Steps:
         """Fit the estimates of pairs to their references' spans."""
@@ -298,7 +298,7 @@ def largest_pieces(batch: Cut) -> tuple[Bool, Bool]:
     edge, side = batch.edge, batch.line.is_right
     piece = np.cumsum(edge) - 1
     seconds = np.bincount(piece, batch.seconds)
-    found = []
+    pieces = []
     for own, steps in ((~side, batch.reference), (side, batch.estimate)):
         start = np.flatnonzero(own[edge])
         run = np.maximum(np.cumsum(own[edge]) - 1, 0)
@@ -306,8 +306,8 @@ def largest_pieces(batch: Cut) -> tuple[Bool, Bool]:
         first = largest[np.unique(run[largest], return_index=True)[1]]
         inside = steps.stop[steps.edge][run]
         inside[first] = True
-        found.append(inside[piece])
-    return found[0], found[1]
+        pieces.append(inside[piece])
+    return pieces[0], pieces[1]
 
 
 def to_frames(axis: ChordTimelines, hop: float, start: Float) -> ChordTimelines:
@@ -332,10 +332,10 @@ def _sampled(axis: ChordTimelines, sequences: Steps, side: ChordSide, hop: float
     after = np.empty_like(before)
     after[:-1] = before[1:]
     after[offsets_of(sequences.counts)[1:] - 1] = frames_before(start, hop, axis.times[axis.high])
-    kept = after > before
-    columns = {"start": before[kept].astype(np.float64), "end": after[kept].astype(np.float64)}
-    counts = np.bincount(pair[kept], minlength=len(sequences.counts))
-    chord = side.chord[sequences.item[kept]]
+    mask = after > before
+    columns = {"start": before[mask].astype(np.float64), "end": after[mask].astype(np.float64)}
+    counts = np.bincount(pair[mask], minlength=len(sequences.counts))
+    chord = side.chord[sequences.item[mask]]
     return ChordSide(Ragged(columns, (counts,)), np.append(chord, side.chord[-1]))
 
 

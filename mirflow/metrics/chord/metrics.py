@@ -436,8 +436,8 @@ def evidences(
         return judge(clean, partial(_judge_pieces, name, True), reference, estimates)
     rule = name if name in RULES else measure.parameters.get("rule")
     if rule is None or "hop" in measure.parameters:
-        known = ", ".join((*_PIECES, *RULES))
-        raise MetricError(f"{measure} does not judge segments one by one; ask for csr, or one of {known}")
+        names = ", ".join((*_PIECES, *RULES))
+        raise MetricError(f"{measure} does not judge segments one by one; ask for csr, or one of {names}")
     return judge(clean, partial(_judge_segments, str(rule)), reference, estimates)
 
 
@@ -447,8 +447,8 @@ def _decibel_evidences(
     """Return the segments of several estimates with verdicts under DECIBEL's recall or segmentation."""
     name = _DECIBEL_PIECES.get(measure.metric.name)
     if measure.metric.name != "csr" and name is None:
-        known = ", ".join(_DECIBEL_PIECES)
-        raise MetricError(f"{measure} does not judge segments one by one; ask for csr, {known}")
+        names = ", ".join(_DECIBEL_PIECES)
+        raise MetricError(f"{measure} does not judge segments one by one; ask for csr, {names}")
     segments = partial(_judge_segments, "majmin") if name is None else partial(_judge_pieces, name, False)
     return judge(clean_unmerged, segments, reference, estimates)
 
@@ -460,11 +460,11 @@ def judge(
     estimates: Sequence[Annotation],
 ) -> list[Evidence | AnnotationError]:
     """Return the evidence of several estimates of a track; `segments` returns those of each, empty for flawed ones."""
-    own = usable(reference, clean(to_ragged([reference])), "reference")
-    if not len(own.columns["start"]):
+    left = usable(reference, clean(to_ragged([reference])), "reference")
+    if not len(left.columns["start"]):
         raise InvalidAnnotationError("the reference is empty, so there is nothing to explain")
     others = clean(to_ragged(estimates))
-    evidence: list[Evidence | AnnotationError] = list(segments(own, others.rows))
+    evidence: list[Evidence | AnnotationError] = list(segments(left, others.rows))
     for index, flaw in others.flaws.items():
         evidence[index] = error_of(flaw, estimates[index], "estimate")
     return evidence

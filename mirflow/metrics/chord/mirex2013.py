@@ -105,8 +105,8 @@ class SegmentSide:
     def last_end(self) -> Int:
         """Rank of the end of each pair's last segment; -1 if there is none."""
         last = np.full(len(self.counts), -1, dtype=np.int64)
-        some = self.counts > 0
-        last[some] = self.end[self.offsets[1:][some] - 1]
+        mask = self.counts > 0
+        last[mask] = self.end[self.offsets[1:][mask] - 1]
         return last
 
     def reached(self, bits: int) -> Int:
@@ -150,15 +150,15 @@ def walk(times: Float, reference: SegmentSide, estimate: SegmentSide) -> Pieces:
     left, left_counts, left_passed = _points(bits, reference)
     right, right_counts, right_passed = _points(bits, estimate)
     line = merge(left, left_counts, right, right_counts)
-    pair, here = line.pair, line.rank
-    follows = (pair[1:] == pair[:-1]) & (here[1:] > here[:-1]) & (here[1:] <= reference.last_end[pair[:-1]])
+    pair, rank = line.pair, line.rank
+    follows = (pair[1:] == pair[:-1]) & (rank[1:] > rank[:-1]) & (rank[1:] <= reference.last_end[pair[:-1]])
     at = np.flatnonzero(follows)
-    pair, until = pair[at], here[at + 1]
+    pair, until = pair[at], rank[at + 1]
     labels = (
         _in_force(reference, pair, until, left_passed[line.left[at]]),
         _in_force(estimate, pair, until, right_passed[line.right[at]]),
     )
-    return Pieces(pair, times[here[at]], times[until], *labels)
+    return Pieces(pair, times[rank[at]], times[until], *labels)
 
 
 def _points(bits: int, side: SegmentSide) -> tuple[Int, Int, Int]:

@@ -166,9 +166,9 @@ def _measure(
 def _check_labels(intervals: Levels, labels: Labels) -> None:
     if len(intervals) != len(labels):
         raise ValueError(f"expected {len(intervals)} levels of labels, one per level of intervals, got {len(labels)}")
-    for level, (one, names) in enumerate(zip(intervals, labels, strict=True), 1):
-        if len(one) != len(names):
-            raise ValueError(f"level {level}: expected {len(one)} labels, one per interval, got {len(names)}")
+    for level, (spans, names) in enumerate(zip(intervals, labels, strict=True), 1):
+        if len(spans) != len(names):
+            raise ValueError(f"level {level}: expected {len(spans)} labels, one per interval, got {len(names)}")
 
 
 @_documented

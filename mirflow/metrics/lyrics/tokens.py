@@ -195,13 +195,10 @@ def _line_tokens(line: str, language: str) -> Tokens:
     tokens = tokenise(text.replace("*", _ASTERISK), aggressive_dash_splits=True, escape=False)
     plain = ("-" if token == "@-@" else token.replace(_APOSTROPHE, "'").replace(_ASTERISK, "*") for token in tokens)
     texts = tuple(part for token in plain for part in expressions["border"].split(token) if part)
-    return texts, tuple(map(_tag, texts))
-
-
-def _tag(token: str) -> int:
-    if token in ("(", ")"):
-        return PARENTHESIS
-    return WORD if _expressions()["letter"].search(token) else PUNCTUATION
+    return texts, tuple(
+        PARENTHESIS if text in ("(", ")") else WORD if expressions["letter"].search(text) else PUNCTUATION
+        for text in texts
+    )
 
 
 def moses_spellings(tokens: Sequence[str]) -> list[str]:

@@ -85,12 +85,22 @@ def sample_series(
     if resampling not in kernel.RESAMPLINGS:
         raise UnknownNameError("resampling", resampling, kernel.RESAMPLINGS)
     frequency, voicing = np.zeros((2, len(rows), len(times)))
+    only = np.zeros(1, dtype=np.int64)
     for row in np.flatnonzero(rows.counts[0]).tolist():
         melody = rows.take([row])
         part = _reach(melody, times, to_end=not hold_last)
+        series = kernel.series_of(melody, only, _BASE)
+        # Use the samples themselves, as the conversion to cents would round values that are not interpolated.
+        plain = kernel.Series(series.times, _hertz(melody, series), series.voicing, series.counts, series.graded)
         for start in range(part.start, part.stop, _PIECE):  # several arrays are made per time
             piece = slice(start, min(start + _PIECE, part.stop))
-            frequency[row, piece], voicing[row, piece] = _sample(melody, times[piece], resampling)
+            count = np.array([piece.stop - piece.start], dtype=np.int64)
+            cents, voicing[row, piece] = kernel.resample(series, only, times[piece], count, resampling)
+            hertz, _ = kernel.resample(
+                plain, only, times[piece], count, "hold" if resampling == "linear" else resampling
+            )
+            between = np.where(cents == 0, 0.0, _BASE * np.exp2(cents / 1200.0))
+            frequency[row, piece] = np.where(kernel.to_cents(hertz, _BASE) == cents, hertz, between)
     return frequency, voicing
 
 
@@ -118,19 +128,6 @@ def _reach(row: Ragged, times: Float, *, to_end: bool) -> slice:
     given, own = np.round(times, DECIMALS), np.round(row.columns["time"], DECIMALS)
     first = int(np.searchsorted(given, min(float(own[0]), 0.0)))
     return slice(first, int(np.searchsorted(given, own[-1], side="right")) if to_end else len(times))
-
-
-def _sample(row: Ragged, times: Float, resampling: str) -> tuple[Float, Float]:
-    if not len(times):
-        return np.zeros(0), np.zeros(0)
-    only, count = np.zeros(1, dtype=np.int64), np.array([len(times)], dtype=np.int64)
-    series = kernel.series_of(row, only, _BASE)
-    cents, voicing = kernel.resample(series, only, times, count, resampling)
-    # Use the samples themselves, as the conversion to cents would round values that are not interpolated.
-    plain = kernel.Series(series.times, _hertz(row, series), series.voicing, series.counts, series.graded)
-    held, _ = kernel.resample(plain, only, times, count, "hold" if resampling == "linear" else resampling)
-    between = np.where(cents == 0, 0.0, _BASE * np.exp2(cents / 1200.0))
-    return np.where(kernel.to_cents(held, _BASE) == cents, held, between), voicing
 
 
 def _hertz(row: Ragged, series: kernel.Series) -> Float:

@@ -102,13 +102,13 @@ def fit_estimate(given: LabelledSpans, codes: Codes, limit: Float) -> LabelledSp
     item = np.arange(len(owner))
     late = given.start > limit[owner]
     stop = extreme(np.minimum, np.where(late, item, len(item)), given.counts, len(item))
-    kept = (item < stop[owner]) & (given.start < limit[owner])
+    mask = (item < stop[owner]) & (given.start < limit[owner])
     cut = LabelledSpans(given.start, np.minimum(given.end, limit[owner]), given.code, given.counts)
-    remaining = np.bincount(owner[kept], minlength=len(limit))
+    remaining = np.bincount(owner[mask], minlength=len(limit))
     lead = np.minimum(extreme(np.minimum, given.start, given.counts, np.inf), limit)
     lead = np.where((remaining == 0) & (lead <= 0), limit, np.maximum(lead, 0.0))
-    last = np.maximum(extreme(np.maximum, np.where(kept, cut.end, 0.0), given.counts, 0.0), lead)
-    return _extend(cut, kept, codes, lead, last, np.where(last < limit, limit, 0.0))
+    last = np.maximum(extreme(np.maximum, np.where(mask, cut.end, 0.0), given.counts, 0.0), lead)
+    return _extend(cut, mask, codes, lead, last, np.where(last < limit, limit, 0.0))
 
 
 def _extend(given: LabelledSpans, kept: Bool, codes: Codes, lead: Float, last: Float, end: Float) -> LabelledSpans:
@@ -202,8 +202,8 @@ def find_stretches(left: LabelledSpans, right: LabelledSpans, end: Float) -> Str
     until[:-1] = line.rank[1:]
     until[np.cumsum(line.counts) - 1] = one.frames
     codes = one.code[line.left], other.code[line.right]
-    kept = np.flatnonzero((until > line.rank) & ((codes[0] != NOTHING) | (codes[1] != NOTHING)))
-    return Stretches(line.pair[kept], times[line.rank[kept]], times[until[kept]], codes[0][kept], codes[1][kept])
+    items = np.flatnonzero((until > line.rank) & ((codes[0] != NOTHING) | (codes[1] != NOTHING)))
+    return Stretches(line.pair[items], times[line.rank[items]], times[until[items]], codes[0][items], codes[1][items])
 
 
 def _paint_exactly(left: LabelledSpans, right: LabelledSpans, end: Float) -> tuple[tuple[Runs, Runs], Float]:
@@ -262,13 +262,13 @@ def detect(
 def deviate(references: Boundaries, estimates: Boundaries, median: str) -> tuple[Scored, Scored]:
     """Median distances of the boundaries of each side to the nearest of the other, with their weights."""
     sides = []
-    for one, other in ((references, estimates), (estimates, references)):
-        answered, time = one.counts, one.time
-        if not other.counts.all():
-            answered = np.where(other.counts > 0, answered, 0)
-            time = time[np.repeat(other.counts > 0, one.counts)]
-        distance = np.abs(time - other.time[nearest(other.time, other.counts, time, answered)])
-        sides.append((medians(distance, answered, median == "upper"), one.counts.astype(np.float64)))
+    for side, against in ((references, estimates), (estimates, references)):
+        answered, time = side.counts, side.time
+        if not against.counts.all():
+            answered = np.where(against.counts > 0, answered, 0)
+            time = time[np.repeat(against.counts > 0, side.counts)]
+        distance = np.abs(time - against.time[nearest(against.time, against.counts, time, answered)])
+        sides.append((medians(distance, answered, median == "upper"), side.counts.astype(np.float64)))
     return sides[0], sides[1]
 
 

@@ -416,18 +416,18 @@ def score(
     filled = np.flatnonzero(pairs.counts[0] > 0)
     codes = kernel.encode(pairs.references.labels, fold), kernel.encode(pairs.estimates.labels, fold)
     for part in batches(pairs[filled].sizes + 2, _AT_ONCE):
-        some = filled[part]
+        batch = filled[part]
         given = [
-            kernel.take(rows, row, code.of_label) for (rows, row), code in zip(pairs[some].sides, codes, strict=True)
+            kernel.take(rows, row, code.of_label) for (rows, row), code in zip(pairs[batch].sides, codes, strict=True)
         ]
         if decimals is not None:
             given = [one.round(decimals) for one in given]
         end = given[0].latest()
         if fitted:
-            repairs[some] = kernel.count_misfits(given[0], given[1], end)
+            repairs[batch] = kernel.count_misfits(given[0], given[1], end)
             given = [kernel.fit_reference(given[0], codes[0]), kernel.fit_estimate(given[1], codes[1], end)]
-        values[:, some], of_part = _read_sides(given[0], given[1], end, measures)
-        refused |= {int(some[place]): message for place, message in of_part.items()}
+        values[:, batch], of_part = _read_sides(given[0], given[1], end, measures)
+        refused |= {int(batch[index]): message for index, message in of_part.items()}
     every[:, :, needs == ""] = values
     every[0, list(refused)], every[1, list(refused)] = np.nan, 0.0
     return Scores(every[0], every[1], extras, refused, repairs)
@@ -477,12 +477,12 @@ def evidence(
     >>> evidence(song(0.0, 10.0, 30.0), song(0.0, 10.3, 20.0, 30.0), measure)["verdict"].tolist()
     ['hit', 'hit', 'extra', 'hit']
     """
-    own = clean if fitted else clean_as_given
+    cleaner = clean if fitted else clean_as_given
     if measure.metric.needs:
         refuse_unjudged(measure, (*METRICS, *functions.METRICS), "stretches of time")
-        return functions.evidence(reference, estimate, measure, own)
+        return functions.evidence(reference, estimate, measure, cleaner)
     refuse_unjudged(measure, METRICS, "boundaries")
-    rows = usable_pair(reference, estimate, own)
+    rows = usable_pair(reference, estimate, cleaner)
     if not len(rows[0].columns["start"]):
         raise AnnotationError("the reference is empty, so there is nothing to explain")
     codes = [kernel.encode(side.labels) for side in rows]

@@ -419,5 +419,5 @@ def evaluate(
         key = f"{metric.key}@{one['window']}" if windowed else metric.key
         wanted[key] = Measure(metric, (*one.values[:1], *values[1:])) if windowed else Measure(metric, values)
     sides = row_of_intervals(ref_intervals, ref_labels), row_of_intervals(est_intervals, est_labels)
-    found = MIR_EVAL.score_pair(*sides, tuple(wanted.values()))
-    return OrderedDict((key, float(value)) for key, value in zip(wanted, found, strict=True))
+    scores = MIR_EVAL.score_pair(*sides, tuple(wanted.values()))
+    return OrderedDict((key, float(value)) for key, value in zip(wanted, scores, strict=True))

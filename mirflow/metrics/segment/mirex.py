@@ -31,8 +31,8 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     codes = _encode_exactly(labels[0]), _encode_exactly(labels[1])
     for part in batches(pairs.sizes + 2, _AT_ONCE):
         (references, row), (estimates, other) = pairs[part].sides
-        given = kernel.take(references, row, codes[0].of_label), kernel.take(estimates, other, codes[1].of_label)
-        scores = _MirexScores(given, codes, labels)
+        sides = kernel.take(references, row, codes[0].of_label), kernel.take(estimates, other, codes[1].of_label)
+        scores = _MirexScores(sides, codes, labels)
         for column, measure in enumerate(measures):
             values[:, part, column] = measure.read(scores)
     return Scores(values[0], values[1])
@@ -104,9 +104,9 @@ class _MirexScores(kernel.PairScores):
         for side, codes, labels in zip(self._fitted(str(given["extent"])), self._codes, self._labels, strict=True):
             if given["silence"] == "ignored":
                 silent = codes.of_label[:-1][[label in SILENCE for label in labels]]
-                kept = ~np.isin(side.code, silent)
-                counts = np.bincount(rows_of(side.counts)[kept], minlength=len(side.counts)).astype(np.int64)
-                side = kernel.LabelledSpans(side.start[kept], side.end[kept], side.code[kept], counts)
+                mask = ~np.isin(side.code, silent)
+                counts = np.bincount(rows_of(side.counts)[mask], minlength=len(side.counts)).astype(np.int64)
+                side = kernel.LabelledSpans(side.start[mask], side.end[mask], side.code[mask], counts)
             sides.append(kernel.find_boundaries(side, None))
         return sides[0], sides[1]
 

@@ -59,15 +59,15 @@ class SegmentEdits:
         start, end, row = times[follows], times[follows + 1], row[follows]
         middle = (start + end) / 2
         places = [side.at(middle) for side in self.sides]
-        codes = [side.code[place] for side, place in zip(self.sides, places, strict=True)]
-        own = mended[row, _LABELS]
-        kept = np.where(own, places[0] >= 0, places[1] >= 0)
+        codes = [side.code[index] for side, index in zip(self.sides, places, strict=True)]
+        labels = mended[row, _LABELS]
+        mask = np.where(labels, places[0] >= 0, places[1] >= 0)
         # Outside of the intervals of a side, its labels are those of the other one.
-        label = np.where(kept == own, codes[0], codes[1])
-        label = np.where(kept, np.where(own, codes[0], codes[1]), label)
-        some = (places[0] >= 0) | (places[1] >= 0)
-        counts = np.bincount(row[some], minlength=len(kinds)).astype(np.int64)
-        return Ragged({"start": start[some], "end": end[some], "label": label[some]}, (counts,), self.vocabulary)
+        label = np.where(mask == labels, codes[0], codes[1])
+        label = np.where(mask, np.where(labels, codes[0], codes[1]), label)
+        either = (places[0] >= 0) | (places[1] >= 0)
+        counts = np.bincount(row[either], minlength=len(kinds)).astype(np.int64)
+        return Ragged({"start": start[either], "end": end[either], "label": label[either]}, (counts,), self.vocabulary)
 
 
 def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> SegmentEdits:
@@ -86,8 +86,8 @@ def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -
 
 
 def _spans(rows: Ragged, codes: dict[str, int]) -> LabelSpans:
-    own = np.array([*(codes[label] for label in rows.labels), -1], dtype=np.int64)
-    return LabelSpans(rows, np.append(own[rows.columns["label"]], -1), carry=False)
+    numbers = np.array([*(codes[label] for label in rows.labels), -1], dtype=np.int64)
+    return LabelSpans(rows, np.append(numbers[rows.columns["label"]], -1), carry=False)
 
 
 def _classify(reference: Float, estimate: Float, window: float) -> tuple[Int, Int]:

@@ -398,24 +398,21 @@ class Projections:
                 for index, meeting in enumerate(members):
                     estimate, source = self.meetings[meeting]
                     filtered = projected[index + several]
-                    parts = left[references.rows(source)], right[estimates.rows(estimate)], filtered, projected[0]
-                    sums[:, meeting] += _energies(*parts)
+                    target, estimated = left[references.rows(source)], right[estimates.rows(estimate)]
+                    joint, spatial, residual = projected[0], filtered - target, estimated - filtered
+                    parts = target, filtered, joint, estimated - target, spatial, residual
+                    for number, part in enumerate((*parts, joint - filtered, estimated - joint)):
+                        sums[number, meeting] += float(np.einsum("ij,ij->", part, part))
         return Energies(*sums)
 
     def _groups(self, estimates: int, several: bool) -> list[tuple[list[int], list[int]]]:
         """For each estimated source, its banks (that of all sources first) and its meetings."""
         groups = []
         for estimate in range(estimates):
-            own = [number for number, (one, _) in enumerate(self.meetings) if one == estimate]
-            if own:
-                groups.append(([len(self.meetings) + estimate, *own] if several else own, own))
+            members = [number for number, (row, _) in enumerate(self.meetings) if row == estimate]
+            if members:
+                groups.append(([len(self.meetings) + estimate, *members] if several else members, members))
         return groups
-
-
-def _energies(source: Float, estimated: Float, filtered: Float, joint: Float) -> list[float]:
-    spatial, residual = filtered - source, estimated - filtered
-    parts = (source, filtered, joint, estimated - source, spatial, residual, joint - filtered, estimated - joint)
-    return [float(np.einsum("ij,ij->", part, part)) for part in parts]
 
 
 NAMES = ("sdr", "sir", "sar", "image_sdr", "image_isr")

@@ -68,8 +68,8 @@ def clean(rows: Ragged, *, lenient: bool = False) -> Cleaned:
             if wrong:
                 flaws[row] = Flaw(item - first, f"{name_of(rows, item, first)} {wrong}")
                 break
-    kept = ~np.isin(rows_of(rows.counts[0]), list(flaws))
-    return Cleaned(rows.keep(kept) if flaws else rows, np.zeros(len(rows), dtype=np.int64), flaws)
+    mask = ~np.isin(rows_of(rows.counts[0]), list(flaws))
+    return Cleaned(rows.keep(mask) if flaws else rows, np.zeros(len(rows), dtype=np.int64), flaws)
 
 
 def name_of(rows: Ragged, item: int, first: int) -> str:
@@ -116,8 +116,8 @@ class SourcePair:
         if not self.mute:
             return values
         mute = np.isin(np.arange(len(self.reference)), self.mute)
-        known: Float = np.where(mute[:, None] if values.ndim > 1 else mute, np.nan, values)
-        return known
+        masked: Float = np.where(mute[:, None] if values.ndim > 1 else mute, np.nan, values)
+        return masked
 
     def silence(self) -> str:
         """Message about silent sources; empty if there are none."""
@@ -141,8 +141,8 @@ def pair_sources(pairs: Pairs, pair: int, lenient: bool) -> SourcePair:
     reference = from_row(references, row)
     rate = reference.signals[0].rate
     repairs = 0
-    for side, table, place in (("reference", references, row), ("estimated", estimates, other)):
-        first, last = table.offsets[place : place + 2].tolist()
+    for side, table, index in (("reference", references, row), ("estimated", estimates, other)):
+        first, last = table.offsets[index : index + 2].tolist()
         for item in range(first, last):
             if side == "estimated" and item - first not in order:
                 repairs += 1
@@ -158,7 +158,7 @@ def pair_sources(pairs: Pairs, pair: int, lenient: bool) -> SourcePair:
     estimate = from_row(estimates, other, reference.frames).take(order)
     plain = tuple(f"{number:02d}" for number in range(len(reference)))
     silent = reference.silent() if lenient else []
-    sounding = tuple(place for place in range(len(reference)) if place not in silent)
+    sounding = tuple(index for index in range(len(reference)) if index not in silent)
     if not sounding:
         raise UnpairedError("reference: all sources are silent, so there is nothing to score")
     reference, estimate = (side.take(sounding) if silent else side for side in (reference, estimate))
@@ -183,26 +183,26 @@ def _order_of_names(
     names: tuple[tuple[str, ...] | None, tuple[str, ...] | None], counts: tuple[int, int], lenient: bool
 ) -> list[int]:
     """Find the estimated source for each reference source by name."""
-    wanted, given = names
-    for side, own in (("reference", wanted), ("estimated", given)):
-        for name in own or ():
-            if own is not None and own.count(name) > 1:
+    wanted, estimated = names
+    for side, names_of_side in (("reference", wanted), ("estimated", estimated)):
+        for name in names_of_side or ():
+            if names_of_side is not None and names_of_side.count(name) > 1:
                 raise UnpairedError(f"two {side} sources are called {name!r}")
-    if wanted is None or given is None:
+    if wanted is None or estimated is None:
         if counts[0] != counts[1]:
             raise UnpairedError(f"{counts[1]} estimated sources for {counts[0]} reference sources")
         return list(range(counts[0]))
-    missing = [name for name in wanted if name not in given]
-    more = [name for name in given if name not in wanted]
+    missing = [name for name in wanted if name not in estimated]
+    more = [name for name in estimated if name not in wanted]
     if missing:
         raise UnpairedError(
-            f"no estimate of source {', '.join(map(repr, missing))}; estimated: {', '.join(given)}; {_HINT}"
+            f"no estimate of source {', '.join(map(repr, missing))}; estimated: {', '.join(estimated)}; {_HINT}"
         )
     if more and not lenient:
         raise UnpairedError(
             f"no reference of estimated source {', '.join(map(repr, more))}; references: {', '.join(wanted)}; {_HINT}"
         )
-    return [given.index(name) for name in wanted]
+    return [estimated.index(name) for name in wanted]
 
 
 _Key = tuple[object, ...]
@@ -311,13 +311,13 @@ def _spectral(pair: PairCache, measure: Measure) -> Float:
     floor = float(measure["eps"])
 
     def compute() -> tuple[Float, Float]:
-        found = spectral_distances(pair.sides.reference, pair.sides.estimate, floor)
-        return np.array([found.convergence, found.logarithmic, found.linear]), np.empty(0)
+        distances = spectral_distances(pair.sides.reference, pair.sides.estimate, floor)
+        return np.array([distances.convergence, distances.logarithmic, distances.linear]), np.empty(0)
 
     parts, _ = pair.once(("spectra", floor), compute)
     shares = [float(measure[name]) for name in ("convergence", "logarithmic", "linear")]
-    found: Float = np.array(shares) @ parts
-    return found
+    distances: Float = np.array(shares) @ parts
+    return distances
 
 
 def median_over_frames(ratios: Float) -> Float:
@@ -328,9 +328,9 @@ def median_over_frames(ratios: Float) -> Float:
     >>> median_over_frames(np.array([[1.0, np.nan, 3.0], [np.nan] * 3])).tolist()
     [2.0, nan]
     """
-    known = [row[~np.isnan(row)] for row in ratios]
+    frames = [row[~np.isnan(row)] for row in ratios]
     with np.errstate(invalid="ignore"):  # the mean of both infinities is undefined
-        return np.array([np.median(row) if len(row) else np.nan for row in known])
+        return np.array([np.median(row) if len(row) else np.nan for row in frames])
 
 
 def _median_over_frames(row: int, pair: PairCache, measure: Measure) -> Float:
@@ -382,7 +382,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, le
         repairs[pair] = sides.repairs
         if sides.silence():
             partly[pair] = sides.silence()
-    sparse = {name: one.to_sparse(refused) for name, one in extras.items()}
+    sparse = {name: extra.to_sparse(refused) for name, extra in extras.items()}
     return Scores(values, weights, sparse, refused, repairs, partly)
 
 
@@ -401,9 +401,9 @@ def _where_not_finite(sides: SourcePair) -> str:
 
 def _mean(values: Float) -> tuple[float, int]:
     """Mean over the sources that have a score, and their number."""
-    known = values[~np.isnan(values)]
+    numbers = values[~np.isnan(values)]
     with np.errstate(invalid="ignore"):
-        return (float(known.mean()) if len(known) else np.nan), len(known)
+        return (float(numbers.mean()) if len(numbers) else np.nan), len(numbers)
 
 
 class _Extra:

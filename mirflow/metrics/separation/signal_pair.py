@@ -41,12 +41,12 @@ def _each(reference: Array, estimate: Array, compute: Callable[[Recording, Recor
             f"sources must have equal shapes (sources, samples) or (sources, samples, channels) on both sides, "
             f"not {sides[0].shape} and {sides[1].shape}"
         )
-    one, other = map(_recording, sides)
-    sounding = np.setdiff1d(np.arange(len(one)), one.silent())
-    values = np.full(len(one), np.nan)
+    left, right = map(_recording, sides)
+    sounding = np.setdiff1d(np.arange(len(left)), left.silent())
+    values = np.full(len(left), np.nan)
     if len(sounding):
         try:
-            values[sounding] = compute(one.take(sounding.tolist()), other.take(sounding.tolist()))
+            values[sounding] = compute(left.take(sounding.tolist()), right.take(sounding.tolist()))
         except FloatingPointError as error:
             raise ValueError(str(error)) from None
     return values

@@ -197,7 +197,7 @@ def _having_velocities(measures: Sequence[Measure], annotations: AnnotationRows,
 def _may_be_swapped(references: AnnotationRows, estimates: AnnotationRows, reference: Int, estimate: Int) -> Bool:
     """The pairs in which most velocities of a side are pitches of the other, by tables of both."""
     sides = (estimates, estimate, references, reference), (references, reference, estimates, estimate)
-    found = np.zeros(len(reference), dtype=np.bool_)
+    mask = np.zeros(len(reference), dtype=np.bool_)
     for side, row, other, against in sides:
         velocity = side.ragged.columns.get("velocity")
         if velocity is None:
@@ -213,8 +213,8 @@ def _may_be_swapped(references: AnnotationRows, estimates: AnnotationRows, refer
         wanted[rows_of(other.ragged.counts[0])[inside], number[inside].astype(np.int64)] = 1
         matched = np.einsum("pk,pk->p", held[row], wanted[against])
         outside = other.holding((heights > 0) & ~inside)  # the tables lack these
-        found |= (matched + 0.5 >= 0.9 * side.ragged.counts[0][row]) | outside[against]
-    return found
+        mask |= (matched + 0.5 >= 0.9 * side.ragged.counts[0][row]) | outside[against]
+    return mask
 
 
 def _numbers(annotation: Annotation) -> Float:

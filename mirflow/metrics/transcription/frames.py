@@ -98,9 +98,9 @@ def compare(reference: Spans, estimate: Spans, contained: bool = True) -> Compar
 
 def _joined(sides: tuple[Spans, Spans] | Compared) -> tuple[Int, Int, Float, Float]:
     """Concatenate pairs, pitches, starts and ends of both sides."""
-    one, other = sides
-    pair, pitch = np.concatenate([one.pair, other.pair]), np.concatenate([one.pitch, other.pitch])
-    return pair, pitch, np.concatenate([one.start, other.start]), np.concatenate([one.end, other.end])
+    left, right = sides
+    pair, pitch = np.concatenate([left.pair, right.pair]), np.concatenate([left.pitch, right.pitch])
+    return pair, pitch, np.concatenate([left.start, right.start]), np.concatenate([left.end, right.end])
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +206,8 @@ def count_active(compared: Compared, group: Callable[[Int], Int]) -> Counted:
     """
     pair, pitch, start, end = _joined(compared)
     ours = np.repeat(np.array([1, 0]), [len(side.pair) for side in compared])
-    stretch, start, end, (one, other) = levels((pair, group(pitch)), start, end, (ours, 1 - ours))
-    return pair[stretch], pitch[stretch], start, end, one, other
+    stretch, start, end, (left_active, right_active) = levels((pair, group(pitch)), start, end, (ours, 1 - ours))
+    return pair[stretch], pitch[stretch], start, end, left_active, right_active
 
 
 def fewer_and_more(compared: Compared, group: Callable[[Int], Int], pairs: int) -> tuple[Float, Float]:
@@ -240,8 +240,8 @@ def _in_frames(spans: Spans, hop: float) -> Spans:
 
 
 def _of_piano(spans: Spans) -> Spans:
-    kept = (spans.pitch >= PIANO[0]) & (spans.pitch <= PIANO[1])
-    return spans if kept.all() else spans.take(kept)
+    mask = (spans.pitch >= PIANO[0]) & (spans.pitch <= PIANO[1])
+    return spans if mask.all() else spans.take(mask)
 
 
 def _cut(spans: Spans, hop: float) -> Spans:

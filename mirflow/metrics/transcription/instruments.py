@@ -81,8 +81,8 @@ def lack_programs(rows: Ragged) -> dict[str, Bool]:
     """Mask notes with missing and with invalid programs; percussion without a program uses the standard kit."""
     program, pitched = programs_of(rows), ~are_drums(rows)
     missing = np.isnan(program)
-    known = (program >= 0) & (program < len(PROGRAMS)) & (program == np.floor(program))
-    return {"no program": missing & pitched, "a program outside 0 to 127": ~known & ~missing & pitched}
+    mask = (program >= 0) & (program < len(PROGRAMS)) & (program == np.floor(program))
+    return {"no program": missing & pitched, "a program outside 0 to 127": ~mask & ~missing & pitched}
 
 
 def programs_of(rows: Ragged) -> Float:
@@ -115,10 +115,10 @@ def read_instruments(what: str, counted: Counted, measure: Measure) -> Sparse:
     beta = float(measure.parameters.get("beta", 1.0))
     score, weight = rate(what, counts.matched, counts.reference, counts.estimate, beta=beta)
     number, labels = counts.used(names)
-    some = weight > 0
+    mask = weight > 0
     attrs = {"long_name": "score by instrument", "units": "1"}
-    index = np.column_stack([counts.pair, number])[some]
-    return Sparse(("instrument",), (labels,), index, score[some], attrs, float("nan"))
+    index = np.column_stack([counts.pair, number])[mask]
+    return Sparse(("instrument",), (labels,), index, score[mask], attrs, float("nan"))
 
 
 def read_counts(counted: Counted, measure: Measure) -> Sparse:

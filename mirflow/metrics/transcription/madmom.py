@@ -177,8 +177,8 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
 
 
 def _without(table: Sparse, pairs: dict[int, str]) -> Sparse:
-    kept = ~np.isin(table.index[:, 0], list(pairs))
-    return replace(table, index=table.index[kept], value=table.value[kept])
+    mask = ~np.isin(table.index[:, 0], list(pairs))
+    return replace(table, index=table.index[mask], value=table.value[mask])
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
@@ -187,8 +187,8 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     rows = usable_pair(reference, estimate, clean)
     row = np.zeros(1, dtype=np.int64)
     sides = Side.of(rows[0], row), Side.of(rows[1], row, float(measure["delay"]))
-    found = Matched.of(*sides, float(measure["window"]))
-    matched = found.reference, found.estimate
+    matches = Matched.of(*sides, float(measure["window"]))
+    matched = matches.reference, matches.estimate
     missed, extra = (
         np.setdiff1d(np.arange(len(notes.onset)), places) for notes, places in zip(sides, matched, strict=True)
     )

@@ -240,7 +240,7 @@ def _notes(rows: Ragged, row: int) -> Notes:
 
 
 def _read_rate(what: str, block: NoteBatch, measure: Measure) -> Scored:
-    given = measure.parameters
+    parameters = measure.parameters
     hits, references, estimates = np.zeros((3, len(block)), dtype=np.int64)
     for part, rule in parts_of(measure, block.usual):
         notes = block.part(part)
@@ -250,7 +250,7 @@ def _read_rate(what: str, block: NoteBatch, measure: Measure) -> Scored:
         else:
             hits = hits + notes.count(rule)
         references, estimates = references + notes.reference.counts, estimates + notes.estimate.counts
-    return rate(what, hits, references, estimates, beta=float(given.get("beta", 1.0)))
+    return rate(what, hits, references, estimates, beta=float(parameters.get("beta", 1.0)))
 
 
 def _loudness(measure: Measure) -> tuple[float, float]:

@@ -177,8 +177,8 @@ def _match(
     for intervals, pitches in ((ref_intervals, ref_pitches), (est_intervals, est_pitches)):
         _refuse_infinite(intervals)
         sides.append(_notes(one_row(intervals, pitches)))
-    found = NoteBatch(sides[0], sides[1]).matches(rule)
-    return list(zip(found.reference.tolist(), found.estimate.tolist(), strict=True))
+    matches = NoteBatch(sides[0], sides[1]).matches(rule)
+    return list(zip(matches.reference.tolist(), matches.estimate.tolist(), strict=True))
 
 
 def _notes(row: Ragged) -> Notes:
@@ -228,10 +228,10 @@ def average_overlap_ratio(ref_intervals: Array, est_intervals: Array, matching: 
     """
     if not len(matching):
         return 0.0
-    place = np.asarray(matching, dtype=np.int64).reshape(-1, 2)
-    one, other = np.asarray(ref_intervals)[place[:, 0]], np.asarray(est_intervals)[place[:, 1]]
-    shared = np.minimum(one[:, 1], other[:, 1]) - np.maximum(one[:, 0], other[:, 0])
-    whole = np.maximum(one[:, 1], other[:, 1]) - np.minimum(one[:, 0], other[:, 0])
+    index = np.asarray(matching, dtype=np.int64).reshape(-1, 2)
+    left, right = np.asarray(ref_intervals)[index[:, 0]], np.asarray(est_intervals)[index[:, 1]]
+    shared = np.minimum(left[:, 1], right[:, 1]) - np.maximum(left[:, 0], right[:, 0])
+    whole = np.maximum(left[:, 1], right[:, 1]) - np.minimum(left[:, 0], right[:, 0])
     return float(np.mean(shared / whole))
 
 
@@ -250,8 +250,8 @@ def _measures(names: tuple[str, ...], given: tuple[tuple[str, Value | None], ...
     measures = []
     for name in names:
         metric = _METRICS[name]
-        own = (values.get(parameter.name, parameter.default) for parameter in metric.parameters)
-        measures.append(Measure(metric, tuple(value for value in own if value is not None)))
+        parameters_of_metric = (values.get(parameter.name, parameter.default) for parameter in metric.parameters)
+        measures.append(Measure(metric, tuple(value for value in parameters_of_metric if value is not None)))
     return tuple(measures)
 
 
@@ -265,8 +265,8 @@ def score_one(reference: Ragged, estimate: Ragged, names: list[str], given: Mapp
     lacking_nothing = not needs or (needs == {VELOCITY} and _have_velocities(reference) and _have_velocities(estimate))
     if lacking_nothing and int(reference.counts[0][0]) * int(estimate.counts[0][0]) <= MOST_PAIRS:
         return read_pair(measures, NoteBatch(_notes(reference), _notes(estimate)))
-    found: list[float] = MIR_EVAL.score_pair(reference, estimate, measures).tolist()
-    return found
+    scores: list[float] = MIR_EVAL.score_pair(reference, estimate, measures).tolist()
+    return scores
 
 
 @_checked
@@ -301,10 +301,10 @@ def precision_recall_f1_overlap(
     """
     validate(ref_intervals, ref_pitches, est_intervals, est_pitches)
     tolerances = onset_tolerance, pitch_tolerance, offset_ratio, offset_min_tolerance
-    given = dict(zip(PARAMETERS, (*tolerances, strict, beta), strict=True))
+    parameters = dict(zip(PARAMETERS, (*tolerances, strict, beta), strict=True))
     names = [name + ("" if offset_ratio is not None else NO_OFFSET) for name in _NOTES]
     sides = one_row(ref_intervals, ref_pitches), one_row(est_intervals, est_pitches)
-    precision, recall, f, overlap = score_one(*sides, names, given)
+    precision, recall, f, overlap = score_one(*sides, names, parameters)
     return precision, recall, f, overlap
 
 
@@ -332,8 +332,8 @@ def onset_precision_recall_f1(
     >>> onset_precision_recall_f1(np.array([[0.0, 1.0], [1.0, 2.0]]), np.array([[0.03, 0.5]]))
     (1.0, 0.5, 0.6666666666666666)
     """
-    given = {"onset_tolerance": onset_tolerance, "strict": strict, "beta": beta}
-    return _of_times("onset", ref_intervals, est_intervals, given)
+    parameters = {"onset_tolerance": onset_tolerance, "strict": strict, "beta": beta}
+    return _of_times("onset", ref_intervals, est_intervals, parameters)
 
 
 @_checked
@@ -361,8 +361,8 @@ def offset_precision_recall_f1(
     >>> offset_precision_recall_f1(np.array([[0.0, 1.0], [1.0, 2.0]]), np.array([[0.5, 1.15]]))
     (1.0, 0.5, 0.6666666666666666)
     """
-    given = {"offset_ratio": offset_ratio, "offset_min_tolerance": offset_min_tolerance}
-    return _of_times("offset", ref_intervals, est_intervals, {**given, "strict": strict, "beta": beta})
+    parameters = {"offset_ratio": offset_ratio, "offset_min_tolerance": offset_min_tolerance}
+    return _of_times("offset", ref_intervals, est_intervals, {**parameters, "strict": strict, "beta": beta})
 
 
 def _of_times(
@@ -398,5 +398,5 @@ def evaluate(
     names = list(_DEFAULTS)
     if kwargs.get("offset_ratio", 0.2) is None:
         names = [name for name in names if name.endswith(NO_OFFSET) or name.startswith("onset_")]
-    found = score_one(one_row(ref_intervals, ref_pitches), one_row(est_intervals, est_pitches), names, kwargs)
-    return OrderedDict((_METRICS[name].key, value) for name, value in zip(names, found, strict=True))
+    scores = score_one(one_row(ref_intervals, ref_pitches), one_row(est_intervals, est_pitches), names, kwargs)
+    return OrderedDict((_METRICS[name].key, value) for name, value in zip(names, scores, strict=True))

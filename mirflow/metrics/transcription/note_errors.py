@@ -101,8 +101,8 @@ def _differ(own: dict[str, Column], other: dict[str, Column], left: Int | slice,
     differs = np.zeros(len(own["start"][left]), dtype=np.bool_)
     for name in _SOUNDS:
         if name in own:
-            one, two = own[name][left].astype(np.float64), other[name][right].astype(np.float64)
-            differs |= (one != two) & ~(np.isnan(one) & np.isnan(two))
+            first, second = own[name][left].astype(np.float64), other[name][right].astype(np.float64)
+            differs |= (first != second) & ~(np.isnan(first) & np.isnan(second))
     return differs
 
 

@@ -93,6 +93,6 @@ def deviations(
     validate(*reference, *estimate)
     sides = one_row(*reference), one_row(*estimate)
     names = [f"{part}_{what}" for part in ("onset", "offset") for what in ("deviation", "bias")]
-    given = {"onset_tolerance": onset_tolerance, "pitch_tolerance": pitch_tolerance, "strict": strict}
-    scores = score_one(*sides, names, {**given, "statistic": statistic})
+    parameters = {"onset_tolerance": onset_tolerance, "pitch_tolerance": pitch_tolerance, "strict": strict}
+    scores = score_one(*sides, names, {**parameters, "statistic": statistic})
     return dict(zip(names, scores, strict=True))

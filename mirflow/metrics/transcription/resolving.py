@@ -109,10 +109,10 @@ def decode(row: Int, pitch: Int, start: Float, end: Float, velocity: Float, hop:
     >>> found.first.tolist(), found.stop.tolist()
     ([0, 3], [6, 6])
     """
-    _, some, voice = np.unique(voices_of(row, pitch), return_index=True, return_inverse=True)
+    _, index, voice = np.unique(voices_of(row, pitch), return_index=True, return_inverse=True)
     left, right = (np.rint(times * rate_of(hop)).astype(np.int64) for times in (start, end))
     # Frames of all rows and pitches are concatenated, with two empty frames in between.
-    sizes = np.zeros(len(some), dtype=np.int64)
+    sizes = np.zeros(len(index), dtype=np.int64)
     np.maximum.at(sizes, voice, right + 3)
     base = np.cumsum(sizes) - sizes
     left, right = base[voice] + left, base[voice] + right
@@ -136,8 +136,8 @@ def decode(row: Int, pitch: Int, start: Float, end: Float, velocity: Float, hop:
     stop = ends[np.searchsorted(ends, begins, side="right")]
     loudness = _mean_velocity(np.flatnonzero(onset), left[::-1], velocity[::-1], begins, stop)
     first, stop = frame[begins], frame[stop]
-    own = np.searchsorted(base, first, side="right") - 1
-    row, pitch, first, stop = row[some[own]], pitch[some[own]], first - base[own], stop - base[own]
+    group = np.searchsorted(base, first, side="right") - 1
+    row, pitch, first, stop = row[index[group]], pitch[index[group]], first - base[group], stop - base[group]
     order = np.lexsort((pitch, first, row))
     return Decoded(row[order], pitch[order], first[order], stop[order], loudness[order])
 
@@ -158,8 +158,8 @@ def _mean_velocity(onsets: Int, written: Int, velocity: Float, begins: Int, stop
 def nearest_semitones(frequency: Float) -> Int:
     """MIDI numbers of frequencies, -1 for none: int64 (n,)."""
     midi = semitones(frequency)
-    known = np.isfinite(midi)
-    return (midi if known.all() else np.where(known, midi, -1)).astype(np.int64)
+    mask = np.isfinite(midi)
+    return (midi if mask.all() else np.where(mask, midi, -1)).astype(np.int64)
 
 
 def cut_rows(rows: Ragged) -> Ragged:
@@ -176,9 +176,9 @@ def decode_rows(rows: Ragged) -> Ragged:
     """
     velocity = rows.columns.get("velocity", np.full(len(rows.columns["start"]), np.nan))
     pitch = nearest_semitones(rows.columns["pitch"])
-    own = np.flatnonzero((pitch >= PIANO[0]) & (pitch <= PIANO[1]))
-    times = rows.columns["start"][own], rows.columns["end"][own]
-    notes = decode(rows_of(rows.counts[0])[own], pitch[own], *times, velocity[own])
+    indices = np.flatnonzero((pitch >= PIANO[0]) & (pitch <= PIANO[1]))
+    times = rows.columns["start"][indices], rows.columns["end"][indices]
+    notes = decode(rows_of(rows.counts[0])[indices], pitch[indices], *times, velocity[indices])
     columns: dict[str, Column] = {
         "start": notes.first * HOP,
         "end": notes.stop * HOP,
