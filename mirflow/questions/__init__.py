@@ -72,7 +72,7 @@ SHARED: Mapping[str, QueryOption] = {
     "progress": QueryOption(
         "Whether progress is shown. Default: on a terminal and in a notebook.", unlisted=True, local=True
     ),
-    "percent": QueryOption("Show ratios as percentages, in printed tables.", local=True),
+    "percent": QueryOption("Show ratios as percentages, in printed tables.", kind=bool, default=False, local=True),
 }
 """Options that several questions have, by the name of the argument in Python."""
 

@@ -75,5 +75,5 @@ def test_refusals(demo_store, tmp_path):
     with pytest.raises(QueryError, match="those of one metric; name one of: majmin, root"):
         mirflow.overlap(demo_store, ["majmin", "root"], group="chord")
     for name, value in (("over", {"system": "best"}), ("missing", "zero"), ("sort", "name")):
-        with pytest.raises(QueryError, match=f"tracks that two systems have: leave out {name}"):
+        with pytest.raises(QueryError, match=f"'overlap' takes no '{name}'; it takes metric"):
             mirflow.overlap(demo_store, "majmin", group="chord", **{name: value})

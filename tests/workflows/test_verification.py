@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
-from mirflow.verification import is_rounded
+from mirflow.workflows.verification import is_rounded
 
 import mirflow
 from mirflow.analysis.signatures import FIELDS, Signature

@@ -17,11 +17,15 @@ REQUESTS = {
     "a session that was logged out": "account_pages.test_sessions_end",
     "a page for another role": "routes.test_routes_refuse_lower_roles",
     "a body larger than the route takes": "security.test_large_bodies_are_refused_before_they_are_read",
+    "a form with more than 500 fields": "security.test_large_bodies_are_refused_before_they_are_read",
     "headers longer than": "connections.test_a_long_head_is_refused",
     "a body that pauses": "connections.test_a_body_that_does_not_come",
     "more than 1,000 connections": "connections.test_further_connections_are_answered_by_503",
     "more than 300 changes at once": "security.test_rates",
+    "half an upload": "connections.test_half_an_upload_leaves_nothing",
+    "bytes that are not HTTP": "connections.test_what_is_no_request",
     "markup in names, labels, titles": "account_pages.test_names_are_text",
+    "line breaks in headers, names and addresses": "security.test_logs_have_no_secrets",
     "an unexpected error": "security.test_errors_tell_nothing_that_was_not_asked",
 }
 
@@ -29,19 +33,25 @@ REQUESTS = {
 SUBMISSIONS = {
     "a file that is not an archive": "uploads.test_bad_archives_are_refused_by_name",
     "zip bombs": "uploads.test_bad_archives_are_refused_by_name",
+    "false sizes": "uploads.test_a_million_files_are_refused_before_their_directory_is_read",
     "archives within archives": "uploads.test_bad_archives_are_refused_by_name",
     "no file with the name": "worker.test_files_of_no_track_are_refused_before_anything_is_scored",
     "`..`, absolute paths": "uploads.test_nothing_is_written_outside_of_the_folder",
     "control characters, line ends": "uploads.test_bad_archives_are_refused_by_name",
+    "names that are not UTF-8": "uploads.test_bad_archives_are_refused_by_name",
+    "names reserved on Windows": "uploads.test_bad_archives_are_refused_by_name",
     "names that differ only in case": "uploads.test_bad_archives_are_refused_by_name",
     "symbolic and hard links": "uploads.test_bad_archives_are_refused_by_name",
     "audio, pickles": "uploads.test_bad_archives_are_refused_by_name",
     "files that no evaluation expects": "uploads.test_bad_archives_are_refused_by_name",
+    "`.DS_Store`": "uploads.test_what_file_managers_add_is_left_out_and_one_folder_around_all_too",
     "wrong encodings": "uploads.test_wrong_encodings_are_findings_with_their_file",
     "what needs more memory or time": "uploads.test_a_check_ends_within_its_memory",
+    "half an upload": "uploads.test_half_an_upload_leaves_nothing",
     "more bytes, files, fields": "uploads.test_bad_bodies_leave_nothing",
     "a client that sends too slowly": "uploads.test_slow_clients_are_cut_off",
     "a name that is taken": "submission_pages.test_what_cannot_be_taken_is_said_in_the_form",
+    "findings that a spreadsheet": "submission_pages.test_findings_are_a_table_and_csv_for_their_owner",
 }
 
 
