@@ -15,12 +15,12 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
-from mirflow.workflows.verification import is_rounded
 
 import mirflow
 from mirflow.analysis.signatures import FIELDS, Signature
 from mirflow.cli import cli
 from mirflow.errors import QueryError, SignatureError
+from mirflow.workflows.verification import is_rounded
 
 from ..conftest import PIPELINES
 
