@@ -64,6 +64,12 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what opens a browser as slow."""
+    if "browser" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.slow)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Run one process more than there are cores: commands, servers and browsers are waited for."""

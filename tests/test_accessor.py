@@ -147,6 +147,7 @@ def test_what_xarray_opens_has_the_accessor_after_a_bare_import_of_mirflow(demo_
     fresh(f"import sys\n{imports}\nimport xarray as xr{_ASKED}", demo_store)
 
 
+@pytest.mark.slow
 def test_a_lazy_pipeline_has_the_accessor_after_a_bare_import() -> None:
     code = "import mirflow; print(mirflow.open_pipeline('pipelines/demo.yaml').mirflow)"
     assert fresh(code).startswith("<mirflow store: chord 3 systems x 7 tracks")

@@ -45,6 +45,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_store(tmp_path_factory.mktemp("stores") / "x.zarr", groups)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "options"), CASES, ids=[command for command, _ in CASES])
 def test_functions_give_what_their_commands_print(store: Path, command: str, options: dict[str, Any]) -> None:
     words = [str(store) if word == "STORE" else word for word in command.split()]
@@ -151,6 +152,7 @@ def test_a_frame_has_a_row_for_each_score(scores: xr.Dataset) -> None:
     assert frame.loc[("far", "t3"), ["status", "score_by", "unit_of"]].tolist() == ["ok", "d", 3]
 
 
+@pytest.mark.slow
 def test_timelines_of_a_tree_are_those_of_its_store(demo_store: Path, tmp_path: Path) -> None:
     named, opened = (mirflow.report(one, tmp_path / "p.html") for one in (demo_store, mirflow.open_store(demo_store)))
     assert named.tracks == opened.tracks > 0

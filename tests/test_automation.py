@@ -49,6 +49,7 @@ def test_the_hook_takes_files_of_the_formats_that_are_checked() -> None:
     assert not re.search(hook["files"], "README.md")
 
 
+@pytest.mark.slow
 def test_the_steps_of_the_workflow_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "pipelines/demo/reference", tmp_path / "reference")
     shutil.copytree(ROOT / "pipelines/demo/estimates/oak", tmp_path / "estimates/oak")

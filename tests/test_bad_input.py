@@ -76,6 +76,7 @@ def test_irregular_but_acceptable_estimates_are_scored(folder: Path, text: str) 
     assert np.isfinite(score)
 
 
+@pytest.mark.slow
 def test_gaps_unsorted_rows_and_early_ends_are_counted(folder: Path) -> None:
     estimate(folder, "0 400 C:maj\n")
     run(folder)

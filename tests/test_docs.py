@@ -34,7 +34,7 @@ PAGES = sorted(
 ELSEWHERE = {"A campaign with a server"}
 """Sections whose commands need people between them: tests/campaign/server/test_walkthrough.py."""
 EXAMPLES = [page for page in PAGES if any(block.is_example for block in blocks(DOCS / page))]
-LONG = {"figures.md", "report.md", "site.md"}
+LONG = {"diff.md", "figures.md", "mirex.md", "queries.md", "report.md", "serve.md", "site.md", "store.md", "systems.md"}
 """Pages that take several seconds."""
 SERVED = {"campaign.md", "grading.md", "safety.md", "serve.md", "site.md"}
 """Pages whose examples need the extra ``serve``."""
@@ -313,6 +313,7 @@ def test_the_reference_of_python_has_every_verb(generated: Any) -> None:
     assert all(f":: mirflow.{name}" in text for name in mirflow.__all__)
 
 
+@pytest.mark.slow
 def test_pictures_are_made_by_the_commands_above_them(generated: Any, tmp_path: Path) -> None:
     commands = "mirflow run pipelines/demo.yaml -q\nmirflow plot stores/demo.zarr heatmap -g chord -o heat.svg\n"
     page = f"```\n{commands}```\n\n<!-- made: heat.svg Tracks & systems -->\n"

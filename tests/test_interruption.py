@@ -130,6 +130,7 @@ class Waiting:
         assert not evaluation.failed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGTERM])
 def test_workers_and_their_server_end_when_the_run_is_gone(tmp_path: Path, stop: signal.Signals) -> None:
     waiting = Waiting(tmp_path)

@@ -16,6 +16,7 @@ def run(code: str, *words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_no_module_of_another_package_is_replaced() -> None:
     """`dask.is_dask_collection` once called itself in commands, where a stand-in had taken the place of `dask.base`."""
     code = (

@@ -140,6 +140,7 @@ def test_an_aggregate_is_declared_once_and_says_how_it_is_computed():
         Statistic("other", "without the tails", trimmed, requires="weight")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_statistic_of_sums_says_along_which_dim() -> None:
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'along'"):
         StatisticOfSums("entropy", "of a histogram", lambda sums: sums.max(axis=-1))  # type: ignore[call-arg]

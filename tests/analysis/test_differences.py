@@ -187,6 +187,7 @@ def test_nothing_in_common() -> None:
         mirflow.diff(a, b)
 
 
+@pytest.mark.slow
 def test_evaluations_belong_together_by_name_or_because_there_are_no_others(tmp_path: Path) -> None:
     group = make_group([[[0.5]]])
     a = write_store(tmp_path / "a.zarr", {"chord": group, "other": group})

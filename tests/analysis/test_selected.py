@@ -58,6 +58,7 @@ QUESTIONS = [
 
 
 class TestBlocks:
+    @pytest.mark.slow
     @pytest.mark.parametrize("tracks", [40, 9000], ids=["few tracks", "many tracks"])
     def test_change_nothing(self, monkeypatch, tracks):
         ds = incomplete_group(tracks=tracks)

@@ -234,6 +234,7 @@ def test_unknown_names_come_with_a_suggestion() -> None:
         places("gnre == 'Rock'")
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(-3, 3) | st.just(float("nan")), max_size=6), st.floats(-3, 3))
 def test_comparisons_are_pythons(values: list[float], bound: float) -> None:
     ds = make_group(np.zeros((1, len(values), 1)), track_meta={"x": np.array(values, dtype=np.float64)})

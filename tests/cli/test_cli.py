@@ -599,6 +599,7 @@ def on_a_terminal(*arguments: object, **environment: str) -> str:
 
 
 class TestProcess:
+    @pytest.mark.slow
     def test_a_query_needs_no_models_and_nothing_that_draws(self, store):
         script = (
             "import sys\n"
@@ -628,6 +629,7 @@ class TestProcess:
         )
         assert done.stdout.splitlines()[-1] == "[] 0"
 
+    @pytest.mark.slow
     def test_a_query_makes_no_noise(self, store):
         done = spawn("query", store, "-m", "only")
         assert (done.returncode, done.stderr) == (0, "")
@@ -639,6 +641,7 @@ class TestProcess:
         assert done.stderr.startswith("error: ")
         assert len(done.stderr.splitlines()) == 1
 
+    @pytest.mark.slow
     @pytest.mark.skipif(sys.platform == "win32", reason="has no pseudo-terminals")
     @pytest.mark.parametrize(("environment", "styled"), [({}, True), ({"NO_COLOR": "1"}, False)])
     def test_a_terminal_shows_the_best_in_bold_and_errors_in_red(self, store, environment, styled):
@@ -649,10 +652,12 @@ class TestProcess:
         error = on_a_terminal("query", store, "-m", "rooot", **environment)
         assert error.startswith("\x1b[31merror: " if styled else "error: ")
 
+    @pytest.mark.slow
     def test_a_file_has_no_codes_of_a_terminal(self, store, tmp_path):
         on_a_terminal("query", store, "-m", "root", "-o", tmp_path / "x.txt")
         assert "\x1b" not in (tmp_path / "x.txt").read_text()
 
+    @pytest.mark.slow
     def test_a_reader_that_goes_away_is_no_error(self, store):
         script = (
             f"{sys.executable} -m mirflow query '{store}' --by track --format json | head -c 1; echo ${{PIPESTATUS[0]}}"
@@ -662,6 +667,7 @@ class TestProcess:
         assert done.stdout.startswith("[")
         assert done.stdout.splitlines()[-1].lstrip("[") in ("0", str(exits.BROKEN_PIPE))
 
+    @pytest.mark.slow
     def test_a_closed_output_is_quiet_for_certain(self, store):
         reading, writing = os.pipe()
         os.close(reading)
@@ -670,6 +676,7 @@ class TestProcess:
         os.close(writing)
         assert (done.returncode, done.stderr) == (exits.BROKEN_PIPE, "")
 
+    @pytest.mark.slow
     def test_an_output_that_lacks_characters_shows_the_rest(self, tmp_path):
         path = write_store(tmp_path / "x.zarr", {"chord": make_group([[[0.5]]], systems=["日本 ü"])})
         done = spawn("query", path, env={**os.environ, "PYTHONIOENCODING": "latin-1"}, encoding="latin-1")

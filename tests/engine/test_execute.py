@@ -108,6 +108,7 @@ def test_a_cluster_gives_what_serial_gives(cluster: Any, graph: Graph, expected:
     assert_same(results(graph, cluster.scheduler_address), expected)
 
 
+@pytest.mark.slow
 def test_a_cluster_s_killed_worker_costs_a_retry(cluster: Any, graph: Graph, expected: dict[Key, Cells]) -> None:
     found: dict[Key, Cells] = {}
     killed: list[int] = []
@@ -219,6 +220,7 @@ def test_one_thread_for_linear_algebra_until_the_last_one_leaves() -> None:
         assert threads() == {2}
 
 
+@pytest.mark.slow
 def test_an_error_of_the_receiver_ends_the_run(graph: Graph) -> None:
     def refuse(key: Key, cells: Cells) -> None:
         raise RunError("enough")

@@ -294,6 +294,7 @@ def test_scores_in_memory_by_a_metric_of_ones_own_are_saved_and_queried(folder: 
     assert (row["metric"], row["n"], row["aggregate"]) == ("fewer", 2, "mean")
 
 
+@pytest.mark.slow
 def test_a_store_is_read_without_the_module(folder: Path) -> None:
     run(folder)
     for path in (folder / "lab").glob("*.py"):

@@ -372,6 +372,7 @@ class TestProcesses:
         assert subprocess.run(command("publish", pipeline, "-q"), check=False).returncode == 0
         assert_as_one_run(pipeline)
 
+    @pytest.mark.slow
     def test_a_killed_part_is_resumed(self, tmp_path: Path) -> None:
         pipeline, part = slow_pipeline(tmp_path)
         folder = folder_of(pipeline, "1/2")
@@ -393,6 +394,7 @@ class TestProcesses:
         mirflow.publish(pipeline)
         assert_as_one_run(pipeline)
 
+    @pytest.mark.slow
     def test_what_a_process_computes_now_is_published_on_request_and_kept(self, tmp_path: Path) -> None:
         pipeline, part = slow_pipeline(tmp_path)
         until(lambda: len([*folder_of(pipeline, "1/2").glob("*.cells")]) >= 2, str)

@@ -258,6 +258,7 @@ def annotator_pipeline(folder: Path, metrics: str = "[majmin, root]", combine: s
     path.write_text(text.replace("est/{system}/", "./by/../by/{system}/"))
 
 
+@pytest.mark.slow
 def test_each_annotator_follows_the_pipeline(folder: Path) -> None:
     write_annotators(folder, "abcd")
     annotator_pipeline(folder)

@@ -176,6 +176,7 @@ def _is_at(place: Place, track: str, kind: str, second: float) -> bool:
     return place[:2] == (track, kind) and place[3] is not None and abs(place[3] - second) < 3
 
 
+@pytest.mark.slow
 def test_planted_errors_are_found_as_often_as_the_page_says(
     planted: tuple[dict[str, tuple[int, int]], int, int],
 ) -> None:

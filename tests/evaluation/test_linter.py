@@ -98,6 +98,7 @@ def test_a_path_without_annotations_is_an_error(tmp_path: Path) -> None:
         list(mirflow.check([tmp_path / "absent"]))
 
 
+@pytest.mark.slow
 def test_real_references_have_the_problems_that_are_known(shared_data: Path) -> None:
     checks = list(mirflow.check([shared_data / "mirex2013-ace" / "reference"]))
     rules = {(Path(check.path).stem[-6:], found.rule): found.line for check in checks for found in check.problems}

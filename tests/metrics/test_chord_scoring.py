@@ -269,10 +269,12 @@ def casd(folder: Path) -> GivenPairs:
     return pairs
 
 
+@pytest.mark.slow
 def test_a_sample_of_mirex_2013(shared_data: Path) -> None:
     check_real(mirex2013(shared_data)[::24])
 
 
+@pytest.mark.slow
 def test_a_sample_of_annotator_pairs(shared_data: Path) -> None:
     check_real(casd(shared_data)[::12])
 

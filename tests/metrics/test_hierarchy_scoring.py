@@ -81,6 +81,7 @@ def test_equals_mir_eval_with_gaps_and_overlaps_within_levels(reference, estimat
     np.testing.assert_allclose(found.score[0], list(expected.values()), rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(hierarchies(free=True), hierarchies(free=True)), min_size=1, max_size=6), st.randoms())
 @settings(max_examples=40, deadline=None)
 def test_each_pair_alone_equals_the_same_pair_in_any_batch_to_the_bit(pairs, random) -> None:
@@ -239,6 +240,7 @@ def check_real(pairs: GivenPairs) -> None:
         np.testing.assert_allclose(score, expected, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_listener_against_another_on_the_shortest_song(shared_data: Path) -> None:
     check_real([min(salami(shared_data), key=lambda pair: pair[0][0][0].max())])
 

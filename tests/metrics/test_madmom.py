@@ -338,6 +338,7 @@ class TestKeys:
                 assert found.score[:, places[names.get(of, of)]].mean() == pytest.approx(value, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_sums_and_means_over_files_are_queries(oracle: Path, expected: dict[str, Any], tmp_path: Path) -> None:
     root = Path(__file__).parents[2] / "pipelines/papers/madmom.yaml"
     mirflow.run(root, root=oracle, store=tmp_path / "x.zarr", scheduler="serial")

@@ -111,6 +111,7 @@ def score(pairs: list[tuple[list[Segment], list[Segment]]]) -> tuple[Float, Floa
     return result.score, result.weight
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(sequences, sequences), min_size=1, max_size=3))
 @settings(max_examples=75, deadline=None)
 def test_every_rule_and_column_equals_the_walk(pairs: list[tuple[list[Segment], list[Segment]]]) -> None:

@@ -164,6 +164,7 @@ def test_any_rankings_score_as_the_definitions_say(queries):
 
 
 class TestExamples:
+    @pytest.mark.slow
     def test_twinkle_twinkle_at_rank_three_has_a_reciprocal_rank_of_a_third(self):
         """Section 3.3 of the MIREX chapter, and equation 7 over three queries."""
         lists = [["other", "another", "twinkle"], ["twinkle"], ["a", "b", "c", "twinkle"]]

@@ -229,6 +229,7 @@ def folder(shared_data: Path) -> Path:
     return shared_data / "oracles" / "08_structure_labels"
 
 
+@pytest.mark.slow
 def test_songs_agree_with_songformers_evaluation(folder: Path) -> None:
     pairs = json.loads((folder / "expected.json").read_text())["pairs"]
     metrics = ["label_accuracy", "iou", "by_label", *WINDOWS]

@@ -269,6 +269,7 @@ def salami(folder: Path) -> GivenPairs:
     ]
 
 
+@pytest.mark.slow
 def test_a_sample_of_salami(shared_data: Path) -> None:
     check_real(salami(shared_data)[::40])
 

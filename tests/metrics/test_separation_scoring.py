@@ -102,6 +102,7 @@ class TestMirEval:
         shortest = score([(row(reference[:1]), row(mixed(reference)[:1]))], "sdr@1", "si_sdr").score[0]
         assert shortest[0] == pytest.approx(shortest[1], abs=1e-9)  # a filter of one tap is a gain
 
+    @pytest.mark.slow
     def test_systems_of_one_track_share_its_references_and_no_numbers(self) -> None:
         references = rows(row(sources(2, 1200, 1)), row(sources(2, 1300, 2)))
         estimates = rows(*(row(mixed(sources(2, 1200 + 100 * track, 1 + track), seed)) for seed, track in _PAIRS))
@@ -346,6 +347,7 @@ class TestCleaning:
         ]
 
 
+@pytest.mark.slow
 def test_signals_that_are_read_piece_by_piece_give_the_bits_of_signals_in_memory() -> None:
     lazy = [[SyntheticSignal(seed + 10 * side, 40000) for seed in range(2)] for side in range(2)]
     sides = [of_signals(one) for one in lazy]

@@ -30,6 +30,7 @@ affinities = st.lists(st.sampled_from([0.0, 0.1, 0.5, 0.5000001, 0.9, 1.0]), min
 relevances = st.lists(st.booleans(), min_size=len(TAGS), max_size=len(TAGS))
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(relevances, affinities), min_size=1, max_size=8))
 def test_every_clip_has_the_figures_of_scikit_learn(clips: list[tuple[list[bool], list[float]]]) -> None:
     scores = score([clip[0] for clip in clips], [clip[1] for clip in clips])

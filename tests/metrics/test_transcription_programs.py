@@ -140,6 +140,7 @@ def annotated(draw: st.DrawFn) -> tuple[Annotation, Annotation]:
     return sides[0], sides[1]
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.lists(annotated(), min_size=1, max_size=3), st.randoms(use_true_random=False))
 def test_scores_are_those_of_the_notes_of_each_program(batch: list[Pair], random: Random) -> None:

@@ -49,6 +49,7 @@ def test_the_data_are_what_the_script_writes(tmp_path: Path) -> None:
     assert written == bundled
 
 
+@pytest.mark.slow
 def test_the_primary_table_has_every_task(store: Path) -> None:
     lines = [line.split() for line in printed("query", store, "--primary").splitlines()]
     assert {words[0] for words in lines if words and words[0] in TASKS} == TASKS
@@ -60,6 +61,7 @@ def primary(store: Path) -> dict[str, str]:
     return {row["group"]: row["metric"] for row in rows("query", store, "--primary")}
 
 
+@pytest.mark.slow
 def test_the_page_of_tasks_says_what_the_pipeline_does(store: Path, primary: dict[str, str]) -> None:
     tree = mirflow.open_store(store)
     listed = re.findall(
@@ -78,6 +80,7 @@ def test_query_figures_report_and_the_table_of_a_run_begin_with_the_same_metric(
         assert {primary[name], one_metric(board, None), report, run} == {headline_metric(board)}
 
 
+@pytest.mark.slow
 def test_it_opens_lazily_with_what_its_store_has(store: Path) -> None:
     stored, tree = mirflow.open_store(store), mirflow.open_pipeline(PIPELINES / "mirex-demo.yaml")
     assert set(tree.children) == TASKS

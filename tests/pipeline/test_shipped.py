@@ -85,6 +85,7 @@ def test_times_rounded_to_1_ms_move_the_scores_of_some_tracks(harmonix: xr.DataT
     assert 0 < float(moved.mean()) < 0.33
 
 
+@pytest.mark.slow
 def test_salami_is_a_human_ceiling(tree_of: Callable[[str], xr.DataTree]) -> None:
     tree = tree_of("salami")
     assert list(tree.children) == ["functions", "hierarchy", "lowercase", "uppercase"]

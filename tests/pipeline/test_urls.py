@@ -124,6 +124,7 @@ class TestServers:
         assert run(path) == {"changed": 2, "reused": 4}
         assert_same_scores(path, dataset)
 
+    @pytest.mark.slow
     def test_a_file_that_only_its_head_failed_of_is_not_taken_for_unchanged(self, server, dataset):
         path = write(dataset, f"{server.url}/ref/{{track}}.lab", "est/{system}/{track}.lab")
         server.failing, server.times = {"ref/t01.lab": 500}, 1

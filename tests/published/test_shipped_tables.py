@@ -85,6 +85,7 @@ def test_how_far_mir_eval_is_from_mirex2013(shipped_store, shared_data: Path) ->
     assert found["setting"].values.tolist() == ["convention"]
 
 
+@pytest.mark.slow
 def test_official_recalls_of_mirex2013_are_those_of_the_imported_scores(shared_data: Path, tmp_path: Path) -> None:
     store = tmp_path / "official.zarr"
     mapping, root = published("mirex2013-ace", shared_data)

@@ -113,6 +113,7 @@ def outcome(annotation: Annotation) -> tuple[object, ...]:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @example("chord", ["0 1 C\n1 2 G\n"] * 4)
 @example("transcription", ["0 1 440 80\n"] * 4)

@@ -96,6 +96,7 @@ def test_scalar_attributes_are_coordinates(tmp_path: Path) -> None:
     assert (some.tracks, list(some.metadata), some["b"].attrs["genre"]) == (("b",), ["genre"], "Pop")
 
 
+@pytest.mark.slow
 def test_a_collection_is_lazy_on_request(tmp_path: Path) -> None:
     lazy = read(tmp_path, "beatles", "beats", "downbeat", lazy=True)
     assert isinstance(lazy, LazyCollection)
@@ -333,6 +334,7 @@ def test_real_sections_and_keys_are_those_of_the_files(shared_data: Path, tmp_pa
     ]
 
 
+@pytest.mark.slow
 def test_mirdata_is_imported_for_its_own_objects_alone() -> None:
     code = "import sys, mirflow; mirflow.annotation('beat', [0.5]); assert 'mirdata' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -20,6 +20,7 @@ def read_folder(folder: Path, pattern: str, count: int, **asked: object) -> list
     return [mirflow.load(file, **asked) for file in files]
 
 
+@pytest.mark.slow
 def test_every_chord_file_of_mirex_2013(shared_data: Path) -> None:
     annotations = read_folder(shared_data / "mirex2013-ace", "**/*.lab", 2170, task="chord")
     assert all(one.label.size and (one.label != "").all() for one in annotations)

@@ -80,6 +80,7 @@ def scores(draw: st.DrawFn) -> str:
     return score(*parts)
 
 
+@pytest.mark.slow
 @given(text=scores())
 def test_both_libraries_read_the_same_score(text: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.getbasetemp() / "drawn.musicxml"

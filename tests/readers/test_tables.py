@@ -173,6 +173,7 @@ def test_which_files_hold_many_tracks() -> None:
     assert holds_tracks("chords.csv", reading("chord", columns={"track": 0, "start": 1, "end": 2, "label": 3}))
 
 
+@pytest.mark.slow
 def test_an_opened_table_is_kept_until_its_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.tsv"
     path.write_text("x\tjazz\n")

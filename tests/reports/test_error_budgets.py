@@ -439,6 +439,7 @@ def test_a_report_shows_the_losses_of_the_main_metric(store: Path, tmp_path: Pat
     page.wait_for_function("document.querySelector('#losses').textContent.includes('choose another treatment')")
 
 
+@pytest.mark.slow
 def test_messages_say_what_to_do(store: Path, tmp_path: Path) -> None:
     assert "choose common or skip" in refused("budget", store, "--missing", "zero")
     copy = tmp_path / "copy.zarr"

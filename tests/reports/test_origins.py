@@ -124,6 +124,7 @@ class TestStrangers:
         assert (report.tracks, report.notes) == (0, (FOREIGN,))
         assert plans_of(store, theirs) == (["segment"], "")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("command", "rooted"), [("report", False), ("report", True), ("site", True)])
     def test_no_command_shows_the_environment(self, own, tmp_path, theirs, command, rooted):
         if command == "site":

@@ -48,6 +48,7 @@ def evaluations(draw: st.DrawFn) -> GroupContent:
     return GroupContent("x", systems, tracks, own, {**coords, "aggregates": coords["standard_aggregate"]}, attrs=attrs)
 
 
+@pytest.mark.slow
 @given(evaluations())
 def test_an_evaluation_in_memory_has_the_result_of_its_dataset(content: GroupContent) -> None:
     ds = as_scores(dataset_of(content))

@@ -120,6 +120,7 @@ def read_twice(path: Path) -> int:
     return number
 
 
+@pytest.mark.slow
 def test_readers_beside_a_writer_that_is_killed_never_see_a_mixture(tmp_path):
     path = tmp_path / "x.zarr"
     for _ in range(3):

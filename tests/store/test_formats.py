@@ -112,6 +112,7 @@ assert "mirflow" not in sys.modules
 """
 
 
+@pytest.mark.slow
 def test_plain_xarray_opens_it_without_a_warning(store):
     command = [sys.executable, "-I", "-W", "error", "-c", _PLAIN, str(store)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -140,6 +141,7 @@ def test_scores_are_read_once_if_all_of_them_are(store, read_bytes):
     assert read_bytes == read
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metrics", [[2], [0, 1, 2, 3]], ids=["part", "whole"])
 def test_a_damaged_shard_is_an_error_and_never_a_number(store, scores, metrics):
     chance = random.Random(7)

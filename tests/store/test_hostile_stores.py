@@ -178,6 +178,7 @@ def test_commands_say_it_in_a_line(store: Path, harm: Callable[[Path], None], co
         assert "s.zarr" in " ".join(result.stderr.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", [bomb, text_bomb, twice_compressed, huge], ids=lambda one: one.__name__)
 def test_little_memory_is_taken(store: Path, harm: Callable[[Path], None]) -> None:
     harm(store)

@@ -57,6 +57,7 @@ def round_trip(content: GroupContent) -> GroupContent:
         return read_group(Path(folder) / "x.zarr", content.name)
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_is_written_is_read(data):

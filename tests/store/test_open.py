@@ -49,6 +49,7 @@ assert "mirflow" not in sys.modules and "year" in ds.coords and "label" in ds.co
 """
 
 
+@pytest.mark.slow
 def test_plain_xarray_opens_it_without_mirflow_and_without_a_warning(store):
     done = subprocess.run(
         [sys.executable, "-I", "-W", "error", "-c", _PLAIN, str(store)], capture_output=True, text=True, timeout=120
@@ -162,6 +163,7 @@ def test_a_single_cell_of_text_is_read_on_access(store):
         assert single.item() == whole.values[system, track]
 
 
+@pytest.mark.slow
 def test_a_damaged_chunk_raises_the_store_s_own_error_however_lazily_it_is_read(store):
     chance = random.Random(26)
     whole = read_tree(store)["chord"].to_dataset().load()

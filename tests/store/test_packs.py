@@ -108,6 +108,7 @@ def test_columns_of_text_are_text(path):
     assert_same_rows(read_pack(path).rows, rows)
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=15, deadline=None)
 def test_any_intervals_come_back_to_the_bit(data):
@@ -195,6 +196,7 @@ def test_a_source_finds_its_track_in_a_pack_that_was_written_again(path):
         source.read()
 
 
+@pytest.mark.slow
 def test_plain_xarray_reads_a_pack_as_contiguous_ragged_arrays(path):
     write_pack(path, "patterns", "abc", NESTED, {"annotator": "A1"}, {"title": ["x", "y", "z"]})
     code = f"""

@@ -258,6 +258,7 @@ class TestTwoWriters:
         assert found.systems == ("B", "C")
         np.testing.assert_array_equal(found.cells.score, make_cells(all_pairs(["B", "C"])).score)
 
+    @pytest.mark.slow
     def test_a_repository_that_both_make_at_once_is_one(self, tmp_path):
         started, addresses = Barrier(2), [f"icechunk:{tmp_path / str(number)}" for number in range(10)]
 
@@ -471,6 +472,7 @@ def _at_service(monkeypatch):
 
 @pytest.mark.usefixtures("_at_service")
 class TestObjectStore:
+    @pytest.mark.slow
     def test_a_run_and_its_queries(self, pipelines):
         one, two, _ = pipelines
         store = "s3://bucket/stores/runs"
@@ -500,6 +502,7 @@ class TestObjectStore:
         with pytest.raises(StoreError, match="there are no credentials; set AWS_ACCESS_KEY_ID"):
             read_tree("s3://bucket/x")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("what", ["a run", "a reader"])
     def test_a_network_that_is_unplugged_in_the_middle(self, pipelines, monkeypatch, what):
         monkeypatch.setattr(repositories, "_LOOK_AFTER", 0.3)

@@ -89,6 +89,7 @@ def test_a_run_has_the_numbers_of_the_same_pipeline(folder: Path, file: Path) ->
     assert row.signature.startswith("chord/majmin+sevenths;conv=mirex2013;agg=wcsr;miss=zero;n=6;ref=")
 
 
+@pytest.mark.slow
 def test_the_table_of_a_process(folder: Path) -> None:
     command = [
         sys.executable,

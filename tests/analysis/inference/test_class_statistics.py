@@ -254,6 +254,7 @@ class TestAreas:
 
 
 class TestComparisons:
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", KINDS)
     def test_every_swap_is_tried_where_there_are_few(self, kind):
         world = World(9, seed=1)

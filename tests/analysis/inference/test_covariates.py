@@ -96,6 +96,7 @@ class TestRefusals:
 
 
 class TestDoors:
+    @pytest.mark.slow
     def test_a_table_has_a_row_for_each_system(self, mirex2013_store) -> None:
         asked = {"metric": "majmin", "group": "chord_mirex2013", "system": ["CB3", "CB4"]}
         text = mirflow.correlate(mirex2013_store, against="duration", **asked).to_text()

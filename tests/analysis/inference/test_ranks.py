@@ -192,6 +192,7 @@ class TestFriedman:
         with pytest.raises(QueryError, match="1 system to compare"):
             random_world(1, 3).mirflow.friedman()
 
+    @pytest.mark.slow
     def test_size(self):
         """Without a difference, Friedman's test and the largest of Tukey and Kramer's find one in 5 % of the cases."""
         score = np.random.default_rng(5).random((6, 40, 2000))

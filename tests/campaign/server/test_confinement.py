@@ -504,6 +504,7 @@ checking.check_job = write
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel is none of Linux")
 @pytest.mark.parametrize(("how", "most"), [("large", 20 * 10**6), ("many", 10**6), ("unlinked", 20 * 10**6)])
 def test_what_a_job_writes_is_bounded_in_its_sum(tmp_path: Path, how: str, most: int) -> None:

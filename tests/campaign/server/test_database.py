@@ -361,6 +361,7 @@ def change_and_fail(database: Database) -> None:
         raise DatabaseError("not kept")
 
 
+@pytest.mark.slow
 def test_the_state_of_pages_changes_with_what_is_changed_and_seen(url: str) -> None:
     database, other = Database(url), Database(url)
     database.create()

@@ -107,6 +107,7 @@ def test_without_references_no_answer_holds_a_label_of_one_or_a_message_that_quo
     assert json.loads(answers["/stores/store/report/tracks/t01.json"].text)["annotations"] == []
 
 
+@pytest.mark.slow
 def test_with_aggregates_only_no_answer_holds_a_track_or_a_score_of_one(songs: Path) -> None:
     client = TestClient(create_app(Service("Some", {"s": songs}, only_aggregates=True)))
     score = read_scores(songs)["chord"]["score"].values
@@ -136,6 +137,7 @@ def test_with_aggregates_only_no_answer_holds_a_track_or_a_score_of_one(songs: P
     assert {f"{api}/problems", f"/stores/s/report/tracks/{SONGS[3]}.json", "/stores/s.zarr/zarr.json"} <= refused.keys()
 
 
+@pytest.mark.slow
 def test_a_campaign_says_what_it_withholds_of_stores_and_of_splits(songs: Path, tmp_path: Path) -> None:
     text = CAMPAIGN.replace("dev: dev", "dev: {root: dev, only_aggregates: true}")
     text += f"stores: [{songs}]\nwithout_references: true\naudio: {{pattern: '{{track}}.flac', who: public}}\n"

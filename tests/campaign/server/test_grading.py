@@ -328,6 +328,7 @@ def test_no_two_graders_are_given_the_same_pair(tmp_path: Path) -> None:
     assert len(pairs) == len(set(pairs)) == 16
 
 
+@pytest.mark.slow
 def test_each_pair_is_judged_by_as_many_as_the_round_asks_for(tmp_path: Path) -> None:
     service = make_service(tmp_path, audio=False, graders_per_pair=2)
     ada, bob, cleo = Grader(service), Grader(service, "bob"), Grader(service, "cleo")
@@ -589,6 +590,7 @@ class TestProgressOnTheFrontPage:
         assert self.front(service, ada) == shown.replace("0 of", f"{judged} of", 1)
         assert "ada" not in self.front(service, ada)
 
+    @pytest.mark.slow
     def test_is_for_everybody_where_the_round_is_public_and_anew_where_it_changes(self, tmp_path: Path) -> None:
         service = make_service(tmp_path, graders_per_pair=2, more="    public: true\n    title: Alike\n")
         service.clock = Clock()

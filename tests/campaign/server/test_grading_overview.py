@@ -63,6 +63,7 @@ def test_a_round_without_judgements_has_an_overview(service: Service) -> None:
     assert "<dd>0</dd>" not in page
 
 
+@pytest.mark.slow
 def test_graders_who_agree_have_a_kappa_of_one(service: Service) -> None:
     judge_all(service, "ada")
     judge_all(service, "bob", shift=0.4)
@@ -156,6 +157,7 @@ def test_a_share_that_is_not_known_is_none(tmp_path: Path) -> None:
     assert (row["judgements"], row["share heard"]) == (2, None)
 
 
+@pytest.mark.slow
 def test_a_closed_round_is_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     path = make_campaign(tmp_path, audio=False, graders_per_pair=2)

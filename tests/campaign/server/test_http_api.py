@@ -229,6 +229,7 @@ class TestDescription:
         paths: dict[str, Any] = described["paths"]
         return paths
 
+    @pytest.mark.slow
     def test_every_operation_is_described_and_answers(self, client: TestClient, paths: dict[str, Any]) -> None:
         assert set(paths) == {http_api.BASE + one.path for one in http_api.OPERATIONS}
         for path, operations in paths.items():

@@ -171,6 +171,7 @@ def test_a_page_is_made_once_and_then_only_the_state_is_looked_up(
         assert tables <= ({"page_state", "token", "user"} if who else {"page_state"}), address
 
 
+@pytest.mark.slow
 def test_kept_pages_of_several_readers_take_no_more_memory_than_all_may(service: Service) -> None:
     readers = Readers(service)
     service.answers._most_bytes = 30_000
@@ -266,6 +267,7 @@ def test_what_another_process_changes_is_on_the_next_page(service: Service, what
     assert after == fresh.look()
 
 
+@pytest.mark.slow
 def test_a_moment_before_the_final_ranking_nothing_of_it_is_shown(service: Service) -> None:
     readers = Readers(service)
     before = readers.look()
@@ -277,6 +279,7 @@ def test_a_moment_before_the_final_ranking_nothing_of_it_is_shown(service: Servi
     assert readers.look() == before
 
 
+@pytest.mark.slow
 def test_a_new_public_copy_is_seen_by_all(service: Service) -> None:
     readers = Readers(service)
     before = readers.look()
@@ -338,6 +341,7 @@ def test_tags_tell_nothing_of_what_a_page_does_not_show(service: Service, made: 
     assert len(made) == len(tags)
 
 
+@pytest.mark.slow
 def test_kept_pages_read_only_tables_whose_changes_are_noticed(service: Service) -> None:
     unseen = {name for name, table in Base.metadata.tables.items() if table.info.get("unseen")}
     assert {"progress", "worker", "grading_event"} <= unseen
@@ -349,6 +353,7 @@ def test_kept_pages_read_only_tables_whose_changes_are_noticed(service: Service)
     assert tables & unseen == {"token"}  # by which a reader is found at each request
 
 
+@pytest.mark.slow
 def test_reports_of_workers_and_the_progress_of_scoring_renew_no_page(service: Service, made: list[Content]) -> None:
     assert service.database is not None
     readers = Readers(service)

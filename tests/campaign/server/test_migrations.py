@@ -185,6 +185,7 @@ def test_a_backup_of_older_tables_is_restored_and_upgraded(old_campaign: Path, t
     assert "ada" in invoke("serve", "users", "list", str(old_campaign)).stdout
 
 
+@pytest.mark.slow
 def test_a_backup_of_newer_tables_is_refused(old_campaign: Path, tmp_path: Path) -> None:
     service = open_service([old_campaign], any_revision=True)
     with pytest.MonkeyPatch.context() as patch:

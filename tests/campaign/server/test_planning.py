@@ -205,6 +205,7 @@ def judge_all(service: Service) -> None:
         assert answer.status_code == 303
 
 
+@pytest.mark.slow
 def test_a_round_goes_from_a_collection_to_its_end_by_the_pages(closed: bytes, tmp_path: Path) -> None:
     with zipfile.ZipFile(io.BytesIO(closed)) as archive:
         archive.extractall(tmp_path / "out")

@@ -25,6 +25,7 @@ def told(outcome: Outcome) -> str:
     return "\n".join(outcome.findings[:20])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_three_hundred_requests(target: Target) -> None:
     outcome = run(target, 0, range(300))

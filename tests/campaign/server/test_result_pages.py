@@ -56,6 +56,7 @@ def links(text: str) -> set[str]:
     return {one.partition("#")[0] for one in re.findall(r'(?:href|src)="([^"]*)"', text) if ".png" not in one} - {""}
 
 
+@pytest.mark.slow
 def test_every_link_leads_somewhere(client: TestClient) -> None:
     seen, pending = set(), {"/"}
     while pending:
@@ -246,6 +247,7 @@ def test_too_many_who_wait_are_told_to_come_again(client: TestClient, service: S
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
 
 
+@pytest.mark.slow
 def test_pictures_of_tracks_are_drawn_once_for_all_who_ask_at_the_same_time(service: Service) -> None:
     service.base_url = "https://lab.org/"
     drawn, names = [], ["greensleeves", "amazing-grace"]
@@ -307,6 +309,7 @@ def test_answers_of_other_titles_have_other_tags(service: Service) -> None:
     assert service.answers.generation(["demo"]) != other.generation(["demo"])
 
 
+@pytest.mark.slow
 def test_addresses_that_anybody_may_write_take_no_memory(client: TestClient, service: Service) -> None:
     long = "a" * 20_000
     for number in range(20):
@@ -338,6 +341,7 @@ def test_stores_whose_systems_have_years_have_an_archive(tmp_path: Path, demo_st
     assert without.get("/archive/").status_code == 404
 
 
+@pytest.mark.slow
 def test_an_archive_shows_the_years_of_a_table_as_it_is_now(tmp_path: Path) -> None:
     stores = {name: years(tmp_path / f"{name}.zarr", *"AB"[: int(name) - 2011]) for name in ("2012", "2013")}
     table = tmp_path / "years.csv"

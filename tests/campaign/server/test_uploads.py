@@ -296,6 +296,7 @@ def test_a_million_files_are_refused_before_their_directory_is_read(check: Calla
     assert time.monotonic() - began < 20
 
 
+@pytest.mark.slow
 def test_a_million_files_in_a_tar_are_refused_on_the_way(check: Callable[..., CheckAnswer]) -> None:
     header = tarfile.TarInfo("a.lab").tobuf()
     packed = gzip.compress(header * 10**6, 1)

@@ -535,6 +535,7 @@ def test_a_cluster_that_does_not_answer_is_waited_for(confinement: Confinement, 
     assert (state(service, id).state, state(service, id).tries) == ("accepted", 0)
 
 
+@pytest.mark.slow
 def test_trouble_is_told_and_waited_out(
     service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -759,6 +760,7 @@ def test_a_copy_that_another_worker_writes_is_waited_for(service: Service, confi
         assert made.result() == {"systems": 1}
 
 
+@pytest.mark.slow
 def test_the_trouble_of_a_worker_that_is_gone_ends_with_the_next_one(
     service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -161,6 +161,7 @@ def test_stores_of_several_years_make_the_same_tables_as_queries(stores, suffix)
     assert "ACE    Majmin   0.500   0.750" in printed("archive", table)
 
 
+@pytest.mark.slow
 def test_the_best_of_two_years_are_tested_on_one_test_set(tmp_path):
     whole = random_group(4, 30, 1, seed=4, systems=["A", "B", "C", "D"])
     years = {"2012": whole.isel(system=[0, 1]), "2013": whole.isel(system=[2, 3])}

@@ -95,11 +95,13 @@ def crawl(folder: Path) -> set[Path]:
     return seen
 
 
+@pytest.mark.slow
 def test_every_file_is_reached_by_links_that_lead_somewhere(site):
     assert crawl(site) == {*files_of(site)} - {site / "site.json"}
     assert len(files_of(site)) > 40
 
 
+@pytest.mark.slow
 def test_pages_of_tracks_have_a_picture_of_those_most_worth_looking_at(site, tmp_path, demo_store):
     pictures = sorted((site / "stores/demo/chord/tracks").rglob("*.png"))
     assert len(pictures) == 1
@@ -204,6 +206,7 @@ def test_names_are_text_and_no_markup_and_no_paths(tmp_path):
     ElementTree.parse(tmp_path / "site" / "feed.xml")
 
 
+@pytest.mark.slow
 def test_pages_of_names_that_differ_in_case_alone_are_different_files_on_any_disk(tmp_path):
     group = make_group(np.random.default_rng(0).random((2, 2, 1)), systems=["KO1", "ko1"], tracks=["a", "A"])
     stores = {name: write_store(tmp_path / f"{name}.zarr", {"chord": group}) for name in ("x", "X")}
@@ -234,6 +237,7 @@ def test_what_is_not_a_site_is_never_replaced(store, tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["thesis"]
 
 
+@pytest.mark.slow
 def test_files_of_the_user_stay_in_the_folder(store, tmp_path):
     folder = tmp_path / "site"
     (folder / ".git").mkdir(parents=True)
@@ -285,6 +289,7 @@ def test_what_a_killed_build_left_is_removed_by_the_next_one(store, tmp_path):
     assert alive.exists()
 
 
+@pytest.mark.slow
 def test_the_command_says_what_it_wrote_and_what_changed(store, tmp_path):
     first = invoke("site", store, "-o", tmp_path / "site", "--title", "Chords, all the year round", code=0)
     assert "changed" not in first.output
@@ -299,6 +304,7 @@ def test_the_command_says_what_it_wrote_and_what_changed(store, tmp_path):
     assert "1 labels for 2 stores" in refused("site", store, store, "-o", tmp_path / "x", "--label", "a")
 
 
+@pytest.mark.slow
 def test_the_store_at_work_is_named_with_its_number(store, tmp_path):
     told = []
 

@@ -34,6 +34,7 @@ def everything(folder: Path) -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 def test_without_references_no_file_holds_a_label_of_one_or_a_message_that_quotes_it(hidden, tmp_path):
     secrets = (LABEL, BROKEN, "70.123", "77.777")
     printed("site", hidden, "-o", tmp_path / "whole")
@@ -47,6 +48,7 @@ def test_without_references_no_file_holds_a_label_of_one_or_a_message_that_quote
     assert crawl(tmp_path / "site")
 
 
+@pytest.mark.slow
 def test_with_aggregates_only_no_file_holds_a_track_or_a_score_of_one(tmp_path):
     names = [f"secret-song-{number}" for number in range(8)]
     group = random_group(3, 8, 2, tracks=names, track_meta={"artist": [f"singer-{name}" for name in names]})

@@ -295,6 +295,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class TestTimelinesOfMirex:
+    @pytest.mark.slow
     def test_a_followed_score_is_drawn_by_time_and_position(self, campaign: Path) -> None:
         ax = figures.timeline(campaign, "piece2", group="SF", system="alder")
         played, reported = (one.get_offsets() for one in ax.collections)
@@ -485,6 +486,7 @@ class TestCommand:
         assert found.stderr == f"{tmp_path / 'a.svg'} written\n"
         assert (tmp_path / "a.svg").read_text().startswith("<?xml")
 
+    @pytest.mark.slow
     def test_the_caption_of_a_pdf_is_in_a_file_beside_it(self, store: Path, tmp_path: Path) -> None:
         found = self.plot(store, "distributions", "-m", "majmin", "-o", tmp_path / "a.pdf")
         assert found.stderr == f"{tmp_path / 'a.pdf'} written, its caption in {tmp_path / 'a.caption.tex'}\n"

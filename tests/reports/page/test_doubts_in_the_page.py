@@ -101,6 +101,7 @@ def test_places_open_the_timeline_and_verdicts_become_a_patch(folder, visit):
     assert "chord-patch.json" in shown
 
 
+@pytest.mark.slow
 def test_a_page_without_references_has_no_such_places(folder, tmp_path):
     assert "doubts" in contents_of(folder / "page.html")["evaluations"][0]
     for options in ({"references": False}, {"only_aggregates": True}, {"timelines": "none"}):

@@ -184,6 +184,7 @@ def test_items_without_times_open_their_tracks(folder, visit):
     assert "2" not in page.locator("dialog .place").inner_text().split(",")[0]
 
 
+@pytest.mark.slow
 def test_nothing_is_offered_without_files_or_references(folder, tmp_path):
     for options in ({"references": False}, {"only_aggregates": True}, {"timelines": "none"}):
         mirflow.report(folder / "p.zarr", tmp_path / "page.html", **options)

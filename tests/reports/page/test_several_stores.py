@@ -250,6 +250,7 @@ class TestCommand:
         contents = contents_of(tmp_path / "p.html")
         assert (contents["name"], [one["name"] for one in contents["stores"]]) == ("old + new", ["old", "new"])
 
+    @pytest.mark.slow
     def test_refuses_a_label_too_few(self, campaigns):
         result = CliRunner().invoke(cli, ["report", *map(str, stores_of(campaigns)), "--label", "old"])
         assert result.exit_code == 2

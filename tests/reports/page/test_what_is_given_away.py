@@ -143,6 +143,7 @@ class TestOnlyAggregates:
         page.wait_for_function("() => document.querySelector('#leaderboard').textContent.includes('median')")
         assert page.locator("#leaderboard td.strong").count() == 2
 
+    @pytest.mark.slow
     def test_of_a_live_page_the_same_holds(self, hidden):
         page = LivePage(hidden, "g", only_aggregates=True)
         assert not any(secret in page.contents().decode() for secret in (LABEL, BROKEN, "t00", ".lab", "estimates:"))

@@ -208,6 +208,7 @@ class TestSomeTracks:
                 write_page(campaign, tmp_path / "p.html", where=where)
         assert not (tmp_path / "p.html").exists()
 
+    @pytest.mark.slow
     def test_is_made_on_the_command_line(self, campaign, tmp_path):
         printed("report", campaign, "-o", tmp_path / "p.html", "--where", "genre == 'Pop'")
         assert len(contents_of(tmp_path / "p.html")["evaluations"][0]["tracks"]) == 3
