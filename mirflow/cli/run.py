@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ..engine.runs import EvaluationReport, RunReport
     from ..reports.tables import Table
 
+_REPAIRED = "irregular items (mirflow check lists them), or an estimate that starts late or ends early"
 _NAMED = 5
 """Maximum number of metrics named in a line, and of cells listed; the rest is counted."""
 
@@ -287,7 +288,7 @@ def _print_remarks(report: RunReport, store: str) -> None:
     noted = sum(one.noted for one in report.evaluations)
     repairs = sum(one.repairs for one in report.evaluations)
     told = [f"{counted(noted, 'file')} not read whole: mirflow problems {store}"] if noted else []
-    told += [f"{counted(repairs, 'repair')} of annotations, which mirflow check lists"] if repairs else []
+    told += [f"{counted(repairs, 'repair')}: {_REPAIRED}"] if repairs else []
     if told:
         echo(f"  {'; '.join(told)}", err=True)
 
@@ -448,7 +449,7 @@ def evaluate_command(
         echo(line, err=True)
     pair = ds.sizes["track"] == ds.sizes["system"] == 1
     if pair and not reasons and not ds.message.item() and ds.repairs.item():
-        echo("irregular items were left out or taken as they are (mirflow check lists them)", err=True)
+        echo(f"{counted(ds.repairs.item(), 'repair')}: {_REPAIRED}", err=True)
     if failed and pair and (cure := _cure_of_one_side(score, options, failed[0])):
         echo(cure, err=True)
     if not (failed and pair and for_people(style)):
