@@ -34,7 +34,18 @@ PAGES = sorted(
 ELSEWHERE = {"A campaign with a server"}
 """Sections whose commands need people between them: tests/campaign/server/test_walkthrough.py."""
 EXAMPLES = [page for page in PAGES if any(block.is_example for block in blocks(DOCS / page))]
-LONG = {"diff.md", "figures.md", "mirex.md", "queries.md", "report.md", "serve.md", "site.md", "store.md", "systems.md"}
+LONG = {
+    "budget.md",
+    "diff.md",
+    "figures.md",
+    "mirex.md",
+    "queries.md",
+    "report.md",
+    "serve.md",
+    "site.md",
+    "store.md",
+    "systems.md",
+}
 """Pages that take several seconds."""
 SERVED = {"campaign.md", "grading.md", "safety.md", "serve.md", "site.md"}
 """Pages whose examples need the extra ``serve``."""

@@ -78,6 +78,7 @@ RULES: Mapping[str, RemarkRule] = MappingProxyType(
         ),
         "rows": RemarkRule("note", "rows that hold no item of the annotation"),
         "repeated_rows": RemarkRule("warning", "rows that are there twice"),
+        "leading_count": RemarkRule("warning", "times of which the first is the number of the others"),
         "unmapped": RemarkRule(
             "warning",
             "a map of labels knows less than half of a side's labels, of two or more: the letters of segments, read by "

@@ -45,7 +45,7 @@ from .layouts import (
     named_columns,
     odd_velocities,
 )
-from .odd_numbers import tell_odd_numbers, tell_repeated_rows
+from .odd_numbers import tell_odd_numbers, tell_odd_rows
 from .options import HARTE, KEYS, DelimitedOptions, Reading
 from .positions import select_beats
 from .ranks import order_names
@@ -234,7 +234,7 @@ def finish(annotation: Annotation, reading: Reading, name: str | Path) -> Annota
         demand_midi(annotation, name)
     schema = annotation.schema
     if schema.times and len(schema.dims) == 1:
-        annotation = tell_repeated_rows(annotation)
+        annotation = tell_odd_rows(annotation)
     if kind.adjacent or kind.name in ("notes", "series"):
         annotation = tell_odd_numbers(annotation, reading)
     if kind.level:

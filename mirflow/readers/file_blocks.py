@@ -26,7 +26,7 @@ from .delimited import Layout, annotation_of, find_layout, finish, is_odd_key, r
 from .downloads import download
 from .formats import FORMATS, LAYOUTS
 from .layouts import are_numbers_of, are_plain
-from .odd_numbers import may_repeat
+from .odd_numbers import may_be_odd
 from .options import HARTE, DelimitedOptions, Reading
 from .remedies import with_advised_remarks
 from .sources import FileSource, parse_file
@@ -176,7 +176,7 @@ class _RegularFiles:
     def may_be_odd(self) -> Bool:
         """Mask of files in which a row ends before it starts, as in one of durations, or rows may be there twice."""
         names = [*_number_columns(self.layout)]
-        odd = may_repeat(self.numbers[:, 0], self.counts)
+        odd = may_be_odd(self.numbers[:, 0], self.counts)
         if {"start", "end"} <= {*names}:
             start, end = (self.numbers[:, names.index(name)] for name in ("start", "end"))
             odd |= np.logical_or.reduceat(end < start, offsets_of(self.counts)[:-1])

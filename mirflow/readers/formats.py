@@ -69,7 +69,7 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
                 },
                 reports=(
                     *("content_columns", "columns", "text_form", "unmapped", "odd_columns", "positions", "unvoiced"),
-                    "repeated_rows",
+                    *("repeated_rows", "leading_count"),
                 ),
             ),
         ),

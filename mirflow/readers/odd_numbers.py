@@ -18,6 +18,8 @@ _AUDIBLE = (20.0, 5000.0)
 _LONGEST = 60.0
 """Seconds of a plausible note or section."""
 _FEWEST = 2
+_COUNTED = 4
+"""Rows above which a first one that is the number of the others is no coincidence."""
 
 
 def tell_odd_numbers(annotation: Annotation, reading: Reading) -> Annotation:
@@ -46,17 +48,21 @@ def tell_odd_numbers(annotation: Annotation, reading: Reading) -> Annotation:
     return replace(annotation, account=(*annotation.account, *remark)) if message else annotation
 
 
-def tell_repeated_rows(annotation: Annotation) -> Annotation:
-    """Add a remark if all rows are there twice: one file after another, or each row twice.
+def tell_odd_rows(annotation: Annotation) -> Annotation:
+    """Add a remark if all rows are there twice, or if the first one is the number of the others.
 
     Examples
     --------
     >>> beats = Annotation("events", {"time": np.array([0.5, 1.0, 0.5, 1.0])})
-    >>> tell_repeated_rows(beats).account[0].message
+    >>> tell_odd_rows(beats).account[0].message
     'all 2 rows are there twice'
     """
     times = next(iter(annotation.columns.values()))
     count = len(times)
+    if count > _COUNTED and times[0] == count - 1 and annotation.kind == "events" and (times[1:] % 1).any():
+        message = f"the first row may be the number of the others, {count - 1}, and no time: remove it if it is"
+        remark = Remark("leading_count", message, annotation.line(0), 1)
+        annotation = replace(annotation, account=(*annotation.account, remark))
     if count % 2 or count < 2 * _FEWEST:
         return annotation
     half = count // 2
@@ -74,19 +80,19 @@ def tell_repeated_rows(annotation: Annotation) -> Annotation:
     return annotation
 
 
-def may_repeat(times: Float, counts: Int) -> Bool:
-    """Mask of joined rows with these counts that `tell_repeated_rows` has to look at.
+def may_be_odd(times: Float, counts: Int) -> Bool:
+    """Mask of joined rows with these counts that `tell_odd_rows` has to look at.
 
     Examples
     --------
-    >>> may_repeat(np.array([0.5, 1.0, 0.5, 1.0, 0.5, 1.0]), np.array([4, 2])).tolist()
+    >>> may_be_odd(np.array([0.5, 1.0, 0.5, 1.0, 0.5, 1.0]), np.array([4, 2])).tolist()
     [True, False]
     """
     first = offsets_of(counts)[:-1]
     even = (counts >= 2 * _FEWEST) & (counts % 2 == 0)
     second, middle = np.where(even, first + 1, first), np.where(even, first + counts // 2, first)
     mask: Bool = even & ((times[first] == times[second]) | (times[first] == times[middle]))
-    return mask
+    return mask | ((counts > _COUNTED) & (times[first] == counts - 1))
 
 
 def _without_nan(annotation: Annotation) -> Annotation:

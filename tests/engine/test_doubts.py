@@ -231,6 +231,15 @@ MISTAKES = {
         "words",
         r"'\[Verse 1\]' counts as words.*remove section headings",
     ),
+    **{
+        f"lyrics with {line}": Case("lyrics", "oh\n", f"{line}\noh\n", "words", rf"'{re.escape(line)}' {what}")
+        for line, what in {
+            "(Chorus)": "counts as words",
+            "Verse 2:": "counts as words",
+            "{title: Oh my love}": "is ChordPro",
+            "Oh [Am]my [F]love": "is ChordPro",
+        }.items()
+    },
     "lyrics with times": Case(
         "lyrics",
         "oh my love\n",

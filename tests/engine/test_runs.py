@@ -503,7 +503,7 @@ def test_nothing_to_do_is_one_line(folder: Path) -> None:
     assert len(first.output.splitlines()) > 5
     (line,) = again.output.splitlines()
     assert line.startswith("nothing to do: ")
-    assert "store.zarr has all 12 cells (1 without a score: mirflow show " in line
+    assert "store.zarr has all 12 cells (1 without a score: mirflow problems " in line
 
 
 def test_folders_of_systems_without_estimates_are_named(folder: Path) -> None:

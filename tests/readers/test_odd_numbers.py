@@ -152,3 +152,12 @@ def test_a_file_that_holds_everything_twice_is_told(task: str, rows: list[str]) 
         assert (remark.message, remark.line) == (f"all {len(rows)} rows are there twice", line)
     for other in (rows, [*rows * 2, rows[0]], [*rows * 2][:-1]):
         assert not [one for one in parsed("\n".join(other), task).account if one.rule == "repeated_rows"]
+
+
+def test_a_first_row_that_is_the_number_of_the_others_is_told() -> None:
+    rows = [f"{0.5 * row + 0.25}" for row in range(6)]
+    (remark,) = parsed("\n".join(["6", *rows]), "onset").account
+    assert (remark.rule, remark.line) == ("leading_count", 1)
+    assert remark.message == "the first row may be the number of the others, 6, and no time: remove it if it is"
+    for others in (["7", *rows], rows, ["3", "4.5", "5.5"], [str(row) for row in (6, 7, 8, 9, 10, 11, 12)]):
+        assert not parsed("\n".join(others), "onset").account

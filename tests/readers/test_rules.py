@@ -47,6 +47,7 @@ FILES: dict[str, tuple[str, str, bytes | str]] = {
         '<dataset id="99"><point frame="1"/></dataset></data></sv>',
     ),
     "repeated_rows": ("onset", "a.txt", "1.5\n2.5\n1.5\n2.5\n"),
+    "leading_count": ("onset", "a.txt", "5\n0.5\n1.25\n2.5\n3.0\n4.5\n"),
     "unmapped": ("segment", "a.txt", "0 1 q\n1 2 w\n2 3 z\n"),
     "text_form": ("segment", "a.txt", "0 1 re\u0301frain\n1 2 b\n"),
     "durations": ("chord", "a.jams", jams(namespace="chord", data=CHORDS).replace(b'"chord"', b'"beat"', 1)),

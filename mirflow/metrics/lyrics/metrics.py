@@ -489,17 +489,24 @@ CONVENTIONS = (
 
 _TIMED = re.compile(r"\s*(?:[\[<]\d+:\d\d|[-+]?\d+\.\d+[\s,;])")
 """Times at the beginning of a line."""
-_HEADING = re.compile(r"\s*\[[^\d:\]][^:\]]*\]\s*:?\s*")
-"""A line in brackets."""
+_PARTS = r"(?:intro|verse|strophe|(?:pre-?|post-?)?chorus|refrain|bridge|interlude|outro|hook|solo)(?: ?\d+)?"
+_HEADING = re.compile(rf"\s*(?:\[[^\d:\]][^:\]]*\]\s*:?|\({_PARTS}\)\s*:?|{_PARTS}\s*:)\s*", re.IGNORECASE)
+"""A line in brackets, or the name of a part of a song in parentheses or before a colon."""
+_CHORD_PRO = re.compile(
+    r"\s*\{[A-Za-z_]+(?::[^{}\"]*)?\}\s*|.*\[[A-G][#b]?(?:m|maj|min|dim|aug|sus|add|\d|/[A-G])*\]\w.*"
+)
+"""A directive of ChordPro, or a chord in brackets before a word."""
 
 
 def doubt_words(annotation: Annotation) -> str:
-    """Report lines that contain more than words: times, section headings, JSON.
+    """Report lines that contain more than words: times, section headings, ChordPro, JSON.
 
     Examples
     --------
     >>> doubt_words(Annotation("text", {}, ["[Verse 1]", "Oh my love"]))
     "'[Verse 1]' counts as words of the lyrics; remove section headings"
+    >>> doubt_words(Annotation("text", {}, ["[Am]Oh my [F]love"]))
+    "'[Am]Oh my [F]love' is ChordPro, whose directives and chords count as words; remove them"
     """
     lines = [line for line in annotation.labels or () if line]
     if not lines:
@@ -509,6 +516,11 @@ def doubt_words(annotation: Annotation) -> str:
         return (
             f"{timed[0][:40]!r} begins with a time, which counts as a word of the lyrics; remove times, or save the "
             "text as .lrc, .srt or .TextGrid, whose times are read"
+        )
+    chord_pro = next(filter(_CHORD_PRO.fullmatch, lines), None)
+    if chord_pro is not None:
+        return (
+            f"{chord_pro.strip()[:40]!r} is ChordPro, whose directives and chords count as words; keep the words alone"
         )
     if lines[0].lstrip()[:1] == "{" or (lines[0].lstrip()[:1] == "[" and lines[0].lstrip()[1:2] in ("{", '"', "")):
         return f"{lines[0][:40]!r} looks like JSON, which counts as words; use plain text or JAMS (.jams)"
@@ -538,8 +550,8 @@ TASK = Task(
     doubts=(
         Doubt(
             "words",
-            "lyrics contain more than words: times before most lines, section headings such as `[Verse 1]`, JSON; "
-            "or a wrong encoding has garbled letters",
+            "lyrics contain more than words: times before most lines, section headings such as `[Verse 1]`, ChordPro, "
+            "JSON; or a wrong encoding has garbled letters",
             of_side=doubt_words,
         ),
     ),
