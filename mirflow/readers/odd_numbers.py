@@ -92,7 +92,8 @@ def may_be_odd(times: Float, counts: Int) -> Bool:
     even = (counts >= 2 * _FEWEST) & (counts % 2 == 0)
     second, middle = np.where(even, first + 1, first), np.where(even, first + counts // 2, first)
     mask: Bool = even & ((times[first] == times[second]) | (times[first] == times[middle]))
-    return mask | ((counts > _COUNTED) & (times[first] == counts - 1))
+    mask |= (counts > _COUNTED) & (times[first] == counts - 1)
+    return mask
 
 
 def _without_nan(annotation: Annotation) -> Annotation:

@@ -519,9 +519,7 @@ def doubt_words(annotation: Annotation) -> str:
         )
     chord_pro = next(filter(_CHORD_PRO.fullmatch, lines), None)
     if chord_pro is not None:
-        return (
-            f"{chord_pro.strip()[:40]!r} is ChordPro, whose directives and chords count as words; keep the words alone"
-        )
+        return f"{chord_pro.strip()[:40]!r} is ChordPro, whose directives and chords count as words; remove them"
     if lines[0].lstrip()[:1] == "{" or (lines[0].lstrip()[:1] == "[" and lines[0].lstrip()[1:2] in ("{", '"', "")):
         return f"{lines[0][:40]!r} looks like JSON, which counts as words; use plain text or JAMS (.jams)"
     garbled = next(filter(_is_garbled, lines), None)
