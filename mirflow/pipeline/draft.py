@@ -291,6 +291,7 @@ def _series(
         made += [
             replace(pattern, parent=parent, listed=bool(beside)) for pattern in _patterns(own, len(fixed), words, side)
         ]
+    made = [one for one in made if one.files]
     for one in made:
         one.tasks = _tasks_of(one, root)
     return _merge([one for one in made if one.tasks])
@@ -426,7 +427,9 @@ def _patterns(files: Sequence[_FoundFile], fixed: int, words: _Words, side: str)
     varying = [fixed + index for index, names in enumerate(levels) if len(names) > 1]
     kinds = [place for place in varying if all(hint(file.parts[place]) for file in files)]
     marked = fixed == 0 and all(_split_mark(file.parts[-1], words) for file in files)
-    if kinds and (marked or len(varying) > (side == "estimates")):  # a folder for each task
+    tasks = {hint(file.parts[kinds[0]]) for file in files} if kinds else ()
+    # A folder for each task. Folders that name one task may be systems, or tracks of which all names have its name.
+    if len(tasks) > 1 or (kinds and not marked and len(varying) > (side == "estimates")):
         for name in sorted({file.parts[kinds[0]] for file in files}):
             own = [file for file in files if file.parts[kinds[0]] == name]
             yield from _patterns(own, fixed, words, side)
@@ -435,7 +438,8 @@ def _patterns(files: Sequence[_FoundFile], fixed: int, words: _Words, side: str)
     elif side == "reference":
         yield from _of_references(files, varying)
     elif varying or levels:
-        yield _of_systems(files, varying or [len(files[0].parts) - 2])
+        named = [fixed + index for index, names in enumerate(levels) if not all(map(hint, names))]
+        yield _of_systems(files, varying or named[-1:] or [len(files[0].parts) - 2])
     else:
         yield _Series(_pattern(files[0], {-1: "{track}"}), {("", file.parts[-1]): file for file in files})
 

@@ -149,6 +149,22 @@ LAYOUTS: dict[str, tuple[dict[str, str], list[dict[str, Any]]]] = {
             }
         ],
     ),
+    "a folder for each task below that of the only system": (
+        {
+            "ref/beats/{t}.txt": BEATS,
+            "ref/segments/{t}.txt": "0.0 10.0 A\n10.0 20.0 B\n",
+            "est/net/beats/{t}.txt": BEATS,
+            "est/net/segments/{t}.txt": "0.0 10.0 A\n10.0 20.0 B\n",
+        },
+        [
+            {
+                "task": task,
+                "reference": f"ref/{name}/{{track}}.txt",
+                "estimates": f"est/{{system}}/{name}/{{track}}.txt",
+            }
+            for task, name in (("beat", "beats"), ("segment", "segments"))
+        ],
+    ),
     "several formats": (
         {"ref/{t}.lab": CHORDS, "est/oak/{t}.lab": CHORDS, "est/elm/{t}.txt": CHORDS},
         [{"task": "chord", "reference": "ref/{track}.lab", "estimates": "est/{system}/{track}.{format}"}],
@@ -396,3 +412,18 @@ def test_an_empty_parquet_file_is_named(tmp_path: Path) -> None:
     parquet.write_table(arrow.schema(columns).empty_table(), tmp_path / "reference/a.parquet")
     with pytest.raises(AnnotationError, match=r"no task reads the 1 reference: reference/a\.parquet is empty"):
         draft_pipeline(tmp_path)
+
+
+def test_names_of_tracks_that_name_a_task_are_no_folders_of_tasks(tmp_path: Path) -> None:
+    for track in ("chord_09_01", "chord_09_02"):
+        for name in ("reference", "oak"):
+            path = tmp_path / track / f"{name}.lab"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(CHORDS)
+    (drafted,) = yaml.safe_load(printed("init", tmp_path))["evaluations"]
+    assert (drafted["reference"], drafted["estimates"]) == ("{track}/reference.lab", "{track}/{system}.lab")
+
+
+def test_a_table_named_as_its_side_is_no_series_without_files(tmp_path: Path) -> None:
+    (tmp_path / "reference.csv").write_text("track,key\na,C major\n")
+    assert "no task reads the 1 reference: reference.csv:1:" in refused("init", tmp_path)
