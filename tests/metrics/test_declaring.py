@@ -105,7 +105,6 @@ def test_evidence_of_a_task_without_itemwise_metrics_says_what_to_declare() -> N
         lonely.explain(*PAIRS[0], lonely.select(["continuity_error"])[0])  # type: ignore[misc]
 
 
-@pytest.mark.slow
 def test_a_metric_from_outside_is_sent_to_a_worker() -> None:
     measures = OWN.select(["continuity_error@0.1", "f_measure"])
     assert pickle.loads(pickle.dumps(measures)) == measures

@@ -128,6 +128,7 @@ def test_planned_campaigns_find_the_difference_as_often_as_planned(annotators: i
     tracks, cases = round(needed), 200
     own = rng.normal(0, np.sqrt(ANNOTATOR**2 + RESIDUAL**2), (tracks, annotators, cases)).mean(axis=1)
     found = GAP + rng.normal(0, TRACK, (tracks, cases)) + own
-    ds = group_of(np.stack([0.5 + found, np.full(found.shape, 0.5)]), metrics=[f"case{case}" for case in range(cases)])
-    significant = ds.mirflow.compare(aggregate="mean", replicates=2000)["significant"].values[0, 1]
+    metrics = [f"case{case}" for case in range(cases)]
+    ds = group_of(np.stack([0.5 + found, np.full(found.shape, 0.5)]), metrics=metrics)
+    significant = ds.mirflow.compare(metrics, "mean", replicates=2000)["significant"].values[0, 1]
     assert significant.mean() == pytest.approx(0.8, rel=0.1)
