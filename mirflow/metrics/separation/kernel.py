@@ -398,11 +398,8 @@ class Projections:
                 for index, meeting in enumerate(members):
                     estimate, source = self.meetings[meeting]
                     filtered = projected[index + several]
-                    target, estimated = left[references.rows(source)], right[estimates.rows(estimate)]
-                    joint, spatial, residual = projected[0], filtered - target, estimated - filtered
-                    parts = target, filtered, joint, estimated - target, spatial, residual
-                    for number, part in enumerate((*parts, joint - filtered, estimated - joint)):
-                        sums[number, meeting] += float(np.einsum("ij,ij->", part, part))
+                    parts = left[references.rows(source)], right[estimates.rows(estimate)], filtered, projected[0]
+                    sums[:, meeting] += _energies(*parts)
         return Energies(*sums)
 
     def _groups(self, estimates: int, several: bool) -> list[tuple[list[int], list[int]]]:
@@ -413,6 +410,13 @@ class Projections:
             if members:
                 groups.append(([len(self.meetings) + estimate, *members] if several else members, members))
         return groups
+
+
+def _energies(source: Float, estimated: Float, filtered: Float, joint: Float) -> list[float]:
+    # A function of its own, so that the arrays of one meeting are gone when those of the next one are made.
+    spatial, residual = filtered - source, estimated - filtered
+    parts = (source, filtered, joint, estimated - source, spatial, residual, joint - filtered, estimated - joint)
+    return [float(np.einsum("ij,ij->", part, part)) for part in parts]
 
 
 NAMES = ("sdr", "sir", "sar", "image_sdr", "image_isr")
