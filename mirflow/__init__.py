@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from .questions.compare import compare as compare
     from .questions.consensus import consensus as consensus
     from .questions.correlate import correlate as correlate
+    from .questions.diagnose import diagnose as diagnose
     from .questions.oracle import oracle as oracle
     from .questions.overlap import overlap as overlap
     from .questions.plan import plan as plan

@@ -66,6 +66,7 @@ WORDS = {
     "annotations": 2,
     "all_pairs": True,
     "root": "nowhere",
+    "patch": "patch.json",
     "progress": False,
 }
 """An example of each word that a question may take."""

@@ -111,6 +111,7 @@ class Words(QueryOptions, total=False):
     annotations: int | None
     all_pairs: bool
     root: str | Path | None
+    patch: str | Path | None
     progress: bool | Progress | None
 
 

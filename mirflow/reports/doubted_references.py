@@ -137,12 +137,12 @@ def describe_disagreements(
         key = one.track, one.annotator
         system = next((place for place, name in enumerate(systems) if name in one.names), -1)
         described = {name: getattr(one, name) for name in ("annotator", *COLUMNS)}
-        edits = {"digest": _digest(sources[key], shelf), **_editable(references[key], one)}
+        edits = {"digest": file_digest(sources[key], shelf), **_editable(references[key], one)}
         listed.append({"track": one.track, **described, "system": system, **edits})
     return {"task": task, "total": len(found), "rows": listed}
 
 
-def _digest(source: Source, shelf: Shelf) -> str:
+def file_digest(source: Source, shelf: Shelf) -> str:
     """Digest of a reference's file, without the corrections of patches that the pipeline has."""
     return shelf.digest(source.source if isinstance(source, PatchedSource) else source)
 

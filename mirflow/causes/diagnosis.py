@@ -1,0 +1,413 @@
+"""Try transformations on cells with low scores, by the metric's own kernel, and say which side is probably wrong."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..annotations.annotation import Annotation
+from ..annotations.classes import Classes
+from ..annotations.source import HeldSource, Source
+from ..engine.block import BlockWork, TrackWork, score_block
+from ..metrics.base import Grid, get_task
+from ..metrics.measures import Measure
+from ..pipeline.plan import Reference
+from ..ragged import Bool, Float
+from .transformations import ESTIMATE, REFERENCE, TRANSFORMATIONS, Change, Pair, fitting, needs_company
+
+ALL = "*"
+"""Stands for all tracks, or all systems."""
+GAIN = 0.25
+"""Least gain of a finding."""
+RESULT = 0.7
+"""Least score after the transformation."""
+LOW = 0.5
+"""Scores below this are looked at, whatever the others have."""
+BELOW = 0.25
+"""Scores so far below the median of their track or of their system are looked at, too."""
+MOST = 0.6
+"""Share of a track's systems, or of a system's tracks, that makes a cause theirs."""
+SHARED_GAIN, SHARED_RESULT = 0.1, 0.4
+"""Least gain of a cell, and median result, where most systems of a track, `MANY` or more, would gain by the same."""
+MANY = 3
+"""Tracks with the same cause from which it may be the system's; systems from which weaker evidence counts."""
+MOST_CELLS = 5000
+"""Cells of an evaluation that are looked at."""
+_BATCH = 48
+_ALIKE = 0.02
+"""Scores so near to the best one are as good: of these the transformation declared first is taken."""
+_NEIGHBOURS = 2
+_OTHERS = 60
+"""Other references that an estimate is compared with, by length."""
+
+Read = Callable[[Source], "Annotation | str"]
+"""Gives an annotation, or why there is none."""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Scores pairs in memory under one metric, as a run does."""
+
+    task: str
+    convention: str
+    measure: Measure
+    grid: Grid
+    classes: Classes | None = None
+
+    @classmethod
+    def of(
+        cls,
+        task: str,
+        convention: str,
+        metric: str | None = None,
+        grid: Grid | None = None,
+        classes: Classes | None = None,
+    ) -> Judge | None:
+        """The judge by a metric, by default the headline; None where nothing that is best at a number is scored."""
+        rules = get_task(task).convention(convention or None, classes)
+        measures = [rules.headline(), *rules.select(None)] if metric is None else list(rules.select([metric]))
+        for measure in measures:
+            perfect = measure.metric.perfect
+            if measure.metric.orientation == "higher" and perfect is not None and np.isfinite(perfect):
+                return cls(task, rules.name, measure, rules.grid(grid), classes)
+        return None
+
+    def score(self, pairs: Sequence[Pair]) -> Float:
+        """Scores of pairs, float64 (pairs,); NaN where a pair cannot be scored."""
+        if not pairs:
+            return np.zeros(0)
+        works = tuple(
+            TrackWork(
+                str(number),
+                (Reference(HeldSource(pair.reference, f"reference {number}")),),
+                (ESTIMATE,),
+                (HeldSource(pair.estimate, f"estimate {number}"),),
+                (0,),
+            )
+            for number, pair in enumerate(pairs)
+        )
+        rules = self.task, self.convention, self.grid, (self.measure,)
+        cells = score_block(BlockWork("diagnose", *rules, "", works, classes=self.classes))
+        return np.asarray(cells.score[:, 0], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Board:
+    """What is diagnosed: the files of an evaluation, and its scores."""
+
+    evaluation: str
+    judge: Judge
+    tracks: Sequence[str]
+    systems: Sequence[str]
+    references: Mapping[str, Source]
+    estimates: Mapping[str, Mapping[str, Source]]
+    """By system and track."""
+    score: Float
+    """float64 (systems, tracks); NaN where there is none."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One cause: what to do to the named side of a cell, a track or a system to make it right."""
+
+    evaluation: str
+    track: str
+    """`ALL`: most tracks of the system."""
+    system: str
+    """`ALL`: most systems of the track."""
+    change: Change
+    metric: str
+    score: float
+    would_be: float
+    systems: int
+    """Systems with the cause."""
+    of: int
+    """Systems with an estimate of the track."""
+    tracks: int = 1
+    """Tracks with the cause."""
+    out_of: int = 1
+    """Tracks of which the system has an estimate."""
+
+    @property
+    def sentence(self) -> str:
+        """The finding in English."""
+        if self.track == ALL:
+            about = f"{self.tracks} of {self.out_of} estimates of {self.system!r}"
+            who = f"estimate, in {about},"
+        elif self.system == ALL and self.change.side == REFERENCE:
+            who = "reference (or the recording)"
+        else:
+            who = self.change.side
+        return f"{self.change.sentence(who)}: {self.metric} {self.score:.2f} would be {self.would_be:.2f}"
+
+    @property
+    def remedy(self) -> str:
+        """What makes it right: options of reading as YAML, or empty."""
+        return ", ".join(f"{name}: {value}" for name, value in self.change.option().items())
+
+
+@dataclass
+class Cell:
+    """A cell that scores low, with the causes found."""
+
+    track: str
+    system: str
+    pair: Pair
+    score: float = 0.0
+    steps: list[tuple[Change, float, float]] = field(default_factory=list)
+    """Changes, one after the other, with the scores before and after each."""
+    weak: bool = False
+    """Whether the gain is below the bars, so that only other systems of the track can confirm it."""
+
+
+def find_causes(
+    board: Board, read: Read, *, seconds: float | None = None, everything: bool = False
+) -> tuple[list[Finding], int]:
+    """Find the causes of the low scores of an evaluation.
+
+    Parameters
+    ----------
+    board : Board
+    read : callable
+        Reads a source; texts are reasons why there is none.
+    seconds : float or None
+        Processor time after which no other cell is looked at; None: no limit.
+    everything : bool
+        Whether all cells are looked at, not only those with low scores.
+
+    Returns
+    -------
+    list of Finding, int
+        The findings: of systems, of tracks, of cells, by gain; and the number of cells that were looked at.
+    """
+    begin = time.process_time()
+    mask = np.isfinite(board.score) if everything else low_cells(board.score)
+    mask |= ~np.isfinite(board.score)
+    places = _in_order(board.score, mask)[:MOST_CELLS]
+    cells: list[Cell] = []
+    for first in range(0, len(places), _BATCH):
+        if seconds is not None and time.process_time() - begin > seconds:
+            break
+        batch = list(_read_cells(board, places[first : first + _BATCH], read))
+        _diagnose_cells(board.judge, batch)
+        cells += batch
+    return _findings(board, cells, read), len(cells)
+
+
+def low_cells(score: Float) -> Bool:
+    """Cells whose score is low, by itself, for their track, or for their system.
+
+    Examples
+    --------
+    >>> low_cells(np.array([[0.9, 0.8, 0.6], [0.9, 0.4, 0.9]])).astype(int).tolist()
+    [[0, 0, 0], [0, 1, 0]]
+    """
+    with np.errstate(all="ignore"):
+        filled = np.where(np.isfinite(score), score, np.nan)
+        low = filled < LOW
+        for axis in (0, 1):
+            if score.shape[axis] > 2:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", RuntimeWarning)  # of rows without any score
+                    low |= filled < np.nanmedian(filled, axis=axis, keepdims=True) - BELOW
+    return low
+
+
+def _in_order(score: Float, mask: Bool) -> list[tuple[int, int]]:
+    """Cells (system, track) to look at: a cell of each track in turn, the lowest scores first."""
+    places = np.argwhere(mask)
+    if not len(places):
+        return []
+    values = np.nan_to_num(score[tuple(places.T)], nan=-1.0)
+    order = np.argsort(values, kind="stable")
+    turns: dict[int, int] = {}
+    ranked = []
+    for place in order.tolist():
+        system, track = places[place].tolist()
+        turns[track] = turns.get(track, 0) + 1
+        ranked.append((turns[track], place, system, track))
+    ranked.sort(key=lambda row: row[0])
+    return [(system, track) for _, _, system, track in ranked]
+
+
+def _read_cells(board: Board, places: Iterable[tuple[int, int]], read: Read) -> Iterator[Cell]:
+    for system, track in places:
+        name, of = board.tracks[track], board.systems[system]
+        sources = board.references.get(name), board.estimates.get(of, {}).get(name)
+        if sources[0] is None or sources[1] is None:
+            continue
+        reference, estimate = read(sources[0]), read(sources[1])
+        if isinstance(reference, Annotation) and isinstance(estimate, Annotation) and len(estimate) and len(reference):
+            around = range(max(0, track - _NEIGHBOURS), min(len(board.tracks), track + _NEIGHBOURS + 1))
+            others = (board.references.get(board.tracks[at]) for at in around if at != track)
+            near = {}
+            for at, source in zip((at for at in around if at != track), others, strict=True):
+                made = None if source is None else read(source)
+                if isinstance(made, Annotation) and len(made):
+                    near[board.tracks[at]] = made
+            yield Cell(name, of, Pair(board.judge.task, reference, estimate, near))
+
+
+def _diagnose_cells(judge: Judge, cells: Sequence[Cell]) -> None:
+    """Find the causes of some cells: of one change, of two, and of another track at last."""
+    for cell, score in zip(cells, judge.score([cell.pair for cell in cells]), strict=True):
+        cell.score = float(np.nan_to_num(score))
+    usual = [one for one in fitting(judge.task, cells[0].pair.kind) if one.name != "other_track"] if cells else []
+    tried: list[list[tuple[Change, ...]]] = []
+    for cell in cells:
+        tried.append([(change,) for one in usual for change in one.search(cell.pair)])
+    results = _try(judge, cells, tried)
+    rest: list[Cell] = []
+    again: list[list[tuple[Change, ...]]] = []
+    for cell, options, values in zip(cells, tried, results, strict=True):
+        if not _settle(cell, options, values):
+            firsts = [option for option in options if TRANSFORMATIONS[option[0].cause].first]
+            rest.append(cell)
+            again.append(
+                [
+                    (*option, change)
+                    for option in firsts
+                    for one in usual
+                    if one.name in ("displacement", "transposition", "metrical_level", "tuning")
+                    for change in one.search(option[0].apply(cell.pair))
+                ]
+            )
+    left: list[Cell] = []
+    for cell, options, values in zip(rest, again, _try(judge, rest, again), strict=True):
+        if not _settle(cell, options, values):
+            left.append(cell)
+    others = TRANSFORMATIONS["other_track"]
+    if left and others.fits(judge.task, left[0].pair.kind):
+        last: list[list[tuple[Change, ...]]] = [[(change,) for change in others.search(cell.pair)] for cell in left]
+        for cell, options, values in zip(left, last, _try(judge, left, last), strict=True):
+            _settle(cell, options, values)
+    for cell, options, values in zip(cells, tried, results, strict=True):
+        if not cell.steps and len(values):
+            best = int(np.argmax(values))
+            change = options[best][0]
+            if values[best] - cell.score >= SHARED_GAIN and not TRANSFORMATIONS[change.cause].shared:
+                cell.steps, cell.weak = [(change, cell.score, float(values[best]))], True
+
+
+def _try(judge: Judge, cells: Sequence[Cell], options: Sequence[Sequence[tuple[Change, ...]]]) -> list[Float]:
+    """Scores of each cell after each of its options."""
+    pairs = []
+    for cell, some in zip(cells, options, strict=True):
+        for changes in some:
+            pair = cell.pair
+            for change in changes:
+                pair = change.apply(pair)
+            pairs.append(pair)
+    scores = np.concatenate([judge.score(pairs[at : at + 200]) for at in range(0, len(pairs), 200)] or [np.zeros(0)])
+    ends = np.cumsum([len(some) for some in options]).tolist()
+    return [np.nan_to_num(scores[end - len(some) : end]) for some, end in zip(options, ends, strict=True)]
+
+
+def _settle(cell: Cell, options: Sequence[tuple[Change, ...]], values: Float) -> bool:
+    """Note the best change of a cell, if it is above the bars."""
+    good = [
+        place
+        for place, changes in enumerate(options)
+        if values[place] - cell.score >= GAIN
+        and values[place] >= max(RESULT, *(TRANSFORMATIONS[change.cause].result for change in changes))
+    ]
+    if not good:
+        return False
+    best = max(float(values[place]) for place in good)
+    names = list(TRANSFORMATIONS)
+
+    def rank(place: int) -> tuple[int, int, float, float]:
+        changes = options[place]
+        return len(changes), names.index(changes[-1].cause), -round(float(values[place]), 3), abs(changes[-1].amount)
+
+    chosen = min((place for place in good if values[place] >= best - _ALIKE), key=rank)
+    before = cell.score
+    for number, change in enumerate(options[chosen]):
+        ends = number == len(options[chosen]) - 1
+        after = float(values[chosen]) if ends else before
+        cell.steps.append((change, before, after))
+    return True
+
+
+def _findings(board: Board, cells: Sequence[Cell], read: Read) -> list[Finding]:
+    """Join causes: first of systems, then of tracks; what remains are those of cells."""
+    counts = {name: sum(name_ in board.references for name_ in own) for name, own in board.estimates.items()}
+    systems_of = {
+        track: sum(track in own for own in board.estimates.values()) for track in {cell.track for cell in cells}
+    }
+    looked = {name: sum(cell.system == name for cell in cells) for name in counts}
+    metric, made = str(board.judge.measure), []
+    every = [(cell, step) for cell in cells for step in range(len(cell.steps))]
+    left = set(range(len(every)))
+
+    def alike(places: Iterable[int]) -> list[list[int]]:
+        groups: list[list[int]] = []
+        for place in places:
+            cell, step = every[place]
+            change = cell.steps[step][0]
+            for group in groups:
+                head, at = every[group[0]]
+                if change.alike(head.steps[at][0]):
+                    group.append(place)
+                    break
+            else:
+                groups.append([place])
+        return sorted(groups, key=len, reverse=True)
+
+    def middle(group: Sequence[int]) -> tuple[Change, float, float]:
+        steps = [every[place][0].steps[every[place][1]] for place in group]
+        amounts = sorted(step[0].amount for step in steps)
+        change = replace(steps[0][0], amount=amounts[len(amounts) // 2])
+        return change, float(np.mean([step[1] for step in steps])), float(np.mean([step[2] for step in steps]))
+
+    weak = {place for place in left if every[place][0].weak}
+    for system, count in counts.items():
+        for group in alike(sorted(place for place in left - weak if every[place][0].system == system)):
+            tracks = len({every[place][0].track for place in group})
+            if tracks >= MANY and tracks >= MOST * min(count, max(looked[system], 1)) and tracks >= 0.3 * count:
+                change, score, would_be = middle(group)
+                made.append(
+                    Finding(board.evaluation, ALL, system, change, metric, score, would_be, 1, 1, tracks, count)
+                )
+                left -= set(group)
+    for track, count in systems_of.items():
+        for group in alike(sorted(place for place in left if every[place][0].track == track)):
+            names = {every[place][0].system for place in group}
+            results = [every[place][0].steps[every[place][1]][2] for place in group]
+            few = weak & set(group) and (len(names) < MANY or np.median(results) < SHARED_RESULT)
+            if len(names) >= max(2, MOST * count) and not few:
+                finding = _of_track(board, [every[place][0] for place in group], *middle(group), count, metric)
+                if finding is not None:
+                    made.append(finding)
+                left -= set(group)
+    for place in sorted(left - weak):
+        cell, step = every[place]
+        change, score, would_be = cell.steps[step]
+        if not needs_company(change, board.judge.task):
+            of = systems_of[cell.track]
+            made.append(Finding(board.evaluation, cell.track, cell.system, change, metric, score, would_be, 1, of))
+    order = {(True, False): 0, (False, True): 1, (False, False): 2}
+    return sorted(
+        made,
+        key=lambda one: (order[one.track == ALL, one.system == ALL], one.score - one.would_be, one.track, one.system),
+    )
+
+
+def _of_track(
+    board: Board, cells: Sequence[Cell], change: Change, score: float, would_be: float, count: int, metric: str
+) -> Finding | None:
+    """A finding about a track: its reference is changed, if it can be, and all its pairs are scored again."""
+    if board.judge.task in ("key", "tempo") and not (change.cause == "transposition" and abs(change.amount) == 1):
+        return None
+    undone = change.inverse()
+    if undone is not None:
+        values = np.nan_to_num(board.judge.score([undone.apply(cell.pair) for cell in cells]))
+        better = float(values.mean())
+        if better - score >= SHARED_GAIN:
+            change, would_be = undone, better
+    track = cells[0].track
+    return Finding(board.evaluation, track, ALL, change, metric, score, would_be, len(cells), count)

@@ -1,0 +1,513 @@
+"""Simple transformations of one side of a pair, each declared once: what to try, how to apply it, what it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from ..annotations.annotation import Annotation
+from ..annotations.schema import KINDS
+from ..errors import MirflowError
+from ..theory.leadsheet import leadsheet_to_harte
+from ..theory.text_form import normal_form
+from . import indicators
+from .indicators import cut_at, last_time, onsets, pitches, retime, transpose
+
+ESTIMATE, REFERENCE = "estimate", "reference"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A pair that scores low."""
+
+    task: str
+    reference: Annotation
+    estimate: Annotation
+    others: Mapping[str, Annotation] = field(default_factory=dict)
+    """References of other tracks."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of the annotations."""
+        return self.estimate.kind
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is done to one side: ``amount`` is a number in ``unit``, or NaN, and the unit then says what."""
+
+    cause: str
+    side: str
+    amount: float
+    unit: str
+
+    def inverse(self) -> Change | None:
+        """The change of the other side that makes the pair as alike; None if there is none."""
+        undo = TRANSFORMATIONS[self.cause].undo
+        if undo is None:
+            return None
+        side = REFERENCE if self.side == ESTIMATE else ESTIMATE
+        return replace(self, side=side, amount=undo(self.amount))
+
+    def apply(self, pair: Pair) -> Pair:
+        """The pair after the change."""
+        return TRANSFORMATIONS[self.cause].apply(pair, self)
+
+    def alike(self, other: Change) -> bool:
+        """Whether another change is the same, as far as the cause goes."""
+        if (self.cause, self.side, self.unit) != (other.cause, other.side, other.unit):
+            return False
+        near = TRANSFORMATIONS[self.cause].near
+        return bool(
+            np.isnan(self.amount) or abs(self.amount - other.amount) <= near * (1 if near >= 0.05 else abs(self.amount))
+        )
+
+    def sentence(self, who: str) -> str:
+        """What the cause is, in English; `who` is the subject, such as ``reference``."""
+        text = TRANSFORMATIONS[self.cause].sentence
+        return text.format(who=who, amount=self.amount, size=abs(self.amount), unit=self.unit, way=_way(self))
+
+    def option(self) -> dict[str, str | float]:
+        """The options of reading with which the side would be right; empty without any."""
+        option = TRANSFORMATIONS[self.cause].option
+        return {} if option is None else option(self)
+
+
+def _way(change: Change) -> str:
+    late = change.amount < 0
+    if change.cause == "displacement":
+        return "late" if late else "early"
+    return "too high" if late else "too low"
+
+
+Search: TypeAlias = Callable[[Pair], Iterator[Change]]
+
+
+@dataclass(frozen=True)
+class Transformation:
+    """A transformation that may be the cause of a low score."""
+
+    name: str
+    summary: str
+    """For the documentation."""
+    unit: str
+    limits: str
+    """What is tried."""
+    fits: Callable[[str, str], bool]
+    """Whether it makes sense for a task and a kind."""
+    search: Search
+    """Changes of the pair that are likely, the likeliest first."""
+    apply: Callable[[Pair, Change], Pair]
+    sentence: str
+    undo: Callable[[float], float] | None = None
+    """The amount of the other side; None if only this side can be changed."""
+    near: float = 0.0
+    """Amounts that are the same cause: an absolute difference, or below 0.05 a relative one."""
+    option: Callable[[Change], dict[str, str | float]] | None = None
+    result: float = 0.0
+    """Least score afterwards, where more is needed than by default."""
+    shared: bool = False
+    """Whether one pair alone tells nothing: only a whole system or most systems of a track do."""
+    first: bool = False
+    """Whether it is tried before others, which may only be seen once it is right."""
+
+
+TRANSFORMATIONS: dict[str, Transformation] = {}
+"""By name, in the order in which they are tried."""
+
+
+def _declare(name: str, **how: object) -> Callable[[Search], Search]:
+    def declare(search: Search) -> Search:
+        summary = " ".join((search.__doc__ or "").split())
+        TRANSFORMATIONS[name] = Transformation(name, summary, search=search, **how)  # type: ignore[arg-type]
+        return search
+
+    return declare
+
+
+_PITCHED = ("notes", "series", "multipitch")
+_LASTING = ("intervals", "notes", "pedals")
+_CHORDS_AND_KEYS = ("chord", "key", "local_key")
+
+
+def _timed(task: str, kind: str) -> bool:
+    return kind in ("events", "intervals", "notes", "hits", "pedals", "series", "multipitch", "hierarchy")
+
+
+def _changed(pair: Pair, change: Change, side: Annotation) -> Pair:
+    return replace(pair, reference=side) if change.side == REFERENCE else replace(pair, estimate=side)
+
+
+def _side(pair: Pair, change: Change) -> Annotation:
+    return pair.reference if change.side == REFERENCE else pair.estimate
+
+
+def _on_side(function: Callable[[Annotation, Change, Pair], Annotation]) -> Callable[[Pair, Change], Pair]:
+    return lambda pair, change: _changed(pair, change, function(_side(pair, change), change, pair))
+
+
+@_declare(
+    "pitch_unit",
+    unit="",
+    limits="MIDI numbers, cents above 10 Hz or C-1, log2 of Hz, semitones above 440 Hz",
+    fits=lambda task, kind: kind in _PITCHED,
+    apply=_on_side(lambda side, change, pair: indicators.in_hertz(side, change.unit)),
+    sentence="the pitches of the {who} are not in Hz but in {unit}",
+    option=lambda change: {"pitch_unit": "MIDI"} if change.unit == "MIDI" else {},
+    first=True,
+)
+def _pitch_units(pair: Pair) -> Iterator[Change]:
+    """The numbers of pitches are of another unit than Hz."""
+    medians = [np.nanmedian(one) if np.isfinite(one := pitches(side)).any() else np.nan for side in _sides(pair)]
+    for name, side, other in ((ESTIMATE, pair.estimate, medians[0]), (REFERENCE, pair.reference, medians[1])):
+        own = medians[1] if name == ESTIMATE else medians[0]
+        if not np.isfinite(other) or (np.isfinite(own) and abs(own - other) < 12):
+            continue
+        for unit in indicators.PITCH_UNITS:
+            made = pitches(indicators.in_hertz(side, unit))
+            if np.isfinite(made).any() and abs(float(np.nanmedian(made)) - other) <= 18:
+                yield Change("pitch_unit", name, float("nan"), unit)
+
+
+def _sides(pair: Pair) -> tuple[Annotation, Annotation]:
+    return pair.reference, pair.estimate
+
+
+@_declare(
+    "columns",
+    unit="",
+    limits="(start, duration) for (start, end) and the reverse; time and pitch swapped",
+    fits=lambda task, kind: kind in (*_LASTING, "series"),
+    apply=_on_side(lambda side, change, pair: _reordered(side, change.unit)),
+    sentence="the columns of the {who} are in another order: {unit}",
+    option=lambda change: {},
+    first=True,
+)
+def _columns(pair: Pair) -> Iterator[Change]:
+    """The columns of a text file are in another order."""
+    for name, side in ((ESTIMATE, pair.estimate), (REFERENCE, pair.reference)):
+        if "end" in side.columns and len(side) > 2:
+            start, end = side.columns["start"], side.columns["end"]
+            if float(np.mean(end < start)) > 0.3:
+                yield Change("columns", name, float("nan"), "durations where ends are expected")
+            elif float(np.mean(end[:-1] > 1.5 * start[1:])) > 0.5:
+                yield Change("columns", name, float("nan"), "ends where durations are expected")
+        if side.kind == "series" and len(side) > 2:
+            frequency = side.columns["frequency"]
+            if float(np.mean(np.diff(frequency) > 0)) > 0.95:
+                yield Change("columns", name, float("nan"), "pitch before time")
+
+
+def _reordered(side: Annotation, unit: str) -> Annotation:
+    columns = dict(side.columns)
+    if unit.startswith("pitch"):
+        columns["time"], columns["frequency"] = columns["frequency"], columns["time"]
+        order = np.argsort(columns["time"], kind="stable")
+        return replace(side, columns={name: column[order] for name, column in columns.items()})
+    columns["end"] = columns["end"] + columns["start"] * (1 if unit.startswith("durations") else -1)
+    return replace(side, columns=columns)
+
+
+@_declare(
+    "labels",
+    unit="",
+    limits="case, blanks, Unicode; symbols such as Cm for C:min",
+    fits=lambda task, kind: "label" in {one.name for one in KINDS[kind].variables},
+    apply=_on_side(lambda side, change, pair: _respelled(side, change.unit, pair)),
+    sentence="the labels of the {who} are spelled otherwise: {unit}",
+    option=lambda change: {"labels": "leadsheet"} if change.unit.startswith("lead") else {},
+    first=True,
+)
+def _labels(pair: Pair) -> Iterator[Change]:
+    """Labels differ in spelling only."""
+    if not pair.estimate.labels or not pair.reference.labels:
+        return
+    for name, side, other in (
+        (ESTIMATE, pair.estimate, pair.reference),
+        (REFERENCE, pair.reference, pair.estimate),
+    ):
+        labels = set(side.labels or ())
+        for unit in ("leadsheet symbols", "case, blanks or Unicode"):
+            if unit.startswith("lead") and pair.task != "chord":
+                continue
+            change = Change("labels", name, float("nan"), unit)
+            made = set(_respelled(side, unit, pair).labels or ())
+            if made != labels and len(made & set(other.labels or ())) > len(labels & set(other.labels or ())):
+                yield change
+
+
+def _respelled(side: Annotation, unit: str, pair: Pair) -> Annotation:
+    if unit.startswith("lead"):
+        table: dict[str, str] = {}
+        for label in set(side.labels or ()):
+            try:
+                table[label] = leadsheet_to_harte(label)
+            except MirflowError:
+                table[label] = label
+    else:
+        other = pair.estimate if side is pair.reference else pair.reference
+        usual = {_plain(label): label for label in sorted(set(other.labels or ()))}
+        table = {label: usual.get(_plain(label), label) for label in set(side.labels or ())}
+    return replace(side, labels=[table[label] for label in side.labels or ()])
+
+
+def _plain(label: str) -> str:
+    return " ".join(normal_form(label).casefold().replace("_", " ").split())
+
+
+_RATIOS = {
+    "milliseconds": 1e-3,
+    "samples at 44100 Hz": 1 / 44100,
+    "samples at 48000 Hz": 1 / 48000,
+    "samples at 22050 Hz": 1 / 22050,
+    "samples at 16000 Hz": 1 / 16000,
+    "frames of 10 ms": 0.01,
+    "frames of 20 ms": 0.02,
+    "frames of 50 ms": 0.05,
+    "frames of 100 ms": 0.1,
+    "frames of 512 at 44100 Hz": 512 / 44100,
+    "frames of 256 at 44100 Hz": 256 / 44100,
+    "frames of 1024 at 44100 Hz": 1024 / 44100,
+    "frames of 512 at 22050 Hz": 512 / 22050,
+    "minutes": 60.0,
+    "a rate of 48000 Hz for 44100 Hz": 44100 / 48000,
+    "a rate of 44100 Hz for 48000 Hz": 48000 / 44100,
+}
+"""What numbers of times may be, and their factors to seconds."""
+
+
+@_declare(
+    "time_scale",
+    unit="factor",
+    limits="milliseconds, samples and frames at the usual rates, minutes, 44100 for 48000 Hz; any factor near 1",
+    fits=_timed,
+    apply=_on_side(lambda side, change, pair: _scaled(side, change, pair)),
+    sentence="the times of the {who} have to be multiplied by {amount:.6g}",
+    undo=lambda amount: 1 / amount,
+    near=0.01,
+    option=lambda change: _time_option(change.amount),
+    first=True,
+)
+def _time_scales(pair: Pair) -> Iterator[Change]:
+    """Times are in another unit, or of another sampling rate or tempo."""
+    own, other = onsets(pair.estimate), onsets(pair.reference)
+    if len(own) < 3 or len(other) < 3:
+        return
+    ends = last_time(pair.reference), last_time(pair.estimate)
+    if not all(np.isfinite(ends)) or min(ends) <= 0:
+        return
+    wanted = ends[0] / ends[1]
+    for factor in (*_RATIOS.values(), *(1 / ratio for ratio in _RATIOS.values())):
+        if abs(np.log(wanted / factor)) < 0.3:
+            yield Change("time_scale", ESTIMATE, factor, "factor")
+    starts = {(ends[0] - other[0]) / max(1e-9, ends[1] - own[0]), wanted, (other[-1] - other[0]) / (own[-1] - own[0])}
+    for factor in sorted(starts) if own[-1] > own[0] and other[-1] > other[0] else ():
+        for begin in (0.0, float(other[0] - own[0] * factor)):
+            exact, shift = indicators.refine_scale(other, own, factor, begin)
+            if 0.5 < exact < 2 and abs(exact - 1) > 0.004 and abs(shift) <= indicators.LONGEST_SHIFT:
+                yield Change("time_scale", ESTIMATE, float(f"{exact:.6g}"), "factor")
+
+
+def _scaled(side: Annotation, change: Change, pair: Pair) -> Annotation:
+    return retime(side, change.amount, 0.0)
+
+
+def _time_option(factor: float) -> dict[str, str | float]:
+    for name, ratio in _RATIOS.items():
+        if abs(factor / ratio - 1) < 0.005 and name.startswith(("milli", "samples", "frames")):
+            if name.startswith("milli"):
+                return {"time_unit": "ms"}
+            if name.startswith("samples"):
+                return {"time_unit": f"samples@{name.split()[2]}"}
+            return {"time_unit": "frames", "hop": float(f"{ratio:.10g}")}
+    return {}
+
+
+@_declare(
+    "displacement",
+    unit="s",
+    limits="within 30 s",
+    fits=_timed,
+    apply=_on_side(lambda side, change, pair: retime(side, 1.0, change.amount)),
+    sentence="the {who} is {size:.3g} s {way}",
+    undo=lambda amount: -amount,
+    near=0.35,
+)
+def _displacements(pair: Pair) -> Iterator[Change]:
+    """All times of a side are late or early by the same number of seconds."""
+    if min(len(pair.reference), len(pair.estimate)) < 3:
+        return
+    for seconds in indicators.likely_shifts(pair.reference, pair.estimate, pair.task):
+        if abs(seconds) >= 0.03:
+            yield Change("displacement", ESTIMATE, round(seconds, 4), "s")
+
+
+@_declare(
+    "tuning",
+    unit="semitones",
+    limits="from 20 to 70 cents",
+    fits=lambda task, kind: kind in _PITCHED,
+    apply=_on_side(lambda side, change, pair: transpose(side, change.amount, pair.task)),
+    sentence="the {who} is tuned {size:.2f} semitones {way}",
+    undo=lambda amount: -amount,
+    near=0.1,
+)
+def _tunings(pair: Pair) -> Iterator[Change]:
+    """All pitches of a side are out of tune by the same part of a semitone."""
+    semitones, _ = indicators.intervals_between(pair.reference, pair.estimate, pair.task)
+    close = semitones[np.abs(semitones) <= 1.5]
+    if len(close) < 3:
+        return
+    counts, edges = np.histogram(close, bins=60, range=(-1.5, 1.5))
+    counts = np.convolve(counts, [1, 1, 1], mode="same")
+    top = int(np.argmax(counts))
+    near = close[np.abs(close - (edges[top] + 0.025)) <= 0.15]
+    cents = float(np.median(near)) if len(near) else 0.0
+    if 0.2 <= abs(cents) <= 0.7:
+        yield Change("tuning", ESTIMATE, round(cents, 3), "semitones")
+
+
+@_declare(
+    "transposition",
+    unit="semitones",
+    limits="whole semitones: 11 of chords and keys, within two octaves of pitches",
+    fits=lambda task, kind: task in _CHORDS_AND_KEYS or kind in (*_PITCHED, "patterns"),
+    apply=_on_side(lambda side, change, pair: transpose(side, change.amount, pair.task)),
+    sentence="the {who} is {size:.0f} semitone(s) {way}",
+    undo=lambda amount: -amount,
+    near=0.25,
+)
+def _transpositions(pair: Pair) -> Iterator[Change]:
+    """All pitches, chords or keys of a side are higher or lower by the same whole number of semitones."""
+    semitones, weight = indicators.intervals_between(pair.reference, pair.estimate, pair.task)
+    if not len(semitones):
+        return
+    whole = np.round(semitones).astype(np.int64)
+    if pair.task in _CHORDS_AND_KEYS:
+        counts = np.bincount(whole % 12, weight, minlength=12)
+        values = [(step + 5) % 12 - 5 for step in range(12)]
+    else:
+        inside = np.abs(whole) <= 24
+        counts = np.bincount(whole[inside] + 24, weight[inside], minlength=49)
+        values = list(range(-24, 25))
+    order = [values[place] for place in np.argsort(-counts, kind="stable")[:3].tolist() if counts[place] > 0]
+    for value in order[:2]:
+        if value:
+            yield Change("transposition", ESTIMATE, float(value), "semitones")
+
+
+_LEVELS = (2.0, 0.5, 3.0, 1 / 3, 1.5, 2 / 3)
+
+
+@_declare(
+    "metrical_level",
+    unit="factor",
+    limits="2, 3, 1/2, 1/3, 3/2, 2/3 times as many beats, from each beat; beats between the beats",
+    fits=lambda task, kind: task in ("beat", "downbeat", "tempo"),
+    apply=_on_side(lambda side, change, pair: _at_level(side, change)),
+    sentence="the {who} is on another metrical level: {unit}, {amount:.3g} times the tempo would be right",
+    near=0.01,
+)
+def _levels(pair: Pair) -> Iterator[Change]:
+    """Beats or tempi are those of another metrical level, or beats are between the beats."""
+    if pair.kind == "tempo":
+        for factor in _LEVELS[:4]:
+            yield Change("metrical_level", ESTIMATE, factor, "factor")
+        return
+    own, other = onsets(pair.estimate), onsets(pair.reference)
+    if min(len(own), len(other)) < 4:
+        return
+    wanted = float(np.median(np.diff(own)) / max(1e-9, np.median(np.diff(other))))
+    for factor in _LEVELS:
+        if abs(np.log(max(wanted, 1e-9) / factor)) < 0.25:
+            phases = round(1 / factor) if factor < 1 and factor != 2 / 3 else 1
+            for phase in range(phases):
+                unit = "factor" if not phase else f"from beat {phase + 1}"
+                yield Change("metrical_level", ESTIMATE, factor, unit)
+    if abs(np.log(max(wanted, 1e-9))) < 0.25:
+        yield Change("metrical_level", ESTIMATE, 1.0, "half a beat later")
+        if pair.task == "downbeat":
+            yield Change("metrical_level", ESTIMATE, 1.0, "a quarter of a bar later")
+            yield Change("metrical_level", ESTIMATE, 1.0, "three quarters of a bar later")
+
+
+_PHASES = {"half": 0.5, "a quarter": 0.25, "three": 0.75}
+
+
+def _at_level(side: Annotation, change: Change) -> Annotation:
+    if side.kind == "tempo":
+        return replace(side, columns={**side.columns, "tempo": side.columns["tempo"] * change.amount})
+    times, factor = onsets(side), change.amount
+    if len(times) < 2:
+        return side
+    where = np.arange(len(times), dtype=np.float64)
+    if factor == 1:
+        begin, step = next(value for name, value in _PHASES.items() if change.unit.startswith(name)), 1.0
+    else:
+        begin, step = (float(change.unit[-1]) - 1 if change.unit.startswith("from") else 0.0), 1 / factor
+    made = np.interp(np.arange(begin, len(times) - 1 + 1e-9, step), where, times)
+    return replace(side, columns={"time": made}, labels=None, lines=None)
+
+
+@_declare(
+    "part",
+    unit="s",
+    limits="one side has less than four fifths of the other",
+    fits=lambda task, kind: _timed(task, kind) and kind != "hierarchy",
+    apply=lambda pair, change: replace(
+        pair, reference=cut_at(pair.reference, change.amount), estimate=cut_at(pair.estimate, change.amount)
+    ),
+    sentence="the {who} has only the first {amount:.3g} s",
+    near=0.5,
+)
+def _parts(pair: Pair) -> Iterator[Change]:
+    """Only the first part of a track is annotated."""
+    ends = [last_time(side) for side in _sides(pair)]
+    if all(np.isfinite(ends)) and min(ends) > 5 and min(ends) < 0.8 * max(ends):
+        short = REFERENCE if ends[0] < ends[1] else ESTIMATE
+        yield Change("part", short, round(min(ends), 3), "s")
+
+
+@_declare(
+    "other_track",
+    unit="",
+    limits="the references of the tracks nearby and of those that end at the same time",
+    fits=lambda task, kind: _timed(task, kind),
+    apply=lambda pair, change: replace(pair, reference=pair.others[change.unit]),
+    sentence="the {who} is that of track {unit!r}",
+    result=0.8,
+)
+def _other_tracks(pair: Pair) -> Iterator[Change]:
+    """The estimate belongs to another track of the data."""
+    end = last_time(pair.estimate)
+    lengths = {name: abs(last_time(one) - end) for name, one in pair.others.items()}
+    for name in sorted(lengths, key=lambda name: lengths[name])[:8]:
+        if lengths[name] <= 0.25 * end:
+            yield Change("other_track", ESTIMATE, float("nan"), name)
+
+
+@_declare(
+    "sides",
+    unit="",
+    limits="whole systems",
+    fits=lambda task, kind: kind != "audio",
+    apply=lambda pair, change: replace(pair, reference=pair.estimate, estimate=pair.reference),
+    sentence="the {who} and the other side are exchanged",
+    shared=True,
+)
+def _exchanged(pair: Pair) -> Iterator[Change]:
+    """Reference and estimate are exchanged."""
+    yield Change("sides", ESTIMATE, float("nan"), "")
+
+
+def fitting(task: str, kind: str) -> Sequence[Transformation]:
+    """The transformations that make sense for a task."""
+    return [one for one in TRANSFORMATIONS.values() if one.fits(task, kind)]
+
+
+def needs_company(change: Change, task: str) -> bool:
+    """Whether a finding about a single pair says nothing: one key or tempo is made right by some transformation."""
+    return TRANSFORMATIONS[change.cause].shared or task in ("key", "tempo")

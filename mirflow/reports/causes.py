@@ -1,0 +1,189 @@
+"""Causes of low scores in stores: the files are read again, and what is found becomes datasets and tables."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from ..analysis.evaluations import ScoresLike
+from ..analysis.query_options import Query, as_names
+from ..analysis.scores import names_of
+from ..analysis.selection import find_labels
+from ..annotations.source import Source
+from ..causes.diagnosis import ALL, Board, Finding, Judge, find_causes
+from ..causes.transformations import REFERENCE, Pair
+from ..errors import QueryError, UnknownNameError, counted
+from ..readers.patches import PatchedTrack, ReferencePatch, edits_between, parse_patch
+from .doubted_references import file_digest
+from .origins import Files, Roots, Shelf, read_origins
+from .tables import Table, Tabulation
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+COLUMNS = (
+    *("track", "system", "side", "cause", "amount", "unit", "metric", "score", "would_be", "systems"),
+    *("of", "tracks", "sentence", "remedy"),
+)
+"""Variables of the datasets of findings."""
+
+
+def find_causes_of_files(
+    name: str,
+    ds: xr.Dataset,
+    files: Sequence[Files],
+    shelf: Shelf,
+    metric: str | None = None,
+    systems: Sequence[str] | None = None,
+    tracks: Sequence[str] | None = None,
+) -> tuple[list[Finding], int]:
+    """The causes of the low scores of an evaluation whose files are known, and the number of cells looked at."""
+    from ..analysis.selection import headline_metric
+
+    plan = files[0].plan
+    judge = Judge.of(plan.task, plan.convention, metric, ds.attrs.get("grid") or None, plan.classes)
+    if judge is None:
+        return [], 0
+    scored = names_of(ds, "metric")
+    headline = str(judge.measure) if str(judge.measure) in scored else headline_metric(ds)
+    rows = find_labels(ds, "system", systems)
+    columns = find_labels(ds, "track", tracks)
+    own = [names_of(ds, "system")[row] for row in rows]
+    listed = [names_of(ds, "track")[column] for column in columns]
+    values = np.full((len(own), len(listed)), np.nan)
+    if headline == str(judge.measure):
+        found = ds["score"].isel(system=rows, track=columns).sel(metric=headline).transpose("system", "track")
+        values = np.asarray(found.values, dtype=np.float64)
+    references: dict[str, Source] = {}
+    estimates: dict[str, dict[str, Source]] = {system: {} for system in own}
+    for file in files:
+        for track in listed:
+            some = file.references.get(track) or ()
+            if some and track not in references:
+                references[track] = some[0].source
+            for system in own:
+                source = file.estimates.get(system, {}).get(track)
+                if source is not None and not any(one.source.label == source.label for one in some):
+                    estimates[system][track] = source
+    return find_causes(Board(name, judge, listed, own, references, estimates, values), shelf.read)
+
+
+def diagnose_scores(
+    store: ScoresLike, query: Query, *, group: str | None, root: Roots, patch: str | Path | None
+) -> Tabulation[xr.Dataset]:
+    """Find the causes of the low scores of a store; see :func:`mirflow.diagnose`."""
+    boards, origins = read_origins(store, root)
+    if group is not None and group not in boards:
+        raise UnknownNameError("group", group, boards)
+    metrics = as_names(query.metric)
+    if metrics is not None and len(metrics) != 1:
+        raise QueryError("causes are looked for by one metric; name one")
+    made: list[xr.Dataset] = []
+    reasons: list[str] = []
+    shelf = Shelf()
+    corrections: list[tuple[list[Files], Finding]] = []
+    for name in boards if group is None else [group]:
+        files = [one for one in (origin.files(name) for origin in origins) if one is not None]
+        if not files:
+            reasons += [f"{name}: {origin.reason(name)}" for origin in origins if origin.reason(name)]
+            continue
+        ds = boards[name]
+
+        findings, looked = find_causes_of_files(
+            name, ds, files, shelf, metrics[0] if metrics else None, as_names(query.system), as_names(query.tracks)
+        )
+        corrections += [(files, one) for one in findings if one.change.side == REFERENCE and one.track != ALL]
+        made.append(to_dataset(findings, name, files[0].plan.task, looked))
+    if not made:
+        raise QueryError("; ".join(dict.fromkeys(reasons)) or "there is nothing to diagnose")
+    if patch is not None:
+        write_patch(patch, corrections)
+    return Tabulation(
+        made,
+        lambda width: [*map(_readable, made), *([Table((), (), notes=tuple(reasons))] if reasons else [])],
+        lambda: [_rows(made)],
+        reasons,
+    )
+
+
+def write_patch(path: str | Path, corrections: Sequence[tuple[Sequence[Files], Finding]]) -> None:
+    """Write a patch file in which references have what findings say.
+
+    Raises
+    ------
+    QueryError
+        If no finding is about a reference whose rows can be patched, or those found are of several tasks.
+    """
+    shelf, tracks = Shelf(), {}
+    tasks = {files[0].plan.task for files, _ in corrections}
+    if len(tasks) != 1:
+        what = f"references of several tasks ({', '.join(sorted(tasks))}): name one with --group" if tasks else ""
+        raise QueryError(f"cannot write a patch: {what or 'no reference was found wrong'}")
+    (task,) = tasks
+    for files, one in corrections:
+        references = next(own for file in files if (own := file.references.get(one.track)))
+        reference = shelf.read(references[0].source)
+        if isinstance(reference, str) or one.track in tracks:
+            continue
+        edited = one.change.apply(Pair(task, reference, reference)).reference
+        edits = edits_between(reference, edited)
+        if edits:
+            digest, today = file_digest(references[0].source, shelf), datetime.date.today().isoformat()
+            reason = f"{one.sentence} (mirflow diagnose, {one.systems} of {one.of} systems)"
+            tracks[one.track] = PatchedTrack(
+                one.track, digest, edits, "mirflow diagnose", reason, today, references[0].annotator
+            )
+    made = msgspec.json.encode(ReferencePatch(task, tuple(tracks.values())))
+    parse_patch(made)
+    Path(path).write_bytes(msgspec.json.format(made, indent=1) + b"\n")
+
+
+def to_dataset(findings: Sequence[Finding], group: str, task: str, looked: int) -> xr.Dataset:
+    """Findings as a dataset along ``finding``, with the number of cells that were looked at."""
+    import xarray as xr
+
+    columns: dict[str, Any] = {}
+    for name in COLUMNS:
+        values = [
+            getattr(one.change, name) if name in ("side", "cause", "amount", "unit") else getattr(one, name)
+            for one in findings
+        ]
+        dtype: Any = (
+            float if name in ("amount", "score", "would_be") else int if name in ("systems", "of", "tracks") else str
+        )
+        columns[name] = ("finding", np.array(values, dtype=dtype))
+    return xr.Dataset(columns, attrs={"evaluation": group, "task": task, "cells": looked})
+
+
+def _readable(ds: xr.Dataset) -> Table:
+    """The findings of an evaluation, for people."""
+    shown = [name for name in COLUMNS if name not in ("sentence", "of", "tracks")]
+    rows = []
+    for place in range(ds.sizes["finding"]):
+        one = {name: ds[name].values[place].item() for name in COLUMNS}
+        one["systems"] = f"{one['systems']} of {one['of']}" if one["track"] != ALL else f"{one['tracks']} tracks"
+        one["amount"] = None if np.isnan(one["amount"]) else float(f"{one['amount']:.6g}")
+        rows.append(tuple(one[name] for name in shown))
+    count = counted(ds.sizes["finding"], "cause")
+    looked = counted(int(ds.attrs["cells"]), "cell")
+    note = (
+        f"{count} found; {looked} with low scores looked at" if rows else f"no cause found for {looked} with low scores"
+    )
+    return Table(tuple(shown), tuple(rows), f"{ds.attrs['evaluation']}: what would make scores right", (note,))
+
+
+def _rows(made: Sequence[xr.Dataset]) -> Table:
+    rows = [
+        (ds.attrs["evaluation"], *row)
+        for ds in made
+        for row in zip(*(ds[name].values.tolist() for name in COLUMNS), strict=True)
+    ]
+    cleaned = tuple(
+        tuple(None if isinstance(value, float) and np.isnan(value) else value for value in row) for row in rows
+    )
+    return Table(("evaluation", *COLUMNS), cleaned)

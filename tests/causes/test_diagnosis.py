@@ -1,0 +1,144 @@
+"""Planted causes are found with their amounts, on the side that has them, and nothing where nothing is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mirflow.annotations.annotation import Annotation
+from mirflow.annotations.source import HeldSource, Source
+from mirflow.causes import indicators
+from mirflow.causes.diagnosis import ALL, Board, Finding, Judge, find_causes
+from mirflow.causes.transformations import ESTIMATE, REFERENCE, TRANSFORMATIONS, Change, Pair
+
+CHORDS = ("C:maj", "G:maj", "A:min", "F:maj7", "D:min/b3", "E:7", "N", "Bb:maj")
+
+
+def made(task: str, seed: int = 0, off: float = 0.0) -> Annotation:
+    """An annotation of some three minutes; `off` is the deviation of its times."""
+    rng, noise = np.random.default_rng(seed), np.random.default_rng(99)
+    starts = np.cumsum(rng.uniform(0.8, 3.0, 90))
+    times = starts + noise.normal(0, off, 90) if off else starts
+    ends = np.append(times[1:], times[-1] + 2)
+    pitch = 440 * 2 ** (rng.integers(-20, 15, 90) / 12)
+    if task == "chord":
+        return Annotation("intervals", {"start": times, "end": ends}, rng.choice(CHORDS, 90).tolist())
+    if task == "transcription":
+        return Annotation("notes", {"start": times, "end": times + 0.5, "pitch": pitch})
+    if task == "melody":
+        frames = np.arange(0, 100, 0.02)
+        values = pitch[np.minimum(np.searchsorted(starts, frames), 89)]
+        return Annotation("series", {"time": frames, "frequency": values})
+    beats = np.cumsum(rng.uniform(0.45, 0.55, 200)) if task == "beat" else times
+    return Annotation("events", {"time": beats})
+
+
+def board(task: str, systems: dict[str, list[Annotation]], references: list[Annotation]) -> Board:
+    judge = Judge.of(task, "")
+    assert judge is not None
+    tracks = [f"t{number}" for number in range(len(references))]
+
+    def held(side: str, some: list[Annotation]) -> dict[str, Source]:
+        return {track: HeldSource(one, f"{side} {track}") for track, one in zip(tracks, some, strict=True)}
+
+    score = np.array([
+        judge.score([Pair(task, left, right) for left, right in zip(references, own, strict=True)])
+        for own in systems.values()
+    ])  # fmt: skip
+    estimates = {name: held(name, own) for name, own in systems.items()}
+    return Board("x", judge, tracks, list(systems), held("reference", references), estimates, score)
+
+
+def causes(task: str, systems: dict[str, list[Annotation]], references: list[Annotation]) -> list[Finding]:
+    return find_causes(board(task, systems, references), lambda source: source.read()[0])[0]
+
+
+PLANTED = {
+    "displacement of chords": ("chord", Change("displacement", ESTIMATE, 4.0, "s")),
+    "displacement of beats": ("beat", Change("displacement", ESTIMATE, 7.13, "s")),
+    "displacement of notes": ("transcription", Change("displacement", ESTIMATE, 2.5, "s")),
+    "displacement of a melody": ("melody", Change("displacement", ESTIMATE, 12.0, "s")),
+    "transposition of chords": ("chord", Change("transposition", ESTIMATE, 2.0, "semitones")),
+    "transposition of notes": ("transcription", Change("transposition", ESTIMATE, -12.0, "semitones")),
+    "tuning": ("melody", Change("tuning", ESTIMATE, 0.55, "semitones")),
+    "milliseconds": ("onset", Change("time_scale", ESTIMATE, 1000.0, "factor")),
+    "another rate": ("beat", Change("time_scale", ESTIMATE, 44100 / 48000, "factor")),
+    "twice the tempo": ("beat", Change("metrical_level", ESTIMATE, 2.0, "factor")),
+}
+each_planted = pytest.mark.parametrize(("task", "planted"), PLANTED.values(), ids=PLANTED)
+
+
+@each_planted
+def test_what_was_planted_in_a_cell_is_found_and_undone(task: str, planted: Change) -> None:
+    reference = made(task)
+    right = Pair(task, reference, made(task, off=0.01))
+    wrong = planted.apply(right).estimate
+    (found,) = causes(task, {"a": [right.estimate], "b": [wrong], "c": [right.estimate]}, [reference])
+    undo = {"time_scale": 1 / planted.amount, "metrical_level": 1 / planted.amount}.get(planted.cause, -planted.amount)
+    assert (found.system, found.track, found.change.cause, found.change.side) == ("b", "t0", planted.cause, ESTIMATE)
+    assert found.change.amount == pytest.approx(undo, rel=0.01, abs=0.03)
+    assert found.would_be > found.score + 0.25
+    assert (found.systems, found.of) == (1, 3)
+
+
+def test_what_all_systems_of_a_track_share_is_the_references() -> None:
+    references = [made("chord", seed) for seed in range(3)]
+    late = replace(references[1], columns={name: times + 5 for name, times in references[1].columns.items()})
+    systems = {name: [made("chord", seed, off) for seed in range(3)] for name, off in (("a", 0.01), ("b", 0.05))}
+    (found,) = causes("chord", systems, [references[0], late, references[2]])
+    assert (found.track, found.system, found.change.side, found.systems) == ("t1", ALL, REFERENCE, 2)
+    assert found.change.amount == pytest.approx(-5, abs=0.05)
+    assert found.sentence.startswith("the reference (or the recording) is 5 s late: majmin")
+
+
+def test_what_all_tracks_of_a_system_share_is_the_systems() -> None:
+    references = [made("melody", seed) for seed in range(5)]
+    numbers = [
+        replace(one, columns={**one.columns, "frequency": indicators.pitches(one)}) for one in references
+    ]  # fmt: skip
+    (found,) = causes("melody", {"a": references, "b": numbers}, references)
+    assert (found.track, found.system, found.change.cause, found.change.unit) == (ALL, "b", "pitch_unit", "MIDI")
+    assert (found.tracks, found.remedy) == (5, "pitch_unit: MIDI")
+
+
+def test_two_causes_are_found_one_after_the_other() -> None:
+    reference = made("transcription")
+    late = Change("displacement", ESTIMATE, 3.0, "s").apply(Pair("transcription", reference, reference)).estimate
+    numbers = replace(late, columns={**late.columns, "pitch": indicators.pitches(late)})
+    found = causes("transcription", {"a": [numbers]}, [reference])
+    assert {one.change.cause for one in found} == {"pitch_unit", "displacement"}
+
+
+def test_an_estimate_of_another_track_is_recognised() -> None:
+    references = [made("chord", seed) for seed in range(6)]
+    exchanged = [references[1], references[0], *references[2:]]
+    found = causes("chord", {"a": exchanged}, references)
+    assert {(one.track, one.change.cause, one.change.unit) for one in found} == {
+        ("t0", "other_track", "t1"),
+        ("t1", "other_track", "t0"),
+    }
+
+
+@pytest.mark.parametrize("task", ["chord", "transcription", "melody", "beat", "onset"])
+def test_nothing_is_found_between_annotations_of_different_music(task: str) -> None:
+    references = [made(task, seed) for seed in range(2)]
+    strangers = [made(task, seed + 50) for seed in range(2)]
+    assert causes(task, {"a": strangers}, references) == []
+
+
+def test_transpositions_change_roots_alone() -> None:
+    assert [indicators.transpose_label(label, 1, "chord") for label in ("C:maj/3", "B", "N", "F#:min7", "X")] == [
+        *("Db:maj/3", "C", "N", "G:min7", "X")
+    ]
+    assert indicators.transpose_label("a minor", 2, "key") == "b minor"
+
+
+def test_changes_have_inverses_for_the_other_side() -> None:
+    for name, amount in (("displacement", 3.0), ("transposition", 2.0), ("time_scale", 0.001)):
+        change = Change(name, ESTIMATE, amount, TRANSFORMATIONS[name].unit)
+        undone = change.inverse()
+        assert undone is not None
+        assert undone.side == REFERENCE
+        assert undone.inverse() == replace(change, amount=pytest.approx(amount))
