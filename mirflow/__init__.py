@@ -12,13 +12,17 @@ Public modules are ``metrics`` (a module for each task, and ``display`` and ``so
 
 from __future__ import annotations
 
+import sys as _sys
+from contextlib import suppress as _suppress
 from importlib import import_module
 from os import scandir as _scandir
 from typing import TYPE_CHECKING, Any
 
-from .registration import register_accessors as _register_accessors
-
 if TYPE_CHECKING:
+    from collections.abc import Sequence as _Sequence
+    from importlib.machinery import ModuleSpec as _ModuleSpec
+    from types import ModuleType as _ModuleType
+
     from . import analysis as analysis
     from . import errors as errors
     from . import metrics as metrics
@@ -27,11 +31,7 @@ if TYPE_CHECKING:
     from . import store as store
     from . import typing as typing
     from .analysis.evaluations import open_store as open_store
-    from .api import check as check
-    from .api import diff as diff
-    from .api import plot as plot
-    from .api import report as report
-    from .api import show as show
+    from .analysis.signatures import signature as signature
     from .engine.publishing import publish as publish
     from .engine.runs import open_pipeline as open_pipeline
     from .engine.runs import run as run
@@ -61,12 +61,14 @@ if TYPE_CHECKING:
     from .questions.consensus import consensus as consensus
     from .questions.correlate import correlate as correlate
     from .questions.diagnose import diagnose as diagnose
+    from .questions.diff import diff as diff
     from .questions.oracle import oracle as oracle
     from .questions.overlap import overlap as overlap
     from .questions.plan import plan as plan
     from .questions.problems import problems as problems
     from .questions.query import query as query
     from .questions.ranks import ranks as ranks
+    from .questions.show import show as show
     from .questions.worst import worst as worst
     from .readers.delimited import to_csv as to_csv
     from .readers.delimited import to_lab as to_lab
@@ -74,7 +76,10 @@ if TYPE_CHECKING:
     from .readers.label_maps import read_label_map as read_label_map
     from .readers.midi import to_midi as to_midi
     from .readers.user_formats import declare_reader as declare_reader
+    from .reports.checked_files import check as check
     from .reports.error_budgets import budget as budget
+    from .reports.figures.canvas import plot as plot
+    from .reports.page import report as report
     from .reports.page.player import timeline as timeline
     from .store.write import save as save
     from .workflows.benchmarking import benchmark as benchmark
@@ -83,7 +88,6 @@ if TYPE_CHECKING:
     from .workflows.corrections import apply_patch as apply_patch
     from .workflows.corrections import make_patch as make_patch
     from .workflows.corrections import patch_effects as patch_effects
-    from .workflows.verification import signature as signature
     from .workflows.verification import verify as verify
 
     __version__: str
@@ -98,11 +102,10 @@ _HOMES = {
     "benchmark": "workflows.benchmarking",
     "benchmarks": "workflows.benchmarking",
     "budget": "reports.error_budgets",
-    "check": "api",
+    "check": "reports.checked_files",
     "collection": "evaluation.loading",
     "declare_reader": "readers.user_formats",
     "declare_task": "metrics.base",
-    "diff": "api",
     "evaluate": "evaluation.evaluate",
     "evaluate_paths": "evaluation.evaluate",
     "explain": "evaluation.evaluate",
@@ -118,16 +121,15 @@ _HOMES = {
     "pair_metric": "metrics.pair_metrics",
     "pair_task": "metrics.user_tasks",
     "patch_effects": "workflows.corrections",
-    "plot": "api",
+    "plot": "reports.figures.canvas",
     "publish": "engine.publishing",
     "read_label_map": "readers.label_maps",
-    "report": "api",
+    "report": "reports.page",
     "run": "engine.runs",
     "run_benchmark": "workflows.benchmarking",
     "save": "store.write",
     "score": "evaluation.evaluate",
-    "show": "api",
-    "signature": "workflows.verification",
+    "signature": "analysis.signatures",
     "timeline": "reports.page.player",
     "to_csv": "readers.delimited",
     "to_jams": "readers.jams_writing",
@@ -147,6 +149,62 @@ _MODULES = {
 _MODULES |= {"display": "metrics.display", "sonify": "metrics.sonify"}
 
 del annotations  # of __future__, in place of the package
+
+
+def _register_accessors() -> None:
+    """Give xarray's datasets and trees the accessor ``.mirflow``: now, or as soon as xarray has been imported.
+
+    Importing xarray takes forty times as long as importing mirflow. Its entry points cannot be used: those of backends
+    are loaded only when an engine has to be guessed, and never for a dataset that is made in memory.
+    """
+    if "xarray" in _sys.modules:
+        _register()
+        return
+    # Where mirflow is imported a second time, its first import may wait still: the two would ask each other for ever.
+    _sys.meta_path[:] = [finder for finder in _sys.meta_path if type(finder).__name__ != "_AfterXarray"]
+    _sys.meta_path.insert(0, _AfterXarray())
+
+
+class _AfterXarray:
+    """A finder that registers the accessors once xarray has been imported, and then removes itself."""
+
+    def find_spec(
+        self, name: str, path: _Sequence[str] | None = None, target: _ModuleType | None = None
+    ) -> _ModuleSpec | None:
+        """The specification of xarray; None of other modules."""
+        if name != "xarray":
+            return None
+        others = (finder.find_spec(name, path, target) for finder in _sys.meta_path if finder is not self)
+        spec = next((other for other in others if other is not None), None)
+        if spec is not None:
+            loader: Any = spec.loader
+            execute = loader.exec_module
+
+            def execute_and_register(module: _ModuleType) -> None:
+                execute(module)
+                with _suppress(ValueError):  # imported a second time
+                    _sys.meta_path.remove(self)
+                _register()
+
+            loader.exec_module = execute_and_register
+        return spec
+
+
+def _register() -> None:
+    import xarray as xr
+
+    untyped: Any = xr  # these two functions of xarray have no annotations
+    for register, cls in (
+        (untyped.register_dataset_accessor, "DatasetAccessor"),
+        (untyped.register_datatree_accessor, "DataTreeAccessor"),
+    ):
+
+        def make(scores: Any, cls: str = cls) -> Any:
+            return getattr(import_module("mirflow.questions._accessor"), cls)(scores)
+
+        make.__doc__ = f"Queries of scores; see :class:`mirflow.questions._accessor.{cls}`."
+        register("mirflow")(make)
+
 
 _register_accessors()
 

@@ -171,10 +171,10 @@ def test_the_packages_are_there_after_a_bare_import() -> None:
 def test_looking_for_xarray_does_not_lose_the_accessor() -> None:
     code = (
         "import mirflow, sys, importlib, importlib.util\n"
-        "hooks = [one for one in sys.meta_path if type(one).__module__ == 'mirflow.registration']\n"
+        "hooks = [one for one in sys.meta_path if type(one).__module__ == 'mirflow']\n"
         "assert importlib.util.find_spec('xarray') is not None and 'xarray' not in sys.modules\n"
         "import xarray as xr\n"
-        "assert 'mirflow.accessor' not in sys.modules\n"
+        "assert 'mirflow.questions._accessor' not in sys.modules\n"
         "assert importlib.resources.files('xarray').is_dir()\n"
         "print(len(hooks), hooks[0] in sys.meta_path, hasattr(xr.Dataset, 'mirflow'), hasattr(xr.DataTree, 'mirflow'))"
     )

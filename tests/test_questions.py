@@ -68,6 +68,12 @@ WORDS = {
     "root": "nowhere",
     "patch": "patch.json",
     "progress": False,
+    "tolerance": 0.5,
+    "pair": {"f": "g"},
+    "every": True,
+    "fail_above": 0.5,
+    "worse": True,
+    "pipeline": True,
 }
 """An example of each word that a question may take."""
 each_question = pytest.mark.parametrize("question", QUESTIONS, ids=names())
@@ -95,18 +101,20 @@ def needed(question: Question) -> dict[str, Any]:
 
 @each_question
 def test_every_door_gives_the_same_rows(demo_store: Path, client: Any, question: Question) -> None:
-    words = needed(question)
+    words, tree = needed(question), mirflow.open_store(demo_store)
     order = {"sort": "stored"} if question.best_first else {}
-    found = getattr(mirflow, question.name)(demo_store, group="chord", **words, **order)
-    tree = mirflow.open_store(demo_store)
-    doors = [(tree, {"group": "chord", **words}), (tree["chord"].to_dataset(), words)]
-    for scores, asked in doors[:1] if question.whole else doors:
-        answer = getattr(scores.mirflow, question.name)(**asked)
-        assert list(answer) == list(found) if question.name == "problems" else (
-            answer.drop_attrs().identical(found.dataset.drop_attrs())
-        )  # fmt: skip
-    flags = [part for name, value in words.items() for part in (f"--{name}", value)]
-    printed = invoke(question.name, demo_store, "-g", "chord", *flags, "--format", "json", code=0).stdout
+    others, group = [demo_store] * len(question.subjects[1:]), {"group": "chord"} if "group" in question.takes else {}
+    found = getattr(mirflow, question.name)(demo_store, *others, **group, **words, **order)
+    doors = [(tree, {**group, **words}), (tree["chord"].to_dataset(), words)]
+    for scores, asked in doors[:1] if question.subjects else doors:
+        answer = getattr(scores.mirflow, question.name)(*others, **asked)
+        if isinstance(answer, xr.Dataset):
+            assert answer.drop_attrs().identical(found.dataset.drop_attrs())
+        elif scores is tree:
+            both = (table.to_dataframe().drop(columns="a", errors="ignore") for table in (answer, found))
+            assert next(both).equals(next(both))  # a tree has another label than its path
+    flags = [part for name, value in {**group, **words}.items() for part in (f"--{name}", value)]
+    printed = invoke(question.name, demo_store, *others, *flags, "--format", "json", code=0).stdout
     assert printed == found.to_json()
     if question.cost is None or client is None:
         return
@@ -116,18 +124,18 @@ def test_every_door_gives_the_same_rows(demo_store: Path, client: Any, question:
 
 @each_question
 def test_every_door_refuses_what_the_question_does_not_take(demo_store: Path, client: Any, question: Question) -> None:
-    words = needed(question)
-    tree = mirflow.open_store(demo_store)
+    words, tree = needed(question), mirflow.open_store(demo_store)
+    others = [demo_store] * len(question.subjects[1:])
     strange = [name for name in WORDS if name not in question.takes]
     assert strange
     for name in strange:
-        for ask in (getattr(mirflow, question.name), lambda scores, **asked: getattr(
-            scores.mirflow, question.name)(group="chord", **asked)):  # fmt: skip
+        for ask in (getattr(mirflow, question.name), lambda scores, *others, **asked: getattr(
+            scores.mirflow, question.name)(*others, **asked)):  # fmt: skip
             with pytest.raises(QueryError, match=f"'{question.name}' takes no '{name}'; it takes "):
-                ask(tree, **words, **{name: WORDS[name]})
+                ask(tree, *others, **words, **{name: WORDS[name]})
     name = strange[0]
     flags = [part for key, value in words.items() for part in (f"--{key}", value)]
-    assert "No such option" in invoke(question.name, demo_store, *flags, f"--{name}", code=2).stderr
+    assert "No such option" in invoke(question.name, demo_store, *others, *flags, f"--{name}", code=2).stderr
     if question.cost is not None and client is not None:
         served = client.get(f"/api/v1/stores/demo/{question.name}", params={**words, name: "x"})
         assert (served.status_code, served.json()["detail"][:19]) == (400, "unknown parameter '")

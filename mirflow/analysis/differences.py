@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ..addresses import as_given, parse_address
 from ..errors import QueryError, UnknownNameError
 from ..kernels.ratios import divide
 from ..metrics.measures import SIGN_OF
 from ..ragged import Bool, Float
+from ..remote import as_given, parse_address
 from ..store.format import IMPORTED, PRINTED_STEP
 from ..store.read import read_scores
 from .missing import has_score

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from ..addresses import as_given
 from ..errors import QueryError
 from ..notebook import show_stores
+from ..remote import as_given
 from ..store.read import read_scores
 from .queries import boards_of
 from .scores import as_scores

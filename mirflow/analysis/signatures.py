@@ -30,7 +30,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 from urllib.parse import quote, unquote
 
 import numpy as np
@@ -42,8 +42,9 @@ from ..store.cells import Status
 from ..store.format import CLASSES, READING, nested_attrs, spell_option
 from ..store.write import software_versions
 from .combine import reference_digests
-from .queries import across_of
-from .query_options import Query, as_names
+from .evaluations import ScoresLike, evaluations_of
+from .queries import across_of, choose_one, evaluate_query
+from .query_options import Names, Query, QueryOptions, as_names, make_query
 from .scores import Scores, computed, names_of, show_span, states_of
 from .selection import choose_tracks, find_labels, find_measures
 
@@ -387,3 +388,52 @@ def digest_references(ds: Scores, tracks: Iterable[str]) -> str:
     lines = sorted(f"{unicodedata.normalize('NFC', track)}\0{digest}" for track, digest in found.items())
     text = "\n".join(lines).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(text, digest_size=6).hexdigest() if lines else ""
+
+
+def signature(
+    scores: ScoresLike,
+    metric: Names = None,
+    aggregate: str | None = None,
+    by: Names = None,
+    *,
+    group: str | None = None,
+    percent: bool = False,
+    **options: Unpack[QueryOptions],
+) -> list[str]:
+    """Sign the numbers of a query: how they are computed, from which references, by which version.
+
+    Parameters
+    ----------
+    scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset
+        As for :func:`mirflow.query`.
+    metric, aggregate, by, **options
+        See :class:`mirflow.analysis.query_options.Query`.
+    group : str or None
+        The evaluation; None: the only one that has the metrics.
+    percent : bool
+        Whether ratios are printed as percentages.
+
+    Returns
+    -------
+    list of str
+        One for all metrics with the same aggregate; see :mod:`mirflow.analysis.signatures` for their grammar.
+
+    Raises
+    ------
+    QueryError
+        If the query makes no sense for these scores, or several evaluations have the metrics.
+    UnknownNameError
+        For an unknown name, with a suggestion.
+
+    Examples
+    --------
+    >>> import numpy as np, mirflow
+    >>> references = {"a": np.array([1.0, 2.0, 3.0]), "b": np.array([0.5, 1.5])}
+    >>> estimates = {"ours": {"a": np.array([1.0, 2.0]), "b": np.array([0.5, 1.5])}}
+    >>> signature(mirflow.score(references, estimates, "onset"), "f_measure")  # doctest: +ELLIPSIS
+    ['onset/f_measure;agg=mean;miss=skip;n=2;mirflow=...']
+    """
+    asked = make_query("signature", metric, aggregate, by, **options)
+    name, ds = choose_one(evaluations_of(scores), asked.metric, group)
+    signed = [one for result in evaluate_query(ds, asked, name) for one in sign(ds, asked, result, percent=percent)]
+    return list(map(str, signed))

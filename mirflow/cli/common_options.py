@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..addresses import as_given, is_url
 from ..analysis.query_options import OPTIONS, QueryOption
 from ..errors import suggest
 from ..questions import SHARED
+from ..remote import as_given, is_url
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 else:
     NameChoice = click.Choice  # generic since click 8.2
 
+_EQUALS = re.compile(r"=(?![^()]*[)])")
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
@@ -90,12 +92,13 @@ class Declared(NameChoice):
 
 
 def _pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    """Parse ``name=value``, in the given order."""
+    """Parse ``name=value``, in the given order; names may have parameters with equals signs in brackets."""
     pairs: dict[str, str] = {}
     for text in given:
-        name, equals, value = (part.strip() for part in text.partition("="))
-        if not equals or not name or not value:
-            raise click.BadParameter(f"expected name=value, not {text!r}")
+        parts = _EQUALS.split(text, maxsplit=1)
+        name, value = (parts[0].strip(), parts[-1].strip())
+        if len(parts) < 2 or not name or not value:
+            raise click.BadParameter(f"expected {parameter.metavar}, not {text!r}")
         if name in pairs:
             raise click.BadParameter(f"{name} is given twice")
         pairs[name] = value

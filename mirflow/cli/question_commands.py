@@ -61,12 +61,15 @@ def question_command(question: Question) -> click.Command:
     if "main" in question.options:
         about = "All metrics. Default without --metric: the main ones; in other formats all."
         options.append(click.option("--all", "every", is_flag=True, help=about))
-    options += [*(_PAPER[name] for name in _PAPER if name != "stacked" or "ci" in question.options), option("label")]
+    options += [_PAPER[name] for name in _PAPER if name != "stacked" or "ci" in question.options]
+    several = question.subjects[1:]
+    subjects = [click.argument(name) for name in question.subjects] if several else [stores_argument]
+    options += [] if several else [option("label")]
     if "ci" in question.options:
         about = "Print the signatures of the numbers below a table (see verify)."
         options.append(click.option("--signatures", is_flag=True, help=about))
     run: Any = output_options(partial(_answer, question))
-    for decorate in reversed([stores_argument, *options]):
+    for decorate in reversed([*subjects, *options]):
         run = decorate(run)
     return click.command(
         question.name,
@@ -81,28 +84,29 @@ def question_command(question: Question) -> click.Command:
 def _answer(
     question: Question,
     *,
-    stores: tuple[Path, ...],
-    labels: tuple[str, ...],
     style: str | None,
     output: Path | None,
     signatures: bool = False,
-    every: bool = False,
     **options: Any,
 ) -> None:
     """Ask a question, and print the answer."""
     style = choose_format(style, output)
     named = options["names"]
+    if question.subjects[1:]:
+        scores: list[Any] = [options.pop(name) for name in question.subjects]
+    else:
+        scores = [label_stores(options.pop("stores"), options.pop("labels"))]
     latex = _latex({name: options.pop(name) for name in _PAPER if name in options}, style)
     words = given_options(options)
     if "main" in question.options:
-        words["main"] = style == "table" and not every
+        words["main"] = style == "table" and not words.pop("every", False)
     if "progress" in question.options:
         words["progress"] = True
     if question.best_first and not for_people(style):  # programs rely on the store's order
         words = {"sort": "stored", **words}
     if latex.get("stacked") and "ci" not in words:
         raise click.UsageError("--stacked puts intervals below their values; add --ci")
-    result = question(label_stores(stores, labels), **words)
+    result = question(*scores, **words)
     if named is not None and not any(table.titles() for table in result.tables()):
         raise click.UsageError("--names is about names of metrics, and this table has none with a title")
     for note in () if for_people(style) else result.notes:

@@ -134,7 +134,6 @@ def plot_command(
 
     Every figure names its aggregate, the number of tracks, and the treatment of missing scores.
     """
-    from ..api import plot
     from ..reports import figures
 
     check_figure(output)
@@ -142,7 +141,7 @@ def plot_command(
     beside = output.suffix.lower() == ".pdf" and options["caption"] is None
     if beside:
         given["caption"] = False
-    ax = plot(label_stores(stores, labels), kind, **given)
+    ax = figures.plot(label_stores(stores, labels), kind, **given)
     caption = f", its caption in {figures.save_caption(ax, output)}" if beside else ""
     echo(f"{figures.save(ax, output)} written{caption}", err=True)
 
@@ -197,7 +196,7 @@ def embed_command(
 
     The figures are those of `mirflow plot`.
     """
-    from ..api import plot
+    from ..reports.figures import plot
     from ..reports.figures.canvas import off_screen
     from ..reports.figures.page_pictures import embed
 
@@ -318,8 +317,8 @@ def report_command(
     It shows tables with intervals, distributions, the tracks to look at, failures with their reasons, and timelines of
     the annotations with audio.
     """
-    from ..api import report
     from ..progress import progress_for
+    from ..reports.page import report
 
     begun = time.perf_counter()
     page = report(

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..addresses import as_given, parse_address, store_flaw
 from ..errors import (
     MirflowError,
     MirflowWarning,
@@ -31,6 +30,7 @@ from ..pipeline.plan import describe as describe_plan
 from ..progress import Progress, progress_of
 from ..ragged import Bool, Int
 from ..readers.content import join_digests
+from ..remote import as_given, parse_address, store_flaw
 from ..store.cells import (
     EMPTY,
     FAILED,

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from ..addresses import parse_address
 from ..errors import AnnotationError, PipelineError, PluginError, Problem, UnreadableError, suggest
 from ..metrics.measures import describe
 from ..plugins import READERS, TASKS, declared, digest_of, import_module
@@ -25,6 +24,7 @@ from ..readers.downloads import parse_url
 from ..readers.label_maps import shipped_maps
 from ..readers.options import MAX_BYTES, OPTIONS, DelimitedOptions, Reading
 from ..readers.patterns import Pattern
+from ..remote import parse_address
 from ..store.cells import CELL_ATTRS, DEVICES, MAX_NAME, Entry
 from ..theory.text_form import normal_form
 from .discovery import (

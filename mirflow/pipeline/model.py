@@ -30,7 +30,6 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
-from ..addresses import store_flaw
 from ..annotations.classes import Classes
 from ..annotations.schema import kind_of
 from ..errors import AnnotationError, MetricError, PluginError, UnknownNameError
@@ -40,6 +39,7 @@ from ..readers.class_tables import read_classes
 from ..readers.label_maps import anchored
 from ..readers.options import DELIMITED, OPTIONS, DelimitedOptions, Option, Reading
 from ..readers.patterns import Pattern
+from ..remote import store_flaw
 from ..store.cells import MAX_NAME, is_device
 from ..theory.text_form import normal_form
 from .document import Place

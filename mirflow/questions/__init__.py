@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from inspect import Parameter, Signature, signature
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
+    from ..analysis.differences import Comparable
     from ..analysis.evaluations import ScoresLike
     from ..progress import Progress
     from ..reports.tables import Table, Tabulation
@@ -80,6 +81,10 @@ SHARED: Mapping[str, QueryOption] = {
 class Words(QueryOptions, total=False):
     """Types of what is asked by keyword; each question takes some of it."""
 
+    metric: Names
+    aggregate: str | None
+    by: Names
+    group: str | None
     ci: float | None
     significance: float | None
     level: float | None
@@ -106,6 +111,12 @@ class Words(QueryOptions, total=False):
     friedman: bool
     margin: float | None
     anytime: int | None
+    tolerance: float | None
+    pair: Mapping[str, str] | None
+    every: bool
+    fail_above: str | float | None
+    worse: bool
+    pipeline: bool
     difference: float | None
     power: float
     annotations: int | None
@@ -122,12 +133,8 @@ class Ask(Protocol):
 
     def __call__(
         self,
-        scores: ScoresLike,
-        metric: Names = None,
-        aggregate: str | None = None,
-        by: Names = None,
-        *,
-        group: str | None = None,
+        scores: ScoresLike | Comparable,
+        *positional: Comparable | Names,
         **words: Unpack[Words],
     ) -> Answer:
         """Ask it; see the function's own documentation."""
@@ -164,8 +171,8 @@ class Question:
     """Whether the best system comes first in tables for people, unless systems were named in another order."""
     by_track: bool = False
     """Whether the answer has single tracks."""
-    whole: bool = False
-    """Whether the function takes scores in any form, and the name of an evaluation, instead of evaluations."""
+    subjects: tuple[str, ...] = ()
+    """What the function takes by position, scores in any form, before the query; empty: evaluations by name."""
     cost: Cost | None = None
     """None: the HTTP API does not offer the question."""
 
@@ -174,35 +181,39 @@ class Question:
         """Everything that may be asked: words of the query, the evaluation, and the other options."""
         words = {name: OPTIONS[name] for name in self.words}
         words = {name: replace(one, help=self.helps.get(name, one.help)) for name, one in words.items()}
-        return {**words, "group": SHARED["group"], **self.options}
+        return {**words, **({} if self.subjects else {"group": SHARED["group"]}), **self.options}
 
     @property
     def help(self) -> str:
         """The sentence and the paragraphs of the documentation."""
         return re.split(r"\n\n\w+\n---", self.text, maxsplit=1)[0]
 
-    def __call__(self, scores: ScoresLike, *positional: Any, group: str | None = None, **asked: Any) -> Answer:
-        """Ask the question of scores in any form; `group` chooses an evaluation."""
+    def __call__(self, *positional: Any, **asked: Any) -> Answer:
+        """Ask the question of scores in any form; the word `group` chooses an evaluation."""
         from ..analysis.evaluations import evaluations_of
         from ..analysis.queries import choose
 
-        words = self.named(positional, asked)
+        subjects = self.subjects or ("scores",)
+        count = len(subjects)
+        scores = [*positional[:count], *(asked.pop(name) for name in subjects[len(positional) :] if name in asked)]
+        if len(scores) < count:
+            raise TypeError(f"{self.name}() lacks {', '.join(subjects[len(scores) :])}")
+        words = self.named(positional[count:], asked)
         self.check(words)
-        if self.whole:
-            return self.ask(scores, words, group=group)
-        return self.ask(choose(evaluations_of(scores), words.get("metric"), group), words)
+        if self.subjects:
+            return self.ask(scores, words)
+        group = words.pop("group", None)
+        return self.ask([choose(evaluations_of(scores[0]), words.get("metric"), group)], words)
 
-    def ask(self, boards: Any, words: Mapping[str, Any], **more: str | None) -> Answer:
+    def ask(self, subjects: Sequence[Any], words: Mapping[str, Any]) -> Answer:
         """Ask the question about some evaluations.
 
         Parameters
         ----------
-        boards : mapping of str to xr.Dataset
-            Evaluations by name; if the question is about scores as a whole, these.
+        subjects : sequence
+            Evaluations by name, as the only one; or what :attr:`subjects` names.
         words : mapping of str to value
             What is asked, without the evaluation.
-        **more
-            The evaluation of scores as a whole.
 
         Raises
         ------
@@ -218,7 +229,7 @@ class Question:
         )
         if self.best_first and query.sort is None and not query.system:
             query = replace(query, sort=BEST)
-        return self.answer(boards, query, **options, **more)
+        return self.answer(*subjects, query, **options)
 
     def check(self, words: Iterable[str]) -> None:
         """Refuse the first word that would not be looked at."""
@@ -268,7 +279,12 @@ def question(
 
     def declare(answer: Callable[..., Answer]) -> Ask:
         module = sys.modules[answer.__module__]
-        parameters = [*signature(answer).parameters.values()][2:]
+        subjects, parameters = list[str](), list[Parameter]()
+        for one in signature(answer).parameters.values():
+            if one.kind is Parameter.KEYWORD_ONLY:
+                parameters.append(one)
+            elif one.name not in ("boards", "query"):
+                subjects.append(one.name)
         said = {**SHARED, **(options or {})}
         kinds = {"float": float, "int": int, "bool": bool}
         declared = Question(
@@ -285,20 +301,20 @@ def question(
                     needed=one.default is Parameter.empty,
                 )
                 for one in parameters
-                if one.name != "group"
             },
+            subjects=tuple(subjects),
             **how,
         )
 
-        def ask(scores: ScoresLike, *positional: Any, group: str | None = None, **asked: Any) -> Answer:
-            return declared(scores, *positional, group=group, **asked)
+        def ask(*positional: Any, **asked: Any) -> Answer:
+            return declared(*positional, **asked)
 
         described: Any = ask
         described.question = declared
         described.__name__ = described.__qualname__ = declared.name
         described.__module__ = module.__name__
         described.__doc__ = _docstring(declared)
-        described.__signature__ = _signature(declared, "scores", "Tabulation[xr.Dataset]")
+        described.__signature__ = _signature(declared, declared.subjects or ("scores",), "Tabulation[xr.Dataset]")
         ready: Ask = described
         return ready
 
@@ -308,35 +324,37 @@ def question(
 def method_of(question: Question) -> Callable[..., Any]:
     """The method of the accessor that asks a question of one evaluation and returns its dataset.
 
-    A question that takes no query has no dataset: it returns the answer itself.
+    Of a question that takes no query, or several subjects, it returns the answer itself.
     """
+    whole = not question.words or len(question.subjects) > 1
 
-    def ask(self: Any, *positional: Any, group: str | None = None, **asked: Any) -> Any:
+    def ask(self: Any, *positional: Any, **asked: Any) -> Any:
         from ..analysis.queries import only_answer
 
+        if whole or question.subjects:
+            result = question(self._scored, *positional, **asked)
+            return result if whole else only_answer(result.items)
         words = question.named(positional, asked)
         question.check(words)
-        if question.best_first:
-            words = {"sort": "stored", **words}
-        if question.whole:
-            result = question.ask(self._scored, words, group=group)
-        else:
-            name, ds = self._choose(words.get("metric"), group)
-            result = question.ask({name: ds}, words)
-        return only_answer(result.items) if question.words else result
+        name, ds = self._choose(words.get("metric"), words.pop("group", None))
+        return only_answer(
+            question.ask([{name: ds}], {"sort": "stored", **words} if question.best_first else words).items
+        )
 
     described: Any = ask
     described.__name__ = question.name
     described.__qualname__ = f"Inference.{question.name}"
     described.__doc__ = f"{question.help}\n\n        See :func:`mirflow.{question.name}`."
-    described.__signature__ = _signature(question, "self", "xr.Dataset" if question.words else "Tabulation")
+    described.__signature__ = _signature(
+        question, ("self", *question.subjects[1:]), "Tabulation" if whole else "xr.Dataset"
+    )
     return ask
 
 
-def _signature(question: Question, first: str, returns: str) -> Signature:
+def _signature(question: Question, subjects: Sequence[str], returns: str) -> Signature:
     """The signature of a function or method that asks a question."""
     plain = {**vars(Query()), **question.defaults}
-    made = [Parameter(first, Parameter.POSITIONAL_OR_KEYWORD)]
+    made = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in subjects]
     for name, declared in question.takes.items():
         placed = name in ("metric", "aggregate", "by")
         kind = Parameter.POSITIONAL_OR_KEYWORD if placed else Parameter.KEYWORD_ONLY
@@ -351,13 +369,18 @@ def _docstring(question: Question) -> str:
     lines = [
         text,
         "\nParameters\n----------",
-        "scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset",
-        "    A store, or several as one (see :func:`mirflow.open_store`); an opened tree; or the scores of one",
-        "    evaluation, such as :func:`mirflow.score` gives. A mapping of labels may hold all of these.",
-        ", ".join(question.words),
-        "    See :class:`mirflow.analysis.query_options.Query`.",
     ]
-    for name, declared in {"group": SHARED["group"], **question.options}.items():
+    if len(question.subjects) > 1:
+        lines += [", ".join(question.subjects), "    Scores, as the text says."]
+    else:
+        lines += [
+            "scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset",
+            "    A store, or several as one (see :func:`mirflow.open_store`); an opened tree; or the scores of one",
+            "    evaluation, such as :func:`mirflow.score` gives. A mapping of labels may hold all of these.",
+        ]
+    if question.words:
+        lines += [", ".join(question.words), "    See :class:`mirflow.analysis.query_options.Query`."]
+    for name, declared in list(question.takes.items())[len(question.words) :]:
         required = declared.needed or declared.kind is bool or declared.default is not None
         lines.append(f"{name} : {declared.kind.__name__}{'' if required else ' or None'}\n    {declared.help}")
     returns, examples, more = sections.partition("\n\nExamples\n")
@@ -373,7 +396,7 @@ def _docstring(question: Question) -> str:
 
 def names() -> list[str]:
     """The names of all questions: those of the files beside this one."""
-    return [module.name for module in iter_modules(__path__)]
+    return [module.name for module in iter_modules(__path__) if not module.name.startswith("_")]
 
 
 def find(name: str) -> Question:

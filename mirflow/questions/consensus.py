@@ -33,7 +33,6 @@ if TYPE_CHECKING:
         "shortest": QueryOption("Length in seconds from which labels count.", least=0.0, metavar="SECONDS"),
         "worst": QueryOption("Only the N heaviest of each evaluation.", least=1, metavar="N"),
     },
-    whole=True,
 )
 def consensus(
     scores: ScoresLike,

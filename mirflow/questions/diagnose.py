@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     words=("metric", "system", "tracks"),
     helps=HEADLINE,
     options={"patch": QueryOption("Write a patch for the references found wrong to this file.", metavar="FILE")},
-    whole=True,
 )
 def diagnose(
     scores: ScoresLike, query: Query, *, group: str | None = None, root: Roots = None, patch: str | None = None

@@ -14,8 +14,8 @@ from io import BytesIO, FileIO
 from pathlib import Path
 from time import sleep, time_ns
 
-from ..addresses import as_given, is_url
 from ..errors import UnreadableError
+from ..remote import as_given, is_url
 from .downloads import local_path
 
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"

@@ -1,5 +1,5 @@
 """Answers made readable: tables as text, markdown, csv and json."""
 
-from ..registration import modules_on_use
+from ..lazy_modules import modules_on_use
 
 __getattr__, __dir__ = modules_on_use(__name__)

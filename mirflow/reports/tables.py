@@ -661,6 +661,8 @@ class Tabulation(Generic[Item]):
         What the tables for people have in their notes, and those for programs have not.
     failures : sequence of str
         What fails of something that was to be shown; commands end with an exit code if there are any.
+    text : str
+        What terminals show instead of tables.
     """
 
     def __init__(
@@ -670,8 +672,10 @@ class Tabulation(Generic[Item]):
         rows: Callable[[], Sequence[Table]],
         notes: Sequence[str] = (),
         failures: Sequence[str] = (),
+        text: str = "",
     ) -> None:
         self.items = tuple(items)
+        self.text = text
         self.notes = tuple(notes)
         self.failures = tuple(failures)
         self._readable, self._rows = readable, rows
@@ -717,7 +721,11 @@ class Tabulation(Generic[Item]):
     def without_notes(self) -> Tabulation[Item]:
         """The same with tables for people that have no notes."""
         return Tabulation(
-            self.items, lambda width: [replace(one, bare=True) for one in self._readable(width)], self._rows
+            self.items,
+            lambda width: [replace(one, bare=True) for one in self._readable(width)],
+            self._rows,
+            failures=self.failures,
+            text=self.text,
         )
 
     def tables(self, width: int | None = None) -> list[Table]:
@@ -734,7 +742,7 @@ class Tabulation(Generic[Item]):
         """Text for a terminal of some columns; see :func:`mirflow.reports.tables.to_text`."""
         width = terminal_width() if width is None else width
         shown = (to_text(table, width, bold=bold, signed=signed, charts=charts) for table in self._readable(width))
-        return "\n".join(shown)
+        return self.text or "\n".join(shown)
 
     def to_markdown(self) -> str:
         """Markdown, for a README or an issue."""

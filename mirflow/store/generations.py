@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ..addresses import as_given, parse_address, store_flaw
 from ..errors import DamagedError, StoreError, StoreLockedError, UnknownNameError
+from ..remote import as_given, parse_address, store_flaw
 
 
 def write_synced(path: Path, data: bytes) -> None:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..addresses import as_given, parse_address
 from ..errors import StoreError, UnknownNameError
 from ..metrics.base import Sparse
 from ..ragged import Int
+from ..remote import as_given, parse_address
 from .cells import Cells, Entry, GroupContent
 from .format import (
     DIMS,

@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..addresses import Address, as_given, parse_address, store_flaw
 from ..errors import StoreError, StoreLockedError
-from ..remote import client_of, reason_of, silence_of
+from ..remote import Address, as_given, client_of, parse_address, reason_of, silence_of, store_flaw
 from .cells import Entry, GroupContent, concatenate_cells
 from .chunks import extend_group, write_group
 from .format import FINGERPRINTS, SIGNATURES, TYPES, WARNINGS, check, dense_cells

@@ -15,9 +15,8 @@ import zarr
 from zarr.abc.store import OffsetByteRequest, RangeByteRequest
 from zarr.storage import ObjectStore
 
-from ..addresses import Address, as_given, parse_address, store_flaw
 from ..errors import DamagedError, StoreError
-from ..remote import NEEDED, TOO_SLOW, Pace, client_of, reason_of
+from ..remote import NEEDED, TOO_SLOW, Address, Pace, as_given, client_of, parse_address, reason_of, store_flaw
 from .zarr_io import METADATA, ReadArrays, requesting
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ..addresses import parse_address
 from ..errors import StoreError
+from ..remote import parse_address
 from .cells import GroupContent
 from .chunks import write_group
 from .format import check

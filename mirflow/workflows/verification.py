@@ -1,4 +1,4 @@
-"""Signed numbers computed again: ``mirflow.signature`` and ``mirflow.verify``."""
+"""Signed numbers computed again: ``mirflow.verify``."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, get_args, get_origin
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import numpy as np
 
 from ..analysis.evaluations import ScoresLike, evaluations_of
 from ..analysis.over_systems import split_over
-from ..analysis.queries import choose_one, evaluate_query
-from ..analysis.query_options import Names, QueryOptions, make_query
+from ..analysis.queries import evaluate_query
 from ..analysis.scores import as_scores, coords_of, names_of
 from ..analysis.signatures import UNKNOWN as UNNAMED
 from ..analysis.signatures import Signature, sign
@@ -65,55 +64,6 @@ class NumberCheck:
     def difference(self) -> float:
         """The computed number minus the printed one; NaN where one is missing, or they are not compared."""
         return self.value - float(self.printed) if self.printed and self.verdict != UNKNOWN else math.nan
-
-
-def signature(
-    scores: ScoresLike,
-    metric: Names = None,
-    aggregate: str | None = None,
-    by: Names = None,
-    *,
-    group: str | None = None,
-    percent: bool = False,
-    **options: Unpack[QueryOptions],
-) -> list[str]:
-    """Sign the numbers of a query: how they are computed, from which references, by which version.
-
-    Parameters
-    ----------
-    scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset
-        As for :func:`mirflow.query`.
-    metric, aggregate, by, **options
-        See :class:`mirflow.analysis.query_options.Query`.
-    group : str or None
-        The evaluation; None: the only one that has the metrics.
-    percent : bool
-        Whether ratios are printed as percentages.
-
-    Returns
-    -------
-    list of str
-        One for all metrics with the same aggregate; see :mod:`mirflow.analysis.signatures` for their grammar.
-
-    Raises
-    ------
-    QueryError
-        If the query makes no sense for these scores, or several evaluations have the metrics.
-    UnknownNameError
-        For an unknown name, with a suggestion.
-
-    Examples
-    --------
-    >>> import numpy as np, mirflow
-    >>> references = {"a": np.array([1.0, 2.0, 3.0]), "b": np.array([0.5, 1.5])}
-    >>> estimates = {"ours": {"a": np.array([1.0, 2.0]), "b": np.array([0.5, 1.5])}}
-    >>> signature(mirflow.score(references, estimates, "onset"), "f_measure")  # doctest: +ELLIPSIS
-    ['onset/f_measure;agg=mean;miss=skip;n=2;mirflow=...']
-    """
-    asked = make_query("signature", metric, aggregate, by, **options)
-    name, ds = choose_one(evaluations_of(scores), asked.metric, group)
-    signed = [one for result in evaluate_query(ds, asked, name) for one in sign(ds, asked, result, percent=percent)]
-    return list(map(str, signed))
 
 
 def verify(

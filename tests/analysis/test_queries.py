@@ -94,7 +94,7 @@ class TestStore:
 class TestCoverage:
     def test_counts_each_status_of_each_system(self):
         status = [["ok", "ok", "failed"], ["ok", "missing_estimate", "invalid"]]
-        counts = make_group(np.zeros((2, 3, 1)), status=status).mirflow.coverage()["cells"]
+        counts = make_group(np.zeros((2, 3, 1)), status=status).mirflow.show()["cells"]
         assert counts.sel(status="ok").values.tolist() == [2, 1]
         assert counts.sel(system="S1", status="missing_estimate").item() == 1
         assert counts.sum("status").values.tolist() == [3, 3]
@@ -136,13 +136,6 @@ class TestHeadline:
     def test_the_primary_metric_is_the_records_or_the_first_that_ranks(self, tmp_path, metrics, options, first):
         store = write_store(tmp_path / "s.zarr", {"chord": random_group(1, 2, 2, metrics=metrics, **options)})
         assert [row["metric"] for row in rows("query", store, "--primary")] == [first]
-
-
-class TestAccessor:
-    def test_coverage_of_a_tree(self, tree, groups):
-        found = tree.mirflow.coverage()
-        assert list(found.children) == ["chord", "chord_mirex2013"]
-        xr.testing.assert_identical(found["chord"].to_dataset(), groups["chord"].mirflow.coverage())
 
 
 def test_a_parameter_may_have_the_name_of_a_variable():

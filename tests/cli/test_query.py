@@ -129,8 +129,8 @@ class TestChoosing:
     @pytest.mark.parametrize(
         ("option", "value", "message"),
         [
-            ("--param", "window", "expected name=value, not 'window'"),
-            ("--over", "frame=", "expected name=value, not 'frame='"),
+            ("--param", "window", "expected NAME=VALUE, not 'window'"),
+            ("--over", "frame=", "expected DIM=HOW, not 'frame='"),
             ("--over", "frame=mean", "'majmin' is one number for each track, and has no dims to reduce"),
             ("--where", "genr == 'x'", "unknown coordinate 'genr'; did you mean 'genre'"),
             ("--where", "__import__('os')", "is a call; only col('a name') is allowed"),

@@ -361,7 +361,7 @@ def _ask(question: Question, service: Service, snapshot: Snapshot, asked: Mappin
     sizes = [(*_size(ds, words, words.get("metric")), ds.sizes["track"]) for ds in boards.values()]
     assert question.cost is not None
     _check_cost(sum(question.cost(*size, words) for size in sizes))
-    return question.ask(boards, {"sort": "stored", **words} if question.best_first else words)
+    return question.ask([boards], {"sort": "stored", **words} if question.best_first else words)
 
 
 def _words(asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ Bello, Evaluating hierarchical structure in music annotations, Frontiers in Psyc
 
 from typing import TYPE_CHECKING
 
-from ...registration import names_on_use
+from ...lazy_modules import names_on_use
 from .metrics import TASK
 
 if TYPE_CHECKING:

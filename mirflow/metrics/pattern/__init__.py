@@ -26,7 +26,7 @@ Collins, Discovery of repeated themes and sections, MIREX 2013 and 2014; Meredit
 
 from typing import TYPE_CHECKING
 
-from ...registration import names_on_use
+from ...lazy_modules import names_on_use
 from .metrics import TASK
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ Challenge 2021, 2022; Yamamoto, Song and Kim, Parallel WaveGAN, ICASSP 2020.
 
 from typing import TYPE_CHECKING
 
-from ...registration import names_on_use
+from ...lazy_modules import names_on_use
 from .kernel import MAX_SOURCES
 from .metrics import TASK
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-from .canvas import FigureKind, Plots, figure, kinds, save, save_caption
+from .canvas import FigureKind, Plots, figure, kinds, plot, save, save_caption
 from .fine_and_broad import graders
 
 if TYPE_CHECKING:
@@ -25,5 +25,5 @@ for _module in iter_modules(__path__):
 # Several modules have the name of their function, which takes their place.
 globals().update({_kind.draw.__name__: _kind.draw for _kind in kinds()})
 
-__all__ = ["FigureKind", "Plots", "figure", "graders", "kinds", "save", "save_caption"]
+__all__ = ["FigureKind", "Plots", "figure", "graders", "kinds", "plot", "save", "save_caption"]
 __all__ += [_kind.draw.__name__ for _kind in kinds()]

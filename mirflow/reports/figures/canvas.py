@@ -14,7 +14,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from weakref import WeakKeyDictionary
 
-from ...errors import FigureError, MirflowWarning
+from ...errors import FigureError, MirflowWarning, UnknownNameError
 from ..drawing import CYCLE
 from ..tables import escape
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ...analysis.evaluations import ScoresLike
     from ...analysis.signatures import Signature
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -92,6 +93,41 @@ def figure(words: str, *, place: int = 100) -> Callable[[Drawing], Drawing]:
 def kinds() -> list[FigureKind]:
     """All kinds of figures, in the order in which they are listed."""
     return sorted(KINDS.values(), key=lambda kind: kind.place)
+
+
+def plot(scores: ScoresLike, kind: str, path: str | Path | None = None, **options: Any) -> Axes:
+    """Draw a figure of scores, as the command ``mirflow plot`` does.
+
+    Parameters
+    ----------
+    scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset
+        As for :func:`mirflow.query`.
+    kind : str
+        ``distributions``, ``heatmap`` and the other functions of :mod:`mirflow.reports.figures`.
+    path : path or None
+        The file to write: .pdf, .png or .svg; None: nothing is written.
+    **options
+        ``metric`` and the other parameters of that function.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    UnknownNameError
+        For another kind, with a suggestion.
+    FigureError
+        If there is nothing to show, or matplotlib is not installed.
+    """
+    known = {one.name: one for one in kinds()}
+    name = kind.replace("_", "-")
+    if name not in known:
+        raise UnknownNameError("figure", kind, known)
+    axes = known[name].draw(scores, **options)
+    if path is not None:
+        save(axes, path)
+    return axes
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from ...analysis.evaluations import ScoresLike
+from ...analysis.query_options import Names, as_names
 from ...analysis.scores import names_of
 from ...errors import MirflowError, QueryError
-from ...progress import Progress
+from ...plugins import import_module
+from ...progress import Progress, progress_of
 from ...store.generations import write_atomically
 from ..origins import Roots, Shelf
 from .assembly import assemble
@@ -175,6 +177,72 @@ def write_page(
         some = "timeline of 1 more track" if dropped == 1 else f"timelines of {dropped} more tracks"
         notes += (f"The {some} would make the page larger than it should be.",)
     return PageReport(Path(output), len(data), len(places), notes)
+
+
+def report(
+    scores: ScoresLike,
+    path: str | Path = "report.html",
+    metric: Names = None,
+    *,
+    timelines: str | int = "auto",
+    root: Roots = None,
+    title: str | None = None,
+    references: bool = True,
+    only_aggregates: bool = False,
+    where: str | None = None,
+    budget: bool = False,
+    plugins: Names = None,
+    progress: bool | Progress | None = None,
+) -> PageReport:
+    """Write one HTML page about scores, as the command ``mirflow report`` does.
+
+    Parameters
+    ----------
+    scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset
+        As for :func:`mirflow.query`. Scores that no pipeline computed have no timelines.
+    path : path
+        The file to write.
+    metric : str, sequence of str or None
+        What the page shows first.
+    timelines, root, title, references, only_aggregates, where, budget
+        See :func:`write_page`.
+    progress : bool, Progress or None
+        Whether the stages and the number of timelines are shown; None: on a terminal or in a notebook.
+    plugins : str, sequence of str or None
+        Python files and modules that declare the tasks and readers of the pipeline, for timelines: they are run, and a
+        store's own are not unless they are named here.
+
+    Returns
+    -------
+    PageReport
+        A path: ``open(mirflow.report(...))`` reads the page. Its ``notes`` say what was left out.
+
+    Raises
+    ------
+    QueryError
+        Without scores, or if the file cannot be written.
+    UnknownNameError
+        For a metric that no evaluation has.
+    StoreError
+        If a path is not a result store.
+    PluginError
+        If a plugin cannot be imported.
+    """
+    for plugin in as_names(plugins) or ():
+        import_module(os.path.realpath(plugin) if plugin.endswith(".py") else plugin)
+    return write_page(
+        scores,
+        path,
+        timelines=timelines,
+        metrics=as_names(metric) or (),
+        root=root,
+        title=title,
+        references=references,
+        only_aggregates=only_aggregates,
+        where=where,
+        budget=budget,
+        progress=progress_of(progress),
+    )
 
 
 def _with_budgets(subject: Subject, store: ScoresLike, root: Roots) -> Subject:

@@ -10,24 +10,22 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from .analysis.inference import friedman, intervals
-from .analysis.lazy_queries import lazy_query
-from .analysis.queries import boards_of, choose_one, coverage, evaluate_query, headline_metrics
-from .analysis.query_options import Names, Query, QueryOptions, make_query
-from .analysis.scores import as_scores, names_of, scores_frame
-from .analysis.selected import count_unscored
-from .analysis.selection import find_metrics
-from .annotations.collection import Collection
-from .annotations.collection import from_dataset as collection_from_dataset
-from .errors import MirflowError, QueryError, counted
-from .metrics.base import chosen_grid
-from .notebook import styled
-from .questions import find as find_question
-from .questions import method_of
-from .questions import names as question_names
-from .reports.captions import title_in
-from .reports.standings import rank_result
-from .store.format import REFERENCES_DIFFER, list_cautions
+from ..analysis.inference import friedman, intervals
+from ..analysis.lazy_queries import lazy_query
+from ..analysis.queries import boards_of, choose_one, evaluate_query, headline_metrics
+from ..analysis.query_options import Names, Query, QueryOptions, make_query
+from ..analysis.scores import as_scores, names_of, scores_frame
+from ..analysis.selected import count_unscored
+from ..analysis.selection import find_metrics
+from ..annotations.collection import Collection
+from ..annotations.collection import from_dataset as collection_from_dataset
+from ..errors import MirflowError, QueryError, counted
+from ..metrics.base import chosen_grid
+from ..notebook import styled
+from ..reports.captions import title_in
+from ..reports.standings import rank_result
+from ..store.format import REFERENCES_DIFFER, list_cautions
+from . import find, method_of, names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,13 +43,13 @@ class Inference:
     @property
     def plot(self) -> Any:
         """Figures: ``plot.distributions(...)`` and the other functions of :mod:`mirflow.reports.figures`."""
-        from .reports.figures import Plots
+        from ..reports.figures import Plots
 
         return Plots(self._scored)
 
     def report(self, path: str | Path = "report.html", **options: Any) -> Any:
         """Write one HTML page about the scores; see :func:`mirflow.report`."""
-        from .api import report
+        from ..reports.page import report
 
         return report(self._scored, path, **options)
 
@@ -64,7 +62,7 @@ class Inference:
             ``.mmd``, ``.md`` and ``.txt`` are written in Mermaid, other formats, such as ``.svg``, by graphviz. None:
             the drawing is returned, by graphviz if it is installed, else as text in Mermaid.
         """
-        from .engine.drawing import draw_tree
+        from ..engine.drawing import draw_tree
 
         return draw_tree(self._scored, path)
 
@@ -97,7 +95,7 @@ class Inference:
             query = make_query("query", *positional, **words)
             name, ds = self._choose(query.metric, group)
             return lazy_query(ds, query, name)
-        ask: Callable[..., xr.Dataset] = method_of(find_question("query"))
+        ask: Callable[..., xr.Dataset] = method_of(find("query"))
         return ask(self, *positional, group=group, **words)
 
     def intervals(
@@ -127,7 +125,7 @@ class Inference:
         **options: Unpack[QueryOptions],
     ) -> list[str]:
         """Signatures of the numbers that ``query`` gives; see :func:`mirflow.signature`."""
-        from .workflows.verification import signature
+        from ..analysis.signatures import signature
 
         return signature(self._scored, metric, aggregate, by, group=group, percent=percent, **options)
 
@@ -138,9 +136,9 @@ class Inference:
         return friedman(ds, make_query("friedman", metric, aggregate, **options), **how, group=name)
 
 
-for _name in question_names():
+for _name in names():
     if _name != "query":
-        setattr(Inference, _name, method_of(find_question(_name)))
+        setattr(Inference, _name, method_of(find(_name)))
 
 
 _METRICS, _SYSTEMS = 6, 60
@@ -274,10 +272,6 @@ class DatasetAccessor(Inference):
         """Select tracks of a collection with their values, which xarray's ``sel`` would not select."""
         return self.collection.sel(track=track).dataset
 
-    def coverage(self) -> xr.Dataset:
-        """Numbers of cells of each system by status; see :func:`mirflow.analysis.queries.coverage`."""
-        return coverage(self._ds)
-
 
 class DataTreeAccessor(Inference):
     """``tree.mirflow``: queries of a whole store."""
@@ -293,10 +287,3 @@ class DataTreeAccessor(Inference):
 
     def _choose(self, metric: Names, group: str | None) -> tuple[str, xr.Dataset]:
         return choose_one(boards_of(self._tree), metric, group)
-
-    def coverage(self) -> xr.DataTree:
-        """Numbers of cells of each system by status, for every evaluation."""
-        import xarray as xr
-
-        nodes = {node.path: node for node in self._tree.subtree if "score" in node.data_vars}
-        return xr.DataTree.from_dict({path: coverage(node.to_dataset()) for path, node in nodes.items()})
