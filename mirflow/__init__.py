@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from . import typing as typing
     from .analysis.evaluations import open_store as open_store
     from .analysis.signatures import signature as signature
+    from .api import check as check
     from .engine.publishing import publish as publish
     from .engine.runs import open_pipeline as open_pipeline
     from .engine.runs import run as run
@@ -76,7 +77,6 @@ if TYPE_CHECKING:
     from .readers.label_maps import read_label_map as read_label_map
     from .readers.midi import to_midi as to_midi
     from .readers.user_formats import declare_reader as declare_reader
-    from .reports.checked_files import check as check
     from .reports.error_budgets import budget as budget
     from .reports.figures.canvas import plot as plot
     from .reports.page import report as report
@@ -102,7 +102,7 @@ _HOMES = {
     "benchmark": "workflows.benchmarking",
     "benchmarks": "workflows.benchmarking",
     "budget": "reports.error_budgets",
-    "check": "reports.checked_files",
+    "check": "api",
     "collection": "evaluation.loading",
     "declare_reader": "readers.user_formats",
     "declare_task": "metrics.base",
