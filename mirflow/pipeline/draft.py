@@ -13,17 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import AnnotationError, MirflowWarning, PipelineError, counted
+from ..metrics.base import get_task
 from ..readers.audio_files import SUFFIXES as AUDIO
-from ..readers.content import decode, files_below, read_within
-from ..readers.delimited import split_line
+from ..readers.content import files_below
 from ..readers.formats import SUFFIXES, is_annotation_file
 from ..readers.layouts import is_number
 from ..readers.names import nearest_names
 from ..theory.text_form import normal_form
+from .discovery import LONE_TRACK
 from .document import parse_document
 from .load import find_files
-from .parquet_contents import annotations_in
-from .trials import TRIED, hint, holds, remedy, sample, tasks_of, try_evaluation, why_not
+from .table_contents import HeldAnnotation, annotations_in, annotations_in_text, place_of_tracks, rows_of_table
+from .trials import TRIED, hint, holds, in_midi, remedy, sample, tasks_of, try_evaluation, why_not
 
 REFERENCE = frozenset(
     (
@@ -41,12 +42,14 @@ ESTIMATES = frozenset(
     )
 )
 """The same of estimates."""
+MAYBE_REFERENCE = frozenset((*REFERENCE, "label", "labels", "target", "targets", "expected", "manual", "jams"))
+"""Words in names of folders that hold references where no folder has one of these names."""
 _PARQUET = ".parquet"
+_TEXT = (".csv", ".tsv", ".txt")
 _SHARD = re.compile(r"(?i)\d+-of-\d+(-[0-9a-f]+)?$|(?<=part-)\d+$|(?<=shard-)\d+$")
 """The end of a file's name that numbers the shards of a table."""
 _FEW = 3
-_LARGEST_TABLE = 2**22
-"""Bytes of the largest table that may be one of metadata."""
+_BY_HAND = "write the pipeline by hand, with options of reading such as columns, header and time_unit"
 # Folders of repeated runs of a system.
 _RUN = re.compile(r"(?i)(seed|run|trial|repeat|repetition)[-_ ]?\d+")
 _WORDS = ("null", "true", "false", "yes", "no", "on", "off", "y", "n")
@@ -75,9 +78,14 @@ class _Words:
     paths: Collection[tuple[str, ...]] = ()
     asked: bool = False
     """Whether they were asked for."""
+    others: Collection[str] = ()
+    """Words of the other side, if a word of a name such as ``Reference Annotations`` is enough; empty: all of it."""
 
     def has(self, name: str) -> bool:
-        return name in self.names or (not self.asked and name.lower() in self.names)
+        if name in self.names or (not self.asked and name.lower() in self.names):
+            return True
+        words = {*re.split(r"[^a-z]+", name.lower())} if self.others else set()
+        return bool(words & {*self.names}) and not words & {*self.others} and len(words) <= _FEW
 
     def names_folder(self, parts: Sequence[str], place: int) -> bool:
         return self.has(parts[place]) or tuple(parts[: place + 1]) in self.paths
@@ -157,21 +165,32 @@ def draft_pipeline(
         if not any(name in file.parts[:-1] or _split_mark(file.parts[-1], _Words([name])) for file in files):
             folders = ", ".join(dict.fromkeys(file.parts[0] for file in files if len(file.parts) > 1))
             raise AnnotationError(f"no folder named {name!r} has annotations; those that have: {folders}", path=root)
+    if not reference and not any(_side(one, sides) == "reference" for one in files):
+        sides["reference"] = _Words(MAYBE_REFERENCE, others=ESTIMATES)
     own = [one for one in files if _side(one, sides) == "reference"]
     found = [one for one in files if _side(one, sides) == "estimates"]
+    unnamed = [one for one in files if not _side(one, sides)]
+    if found and not own and not reference:
+        own, unnamed = unnamed, []
+    assumed = bool(own) and not _side(own[0], sides)
     nested = list(_nested(own, found, sides))
     tables = [
         list(_tables(files, sides[side], root, side)) for side, files in (("reference", own), ("estimates", found))
     ]
-    taken = {file for pair in (*nested, *tables) for one in pair for file in one.files.values()}
+    tables = _tables_of_text(own, found or unnamed, sides, root, tables)
+    taken = {file for pair in nested for one in pair for file in one.files.values()}
+    taken |= {file for side in tables for one in side for file in one.tables}
     references = _series([one for one in own if one not in taken], sides["reference"], root, "reference") + tables[0]
     if not references and not nested:
         raise _unrecognised(root, own, "reference", "ref, reference, annotations, gt, ...")
-    rest = [] if found else [one for one in files if not _side(one, sides)]
+    rest = [] if found else unnamed
     # Without a name that says so, folders beside those of references are systems.
     beside = {one.parts[: _place(one, sides["reference"])] for one in own} if rest else ()
     apart = [one for one in found or rest if one not in taken]
-    series = _series(apart, sides["estimates"], root, "estimates", beside) + tables[1]
+    series = (
+        _series(apart, sides["estimates"], root, "estimates", beside, {part for one in own for part in one.parts[:-1]})
+        + tables[1]
+    )
     for pair in nested:
         for one in pair:
             one.tasks = _tasks_of(one, root)
@@ -181,7 +200,8 @@ def draft_pipeline(
     if not pairs:
         had = f"{counted(sum(len(one.files) for one in references), 'reference')} found"
         if not found and not rest:
-            why = "but no estimates: name their folder estimates, systems, ..., or pass --estimates"
+            remedy = "name their folder estimates, systems, ..., or pass --estimates"
+            why = f"but no estimates: {remedy}{_not_looked_at(root)}"
         elif not series:
             raise _unrecognised(root, found or rest, "estimate", "estimates, systems, ...")
         else:
@@ -197,6 +217,8 @@ def draft_pipeline(
             one.notes.append(
                 "no folder is named as one of estimates; those beside the references are taken for systems"
             )
+    for one, *_ in pairs if assumed else ():
+        one.notes.append("no folder is named as one of references; those beside the estimates are taken for them")
     sided = {file: _side(file, sides) for file in files}
     return _write(root, pairs, sided, [*references, *series], root if place is None else Path(place))
 
@@ -209,9 +231,8 @@ def _unrecognised(root: Path, files: Sequence[_FoundFile], side: str, names: str
         return AnnotationError(f"no {side}s found: {remedy}{_not_looked_at(root)}", path=root)
     most = Counter((file.parts[:-1], file.suffix) for file in files).most_common(1)[0][0]
     first = next(file for file in files if (file.parts[:-1], file.suffix) == most)
-    cure = "write the pipeline by hand, with options of reading such as columns, header and time_unit"
     reason = _unread(first, root)
-    return AnnotationError(f"no task reads the {counted(len(files), side)}: {reason}; {cure}", path=root)
+    return AnnotationError(f"no task reads the {counted(len(files), side)}: {reason}; {_BY_HAND}", path=root)
 
 
 def _not_looked_at(root: Path) -> str:
@@ -224,6 +245,16 @@ def _not_looked_at(root: Path) -> str:
 
 def _unread(file: _FoundFile, root: Path) -> str:
     """The reason why a file cannot be read as what its name suggests."""
+    rows = rows_of_table(file.path(root)) if file.suffix.lower() in _TEXT else []
+    if (
+        rows
+        and (track := place_of_tracks(rows[0])) is not None
+        and len({row[track] for row in rows[1:] if len(row) > track}) > 1
+    ):
+        others = ", ".join(map(repr, rows[0][:track] + rows[0][track + 1 :]))
+        return (
+            f"{file} is a table of tracks, called {rows[0][track]!r}, but none of its columns {others} is one of a task"
+        )
     task = next(filter(None, (hint(part) for part in (file.suffix, *reversed(file.parts)))), "beat")
     return why_not(file.path(root), task).removeprefix(f"{root}{os.sep}")
 
@@ -283,45 +314,103 @@ def _series(
     root: Path,
     side: str,
     beside: Collection[tuple[str, ...]] = (),
+    shared: Collection[str] = (),
 ) -> list[_Series]:
-    """Group the files of one side into series, each with its pattern; separate those in folders `beside` others."""
+    """Group the files of one side into series, each with its pattern; separate those in folders `beside` others.
+
+    Folders with a `shared` name are on the other side too, so that they name no system.
+    """
     made = []
     for (fixed, *_), own in _shapes(files, words, beside).items():
         parent = () if words.asked else fixed if beside else fixed[:-1]
         made += [
-            replace(pattern, parent=parent, listed=bool(beside)) for pattern in _patterns(own, len(fixed), words, side)
+            replace(pattern, parent=parent, listed=bool(beside))
+            for pattern in _patterns(own, len(fixed), words, side, shared)
         ]
-    made = [one for one in made if one.files]
+    made = [part for one in made if one.files for part in _by_contents(one, root)]
     for one in made:
         one.tasks = _tasks_of(one, root)
     return _merge([one for one in made if one.tasks])
 
 
+def _by_contents(series: _Series, root: Path) -> list[_Series]:
+    """A series, or one for each folder of annotators if they are of different tasks, as chordlab and seglab."""
+    if "{annotator}" not in series.pattern:
+        return [series]
+    of_folder: dict[str, dict[tuple[str, str], _FoundFile]] = {}
+    for (name, track), file in series.files.items():
+        of_folder.setdefault(name, {})["", track] = file
+    apart = [_Series(series.pattern.replace("{annotator}", name), own) for name, own in of_folder.items()]
+    tasks = [{*_tasks_of(one, root)} for one in apart]
+    return [series] if set.intersection(*tasks) or not all(tasks) else apart
+
+
 def _tables(files: Iterable[_FoundFile], words: _Words, root: Path, side: str) -> Iterator[_Series]:
     """Find the series of Parquet files of many tracks: one for each annotation that they hold."""
     parquet = [file for file in files if file.suffix.lower() == _PARQUET]
-    keys = ("system",) * (side == "estimates")
-    for (fixed, depth, _), own in _shapes(parquet, words).items():
-        paths = {file: (*file.parts[:-1], _SHARD.sub("{shard}", file.parts[-1])) for file in own}
-        held = annotations_in(own[0].path(root), hint, keys)
-        tracks = [{file: one.tracks_in(file.path(root)) for file in own} for one in held]
-        sharded = all("{shard}" in path[-1] for path in paths.values())
-        # Files of one track each are no tables.
-        if len(own) > 1 and not sharded and not any(len(found[own[0]]) > 1 for found in tracks):
-            continue
-        varying = [place for place in range(depth) if len({path[place] for path in paths.values()}) > 1]
-        names = {place: f"{{part{number or ''}}}" for number, place in enumerate(varying)}
-        own_systems = any("system" in columns for one in held for columns in one.columns.values())
-        if side == "estimates" and fixed and not own_systems:
-            names[min(varying, default=min(len(fixed), depth - 1))] = "{system}"
-        if depth - 1 in names and sharded:
-            names[depth - 1] += "-{shard}"
-        pattern = _pattern(_FoundFile(paths[own[0]], own[0].suffix), names)
-        named = {file: "/".join(path[place] for place in names) for file, path in paths.items()}
-        for one, found in zip(held, tracks, strict=True):
-            first = {(named[file], track): file for file in reversed(own) for track in found[file]}
-            options = {task: {"columns": columns} for task, columns in one.columns.items()}
-            yield _Series(pattern, first, one.tasks, fixed[:-1], options=options, tables=tuple(own))
+    for (fixed, *_), own in _shapes(parquet, words).items():
+        held = annotations_in(own[0].path(root), hint, ("system",) * (side == "estimates"))
+        yield from _series_of_tables(own, held, fixed, root, side)
+
+
+def _series_of_tables(
+    files: Sequence[_FoundFile], held: Sequence[HeldAnnotation], fixed: tuple[str, ...], root: Path, side: str
+) -> Iterator[_Series]:
+    """Make the series of files of many tracks of equal depth, which hold the same annotations."""
+    depth = len(files[0].parts)
+    paths = {file: (*file.parts[:-1], _SHARD.sub("{shard}", file.parts[-1])) for file in files}
+    tracks = [{file: one.tracks_in(file.path(root)) for file in files} for one in held]
+    sharded = all("{shard}" in path[-1] for path in paths.values())
+    # Files of one track each are no tables.
+    if len(files) > 1 and not sharded and not any(len(found[files[0]]) > 1 for found in tracks):
+        return
+    varying = [place for place in range(depth) if len({path[place] for path in paths.values()}) > 1]
+    names = {place: f"{{part{number or ''}}}" for number, place in enumerate(varying)}
+    own_systems = any("system" in columns for one in held for columns in one.columns.values())
+    if side == "estimates" and not own_systems and (fixed or varying):
+        above = [place for place in range(len(fixed), depth) if not hint(files[0].parts[place])]
+        names[min(varying, default=next(iter(above), depth - 1))] = "{system}"
+    if depth - 1 in names and sharded:
+        names[depth - 1] += "-{shard}"
+    pattern = _pattern(_FoundFile(paths[files[0]], files[0].suffix), names)
+    named = {file: "/".join(path[place] for place in names) for file, path in paths.items()}
+    for one, found in zip(held, tracks, strict=True):
+        first = {(named[file], track): file for file in reversed(files) for track in found[file]}
+        options = {task: {"columns": columns} for task, columns in one.columns.items()}
+        yield _Series(pattern, first, one.tasks, fixed[:-1], options=options, tables=tuple(files))
+
+
+def _tables_of_text(
+    references: Sequence[_FoundFile],
+    estimates: Sequence[_FoundFile],
+    sides: Mapping[str, _Words],
+    root: Path,
+    tables: Sequence[list[_Series]],
+) -> list[list[_Series]]:
+    """Add the series of delimited text of many tracks to those of Parquet files, for each side.
+
+    Many files of references are no tables, and neither are estimates unless they name tracks of references.
+    """
+    made = [list(side) for side in tables]
+    for own in _shapes((file for file in references if file.suffix.lower() in _TEXT), sides["reference"]).values():
+        for file in own if len(own) <= _FEW else ():
+            held = annotations_in_text(file.path(root), hint, headed=len(own) > 1)
+            made[0] += _series_of_tables([file], held, file.parts[:-1], root, "reference")
+    tracks = {track for one in made[0] for track in one.tracks} | {part for file in references for part in file.parts}
+    text = [file for file in estimates if file.suffix.lower() in _TEXT]
+    for (fixed, *_), own in _shapes(text, sides["estimates"]).items():
+        alike: dict[str, tuple[list[HeldAnnotation], list[_FoundFile]]] = {}
+        for file in own:
+            held = annotations_in_text(file.path(root), hint, ("system",))
+            if not any(tracks & {*one.tracks_in(file.path(root))} for one in held):
+                break  # the others are like it
+            alike.setdefault(str([(one.tasks[0], one.columns) for one in held]), (held, []))[1].append(file)
+        for held, those in alike.values():
+            named = bool(_side(those[0], sides))
+            folder = fixed if named else those[0].parts[:-1]
+            found = _series_of_tables(those, held, folder, root, "estimates")
+            made[1] += (replace(one, parent=one.parent if named else (), listed=not named) for one in found)
+    return made
 
 
 def _nested(
@@ -421,7 +510,9 @@ def _nested_pair(
     )
 
 
-def _patterns(files: Sequence[_FoundFile], fixed: int, words: _Words, side: str) -> Iterator[_Series]:
+def _patterns(
+    files: Sequence[_FoundFile], fixed: int, words: _Words, side: str, shared: Collection[str] = ()
+) -> Iterator[_Series]:
     """Find the patterns of files of equal depth whose first folders are the same."""
     levels = [{file.parts[place] for file in files} for place in range(fixed, len(files[0].parts) - 1)]
     varying = [fixed + index for index, names in enumerate(levels) if len(names) > 1]
@@ -432,13 +523,17 @@ def _patterns(files: Sequence[_FoundFile], fixed: int, words: _Words, side: str)
     if len(tasks) > 1 or (kinds and not marked and len(varying) > (side == "estimates")):
         for name in sorted({file.parts[kinds[0]] for file in files}):
             own = [file for file in files if file.parts[kinds[0]] == name]
-            yield from _patterns(own, fixed, words, side)
+            yield from _patterns(own, fixed, words, side, shared)
     elif marked:
         yield from _marked(files, varying, words)
     elif side == "reference":
         yield from _of_references(files, varying)
     elif varying or levels:
-        named = [fixed + index for index, names in enumerate(levels) if not all(map(hint, names))]
+        named = [
+            fixed + index
+            for index, names in enumerate(levels)
+            if not all(name in shared or hint(name) for name in names)
+        ]
         yield _of_systems(files, varying or named[-1:] or [len(files[0].parts) - 2])
     else:
         yield _Series(_pattern(files[0], {-1: "{track}"}), {("", file.parts[-1]): file for file in files})
@@ -530,6 +625,8 @@ def _marked(files: Sequence[_FoundFile], varying: Sequence[int], words: _Words) 
         if not varying:
             found = {("", name): file for file, name in inner.items() if name}
             yield _Series("/".join((*folders, f"{before}{{track}}{behind}")), found)
+            for file in (file for file, name in inner.items() if not name):  # of the only track
+                yield _Series("/".join(file.parts), {("", LONE_TRACK): file})
         elif any(inner.values()):
             found = {(name, file.parts[varying[0]]): file for file, name in inner.items()}
             yield _Series("/".join((*folders, f"{before}{{system}}{behind}")), found)
@@ -547,6 +644,10 @@ def _tasks_of(series: _Series, root: Path) -> tuple[str, ...]:
     hinted = hint(files[0].suffix) or next(filter(None, meant), "")
     if hinted and (hinted in likely or any(holds(file.path(root), hinted) for file in files)):
         likely = (hinted, *(task for task in likely if task != hinted))
+    if likely and all(in_midi(file.path(root), likely[0]) for file in files):
+        series.options = {likely[0]: {"pitch_unit": "MIDI"}}
+        series.notes.append("pitches that are whole numbers are taken for MIDI numbers")
+        return likely[:1]
     for task in likely or dict.fromkeys((*filter(None, [hinted]), *TRIED)):
         cure = remedy(files[0].path(root), task)
         if cure and all(remedy(file.path(root), task) == cure for file in files[1:]):
@@ -644,7 +745,8 @@ def _write(
         entries += entry
         runs |= works
     if not runs:
-        raise AnnotationError("; ".join(line.strip("# ") for line in entries if "# Problem: " in line), path=root)
+        problems = "; ".join(line.strip("# ") for line in entries if "# Problem: " in line)
+        raise AnnotationError(f"{problems}; {_BY_HAND}", path=root)
     head = [
         f"# Drafted by mirflow init for {root.resolve().name}; check the comments, then: mirflow run FILE",
         f"name: {_scalar(root.resolve().name)}",
@@ -686,7 +788,9 @@ def _entry(root: Path, reference: _Series, estimates: _Series, task: str, name: 
     elif estimates.listed and "{part" not in estimates.pattern:
         systems = dict.fromkeys(system for system, _ in estimates.files)
         lines.append(f"    systems: [{', '.join(map(_scalar, systems))}]")
-    table = _metadata(root, reference.tracks)
+    tables = {file.path(root) for one in (reference, estimates) for file in one.tables}
+    metrics = {metric.name for metric in get_task(task).convention().metrics}
+    table = _metadata(root, reference.tracks, tables, metrics)
     if table:
         lines.append(f"    tracks: {table}")
     notes = [*reference.notes, *estimates.notes]
@@ -730,19 +834,16 @@ def _findings(root: Path, entry: str) -> tuple[list[str], bool]:
     return [*lines, *([f"  # Problem: {problem}"] if problem else [])], not problem
 
 
-def _metadata(root: Path, tracks: Iterable[str]) -> str:
-    """Return the value of the key `tracks` for a table in the folder or a folder in it; empty if there is none."""
+def _metadata(root: Path, tracks: Iterable[str], taken: Collection[Path], metrics: Collection[str]) -> str:
+    """The value of the key `tracks` for a table in the folder or a folder in it; empty if there is none.
+
+    Tables that are annotations, and those of scores, are none.
+    """
     wanted = set(tracks)
-    for path in sorted((*root.glob("*.csv"), *root.glob("*/*.csv"))):
-        try:
-            data, size = read_within(path, _LARGEST_TABLE)
-            lines = [] if size > _LARGEST_TABLE else decode(data, path).splitlines()
-        except AnnotationError:
+    for path in sorted({*root.glob("*.csv"), *root.glob("*/*.csv")} - {*taken}):
+        rows = [[normal_form(field) for field in row] for row in rows_of_table(path)]
+        if not rows or any(map(is_number, rows[0])) or not {*rows[0]}.isdisjoint(metrics):
             continue
-        header = split_line(lines[0], ",") if lines else []
-        if len(header) < 2 or any(map(is_number, header)):  # files of numbers may be many and long
-            continue
-        rows = [[normal_form(field) for field in split_line(line, ",")] for line in lines]
         for index, name in enumerate(rows[0]):
             values = [row[index] for row in rows[1:] if index < len(row)]
             # A table with a track twice, such as one of results, says more than one thing about it.
@@ -752,7 +853,9 @@ def _metadata(root: Path, tracks: Iterable[str]) -> str:
     return ""
 
 
-def _scalar(text: str) -> str:
-    """Write a text as YAML, quoted if necessary."""
+def _scalar(text: str | int) -> str:
+    """Write a text, or the number of a column, as YAML, quoted if necessary."""
+    if isinstance(text, int):
+        return str(text)
     plain = re.fullmatch(r"[A-Za-z_][\w./-]*", text) and text.lower() not in _WORDS
     return text if plain else json.dumps(text, ensure_ascii=False)

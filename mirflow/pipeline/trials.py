@@ -9,6 +9,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.schema import TASK_KINDS, kind_of
 from ..annotations.source import Source
@@ -20,17 +22,19 @@ from ..readers.content import decode, open_file
 from ..readers.delimited import number_lines, sniff, split_line
 from ..readers.formats import FORMATS, TASK_OF_SUFFIX, format_named
 from ..readers.jams import open_jams
-from ..readers.layouts import guess_task, heading, is_beside
+from ..readers.layouts import guess_task, heading, is_beside, is_number
 from ..readers.namespaces import NAMESPACES
 from ..readers.options import MAX_BYTES, Reading
 from ..readers.remedies import options_in, with_advice
 from ..readers.sources import parse_file
+from ..theory.pitch import HIGHEST_MIDI
 from .plan import EvaluationFiles
 
 Item = TypeVar("Item")
 _HINTS = {
     "section": "segment",
     "structure": "segment",
+    "seg": "segment",
     "note": "transcription",
     "f0": "melody",
     "genre": "classification",
@@ -54,12 +58,13 @@ def hint(name: str) -> str:
 
     Examples
     --------
-    >>> hint("beats_and_downbeats"), hint("bpm-manual"), hint("wood")
-    ('beat', 'tempo', '')
+    >>> hint("beats_and_downbeats"), hint("bpm-manual"), hint("chordlab"), hint("wood")
+    ('beat', 'tempo', 'chord', '')
     """
     for word in re.split(r"[^a-z0-9]+", name.lower()):
-        if word and (word in _HINTS or word.removesuffix("s") in _HINTS):
-            return _HINTS.get(word) or _HINTS[word.removesuffix("s")]
+        for name in (word, word.removesuffix("s"), word.removesuffix("lab")):  # chordlab
+            if name in _HINTS:
+                return _HINTS[name]
     return ""
 
 
@@ -87,7 +92,17 @@ def tasks_of(path: Path, suffix: str) -> tuple[str, ...]:
         return ()
     fields = [split_line(line, sniff(line)) for _, line in rows]
     task = guess_task(fields) or guess_task(fields[1:])  # the first row may be a header
-    return _ALSO.get(task, (task,)) if task else tuple(task for task in TRIED if holds(path, task))
+    if task:
+        return _ALSO.get(task, (task,))
+    held = tuple(task for task in TRIED if holds(path, task))
+    if "chord" in held:  # the labels of segments are any text
+        return tuple(task for task in held if task != "segment")
+    texts = [row for row in fields if any(not is_number(field) for field in row)]
+    if held[:1] == ("beat",) and len(texts) == len(fields) and holds(path, "drums"):
+        return ("drums",)
+    words = [word for row in fields for field in row for word in field.split()]
+    are_lyrics = not held and last == ".txt" and len(words) > 2 * len(fields) and not any(map(is_number, words))
+    return ("lyrics",) if are_lyrics and not any("\t" in row for _, row in rows) else held
 
 
 def holds(path: Path, task: str) -> bool:
@@ -112,8 +127,9 @@ def why_not(path: Path, task: str) -> str:
                 raise with_advice(error, reading, read_otherwise) from None
         if not len(annotation):
             return f"{path} is empty"
-        # Any text is read as a key.
-        flaws = get_task(task).convention().clean(to_ragged([annotation])).flaws if reading.kind == "key" else {}
+        # Any text is read as a key, or as a class of drums.
+        judged = reading.kind == "key" or task == "drums"
+        flaws = get_task(task).convention().clean(to_ragged([annotation])).flaws if judged else {}
         return next((f"{path}: {flaw.text(annotation)}" for flaw in flaws.values()), "")
     except (AnnotationError, UnknownNameError, OSError) as error:
         return str(error)
@@ -136,6 +152,17 @@ def remedy(path: Path, task: str) -> dict[str, Any]:
             if all(name.strip() in columns or is_beside(heading(name)) for name in header):
                 return options
     return {}
+
+
+def in_midi(path: Path, task: str) -> bool:
+    """True if the pitches of a file look like MIDI numbers, and can be read as such."""
+    kind = kind_of(task)
+    column = next((one.name for one in kind.variables if one.units == "Hz"), "")
+    with suppress(MirflowError, OSError):
+        pitches = read(path, task=task).columns[column] if kind.pitched and column else np.zeros(0)
+        sounding = pitches[pitches > 0]
+        return len(sounding) >= SAMPLE and bool((sounding <= HIGHEST_MIDI).all() and (sounding % 1 == 0).all())
+    return False
 
 
 def _head(path: Path) -> bytes:

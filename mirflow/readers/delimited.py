@@ -578,8 +578,10 @@ def find_layout(
         has_header = False
     elif has_header is None:
         # Rows of such kinds begin with numbers; only a header begins with names.
-        named = any(isinstance(where, str) for where in declared.values()) or (kind.numbers > 0 and not declared)
+        names = [where for where in declared.values() if isinstance(where, str)]
+        named = bool(names) or (kind.numbers > 0 and not declared)
         has_header = is_header(head, kind, keyed=keyed) or (named and not keyed and has_only_names(head))
+        has_header = has_header or any(one in head for one in names)
     bars = "bar" in declared or (not declared and (selection or "").startswith("bar"))
     if declared:
         header = head if has_header else None

@@ -286,9 +286,10 @@ def _proposed(kind: Kind, header: Sequence[str], needed: Sequence[Sequence[str]]
         for column in (*way, *(["label"] if "label" in kind.columns and "label" not in way else [])):
             fitting = (
                 place
+                for whole in (True, False)  # "word" before "word_end"
                 for name in (*usual[column], *_SYNONYMS.get(column, ()))
                 for place, own in enumerate(words)
-                if (name in own or name == heading(header[place])) and place not in chosen.values()
+                if (name == heading(header[place]) if whole else name in own) and place not in chosen.values()
             )
             if (place := next(fitting, None)) is not None:
                 chosen[column] = place

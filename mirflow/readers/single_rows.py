@@ -17,7 +17,7 @@ from .layouts import TRACK_NAMES, has_only_names, heading, is_beside, is_number
 from .options import KEYS, SINGLE_ROWS, Reading
 from .unread_columns import report_header
 
-_HEADINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+ROW_HEADINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "key": ("key", "global_key", "manual_key", "tonic", "label"),
         "mode": ("mode", "scale"),
@@ -114,7 +114,7 @@ def find_single_row(
     head = split_line(first, separator)
     declared = dict(options.columns)
     named = [
-        column for column in SINGLE_ROWS[kind] if any(heading(field) in _HEADINGS.get(column, ()) for field in head)
+        column for column in SINGLE_ROWS[kind] if any(heading(field) in ROW_HEADINGS.get(column, ()) for field in head)
     ]
     has_header = options.header
     if has_header is None:
@@ -125,7 +125,9 @@ def find_single_row(
         places = {column: find_place(column, where, header, name, line) for column, where in declared.items()}
     elif has_header:
         headings = [heading(field) for field in head]
-        places = {column: next(headings.index(one) for one in _HEADINGS[column] if one in headings) for column in named}
+        places = {
+            column: next(headings.index(one) for one in ROW_HEADINGS[column] if one in headings) for column in named
+        }
         if keyed:
             track = next((one for one in TRACK_NAMES if one in headings), None)
             places |= {"track": headings.index(track)} if track else {}

@@ -424,6 +424,176 @@ def test_names_of_tracks_that_name_a_task_are_no_folders_of_tasks(tmp_path: Path
     assert (drafted["reference"], drafted["estimates"]) == ("{track}/reference.lab", "{track}/{system}.lab")
 
 
-def test_a_table_named_as_its_side_is_no_series_without_files(tmp_path: Path) -> None:
-    (tmp_path / "reference.csv").write_text("track,key\na,C major\n")
-    assert "no task reads the 1 reference: reference.csv:1:" in refused("init", tmp_path)
+KEYS = {"a": "C major", "b": "A minor", "c": "F# major"}
+"""Keys by track."""
+
+
+def rows_of_keys(header: str, row: str) -> str:
+    """A table with a row for each track; in `row`, ``{t}`` is the track and ``{k}`` its key."""
+    return "".join([header, *(row.format(t=track, k=key) + "\n" for track, key in KEYS.items())])
+
+
+KEY_TABLE = rows_of_keys("track,key\n", "{t},{k}")
+AFFINITIES = "clip_id,slow,loud\na,1,0\nb,0,1\nc,1,1\n"
+TABLES: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
+    "keys": (
+        {"reference.csv": KEY_TABLE, "estimates/net.csv": KEY_TABLE},
+        {
+            "task": "key",
+            "reference": {"path": "reference.csv", "columns": {"track": "track", "key": "key"}},
+            "estimates": {"path": "estimates/{system}.csv", "columns": {"track": "track", "key": "key"}},
+        },
+    ),
+    "keys beside a file for each track": (
+        {
+            "annotations/set.txt": rows_of_keys("ID\tMANUAL KEY\tC\n", "{t}\t{k}\t2"),
+            **{f"est/net/{track}.key": f"{key}\n" for track, key in KEYS.items()},
+        },
+        {
+            "task": "key",
+            "reference": {"path": "annotations/set.txt", "columns": {"track": "ID", "key": "MANUAL KEY"}},
+            "estimates": "est/{system}/{track}.key",
+        },
+    ),
+    "keys without a header": (
+        {"gt.csv": rows_of_keys("", "{t},{k}"), "pred.csv": rows_of_keys("", "{t},{k}")},
+        {
+            "task": "key",
+            "reference": {"path": "gt.csv", "columns": {"track": 0, "key": 1}},
+            "estimates": {"path": "pred.csv", "columns": {"track": 0, "key": 1}},
+            "systems": ["estimate"],
+        },
+    ),
+    "tempi of systems in one table": (
+        {
+            "truth.csv": "filename,bpm\na.wav,100\nb.wav,120\n",
+            "preds.csv": "filename,system,bpm\na.wav,x,100\nb.wav,x,60\na.wav,y,100\nb.wav,y,120\n",
+        },
+        {
+            "task": "tempo",
+            "reference": {"path": "truth.csv", "columns": {"track": "filename", "tempo": "bpm"}},
+            "estimates": {
+                "path": "preds.csv",
+                "columns": {"track": "filename", "system": "system", "tempo": "bpm"},
+            },
+        },
+    ),
+    "classes below unusual names, in folders whose names are two words": (
+        {
+            "Ground Truth/moods.csv": "audio_file,emotion\na.mp3,sad\nb.mp3,happy\n",
+            "Model Outputs/net.csv": "audio_file,emotion\na.mp3,sad\nb.mp3,sad\n",
+        },
+        {
+            "task": "classification",
+            "reference": {"path": "Ground Truth/moods.csv", "columns": {"track": "audio_file", "label": "emotion"}},
+            "estimates": {"path": "Model Outputs/{system}.csv", "columns": {"track": "audio_file", "label": "emotion"}},
+            "systems": ["net"],
+        },
+    ),
+    "a column for each tag": (
+        {"labels/tags.csv": AFFINITIES, "outputs/net.csv": AFFINITIES},
+        {"task": "tagging", "reference": "labels/tags.csv", "estimates": "outputs/{system}.csv"},
+    ),
+    "chords of many tracks": (
+        dict.fromkeys(
+            ("reference/chords.csv", "est/net.csv"), "song,start,end,chord\na,0,2,C:maj\na,2,4,G:7\nb,0,2,D:min\n"
+        ),
+        {
+            "task": "chord",
+            **{
+                side: {"path": path, "columns": {"track": "song", "start": "start", "end": "end", "label": "chord"}}
+                for side, path in (("reference", "reference/chords.csv"), ("estimates", "est/{system}.csv"))
+            },
+        },
+    ),
+}
+
+
+def write_files(root: Path, files: dict[str, str]) -> Path:
+    """A folder with files."""
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+@pytest.mark.parametrize(("files", "expected"), TABLES.values(), ids=TABLES)
+def test_tables_of_tracks_are_recognised_and_read(
+    files: dict[str, str], expected: dict[str, Any], tmp_path: Path
+) -> None:
+    text = draft_pipeline(write_files(tmp_path, files))
+    assert yaml.safe_load(text)["evaluations"] == [expected]
+    assert "# Scores: " in text
+    assert "# Not used" not in text
+
+
+def test_a_table_of_tracks_that_no_task_reads_is_named_with_its_columns(tmp_path: Path) -> None:
+    table = "song_id,valence,arousal\n1,5.1,4.0\n2,4.9,3.2\n"
+    write_files(tmp_path, {"reference.csv": table, "estimates/net.csv": table})
+    message = "reference.csv is a table of tracks, called 'song_id', but none of its columns 'valence', 'arousal' is"
+    assert message in refused("init", tmp_path)
+
+
+def test_rows_with_an_identifier_are_no_table_of_tracks(tmp_path: Path) -> None:
+    lay_out(tmp_path, {f"{side}/{{t}}.csv": "id,start,end,chord\n1,0,2,C\n2,2,4,G\n" for side in ("ref", "est/net")})
+    (drafted,) = yaml.safe_load(draft_pipeline(tmp_path))["evaluations"]
+    assert (drafted["reference"], drafted["estimates"]) == ("ref/{track}.csv", "est/{system}/{track}.csv")
+
+
+def test_a_table_of_scores_is_no_metadata(tmp_path: Path) -> None:
+    lay_out(tmp_path, {"ref/{t}.lab": CHORDS, "est/net/{t}.lab": CHORDS})
+    (tmp_path / "scores.csv").write_text("track,majmin\n" + "".join(f"{track},0.5\n" for track in TRACKS))
+    assert "tracks:" not in draft_pipeline(tmp_path)
+
+
+def test_whole_numbers_for_pitches_are_declared(tmp_path: Path) -> None:
+    lay_out(tmp_path, {f"{side}/{{t}}.csv": "onset,offset,pitch\n0,1,60\n1,2,62\n2,3,64\n" for side in ("ref", "est")})
+    (drafted,) = yaml.safe_load(draft_pipeline(tmp_path))["evaluations"]
+    assert drafted["reference"] == {"path": "ref/{track}.csv", "pitch_unit": "MIDI"}
+    assert drafted["estimates"] == {"path": "est/{track}.csv", "pitch_unit": "MIDI"}
+
+
+FOLDERS: dict[str, tuple[dict[str, str], tuple[str, str, str]]] = {
+    "two words": (
+        {"Reference Annotations/{t}.lab": CHORDS, "My System/{t}.lab": CHORDS},
+        ("chord", "Reference Annotations/{track}.lab", "{system}/{track}.lab"),
+    ),
+    "labels": (
+        {"labels/{t}.lab": CHORDS, "output/{t}.lab": CHORDS},
+        ("chord", "labels/{track}.lab", "output/{track}.lab"),
+    ),
+    "the folder beside the estimates": (
+        {"anything/{t}.lab": CHORDS, "est/net/{t}.lab": CHORDS},
+        ("chord", "anything/{track}.lab", "est/{system}/{track}.lab"),
+    ),
+    "folders of two tasks that no name of a task separates": (
+        {
+            "annotations/chordlab/abba/{t}.lab": CHORDS,
+            "annotations/seglab/abba/{t}.lab": "0 2 verse\n2 4 chorus\n",
+            "estimates/net/abba/{t}.lab": CHORDS,
+        },
+        ("chord", "annotations/chordlab/abba/{track}.lab", "estimates/{system}/abba/{track}.lab"),
+    ),
+    "hits of drums": (
+        {f"{side}/{{t}}.txt": "0.5\tKD\n1.0\tSD\n1.5\tHH\n" for side in ("annotations", "estimates/net")},
+        ("drums", "annotations/{track}.txt", "estimates/{system}/{track}.txt"),
+    ),
+    "words": (
+        {f"{side}/{{t}}.txt": "oh my love, wait for me\ntonight, tonight\n" for side in ("ref", "est/net")},
+        ("lyrics", "ref/{track}.txt", "est/{system}/{track}.txt"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "expected"), FOLDERS.values(), ids=FOLDERS)
+def test_folders_and_contents_without_usual_names_are_recognised(
+    files: dict[str, str], expected: tuple[str, str, str], tmp_path: Path
+) -> None:
+    (drafted,) = yaml.safe_load(draft_pipeline(lay_out(tmp_path, files)))["evaluations"]
+    assert (drafted["task"], drafted["reference"], drafted["estimates"]) == expected
+
+
+def test_the_only_track_may_be_a_file_named_as_its_side(tmp_path: Path) -> None:
+    write_files(tmp_path, {"ref.lab": CHORDS, "est.lab": CHORDS})
+    (drafted,) = yaml.safe_load(draft_pipeline(tmp_path))["evaluations"]
+    assert (drafted["reference"], drafted["estimates"]) == ("ref.lab", "est.lab")
