@@ -17,7 +17,7 @@ from ..metrics.base import Grid, get_task
 from ..metrics.measures import Measure
 from ..pipeline.plan import Reference
 from ..ragged import Bool, Float
-from .transformations import ESTIMATE, REFERENCE, TRANSFORMATIONS, Change, Pair, fitting, needs_company
+from .transformations import ESTIMATE, PERIODIC, REFERENCE, TRANSFORMATIONS, Change, Pair, fitting, needs_company
 
 ALL = "*"
 """Stands for all tracks, or all systems."""
@@ -40,9 +40,9 @@ MOST_CELLS = 5000
 _BATCH = 48
 _ALIKE = 0.02
 """Scores so near to the best one are as good: of these the transformation declared first is taken."""
+_BAR = 1.2
+"""Seconds of a displacement of beats from which it is not looked for if a smaller one is as good."""
 _NEIGHBOURS = 2
-_OTHERS = 60
-"""Other references that an estimate is compared with, by length."""
 
 Read = Callable[[Source], "Annotation | str"]
 """Gives an annotation, or why there is none."""
@@ -320,9 +320,11 @@ def _settle(cell: Cell, options: Sequence[tuple[Change, ...]], values: Float) ->
     best = max(float(values[place]) for place in good)
     names = list(TRANSFORMATIONS)
 
-    def rank(place: int) -> tuple[int, int, float, float]:
+    def rank(place: int) -> tuple[int, int, bool, float, float]:
         changes = options[place]
-        return len(changes), names.index(changes[-1].cause), -round(float(values[place]), 3), abs(changes[-1].amount)
+        last = changes[-1]
+        far = cell.pair.task in PERIODIC and last.unit == "s" and abs(last.amount) > _BAR
+        return len(changes), names.index(last.cause), far, -round(float(values[place]), 3), abs(last.amount)
 
     chosen = min((place for place in good if values[place] >= best - _ALIKE), key=rank)
     before = cell.score
@@ -351,7 +353,7 @@ def _findings(board: Board, cells: Sequence[Cell], read: Read) -> list[Finding]:
             change = cell.steps[step][0]
             for group in groups:
                 head, at = every[group[0]]
-                if change.alike(head.steps[at][0]):
+                if change.alike(head.steps[at][0], cell.pair.kind):
                     group.append(place)
                     break
             else:

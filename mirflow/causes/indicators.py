@@ -220,7 +220,7 @@ def refine_scale(reference: Float, estimate: Float, factor: float, shift: float)
         moved = estimate * factor + shift
         off = _nearest(reference, moved)
         near = np.abs(off) <= within
-        if near.sum() < 4:
+        if near.sum() < 4 or np.ptp(estimate[near]) < 1.0:
             break
         factor, shift = map(float, np.polyfit(estimate[near], moved[near] + off[near], 1))
         within = max(within / 2, 0.05)

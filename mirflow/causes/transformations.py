@@ -56,14 +56,13 @@ class Change:
         """The pair after the change."""
         return TRANSFORMATIONS[self.cause].apply(pair, self)
 
-    def alike(self, other: Change) -> bool:
-        """Whether another change is the same, as far as the cause goes."""
+    def alike(self, other: Change, kind: str) -> bool:
+        """Whether another change of annotations of a kind is the same, as far as the cause goes."""
         if (self.cause, self.side, self.unit) != (other.cause, other.side, other.unit):
             return False
-        near = TRANSFORMATIONS[self.cause].near
-        return bool(
-            np.isnan(self.amount) or abs(self.amount - other.amount) <= near * (1 if near >= 0.05 else abs(self.amount))
-        )
+        near = TRANSFORMATIONS[self.cause].near * (0.15 if self.unit == "s" and kind in _SUDDEN else 1.0)
+        near *= abs(self.amount) if self.unit == "factor" else 1.0
+        return bool(np.isnan(self.amount) or abs(self.amount - other.amount) <= near)
 
     def sentence(self, who: str) -> str:
         """What the cause is, in English; `who` is the subject, such as ``reference``."""
@@ -105,7 +104,7 @@ class Transformation:
     undo: Callable[[float], float] | None = None
     """The amount of the other side; None if only this side can be changed."""
     near: float = 0.0
-    """Amounts that are the same cause: an absolute difference, or below 0.05 a relative one."""
+    """Amounts that are the same cause: a difference, of factors relative to them."""
     option: Callable[[Change], dict[str, str | float]] | None = None
     result: float = 0.0
     """Least score afterwards, where more is needed than by default."""
@@ -128,6 +127,8 @@ def _declare(name: str, **how: object) -> Callable[[Search], Search]:
     return declare
 
 
+_SUDDEN = ("events", "hits", "notes", "series", "multipitch")
+"""Kinds in which times are exact."""
 _PITCHED = ("notes", "series", "multipitch")
 _LASTING = ("intervals", "notes", "pedals")
 _CHORDS_AND_KEYS = ("chord", "key", "local_key")
@@ -326,6 +327,59 @@ def _time_option(factor: float) -> dict[str, str | float]:
     return {}
 
 
+PERIODIC = ("beat", "downbeat")
+_LEVELS = (2.0, 0.5, 3.0, 1 / 3, 1.5, 2 / 3)
+
+
+@_declare(
+    "metrical_level",
+    unit="factor",
+    limits="2, 3, 1/2, 1/3, 3/2, 2/3 times as many beats, from each beat; beats between the beats",
+    fits=lambda task, kind: task in ("beat", "downbeat", "tempo"),
+    apply=_on_side(lambda side, change, pair: _at_level(side, change)),
+    sentence="the {who} is on another metrical level: {unit}, {amount:.3g} times the tempo would be right",
+    near=0.01,
+)
+def _levels(pair: Pair) -> Iterator[Change]:
+    """Beats or tempi are those of another metrical level, or beats are between the beats."""
+    if pair.kind == "tempo":
+        for factor in _LEVELS[:4]:
+            yield Change("metrical_level", ESTIMATE, factor, "factor")
+        return
+    own, other = onsets(pair.estimate), onsets(pair.reference)
+    if min(len(own), len(other)) < 4:
+        return
+    wanted = float(np.median(np.diff(own)) / max(1e-9, np.median(np.diff(other))))
+    for factor in _LEVELS:
+        if abs(np.log(max(wanted, 1e-9) / factor)) < 0.25:
+            phases = round(1 / factor) if factor < 1 and factor != 2 / 3 else 1
+            for phase in range(phases):
+                unit = "factor" if not phase else f"from beat {phase + 1}"
+                yield Change("metrical_level", ESTIMATE, factor, unit)
+    if abs(np.log(max(wanted, 1e-9))) < 0.25:
+        yield Change("metrical_level", ESTIMATE, 1.0, f"half a {'bar' if pair.task == 'downbeat' else 'beat'} later")
+        for name in [*_PHASES][1:] if pair.task == "downbeat" else ():
+            yield Change("metrical_level", ESTIMATE, 1.0, f"{name} of a bar later")
+
+
+_PHASES = {"half": 0.5, "a quarter": 0.25, "three quarters": 0.75, "a third": 1 / 3, "two thirds": 2 / 3}
+
+
+def _at_level(side: Annotation, change: Change) -> Annotation:
+    if side.kind == "tempo":
+        return replace(side, columns={**side.columns, "tempo": side.columns["tempo"] * change.amount})
+    times, factor = onsets(side), change.amount
+    if len(times) < 2:
+        return side
+    where = np.arange(len(times), dtype=np.float64)
+    if factor == 1:
+        begin, step = next(value for name, value in _PHASES.items() if change.unit.startswith(name)), 1.0
+    else:
+        begin, step = (float(change.unit[-1]) - 1 if change.unit.startswith("from") else 0.0), 1 / factor
+    made = np.interp(np.arange(begin, len(times) - 1 + 1e-9, step), where, times)
+    return replace(side, columns={"time": made}, labels=None, lines=None)
+
+
 @_declare(
     "displacement",
     unit="s",
@@ -340,9 +394,15 @@ def _displacements(pair: Pair) -> Iterator[Change]:
     """All times of a side are late or early by the same number of seconds."""
     if min(len(pair.reference), len(pair.estimate)) < 3:
         return
-    for seconds in indicators.likely_shifts(pair.reference, pair.estimate, pair.task):
+    own, other = onsets(pair.estimate), onsets(pair.reference)
+    shifts = indicators.likely_shifts(pair.reference, pair.estimate, pair.task)
+    if pair.task in PERIODIC:  # whole beats later, a steady track is nearly as good
+        period = max(float(np.median(np.diff(own))), 1e-3)
+        rests = [seconds - round(seconds / period) * period for seconds in shifts]
+        shifts += [indicators.refine_shift(other, own, rest, 0.1) for rest in rests]
+    for seconds in dict.fromkeys(round(seconds, 4) for seconds in shifts):
         if abs(seconds) >= 0.03:
-            yield Change("displacement", ESTIMATE, round(seconds, 4), "s")
+            yield Change("displacement", ESTIMATE, seconds, "s")
 
 
 @_declare(
@@ -397,59 +457,6 @@ def _transpositions(pair: Pair) -> Iterator[Change]:
     for value in order[:2]:
         if value:
             yield Change("transposition", ESTIMATE, float(value), "semitones")
-
-
-_LEVELS = (2.0, 0.5, 3.0, 1 / 3, 1.5, 2 / 3)
-
-
-@_declare(
-    "metrical_level",
-    unit="factor",
-    limits="2, 3, 1/2, 1/3, 3/2, 2/3 times as many beats, from each beat; beats between the beats",
-    fits=lambda task, kind: task in ("beat", "downbeat", "tempo"),
-    apply=_on_side(lambda side, change, pair: _at_level(side, change)),
-    sentence="the {who} is on another metrical level: {unit}, {amount:.3g} times the tempo would be right",
-    near=0.01,
-)
-def _levels(pair: Pair) -> Iterator[Change]:
-    """Beats or tempi are those of another metrical level, or beats are between the beats."""
-    if pair.kind == "tempo":
-        for factor in _LEVELS[:4]:
-            yield Change("metrical_level", ESTIMATE, factor, "factor")
-        return
-    own, other = onsets(pair.estimate), onsets(pair.reference)
-    if min(len(own), len(other)) < 4:
-        return
-    wanted = float(np.median(np.diff(own)) / max(1e-9, np.median(np.diff(other))))
-    for factor in _LEVELS:
-        if abs(np.log(max(wanted, 1e-9) / factor)) < 0.25:
-            phases = round(1 / factor) if factor < 1 and factor != 2 / 3 else 1
-            for phase in range(phases):
-                unit = "factor" if not phase else f"from beat {phase + 1}"
-                yield Change("metrical_level", ESTIMATE, factor, unit)
-    if abs(np.log(max(wanted, 1e-9))) < 0.25:
-        yield Change("metrical_level", ESTIMATE, 1.0, "half a beat later")
-        if pair.task == "downbeat":
-            yield Change("metrical_level", ESTIMATE, 1.0, "a quarter of a bar later")
-            yield Change("metrical_level", ESTIMATE, 1.0, "three quarters of a bar later")
-
-
-_PHASES = {"half": 0.5, "a quarter": 0.25, "three": 0.75}
-
-
-def _at_level(side: Annotation, change: Change) -> Annotation:
-    if side.kind == "tempo":
-        return replace(side, columns={**side.columns, "tempo": side.columns["tempo"] * change.amount})
-    times, factor = onsets(side), change.amount
-    if len(times) < 2:
-        return side
-    where = np.arange(len(times), dtype=np.float64)
-    if factor == 1:
-        begin, step = next(value for name, value in _PHASES.items() if change.unit.startswith(name)), 1.0
-    else:
-        begin, step = (float(change.unit[-1]) - 1 if change.unit.startswith("from") else 0.0), 1 / factor
-    made = np.interp(np.arange(begin, len(times) - 1 + 1e-9, step), where, times)
-    return replace(side, columns={"time": made}, labels=None, lines=None)
 
 
 @_declare(

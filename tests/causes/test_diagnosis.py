@@ -141,4 +141,6 @@ def test_changes_have_inverses_for_the_other_side() -> None:
         undone = change.inverse()
         assert undone is not None
         assert undone.side == REFERENCE
-        assert undone.inverse() == replace(change, amount=pytest.approx(amount))
+        again = undone.inverse()
+        assert again is not None
+        assert again.amount == pytest.approx(amount)
