@@ -42,6 +42,10 @@ _ALIKE = 0.02
 """Scores so near to the best one are as good: of these the transformation declared first is taken."""
 _BAR = 1.2
 """Seconds of a displacement of beats from which it is not looked for if a smaller one is as good."""
+_FAR_RESULT = 0.9
+"""Least score of beats moved so far: music repeats itself."""
+_NEAR_ONE = 0.2
+"""Logarithm of a factor of times from which nothing else can be seen."""
 _NEIGHBOURS = 2
 
 Read = Callable[[Source], "Annotation | str"]
@@ -265,7 +269,7 @@ def _diagnose_cells(judge: Judge, cells: Sequence[Cell]) -> None:
     again: list[list[tuple[Change, ...]]] = []
     for cell, options, values in zip(cells, tried, results, strict=True):
         if not _settle(cell, options, values):
-            firsts = [option for option in options if TRANSFORMATIONS[option[0].cause].first]
+            firsts = [option for option in options if _hides(option[0])]
             rest.append(cell)
             again.append(
                 [
@@ -293,6 +297,12 @@ def _diagnose_cells(judge: Judge, cells: Sequence[Cell]) -> None:
                 cell.steps, cell.weak = [(change, cell.score, float(values[best]))], True
 
 
+def _hides(change: Change) -> bool:
+    """Whether other causes cannot be seen before this one is undone."""
+    near = change.cause == "time_scale" and abs(np.log(change.amount)) < _NEAR_ONE
+    return TRANSFORMATIONS[change.cause].first and not near
+
+
 def _try(judge: Judge, cells: Sequence[Cell], options: Sequence[Sequence[tuple[Change, ...]]]) -> list[Float]:
     """Scores of each cell after each of its options."""
     pairs = []
@@ -309,11 +319,15 @@ def _try(judge: Judge, cells: Sequence[Cell], options: Sequence[Sequence[tuple[C
 
 def _settle(cell: Cell, options: Sequence[tuple[Change, ...]], values: Float) -> bool:
     """Note the best change of a cell, if it is above the bars."""
+
+    def least(change: Change) -> float:
+        far = cell.pair.task in PERIODIC and change.unit == "s" and abs(change.amount) > _BAR
+        return max(RESULT, TRANSFORMATIONS[change.cause].result, _FAR_RESULT if far else 0.0)
+
     good = [
         place
         for place, changes in enumerate(options)
-        if values[place] - cell.score >= GAIN
-        and values[place] >= max(RESULT, *(TRANSFORMATIONS[change.cause].result for change in changes))
+        if values[place] - cell.score >= GAIN and values[place] >= max(map(least, changes))
     ]
     if not good:
         return False

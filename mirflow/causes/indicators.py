@@ -148,11 +148,17 @@ def indicator(annotation: Annotation, task: str, hop: float, bins: int) -> Float
     kind, columns = annotation.kind, annotation.columns
     made = np.zeros((12 if kind in ("series", "multipitch", "notes") or task in ("chord", "local_key") else 1, bins))
     if task in ("chord", "local_key"):
-        roots = {label: root_of(label, task) for label in set(annotation.labels or ())}
-        for start, end, label in zip(columns["start"], columns["end"], annotation.labels or (), strict=True):
-            root = roots[label]
-            if root is not None and end > start:
-                made[root, max(0, round(start / hop)) : max(0, round(end / hop))] = 1.0
+        table: dict[str, int] = {}
+        for label in annotation.labels or ():
+            if label not in table:
+                root = root_of(label, task)
+                table[label] = -1 if root is None else root
+        root_index = np.array([table[label] for label in annotation.labels or ()], dtype=np.int64)
+        edges = [np.clip(np.round(columns[name] / hop), 0, bins - 1).astype(np.int64) for name in ("start", "end")]
+        good = (root_index >= 0) & (edges[1] > edges[0])
+        for edge, sign in zip(edges, (1.0, -1.0), strict=True):
+            np.add.at(made, (root_index[good], edge[good]), sign)
+        made = np.minimum(np.cumsum(made, axis=1), 1.0)
         return _centred(made)
     times = columns[next(name for name in ("time", "onset", "start") if name in columns)]
     pitch = pitches(annotation) if len(made) == 12 else np.zeros(len(times))
