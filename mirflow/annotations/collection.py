@@ -77,7 +77,8 @@ class TrackMapping(Mapping[str, "xr.Dataset"]):
     def _rows(self) -> dict[str, int]:
         return {track: row for row, track in enumerate(self.tracks)}
 
-    def _row_of(self, track: str) -> int:
+    def row_of(self, track: str) -> int:
+        """The row of a track."""
         if track not in self._rows:
             raise UnknownNameError("track", track, self.tracks)
         return self._rows[track]
@@ -87,11 +88,11 @@ class TrackMapping(Mapping[str, "xr.Dataset"]):
         if isinstance(track, slice):
             if track.step is not None:
                 raise AnnotationError("tracks are sliced by the first and the last name, without a step")
-            first = 0 if track.start is None else self._row_of(track.start)
-            last = len(self) - 1 if track.stop is None else self._row_of(track.stop)
+            first = 0 if track.start is None else self.row_of(track.start)
+            last = len(self) - 1 if track.stop is None else self.row_of(track.stop)
             return np.arange(first, last + 1)
         names = [track] if isinstance(track, str) else list(track)
-        return np.array([self._row_of(name) for name in names], dtype=np.int64)
+        return np.array([self.row_of(name) for name in names], dtype=np.int64)
 
     def _positions(self, track: int | slice | Sequence[int] | Int | Bool) -> Int:
         """Convert an array index (numbers, a slice, or a mask) to positions."""
@@ -174,8 +175,8 @@ class Collection(TrackMapping):
 
     def annotation(self, track: str) -> Annotation:
         """Return the annotation of a track as plain columns."""
-        row = self._row_of(track)
-        attrs = {name: values[row].item() for name, values in self.metadata.items()}
+        row = self.row_of(track)
+        attrs = {name: values[row : row + 1].tolist()[0] for name, values in self.metadata.items()}
         return from_ragged(self.kind, self.rows, row, {**self.attrs, **attrs, "track": track})
 
     def sel(self, *, track: str | slice | Sequence[str] | Column) -> Collection:
@@ -417,7 +418,7 @@ def read_rows(sources: Sequence[Source]) -> list[tuple[Int, Ragged]]:
         chosen = [source for place in own if isinstance(source := sources[place], RowSource)]
         collection = chosen[0].collection
         if _are_plain(collection):
-            rows = np.array([collection._row_of(source.track) for source in chosen], dtype=np.int64)
+            rows = np.array([collection.row_of(source.track) for source in chosen], dtype=np.int64)
             places_of_rows = np.array(own, dtype=np.int64)
             if ACCOUNT in collection.metadata:
                 silent = collection.metadata[ACCOUNT][rows] == ""

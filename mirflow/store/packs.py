@@ -18,9 +18,9 @@ from ..annotations.annotation import Annotation, Attribute, from_ragged
 from ..annotations.collection import PER_TRACK, VOCABULARY, Collection, size_name, to_variables
 from ..annotations.schema import KINDS
 from ..annotations.source import Source
-from ..errors import DamagedError, StoreError, UnreadableError
+from ..errors import AnnotationError, DamagedError, StoreError, UnreadableError
 from ..ragged import Int, Ragged, offsets_of
-from .cells import Coords, Entry
+from .cells import Coords
 from .format import Array, column, safe_name, strings
 from .generations import demand_path, reading, remove_left, resolve, storing, sync_folder, sync_tree, target_of
 
@@ -32,43 +32,28 @@ FORMAT_KEY = "mirflow_pack"
 DIGEST = "digest"
 
 
-@dataclass(frozen=True)
-class Pack:
-    """A collection of annotations of one kind, one per track, and what only the file has.
+@dataclass(frozen=True, repr=False, eq=False)
+class Pack(Collection):
+    """A collection of annotations in a file, as it is there: all attributes, and a digest of each row.
 
-    `as_collection` gives the same rows to `load_collection` without a copy. The class beside it holds what would be
-    wrong after a selection or a change of the rows, which a `Collection` allows: digests of the stored contents, and
-    attributes that one value gives to all annotations, or that are not known of every track.
+    What is selected from it is a plain `Collection`: digests are those of what the file has.
     """
 
-    kind: str
-    """A name of :data:`mirflow.annotations.schema.KINDS`."""
-    tracks: tuple[str, ...]
-    rows: Ragged
-    """One row per track."""
-    attrs: Mapping[str, Attribute] = field(default_factory=dict)
-    """Attributes of all annotations: ``annotator`` or ``system``, ``namespace``, provenance."""
-    track_attrs: Coords = field(default_factory=dict)
-    """Attributes of each track: ``title``, ``artist``, ``duration`` [s], ..."""
     digests: tuple[str, ...] = ()
     """Digest of each row's contents, equal for equal annotations in any pack."""
 
-    @cached_property
-    def row_of(self) -> dict[str, int]:
-        """The row of each track."""
-        return {track: row for row, track in enumerate(self.tracks)}
-
     def as_collection(self) -> Collection | None:
-        """Return the same rows as a collection; None if readers remarked on any of them."""
-        if ACCOUNT in self.track_attrs:
+        """Return what `collect` makes of the annotations, without a copy; None if readers remarked on any of them."""
+        if ACCOUNT in self.metadata:
             return None
         metadata = {}
         for name, missing in PER_TRACK.items():
-            values = self.track_attrs.get(name, (None,) * len(self.tracks))
-            if name in self.attrs or name in self.track_attrs:
-                given = [None if value == "" or value != value else value for value in values]
+            if name in self.attrs or name in self.metadata:
+                values = self.metadata[name].tolist() if name in self.metadata else [None] * len(self)
                 usual = self.attrs.get(name, missing)
-                metadata[name] = np.array([usual if value is None else value for value in given])
+                metadata[name] = np.array(
+                    [usual if value in (None, "") or value != value else value for value in values]
+                )
         return Collection(self.kind, self.tracks, self.rows, metadata)
 
     @cached_property
@@ -182,14 +167,13 @@ def read_pack(path: str | Path) -> Pack:
         if {len(tracks), len(digests)} != {len(rows)}:
             what = f"{len(tracks)} tracks, {len(digests)} digests, {len(rows)} rows"
             raise DamagedError(path, what, _REMEDY)
-        track_attrs: dict[str, tuple[Entry, ...]] = {}
+        metadata: dict[str, Array] = {}
         for key, array in sorted(root.arrays()):
             track_name: Any = array.attrs.get("track_attribute")
             if isinstance(track_name, str):
-                track_attrs[track_name] = tuple(read_whole(root, key).tolist())
-                if len(track_attrs[track_name]) != len(rows):
-                    raise ValueError(f"{track_name!r} has {len(track_attrs[track_name])} values for {len(rows)} tracks")
-        return Pack(kind.name, tracks, rows, attrs, track_attrs, digests)
+                values = read_whole(root, key)
+                metadata[track_name] = np.array(values.tolist(), dtype=object) if values.dtype.kind == "T" else values
+        return Pack(kind.name, tracks, rows, metadata, attrs, digests)
 
 
 _RESERVED = (FORMAT_KEY, "kind", "coordinates")
@@ -243,15 +227,15 @@ def write_pack(
     """
     from .zarr_io import building
 
-    path, pack = demand_path(path), Pack(kind, tuple(tracks), rows, attrs or {}, track_attrs or {})
-    _check(path, pack)
+    path = demand_path(path)
+    pack = _pack(path, kind, tuple(tracks), rows, attrs or {}, track_attrs or {})
     _refuse_taken(path, overwrite)
     folder, old = (path.with_name(f".{path.name}.{os.getpid()}.{what}") for what in ("building", "old"))
     with storing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         remove_left(path, "building")
         try:
-            coordinates = " ".join(map(_coord_name, pack.track_attrs))
+            coordinates = " ".join(map(_coord_name, pack.metadata))
             root_attrs = {FORMAT_KEY: FORMAT, "kind": pack.kind, **pack.attrs, "coordinates": coordinates}
             with building(folder, root_attrs) as root:
                 _write(root, pack)
@@ -266,24 +250,28 @@ def write_pack(
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _check(path: Path, pack: Pack) -> None:
-    kind = KINDS.get(pack.kind)
+def _pack(
+    path: Path, name: str, tracks: tuple[str, ...], rows: Ragged, attrs: Mapping[str, Attribute], track_attrs: Coords
+) -> Pack:
+    """The pack to write, of arguments that do not contradict each other."""
+    kind = KINDS.get(name)
     if kind is None or not kind.dims:
-        raise StoreError(f"{path}: unknown kind {pack.kind!r}: choose from {', '.join(KINDS)}")
-    if pack.kind == "audio":
+        raise StoreError(f"{path}: unknown kind {name!r}: choose from {', '.join(KINDS)}")
+    if name == "audio":
         raise StoreError(f"{path}: audio stays in its files: it cannot be packed")
-    if len(pack.rows.counts) != len(kind.dims):
-        raise StoreError(f"{path}: {pack.kind} is ragged along {', '.join(kind.dims)}, the rows have other counts")
-    if len(pack.tracks) != len(pack.rows) or len(set(pack.tracks)) != len(pack.tracks):
-        raise StoreError(f"{path}: {len(pack.rows)} rows need as many different tracks, not {len(set(pack.tracks))}")
-    for name, values in pack.track_attrs.items():
-        if len(values) != len(pack.tracks):
-            raise StoreError(f"{path}: {name!r} has {len(values)} values for {len(pack.tracks)} tracks")
-    if len(set(map(_coord_name, pack.track_attrs))) != len(pack.track_attrs):
-        raise StoreError(f"{path}: attributes of the tracks have the same name: {', '.join(pack.track_attrs)}")
-    for name in pack.attrs:
-        if name in _RESERVED:
-            raise StoreError(f"{path}: the attribute {name!r} is the pack's own; choose another name")
+    if len(rows.counts) != len(kind.dims):
+        raise StoreError(f"{path}: {name} is ragged along {', '.join(kind.dims)}, the rows have other counts")
+    if len(tracks) != len(rows) or len(set(tracks)) != len(tracks):
+        raise StoreError(f"{path}: {len(rows)} rows need as many different tracks, not {len(set(tracks))}")
+    if len(set(map(_coord_name, track_attrs))) != len(track_attrs):
+        raise StoreError(f"{path}: attributes of the tracks have the same name: {', '.join(track_attrs)}")
+    if reserved := [key for key in attrs if key in _RESERVED]:
+        raise StoreError(f"{path}: the attribute {reserved[0]!r} is the pack's own; choose another name")
+    metadata = {key: np.array(list(values), dtype=object) for key, values in track_attrs.items()}
+    try:
+        return Pack(name, tracks, rows, metadata, attrs)
+    except AnnotationError as error:
+        raise StoreError(f"{path}: {error}") from None
 
 
 def _refuse_taken(path: Path, overwrite: bool) -> None:
@@ -317,9 +305,8 @@ def _write(root: zarr.Group, pack: Pack) -> None:
         elif values.dtype.kind in "OTU":
             values = strings(map(str, values))
         put(name, np.asarray(values), dim, attrs)
-    for name, column_values in pack.track_attrs.items():
-        attrs = {"long_name": name, "track_attribute": name}
-        put(_coord_name(name), column(column_values), "track", attrs)
+    for name, entries in pack.metadata.items():
+        put(_coord_name(name), column(entries.tolist()), "track", {"long_name": name, "track_attribute": name})
 
 
 def _coord_name(name: str) -> str:
@@ -358,21 +345,19 @@ class PackSource(Source):
     def read(self) -> tuple[Annotation, str]:
         """The annotation and the digest of its contents."""
         pack, row = self._row()
-        known: dict[str, Attribute] = {"source": self.label, "namespace": "", **pack.attrs}
-        for name, values in pack.track_attrs.items():
-            value = values[row]
-            if value is not None and value != "" and value == value:
-                known[name] = value
-        return from_ragged(pack.kind, pack.row(row), 0, known), pack.digests[row]
+        own = {name: values[row : row + 1].tolist()[0] for name, values in pack.metadata.items()}
+        attrs: dict[str, Attribute] = {"source": self.label, "namespace": "", **pack.attrs}
+        attrs |= {name: value for name, value in own.items() if value not in (None, "") and value == value}
+        return from_ragged(pack.kind, pack.row(row), 0, attrs), pack.digests[row]
 
     def _row(self) -> tuple[Pack, int]:
         try:
             pack = opened_pack(self.path)
         except StoreError as error:
             raise UnreadableError(str(error)) from None
-        if self.track not in pack.row_of:
+        if self.track not in pack:
             raise UnreadableError(f"the track {self.track!r} is not in this pack any more", path=self.name or self.path)
-        return pack, pack.row_of[self.track]
+        return pack, pack.row_of(self.track)
 
 
 def opened_pack(path: str) -> Pack:

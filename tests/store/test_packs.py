@@ -73,9 +73,9 @@ def test_a_pack_holds_what_was_put_in(path):
     pack = read_pack(path)
     assert (pack.kind, pack.tracks, pack.attrs) == ("intervals", TRACKS, attrs)
     assert_same_rows(pack.rows, CHORDS)
-    assert pack.track_attrs["artist"] == ("x", "", "y", "")
-    assert pack.track_attrs["release year"] == (1964, 1965, 1966, 1967)
-    np.testing.assert_array_equal(pack.track_attrs["duration"], [2.5, 3.0, np.nan, 2.0])
+    assert pack.metadata["artist"].tolist() == ["x", "", "y", ""]
+    assert pack.metadata["release year"].tolist() == [1964, 1965, 1966, 1967]
+    np.testing.assert_array_equal(pack.metadata["duration"], [2.5, 3.0, np.nan, 2.0])
 
 
 def test_nested_kinds_keep_their_counts_in_counts(path):
