@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from .evaluation.accumulator import Accumulator as Accumulator
     from .evaluation.evaluate import evaluate as evaluate
     from .evaluation.evaluate import evaluate_paths as evaluate_paths
-    from .evaluation.evaluate import explain as explain
     from .evaluation.evaluate import score as score
+    from .evaluation.explanations import explain as explain
     from .evaluation.loading import annotation as annotation
     from .evaluation.loading import collection as collection
     from .evaluation.loading import from_mirdata as from_mirdata
@@ -108,7 +108,7 @@ _HOMES = {
     "declare_task": "metrics.base",
     "evaluate": "evaluation.evaluate",
     "evaluate_paths": "evaluation.evaluate",
-    "explain": "evaluation.evaluate",
+    "explain": "evaluation.explanations",
     "from_grid": "engine.time_grids",
     "from_mirdata": "evaluation.loading",
     "import_scores": "published.score_tables",

@@ -116,12 +116,7 @@ class PartResults:
             parts: dict[int, list[Cells]] = {}
             for part, cells in self._read_file(number):
                 parts.setdefault(part, []).append(cells)
-            latest: dict[int, Cells] = {}
-            for part, blocks in parts.items():
-                cells = concatenate_cells(blocks)
-                place = self._plan.places.of(cells)
-                latest[part] = cells.take(np.argsort(place)[np.count_nonzero(place < 0) :])
-            yield latest
+            yield {part: self._plan.places.each_once(concatenate_cells(blocks)) for part, blocks in parts.items()}
 
     def read(self, name: str, systems: Sequence[str], measures: Sequence[int] | None = None) -> Array:
         """Values of a variable: (systems, tracks), of scores and weights with the measures, all or at some places."""

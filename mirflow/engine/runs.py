@@ -232,13 +232,6 @@ def written_cells(plan: EvaluationPlan, journal: Journal) -> Iterator[tuple[Cell
         yield cells.take(valid), place[valid]
 
 
-def _latest(plan: EvaluationPlan, cells: Cells, mask: Bool) -> Cells:
-    """The plan's cells that a mask over (systems, tracks) selects, each once, in the plan's order."""
-    place = plan.places.of(cells)
-    place = np.where(np.append(mask.ravel(), False)[place], place, -1)
-    return cells.take(np.argsort(place)[np.count_nonzero(place < 0) :])
-
-
 def of_measures(plan: EvaluationPlan, cells: Cells) -> Cells:
     """Cells with the measures of a plan and no others."""
     scalars = tuple(str(measure) for measure in plan.measures if not measure.metric.dims)
@@ -591,7 +584,7 @@ def raise_failures(jobs: Iterable[Job]) -> None:
     for job in jobs:
         if job.plan.on_error == "raise":
             for part in _content(job.written(), {}).blocks():
-                raise_failure(_latest(job.plan, _cells_of(part), ~job.stale.cells))
+                raise_failure(job.plan.places.each_once(_cells_of(part), ~job.stale.cells))
 
 
 def run_plans(

@@ -606,57 +606,6 @@ def _score_blocks(
     return rules.dataset([cells], systems, tracks, cautions)
 
 
-def explain(
-    reference: AnnotationLike | TracksLike,
-    estimate: AnnotationLike | TracksLike,
-    metric: str,
-    task: str | None = None,
-    *,
-    convention: str | None = None,
-    classes: Classes | Sequence[str] | None = None,
-    **options: Any,
-) -> xr.Dataset:
-    """Explain the score of an estimate against a reference under one metric.
-
-    Parameters
-    ----------
-    reference, estimate : xr.Dataset, Annotation, path or jams object
-        Two single annotations.
-    metric : str
-        An identity such as ``majmin``.
-    task, convention, classes, **options
-        As for `evaluate`.
-
-    Returns
-    -------
-    xr.Dataset
-        For chords the segments on the common grid: ``start`` and ``end`` in seconds, both labels and the verdict.
-
-    Raises
-    ------
-    MetricError
-        If the metric cannot be explained.
-    """
-    left, right = plain_pair(reference, estimate, task, convention, options)
-    if not isinstance(left, Annotation) or not isinstance(right, Annotation):
-        raise AnnotationError(
-            "explain takes two single annotations; select a track of collections: references['TRACK']"
-        )
-    task = task or task_of(reference)
-    for side, value in (("reference", left), ("estimate", right)):
-        demand_kind(task, side, value.kind)
-    rules = get_task(task).convention(convention, as_classes(classes))
-    (measure,) = rules.select([metric])
-    if rules.explain is None:
-        raise MetricError(f"convention {rules.name!r} of task {task!r} does not explain its scores")
-    import xarray as xr
-
-    dim, seconds = kind_of(task).dims[0], {"units": "s"}
-    evidence = rules.explain(left, right, measure).items()
-    variables = {name: (dim, values, seconds if name in ("start", "end") else {}) for name, values in evidence}
-    return xr.Dataset(variables, attrs={"metric": str(measure)})
-
-
 Annotators = tuple[str | int | None, str | int | None]
 Readings = tuple[Reading, Reading]
 _SHOWN = 5

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..annotations.account import one_line, whole_text
 from ..kernels.outcomes import NONE
 from ..metrics.base import Sparse
-from ..ragged import Float, Int
+from ..ragged import Bool, Float, Int
 
 
 class Status(IntEnum):
@@ -339,6 +339,13 @@ class CellPlaces:
         replaced = order[:-1][place[order[:-1]] == place[order[1:]]]
         place[replaced] = -1
         return place
+
+    def each_once(self, cells: Cells, mask: Bool | None = None) -> Cells:
+        """The last of the cells at each place, or at those of a mask over (systems, tracks), in order of the places."""
+        place = self.of(cells)
+        if mask is not None:
+            place = np.where(np.append(mask.ravel(), False)[place], place, -1)
+        return cells.take(np.argsort(place)[np.count_nonzero(place < 0) :])
 
 
 def no_cells(measures: tuple[str, ...]) -> Cells:

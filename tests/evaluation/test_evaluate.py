@@ -166,7 +166,7 @@ def test_evidence_adds_up_to_the_score() -> None:
     seconds = (evidence.end - evidence.start).groupby(evidence.verdict).sum()
     assert seconds.sel(verdict="right").item() == 2.0
     assert seconds.sel(verdict="wrong").item() == 2.0
-    with pytest.raises(AnnotationError, match="single annotations"):
+    with pytest.raises(AnnotationError, match="one side is a collection"):
         mirflow.explain(collect({"a": REFERENCE}), ESTIMATE, "majmin", "chord")
 
 
@@ -254,6 +254,27 @@ class TestLazyCollections:
         sides = ref.sel(track=["t0"]).compute(), {"A": est.sel(track=["t0"]).compute()}
         eager = mirflow.score(*sides, "chord", metrics=["majmin"])
         xr.testing.assert_identical(lazy.score.sel(system="A", track="t0"), eager.score.sel(system="A", track="t0"))
+
+    @pytest.mark.parametrize("lazy", [True, False])
+    def test_each_track_is_explained_when_it_is_asked_for(self, folder, lazy):
+        ref, est = (self.collection(folder, side, lazy=lazy) for side in ("ref", "est"))
+        explained = mirflow.explain(ref, est.isel(track=[2, 1]), "sevenths", "chord")
+        if lazy:
+            (folder / "ref" / "t2.lab").unlink()
+        assert (list(explained), len(explained), "t0" in explained) == (["t1", "t2"], 2, False)
+        assert "Explanations: 2 tracks of intervals" in repr(explained)
+        single = mirflow.explain(
+            *(mirflow.load(folder / side / "t1.lab", "chord") for side in ("ref", "est")), "sevenths"
+        )
+        xr.testing.assert_identical(explained["t1"], single)
+        with pytest.raises(UnknownNameError, match="unknown track 't0'"):
+            explained["t0"]
+        with pytest.raises(UnknownNameError, match="unknown metric 'seventh'"):
+            mirflow.explain(ref, est, "seventh", "chord")
+        with pytest.raises(AnnotationError, match="have no track in common"):
+            mirflow.explain(ref.isel(track=[0]), est.isel(track=[1]), "sevenths", "chord")
+        with pytest.raises(AnnotationError, match="one side is a collection: select its track"):
+            mirflow.explain(ref, mirflow.load(folder / "est" / "t1.lab", "chord"), "sevenths", "chord")
 
     def test_one_that_is_lazy_and_a_single_annotation_do_not_meet(self, folder):
         single = mirflow.load(folder / "est" / "t0.lab", "chord")
