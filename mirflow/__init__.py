@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from .published.score_tables import import_scores as import_scores
     from .questions.agreement import agreement as agreement
     from .questions.best import best as best
+    from .questions.budget import budget as budget
     from .questions.changes import changes as changes
     from .questions.compare import compare as compare
     from .questions.consensus import consensus as consensus
@@ -77,7 +78,7 @@ if TYPE_CHECKING:
     from .readers.label_maps import read_label_map as read_label_map
     from .readers.midi import to_midi as to_midi
     from .readers.user_formats import declare_reader as declare_reader
-    from .reports.error_budgets import budget as budget
+    from .reports.error_budgets import losses as losses
     from .reports.figures.canvas import plot as plot
     from .reports.page import report as report
     from .reports.page.player import timeline as timeline
@@ -101,7 +102,6 @@ _HOMES = {
     "apply_patch": "workflows.corrections",
     "benchmark": "workflows.benchmarking",
     "benchmarks": "workflows.benchmarking",
-    "budget": "reports.error_budgets",
     "check": "api",
     "collection": "evaluation.loading",
     "declare_reader": "readers.user_formats",
@@ -114,6 +114,7 @@ _HOMES = {
     "import_scores": "published.score_tables",
     "load": "evaluation.loading",
     "load_collection": "evaluation.loading",
+    "losses": "reports.error_budgets",
     "make_patch": "workflows.corrections",
     "open_pipeline": "engine.runs",
     "open_store": "analysis.evaluations",

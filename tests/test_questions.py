@@ -74,6 +74,9 @@ WORDS = {
     "fail_above": 0.5,
     "worse": True,
     "pipeline": True,
+    "compare": ["a", "b"],
+    "save": "saved.zarr",
+    "guarded": True,
 }
 """An example of each word that a question may take."""
 each_question = pytest.mark.parametrize("question", QUESTIONS, ids=names())

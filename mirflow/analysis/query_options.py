@@ -30,6 +30,8 @@ class QueryOption:
     """Flags of the command line, without the one that has the option's name."""
     many: bool = False
     """Whether it may be repeated."""
+    values: int = 1
+    """How many values it has."""
     pairs: bool = False
     """Whether values are pairs of a name and a value; then it may be repeated."""
     metavar: str | None = None

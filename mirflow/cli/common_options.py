@@ -124,6 +124,8 @@ def settings_of(name: str, declared: QueryOption) -> tuple[tuple[str, ...], dict
     about = "" if silent else f" Default: {declared.default}."
     settings: dict[str, Any] = {"help": declared.help + about, "required": declared.needed}
     settings |= {"multiple": declared.many or declared.pairs, "metavar": declared.metavar}
+    if declared.values > 1:
+        settings["nargs"] = declared.values
     if declared.pairs:
         settings["callback"] = _pairs
     elif declared.choices is not None:

@@ -100,8 +100,7 @@ def _answer(
     words = given_options(options)
     if "main" in question.options:
         words["main"] = style == "table" and not words.pop("every", False)
-    if "progress" in question.options:
-        words["progress"] = True
+    words |= {name: True for name in ("progress", "guarded") if name in question.options}
     if question.best_first and not for_people(style):  # programs rely on the store's order
         words = {"sort": "stored", **words}
     if latex.get("stacked") and "ci" not in words:

@@ -117,6 +117,9 @@ class Words(QueryOptions, total=False):
     fail_above: str | float | None
     worse: bool
     pipeline: bool
+    compare: Sequence[str] | None
+    save: str | Path | None
+    guarded: bool
     difference: float | None
     power: float
     annotations: int | None

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from ..analysis.inference import friedman, intervals
 from ..analysis.lazy_queries import lazy_query
 from ..analysis.queries import boards_of, choose_one, evaluate_query, headline_metrics
 from ..analysis.query_options import Names, Query, QueryOptions, make_query
@@ -98,22 +97,6 @@ class Inference:
         ask: Callable[..., xr.Dataset] = method_of(find("query"))
         return ask(self, *positional, group=group, **words)
 
-    def intervals(
-        self, metric: Names = None, aggregate: str | None = None, by: Names = None, **options: Any
-    ) -> xr.Dataset:
-        """Aggregates over the tracks with confidence intervals: like ``query``, with ``low`` and ``high``.
-
-        Parameters
-        ----------
-        metric, aggregate, by, **options
-            As for ``query``; and ``level``, ``method``, ``replicates``, ``unit``, ``cluster``, ``rng``: see
-            :func:`mirflow.analysis.inference.confidence_intervals.intervals`.
-        """
-        name, ds = self._choose(metric, options.pop("group", None))
-        words = ("level", "method", "replicates", "unit", "cluster", "rng")
-        how = {word: options.pop(word) for word in words if word in options}
-        return intervals(ds, make_query("intervals", metric, aggregate, by, **options), **how, group=name)
-
     def signature(
         self,
         metric: Names = None,
@@ -128,12 +111,6 @@ class Inference:
         from ..analysis.signatures import signature
 
         return signature(self._scored, metric, aggregate, by, group=group, percent=percent, **options)
-
-    def friedman(self, metric: Names = None, aggregate: str | None = None, **options: Any) -> xr.Dataset:
-        """Ranks and differences of the systems; see :func:`mirflow.analysis.inference.friedman.friedman`."""
-        name, ds = self._choose(metric, options.pop("group", None))
-        how = {word: options.pop(word) for word in ("unit", "level") if word in options}
-        return friedman(ds, make_query("friedman", metric, aggregate, **options), **how, group=name)
 
 
 for _name in names():

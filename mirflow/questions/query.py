@@ -78,6 +78,9 @@ def query(
     ci: float | None = None,
     cluster: str | None = None,
     method: str | None = None,
+    unit: str | None = None,
+    replicates: int | None = None,
+    rng: int | None = None,
     significance: float | None = None,
     pivot: str | None = None,
     percent: bool = False,
@@ -93,11 +96,13 @@ def query(
             raise QueryError(f"'primary' shows the headline metric of each evaluation and takes no {name!r}")
     if cluster and ci is None and significance is None:
         raise QueryError("'cluster' is about intervals; add 'ci' or 'significance'")
-    if method and ci is None:
-        raise QueryError("'method' is about intervals; add 'ci'")
+    drawn = {"method": method, "unit": unit, "replicates": replicates, "rng": rng}
+    for name, value in drawn.items():
+        if value is not None and ci is None:
+            raise QueryError(f"{name!r} is about intervals; add 'ci'")
     ask: Callable[..., Sequence[xr.Dataset]] = evaluate_query
     if ci is not None or significance is not None:
-        how = {"cluster": cluster, "method": method}
+        how = {"cluster": cluster, **drawn}
         ask = partial(_infer, ci=ci, significance=significance, how=how, rated=not primary)
 
     def signed(ds: xr.Dataset, asked: Query, result: xr.Dataset) -> Callable[..., list[Signature]]:
@@ -155,7 +160,7 @@ def _infer(
     *,
     ci: float | None,
     significance: float | None,
-    how: Mapping[str, str | None],
+    how: Mapping[str, Any],
     rated: bool,
 ) -> Sequence[xr.Dataset]:
     """Aggregate the scores of one evaluation with intervals or marks, perhaps of classes and tags."""

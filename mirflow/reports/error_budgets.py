@@ -45,7 +45,7 @@ TRACKS = 16
 """Most tracks of a block: each pair is scored many times."""
 
 
-def budget(
+def losses(
     references: ScoresLike | AnnotationLike | TracksLike,
     estimates: Any = None,
     task: str | None = None,
@@ -104,13 +104,13 @@ def budget(
     --------
     >>> import numpy as np
     >>> beats = np.arange(5.0, 20.0, 0.5)
-    >>> found = budget({"x": beats}, {"ours": {"x": beats[::2]}}, "beat")
+    >>> found = losses({"x": beats}, {"ours": {"x": beats[::2]}}, "beat")
     >>> found.score.sel(metric=["f_measure", "lost@half_tempo", "lost@missing"]).values.round(3).tolist()
     [[[0.667, 0.333, 0.0]]]
     """
     if estimates is None:
         if options or task or convention:
-            raise QueryError("a budget of a store takes no task, convention and options of reading")
+            raise QueryError("losses of a store take no task, convention and options of reading")
         found = budgets(cast(ScoresLike, references), metric, group=group, root=root, progress=progress)
         if len(found) > 1:
             raise QueryError(f"group is needed: one of {', '.join(found)}")
@@ -145,7 +145,7 @@ def budgets(
     progress: bool | Progress | None = None,
     guarded: bool = False,
 ) -> dict[str, xr.Dataset]:
-    """Error budgets of the evaluations of a store or a pipeline, or of several as one, by name; see :func:`budget`.
+    """Error budgets of the evaluations of a store or a pipeline, or of several as one, by name; see :func:`losses`.
 
     Only `tracks`, and those for which `where` holds, are scored; with `guarded`, perhaps in worker processes.
     Of evaluations that hold the losses, nothing is scored. Of several, those that cannot be split are left out.

@@ -81,9 +81,9 @@ def test_what_several_have_of_a_track_is_drawn_and_swapped_together(group, monke
     monkeypatch.setattr(resampling, "least_units", lambda level: 2)
     two = group.isel(track=[0, 1])
     both = {"metric": "majmin", "aggregate": "mean", "annotator": ["A1", "A2"]}
-    found = two.mirflow.intervals(**both, replicates=500)
-    by_hand = two.mirflow.intervals(**both, replicates=500, cluster="track")
-    alone = two.mirflow.intervals("majmin", "mean", annotator="A1", replicates=500)
+    found = two.mirflow.query(**both, replicates=500, ci=0.95)
+    by_hand = two.mirflow.query(**both, replicates=500, cluster="track", ci=0.95)
+    alone = two.mirflow.query("majmin", "mean", annotator="A1", replicates=500, ci=0.95)
     assert found["n"].values.ravel().tolist() == [3, 3]
     assert [found.attrs["cluster"], alone.attrs["cluster"]] == ["track", ""]
     np.testing.assert_array_equal(found["low"], by_hand["low"])
@@ -93,7 +93,7 @@ def test_what_several_have_of_a_track_is_drawn_and_swapped_together(group, monke
     assert [pairs["n"].values[0, 1, 0], pairs["p"].values[0, 1, 0]] == [3, 0.5]
     with pytest.raises(QueryError, match="takes all tracks as independent"):
         two.mirflow.compare(**both, test="t")
-    assert two.mirflow.friedman(**both)["n"].values.tolist() == [2]
+    assert two.mirflow.compare(**both, friedman=True)["n"].values.tolist() == [2]
 
 
 def test_listed_tracks_name_their_annotators(group, tmp_path):

@@ -116,7 +116,7 @@ class TestTracksOfSeveralStores:
     def test_ranks_need_common_tracks_all_the_same(self, tmp_path, whole):
         parts = [whole.isel(system=[0, 1], track=[0, 1, 2]), whole.isel(system=[2, 3], track=[3, 4, 5])]
         paths = write_stores(tmp_path, dict(zip("01", parts, strict=True)))
-        assert quiet_open(paths).mirflow.friedman("majmin").attrs["missing"] == "common"
+        assert quiet_open(paths).mirflow.compare("majmin", friedman=True).attrs["missing"] == "common"
         assert "\nno track has a score of every system" in printed("compare", *paths, "-m", "majmin", "--friedman")
 
 
@@ -338,7 +338,12 @@ class TestReferencesThatDiffer:
     def test_are_an_attribute_of_the_evaluation_and_of_every_answer(self, campaigns):
         tree = opened(campaigns)
         assert tree["chord"].attrs["references_differ"].startswith(SAID)
-        answers = [tree.mirflow.query(), tree.mirflow.worst(), tree.mirflow.compare("majmin"), tree.mirflow.friedman()]
+        answers = [
+            tree.mirflow.query(),
+            tree.mirflow.worst(),
+            tree.mirflow.compare("majmin"),
+            tree.mirflow.compare(friedman=True),
+        ]
         assert all(one.attrs["references_differ"].startswith(SAID) for one in answers)
 
     @SHOWN

@@ -75,13 +75,13 @@ class TestADeclaredAggregateIsAvailable:
             ds.mirflow.query(aggregate="late")
 
     def test_in_an_interval(self, group):
-        found = group.mirflow.intervals(aggregate="trimmed_mean", method="percentile", replicates=1000)
+        found = group.mirflow.query(aggregate="trimmed_mean", method="percentile", replicates=1000, ci=0.95)
         rng, scores = np.random.default_rng(1), group["score"].values[..., 0]
         again = [np.array([trimmed_list(one[rng.integers(0, 40, 40)]) for _ in range(1000)]) for one in scores]
         np.testing.assert_allclose(found["value"][:, 0], expected(group), rtol=1e-13)
         np.testing.assert_allclose(found["low"][:, 0], [np.quantile(one, 0.025) for one in again], atol=0.02)
         np.testing.assert_allclose(found["high"][:, 0], [np.quantile(one, 0.975) for one in again], atol=0.02)
-        drawn = group.mirflow.intervals(aggregate="trimmed_mean", cluster="album")
+        drawn = group.mirflow.query(aggregate="trimmed_mean", cluster="album", ci=0.95)
         assert (drawn["low"] < drawn["value"]).all()
         assert (drawn["high"] > drawn["value"]).all()
 

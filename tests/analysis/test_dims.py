@@ -61,9 +61,9 @@ class TestEqualToAPlainMetric:
     @pytest.mark.parametrize(
         ("name", "words", "options"),
         [
-            ("intervals", (), {"replicates": 200}),
+            ("query", (), {"ci": 0.9, "replicates": 200}),
             ("compare", (), {"replicates": 200}),
-            ("friedman", (), {}),
+            ("compare", (), {"friedman": True}),
             ("worst", (), {"n": 3}),
         ],
     )
@@ -107,7 +107,7 @@ class TestOneLabel:
             separated().mirflow.query("source_sdr", over={"source": "vocal"})
 
     def test_what_no_system_has_is_nothing_to_measure_and_what_one_lacks_is_missing(self):
-        answer = separated().mirflow.intervals("source_sdr", over={"source": "bass"}, replicates=100)
+        answer = separated().mirflow.query("source_sdr", over={"source": "bass"}, replicates=100, ci=0.95)
         assert answer["n"].values[:, 0].tolist() == [7, 7, 7]
         assert answer["n_undefined"].values[:, 0].tolist() == [1, 1, 1]
         assert answer["n_missing"].values[:, 0].tolist() == [1, 0, 0]
@@ -115,12 +115,12 @@ class TestOneLabel:
     def test_cells_that_failed_are_missing(self):
         ds = separated()
         ds["status"][1, 2] = CODES["failed"]
-        answer = ds.mirflow.intervals("source_sdr", over=VOCALS, replicates=100)
+        answer = ds.mirflow.query("source_sdr", over=VOCALS, replicates=100, ci=0.95)
         assert answer["n_missing"].values[:, 0].tolist() == [0, 1, 0]
         assert answer["n"].values[:, 0].tolist() == [8, 8, 8]
 
     def test_beside_a_plain_metric(self):
-        answer = separated().mirflow.intervals(["source_sdr", "sdr"], over=VOCALS, replicates=100)
+        answer = separated().mirflow.query(["source_sdr", "sdr"], over=VOCALS, replicates=100, ci=0.95)
         assert answer["metric"].values.tolist() == ["sdr", "source_sdr"]
 
     def test_the_order_of_the_systems(self):
@@ -135,15 +135,15 @@ class TestAlongDims:
 
     def test_intervals_are_those_of_each_label(self):
         ds = separated()
-        found, alone = ds.mirflow.intervals("source_sdr"), ds.mirflow.intervals("source_sdr", over=VOCALS)
+        found, alone = ds.mirflow.query("source_sdr", ci=0.95), ds.mirflow.query("source_sdr", over=VOCALS, ci=0.95)
         for name in ("value", "low", "high"):
             expected = alone[name].squeeze("metric").values
             np.testing.assert_allclose(found[name].sel(source="vocals").values, expected, rtol=1e-12)
 
     def test_statistics_across_labels_have_intervals(self):
         ds = separated().isel(track=slice(2, None))  # all have all sources
-        found = ds.mirflow.intervals("source_sdr", across={"source": "mean"})
-        within = ds.mirflow.intervals("source_sdr", over={"source": "mean"})
+        found = ds.mirflow.query("source_sdr", across={"source": "mean"}, ci=0.95)
+        within = ds.mirflow.query("source_sdr", over={"source": "mean"}, ci=0.95)
         for name in ("value", "low", "high"):
             np.testing.assert_allclose(found[name].values, within[name].values, rtol=1e-10)
 
@@ -157,7 +157,7 @@ class TestAlongDims:
     def test_an_infinite_score_is_in_no_interval(self):
         ds = separated()
         ds["source_sdr_512"][0, 4, 2] = np.inf
-        found = ds.mirflow.intervals("source_sdr")
+        found = ds.mirflow.query("source_sdr", ci=0.95)
         assert np.isnan(found["low"].sel(source="vocals").values).tolist() == [True, False, False]
         assert np.isinf(found["value"].sel(source="vocals").values).tolist() == [True, False, False]
 
@@ -169,25 +169,25 @@ class TestAlongDims:
 
 
 class TestRefused:
-    @pytest.mark.parametrize("name", ["friedman", "worst", "plot.distributions"])
+    @pytest.mark.parametrize("name", ["compare", "worst", "plot.distributions"])
     def test_dims_that_are_left(self, name):
         wanted = (
             "metric 'source_sdr' has the dim source; this needs one number per track: "
             "--over source=mean, or one alone: --over source=bass"
         )
         with pytest.raises(QueryError, match=wanted):
-            attrgetter(name)(separated().mirflow)("source_sdr")
+            attrgetter(name)(separated().mirflow)("source_sdr", **({"friedman": True} if name == "compare" else {}))
 
     def test_other_statistics_than_the_mean_along_dims(self):
         wanted = "metric 'source_sdr' has the dim source; this needs one number per track"
         with pytest.raises(QueryError, match=wanted):
-            separated().mirflow.intervals("source_sdr", "median")
+            separated().mirflow.query("source_sdr", "median", ci=0.95)
         with pytest.raises(QueryError, match="test 't' needs one number per track, and metric 'source_sdr' has dims"):
             separated().mirflow.compare("source_sdr", test="t")
 
     def test_annotators(self):
         with pytest.raises(QueryError, match="metric 'source_sdr' has extra dims"):
-            separated().mirflow.intervals("source_sdr", over=VOCALS, by="annotator")
+            separated().mirflow.query("source_sdr", over=VOCALS, by="annotator", ci=0.95)
 
     def test_order_of_sources_over_tracks(self):
         ds = separated()
@@ -196,7 +196,7 @@ class TestRefused:
         found = ds.mirflow.query("source_permutation", by="track")
         assert found["value"].values[0, 0].tolist() == [0.0, 1.0, 2.0]
         with pytest.raises(QueryError, match="its numbers are names"):
-            ds.mirflow.intervals("source_permutation", over=VOCALS)
+            ds.mirflow.query("source_permutation", over=VOCALS, ci=0.95)
 
 
 class TestBareNames:

@@ -91,8 +91,8 @@ def test_unknown_names_are_told_at_once(lazy: xr.DataTree) -> None:
         lazy.mirflow.query("majmn", lazy=True)
 
 
-@pytest.mark.parametrize("function", ["intervals", "compare", "ranks", "friedman"])
-def test_intervals_and_tests_say_that_they_cannot_be_lazy(function: str, lazy: xr.DataTree) -> None:
+@pytest.mark.parametrize("function", ["oracle", "compare", "ranks"])
+def test_inference_says_that_it_cannot_be_lazy(function: str, lazy: xr.DataTree) -> None:
     with pytest.raises(QueryError, match=f"{function} cannot stay lazy: it needs all scores at once"):
         getattr(lazy.mirflow, function)("majmin", lazy=True)
 

@@ -144,7 +144,7 @@ def test_a_parameter_may_have_the_name_of_a_variable():
     answer = group.mirflow.query()
     assert answer["meta_n"].values.tolist() == [5]
     assert answer["meta_value"].values.tolist() == [1.5, 2.5, 3.5]
-    ranks = xr.DataTree.from_dict({"own": group}).mirflow.friedman()
+    ranks = xr.DataTree.from_dict({"own": group}).mirflow.compare(friedman=True)
     assert ranks["meta_n"].values.tolist() == [5]
 
 

@@ -66,7 +66,7 @@ class TestWhere:
             songs().mirflow.query(where="system == 'S0'")
 
     def test_inference_is_over_the_same_tracks(self):
-        found = songs().mirflow.intervals(where="year < 1980", replicates=10)
+        found = songs().mirflow.query(where="year < 1980", replicates=10, ci=0.95)
         assert found["n"].values.ravel().tolist() == [2, 2]
         found = songs().mirflow.compare(where="year < 1980", replicates=10)
         assert found["n"].values[0, 1, 0] == 2

@@ -107,14 +107,14 @@ def test_tables_without_notes(store, command):
 class TestIntervals:
     def test_cells_hold_value_and_interval(self, store, groups):
         output = printed("query", store, *MAJMIN, "--ci", "--percent")
-        found = groups["chord"].mirflow.intervals("majmin").isel(system=0, metric=0)
+        found = groups["chord"].mirflow.query("majmin", ci=0.95).isel(system=0, metric=0)
         value, low, high = (f"{100 * found[name].item():.2f}" for name in ("value", "low", "high"))
         assert f"{value} [{low}, {high}]   10" in output
         assert "[ ]: 95 % confidence interval, bootstrap over tracks (bca, 10000 replicates)" in output
 
     def test_programs_get_columns(self, store, groups):
         row = rows("query", store, *MAJMIN, "--ci", "0.9", "--cluster", "artist")[0]
-        found = groups["chord"].mirflow.intervals("majmin", level=0.9, cluster="artist").isel(system=0, metric=0)
+        found = groups["chord"].mirflow.query("majmin", ci=0.9, cluster="artist").isel(system=0, metric=0)
         assert [row["low"], row["high"]] == [found["low"].item(), found["high"].item()]
         assert [row["level"], row["method"], row["resampled"]] == [0.9, "bca", "artist"]
 
@@ -265,7 +265,7 @@ class TestCompare:
 class TestFriedman:
     def test_people_see_mean_ranks_and_pairs_as_mirex_shows_them(self, store, groups):
         output = printed("compare", store, *MAJMIN, "--friedman")
-        found = groups["chord"].mirflow.friedman("majmin")
+        found = groups["chord"].mirflow.compare("majmin", friedman=True)
         assert f"Friedman: chi-square(2) = {found['statistic'].item():.4f}" in output
         assert "convention mir_eval; majmin, ranks on each track\n" in output
         lines = [line.split() for line in output.splitlines()]
@@ -279,7 +279,7 @@ class TestFriedman:
 
     def test_programs_get_everything(self, store, groups):
         row = rows("compare", store, *MAJMIN, "--friedman")[0]
-        found = groups["chord"].mirflow.friedman("majmin")
+        found = groups["chord"].mirflow.compare("majmin", friedman=True)
         assert [row["mean_rank"], row["other_mean_rank"]] == found["mean_rank"].values[[0, 1], 0].tolist()
         assert row["p_pair"] == found["p_pair"].values[0, 1, 0]
         assert row["rank_high"] - row["rank_low"] == pytest.approx(2 * row["critical_difference"])
@@ -293,8 +293,8 @@ class TestFriedman:
 class TestAccessor:
     def test_on_a_tree(self, groups):
         tree = xr.DataTree.from_dict(groups)
-        assert tree.mirflow.friedman("majmin", group="chord").attrs["group"] == "chord"
-        assert tree.mirflow.intervals("only", replicates=50).attrs["group"] == "chord_mirex2013"
+        assert tree.mirflow.compare("majmin", group="chord", friedman=True).attrs["group"] == "chord"
+        assert tree.mirflow.query("only", replicates=50, ci=0.95).attrs["group"] == "chord_mirex2013"
         assert tree["chord"].mirflow.compare("root", replicates=50).attrs["group"] == "chord"
         with pytest.raises(QueryError, match="several groups match"):
             tree.mirflow.compare("majmin")
@@ -305,7 +305,7 @@ class TestAccessor:
 
     def test_unknown_words(self, groups):
         with pytest.raises(TypeError, match="replicats"):
-            groups["chord"].mirflow.intervals(replicats=50)
+            groups["chord"].mirflow.query(replicats=50, ci=0.95)
 
     def test_metrics_that_are_not_numbers(self, groups):
         dims = ("system", "track", "ref_class", "est_class")
@@ -313,7 +313,7 @@ class TestAccessor:
         ds = ds.assign_coords(ref_class=["a", "b"], est_class=["a", "b"])
         message = "'confusion' has the dims ref_class and est_class; this needs one number per track"
         with pytest.raises(QueryError, match=message):
-            ds.mirflow.intervals("confusion@majmin")
+            ds.mirflow.query("confusion@majmin", ci=0.95)
 
 
 def test_of_many_systems_the_best_one_is_compared_with_each_other_one(tmp_path, monkeypatch):

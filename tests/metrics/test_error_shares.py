@@ -76,7 +76,7 @@ def shares_of(pairs: list[tuple[Annotation, Annotation]], task: str, convention:
     estimates = {track: estimate for track, (_, estimate) in zip(tracks, pairs, strict=True)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mirflow.errors.MirflowWarning)
-        found = mirflow.budget(
+        found = mirflow.losses(
             references,
             {"own": references, "est": estimates},
             task,

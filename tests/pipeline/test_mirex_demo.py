@@ -108,7 +108,7 @@ def test_ranks_are_tested_as_on_a_results_page(store: Path) -> None:
     group = mirflow.open_store(store)["AMS"]
     score = group["score"].sel(metric="fine").values
     expected = stats.friedmanchisquare(*score)
-    found = group.mirflow.friedman("fine")
+    found = group.mirflow.compare("fine", friedman=True)
     assert found["statistic"].item() == pytest.approx(expected.statistic, rel=1e-12)
     mean_rank = stats.rankdata(-score, axis=0).mean(axis=1)
     np.testing.assert_allclose(found["mean_rank"].values.ravel(), mean_rank, rtol=0, atol=1e-12)

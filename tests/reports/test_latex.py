@@ -96,7 +96,7 @@ class TestStructure:
 
     def test_braces_and_environments_balance(self):
         group = random_group(3, 8, 2, standard=["mean", "mean"])
-        (table,) = readable_tables(group.mirflow.intervals(replicates=50))
+        (table,) = readable_tables(group.mirflow.query(replicates=50, ci=0.95))
         for stacked in (False, True):
             latex = to_latex(table, stacked=stacked)
             plain = re.sub(r"\\[{}]", "", latex.replace(r"\\", ""))

@@ -12,7 +12,9 @@ import xarray as xr
 from scipy import stats
 from sklearn.metrics import average_precision_score, precision_recall_fscore_support, roc_auc_score
 
+from mirflow.analysis.inference import friedman
 from mirflow.analysis.inference.resampling import Orders, Rates, Resampling
+from mirflow.analysis.query_options import make_query
 from mirflow.errors import QueryError, UnknownNameError
 
 from ...groups import make_group
@@ -93,7 +95,7 @@ class TestIntervals:
     @pytest.mark.parametrize(("method", "theirs"), [("bca", "BCa"), ("percentile", "percentile")])
     def test_ends_are_those_of_scipy_from_the_same_replicates(self, kind, method, theirs):
         world = World(40, seed=5)
-        found = world.board.mirflow.intervals(**question(kind, system="S0"), method=method, replicates=2000)
+        found = world.board.mirflow.query(**question(kind, system="S0"), method=method, replicates=2000, ci=0.95)
         for place, replicates in enumerate(drawn(world, kind, 2000).T):
             same = {"vectorized": False, "n_resamples": 0}
             expected = stats.bootstrap(
@@ -111,7 +113,7 @@ class TestIntervals:
         cluster = np.array([0, 0, 0, 1, 1, 2, 3, 3, 4, 4, 4, 5])
         world = World(12, track_meta={"artist": [f"a{code}" for code in cluster]})
         words = question(kind, system="S0", across={"class": "mean"})
-        found = world.board.mirflow.intervals(**words, cluster="artist", method="percentile", replicates=60)
+        found = world.board.mirflow.query(**words, cluster="artist", method="percentile", replicates=60, ci=0.95)
         means = np.nanmean(drawn(world, kind, 60, cluster), axis=1)
         ends = [found["low"].item(), found["high"].item()]
         np.testing.assert_allclose(ends, np.quantile(means, [0.025, 0.975]), rtol=0, atol=1e-12)
@@ -120,7 +122,7 @@ class TestIntervals:
         world = World(30, track_meta={"fold": ["a", "b", "c"] * 10})
         for words in ({}, {"by": "fold"}):
             asked = question("f_measure", **words)
-            found = world.board.mirflow.intervals(**asked, replicates=200)
+            found = world.board.mirflow.query(**asked, replicates=200, ci=0.95)
             np.testing.assert_array_equal(found["value"], world.board.mirflow.query(**asked)["value"])
             assert (found["low"] <= found["value"]).all()
             assert (found["value"] <= found["high"]).all()
@@ -129,22 +131,24 @@ class TestIntervals:
     def test_across_classes_they_are_of_the_mean(self):
         world = World(40)
         words = question(across={"class": "mean,std"})
-        found = world.board.mirflow.intervals(**words, replicates=500, method="percentile")
+        found = world.board.mirflow.query(**words, replicates=500, method="percentile", ci=0.95)
         assert found["class"].values.tolist() == ["mean", "std"]
         means = drawn(world, "recall", 500).mean(axis=1)
         np.testing.assert_allclose(found["low"].values[0, 0], np.quantile(means, 0.025), atol=1e-12)
 
     def test_little_memory_changes_nothing(self, monkeypatch):
         world = World(30)
-        whole = world.board.mirflow.intervals(**question(), replicates=100)
+        whole = world.board.mirflow.query(**question(), replicates=100, ci=0.95)
         monkeypatch.setattr("mirflow.analysis.inference.resampling._CHUNK", 100)
-        np.testing.assert_array_equal(world.board.mirflow.intervals(**question(), replicates=100)["low"], whole["low"])
+        np.testing.assert_array_equal(
+            world.board.mirflow.query(**question(), replicates=100, ci=0.95)["low"], whole["low"]
+        )
 
     def test_each_system_is_resampled_over_its_own_tracks(self):
         world = World(20, lacking=4)
-        both = world.board.mirflow.intervals(**question(missing="skip"), replicates=200)
+        both = world.board.mirflow.query(**question(missing="skip"), replicates=200, ci=0.95)
         for system in ("S0", "S1"):
-            alone = world.board.mirflow.intervals(**question(system=system), replicates=200)
+            alone = world.board.mirflow.query(**question(system=system), replicates=200, ci=0.95)
             np.testing.assert_array_equal(both["low"].sel(system=system), alone["low"][0])
         assert both["n"].values.tolist() == [19, 20]
 
@@ -156,7 +160,7 @@ class TestIntervals:
         ds = world.dataset()
         ds[VARIABLE] = (ds[VARIABLE].dims, seconds)
         board, asked = ds, question("negative_accuracy")
-        found = board.mirflow.intervals(**asked, replicates=200)
+        found = board.mirflow.query(**asked, replicates=200, ci=0.95)
         assert np.isnan(found["value"].values[:, 0]).all()
         assert np.isnan(found["low"].values[:, 0]).all()
         assert np.isnan(board.mirflow.compare(**asked, replicates=100)["low"].values[..., 0]).all()
@@ -164,17 +168,17 @@ class TestIntervals:
     def test_what_they_are_not_for(self):
         board = World(9, track_meta={"fold": ["a", "b", "c"] * 3}).board
         with pytest.raises(QueryError, match="across 'fold': statistics across groups of tracks have no intervals"):
-            board.mirflow.intervals(**question(by="fold", across={"fold": "mean"}))
+            board.mirflow.query(**question(by="fold", across={"fold": "mean"}), ci=0.95)
         with pytest.raises(QueryError, match=r"aggregate 'recall' is read off all tracks(.|\n)*unit 'fold'"):
-            board.mirflow.intervals(**question(), unit="fold")
+            board.mirflow.query(**question(), unit="fold", ci=0.95)
         with pytest.raises(QueryError, match="aggregate 'recall' needs one metric with classes or tags; name it"):
-            board.mirflow.intervals(None, "recall")
+            board.mirflow.query(None, "recall", ci=0.95)
         with pytest.raises(
             QueryError, match="its statistics are those of all tracks together, by one of --aggregate precision, recall"
         ):
-            board.mirflow.intervals(**question("sum"))
+            board.mirflow.query(**question("sum"), ci=0.95)
         with pytest.raises(UnknownNameError, match="unknown reduction 'maen'; did you mean 'mean'"):
-            board.mirflow.intervals(**question(across={"class": "maen"}))
+            board.mirflow.query(**question(across={"class": "maen"}), ci=0.95)
 
 
 class TestAreas:
@@ -214,7 +218,7 @@ class TestAreas:
         values, artists = self.affinities(), np.arange(self.TRACKS) // 4
         board = self.board(values, track_meta={"artist": [f"a{artist}" for artist in artists]})
         own = np.arange(self.TRACKS) if cluster is None else artists
-        found = board.mirflow.intervals("affinities", kind, method="percentile", replicates=80, cluster=cluster)
+        found = board.mirflow.query("affinities", kind, method="percentile", replicates=80, cluster=cluster, ci=0.95)
         counts = np.concatenate(list(Resampling.of(0.95, "percentile", 80, 0).counts(own.max() + 1))).astype(int)
         for system in range(2):
             drawn = [
@@ -237,16 +241,16 @@ class TestAreas:
     def test_little_memory_changes_nothing(self, monkeypatch):
         board = self.board(self.affinities())
         asked = {"metric": "affinities", "aggregate": "roc_auc", "across": {"tag": "mean"}}
-        whole = board.mirflow.intervals(**asked, replicates=50)
+        whole = board.mirflow.query(**asked, replicates=50, ci=0.95)
         monkeypatch.setattr("mirflow.analysis.inference.resampling._CHUNK", 100)
-        parts = board.mirflow.intervals(**asked, replicates=50)
+        parts = board.mirflow.query(**asked, replicates=50, ci=0.95)
         np.testing.assert_array_equal(parts["low"], whole["low"])
         assert whole["tag"].values.tolist() == ["mean"]
 
     def test_systems_are_ranked_on_tags_but_their_affinities_are_not_swapped(self):
         values = self.affinities(3)
         board = self.board(values)
-        found = board.mirflow.friedman("affinities", "roc_auc", unit="tag")
+        found = board.mirflow.compare("affinities", "roc_auc", unit="tag", friedman=True)
         every = np.array([self.expected("roc_auc", one, np.arange(self.TRACKS)) for one in values])
         assert found["statistic"].values.item() == pytest.approx(stats.friedmanchisquare(*every).statistic, abs=1e-12)
         with pytest.raises(QueryError, match="aggregate 'roc_auc': affinities of two systems have different scales"):
@@ -314,7 +318,7 @@ class TestComparisons:
 class TestRanks:
     def test_classes_are_ranked_as_units(self):
         world = World(60, systems=4)
-        found = world.board.mirflow.friedman(**question(), unit="class")
+        found = world.board.mirflow.compare(**question(), unit="class", friedman=True)
         recalls = np.array([world.values("recall", system) for system in range(4)])
         expected = stats.friedmanchisquare(*recalls)
         assert found["statistic"].values.item() == pytest.approx(expected.statistic, abs=1e-12)
@@ -327,7 +331,7 @@ class TestRanks:
 
     def test_normalised_accuracy_is_ranked_on_folds(self):
         world = World(60, systems=4, track_meta={"fold": ["a", "b", "c", "d", "e"] * 12})
-        found = world.board.mirflow.friedman(**question(across={"class": "mean"}), unit="fold")
+        found = world.board.mirflow.compare(**question(across={"class": "mean"}), unit="fold", friedman=True)
         folds = [slice(fold, None, 5) for fold in range(5)]
         means = np.array([[np.nanmean(world.values("recall", s, fold)) for fold in folds] for s in range(4)])
         expected = stats.friedmanchisquare(*means.round(10))
@@ -338,36 +342,36 @@ class TestRanks:
         plain, other = (
             World(60, systems=3, **words).board for words in ({}, {"track_meta": {"class": ["a", "b"] * 30}})
         )
-        one, other = (board.mirflow.friedman(**question(), unit="class") for board in (plain, other))
+        one, other = (board.mirflow.compare(**question(), unit="class", friedman=True) for board in (plain, other))
         xr.testing.assert_equal(one, other)
 
     def test_a_class_that_a_system_has_no_value_of_does_not_count(self):
         world = World(30, systems=3)
         world.guessed[1] = np.where(world.guessed[1] == 2, 0, world.guessed[1])
-        found = world.dataset().mirflow.friedman(**question("precision"), unit="class")
+        found = world.dataset().mirflow.compare(**question("precision"), unit="class", friedman=True)
         assert found["n"].values.item() == 2
 
     def test_what_they_are_not_for(self):
         board = World(9, track_meta={"fold": ["a", "b", "c"] * 3}).board
         with pytest.raises(UnknownNameError, match="unknown unit 'clas'; did you mean 'class'"):
-            board.mirflow.friedman(**question(), unit="clas")
+            board.mirflow.compare(**question(), unit="clas", friedman=True)
         with pytest.raises(QueryError, match="ranked on each class over all tracks"):
-            board.mirflow.friedman(**question(by="fold"), unit="class")
+            friedman(board, make_query("friedman", **question(by="fold")), unit="class")
         with pytest.raises(QueryError, match="across 'class': the values of the units are ranked one by one"):
-            board.mirflow.friedman(**question(across={"class": "mean"}), unit="class")
+            board.mirflow.compare(**question(across={"class": "mean"}), unit="class", friedman=True)
         with pytest.raises(QueryError, match=r"unit 'fold': metric 'confusion' has further dims \(class\)"):
-            board.mirflow.friedman(**question(), unit="fold")
+            board.mirflow.compare(**question(), unit="fold", friedman=True)
         with pytest.raises(QueryError, match="across 'class': systems are ranked by one value that can be better"):
-            board.mirflow.friedman(**question(across={"class": "mean,std"}), unit="fold")
+            board.mirflow.compare(**question(across={"class": "mean,std"}), unit="fold", friedman=True)
         lacking = World(9, track_meta={"fold": ["a", "b", "c"] * 2 + ["", "", "a"]}).board
         with pytest.raises(QueryError, match="unit 'fold': 2 tracks without a value of it"):
-            lacking.mirflow.friedman(**question(across={"class": "mean"}), unit="fold")
+            lacking.mirflow.compare(**question(across={"class": "mean"}), unit="fold", friedman=True)
         with pytest.raises(QueryError, match="1 system to compare"):
-            board.mirflow.friedman(**question(system="S0"), unit="class")
+            board.mirflow.compare(**question(system="S0"), unit="class", friedman=True)
         with pytest.raises(QueryError, match=r"unit 'ref_class': metric 'confusion' has further dims \(est_class\)"):
-            board.mirflow.friedman(**question("mean"), unit="ref_class")
+            board.mirflow.compare(**question("mean"), unit="ref_class", friedman=True)
         with pytest.raises(QueryError, match="metric 'confusion' has the dims ref_class and est_class"):
-            board.mirflow.friedman(**question())
+            board.mirflow.compare(**question(), friedman=True)
 
 
 def test_of_several_stored_parameters_the_default_ones_are_compared() -> None:
@@ -379,8 +383,10 @@ def test_of_several_stored_parameters_the_default_ones_are_compared() -> None:
     alone = world.board.mirflow.compare(**asked, replicates=50)
     for words in (asked, asked | {"param": {"vocabulary": "majmin"}}):
         np.testing.assert_array_equal(board.mirflow.compare(**words, replicates=50)["value"], alone["value"])
-        ranks = board.mirflow.friedman(**words, unit="fold")["statistic"].values
-        np.testing.assert_array_equal(ranks, world.board.mirflow.friedman(**asked, unit="fold")["statistic"].values)
+        ranks = board.mirflow.compare(**words, unit="fold", friedman=True)["statistic"].values
+        np.testing.assert_array_equal(
+            ranks, world.board.mirflow.compare(**asked, unit="fold", friedman=True)["statistic"].values
+        )
     other = board.mirflow.compare(**asked | {"param": {"vocabulary": "tetrads"}}, replicates=50)
     np.testing.assert_array_equal(other["value"], board.mirflow.compare(**named, replicates=50)["value"])
     assert (other["value"].values != alone["value"].values).any()
@@ -419,7 +425,7 @@ class TestBySimulation:
     @pytest.mark.parametrize("kind", ["recall", "f_measure"])
     def test_intervals_hold_the_true_value_as_often_as_their_level(self, kind):
         board = self.board(self.draw(np.random.default_rng(21), 2000, 200))
-        found = board.mirflow.intervals(**question(kind, across={"class": "mean"}), replicates=1000)
+        found = board.mirflow.query(**question(kind, across={"class": "mean"}), replicates=1000, ci=0.95)
         held = (found["low"] <= self.expected(kind)) & (self.expected(kind) <= found["high"])
         assert 0.935 < held.mean() < 0.965
 

@@ -50,8 +50,8 @@ class TestReplicates:
         for level in np.linspace(0.1, 0.9, 5):
             if len(np.unique(codes if codes is not None else np.arange(9))) < resampling.least_units(level):
                 continue
-            found = ds.mirflow.intervals(
-                aggregate=kind, cluster=cluster, level=level, method="percentile", replicates=300, rng=7
+            found = ds.mirflow.query(
+                aggregate=kind, cluster=cluster, ci=level, method="percentile", replicates=300, rng=7
             )
             expected = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
             np.testing.assert_allclose([found["low"].item(), found["high"].item()], expected, rtol=1e-12)
@@ -67,15 +67,15 @@ class TestReplicates:
         drawn, draw = [], resampling._draw_counts
         monkeypatch.setattr(resampling, "_draw_counts", lambda *how: drawn.append(how) or draw(*how))
         for seed in range(2):
-            random_world(2, 17, 1, seed=seed).mirflow.intervals(replicates=311, rng=5)
+            random_world(2, 17, 1, seed=seed).mirflow.query(replicates=311, rng=5, ci=0.95)
         assert drawn
         assert len(drawn) == len(set(drawn))
 
     def test_chunks_do_not_change_what_is_drawn(self, monkeypatch):
         ds = random_world(3, 40, 2)
-        whole = ds.mirflow.intervals(replicates=50)
+        whole = ds.mirflow.query(replicates=50, ci=0.95)
         monkeypatch.setattr(resampling, "_CHUNK", 100)
-        np.testing.assert_allclose(ds.mirflow.intervals(replicates=50)["low"], whole["low"], rtol=1e-13)
+        np.testing.assert_allclose(ds.mirflow.query(replicates=50, ci=0.95)["low"], whole["low"], rtol=1e-13)
 
 
 class TestAgainstScipy:
@@ -89,7 +89,7 @@ class TestAgainstScipy:
         expected = stats.bootstrap(
             part, lambda *one: value_of(kind, *one), method=theirs, confidence_level=0.9, **same
         ).confidence_interval
-        found = ds.mirflow.intervals(aggregate=kind, method=method, level=0.9, replicates=2000, rng=7)
+        found = ds.mirflow.query(aggregate=kind, method=method, ci=0.9, replicates=2000, rng=7)
         assert found["low"].item() == pytest.approx(expected.low, abs=1e-12)
         assert found["high"].item() == pytest.approx(expected.high, abs=1e-12)
 
@@ -97,24 +97,24 @@ class TestAgainstScipy:
 class TestResult:
     def test_values_and_counts_are_those_of_a_query(self):
         ds = random_world(3, 18, 2, track_meta={"genre": list("aaaaaabbbbbbcccccc")})
-        found, plain = ds.mirflow.intervals(by="genre", replicates=200), ds.mirflow.query(by="genre")
+        found, plain = ds.mirflow.query(by="genre", replicates=200, ci=0.95), ds.mirflow.query(by="genre")
         for name in ("value", "n"):
             np.testing.assert_array_equal(found[name], plain[name])
         assert (found["low"] <= found["value"]).all()
         assert (found["value"] <= found["high"]).all()
 
     def test_names_its_level_exactly(self):
-        assert random_world(1, 6).mirflow.intervals(level=0.9999999, replicates=50).attrs["level"] == "0.9999999"
+        assert random_world(1, 6).mirflow.query(ci=0.9999999, replicates=50).attrs["level"] == "0.9999999"
 
     def test_dataset(self):
-        ds = random_world(2, 6).mirflow.intervals(replicates=100, cluster="track")
+        ds = random_world(2, 6).mirflow.query(replicates=100, cluster="track", ci=0.95)
         assert ds["low"].dims == ds["value"].dims
         assert {"level": "0.95", "method": "bca", "replicates": "100", "unit": "track"}.items() <= ds.attrs.items()
 
     def test_groups_of_tracks_are_resampled_alone(self):
         board = random_world(2, 12, track_meta={"genre": list("aaaaaabbbbbb")})
-        grouped = board.mirflow.intervals(by="genre", replicates=200)
-        alone = board.mirflow.intervals(tracks=[f"t{i}" for i in range(6)], replicates=200)
+        grouped = board.mirflow.query(by="genre", replicates=200, ci=0.95)
+        alone = board.mirflow.query(tracks=[f"t{i}" for i in range(6)], replicates=200, ci=0.95)
         for end in ("low", "high"):
             np.testing.assert_array_equal(grouped[end][..., 0], alone[end])
 
@@ -122,9 +122,9 @@ class TestResult:
         score, weight = random_scores(3, 20, 2)
         score[1, 4] = np.nan
         board = group_of(score, weight)
-        whole = board.mirflow.intervals(missing="skip", replicates=200)
+        whole = board.mirflow.query(missing="skip", replicates=200, ci=0.95)
         for system, name in enumerate(board["system"].values):
-            alone = board.mirflow.intervals("root", system=name, missing="skip", replicates=200)
+            alone = board.mirflow.query("root", system=name, missing="skip", replicates=200, ci=0.95)
             assert alone["low"].item() == pytest.approx(whole["low"].values[system, 1], abs=1e-14)
 
     def test_missing_ones_are_left_out_or_count_as_zero(self):
@@ -132,18 +132,20 @@ class TestResult:
         score[0, 5:8] = np.nan
         board = group_of(score, weight)
         rest = group_of(np.delete(score, range(5, 8), axis=1), np.delete(weight, range(5, 8), axis=1))
-        assert board.mirflow.intervals(missing="skip")["low"].values == pytest.approx(
-            rest.mirflow.intervals()["low"].values, abs=1e-14
+        assert board.mirflow.query(missing="skip", ci=0.95)["low"].values == pytest.approx(
+            rest.mirflow.query(ci=0.95)["low"].values, abs=1e-14
         )
-        zero = group_of(np.nan_to_num(score), weight).mirflow.intervals()
-        assert board.mirflow.intervals(missing="zero")["low"].values == pytest.approx(zero["low"].values, abs=1e-14)
+        zero = group_of(np.nan_to_num(score), weight).mirflow.query(ci=0.95)
+        assert board.mirflow.query(missing="zero", ci=0.95)["low"].values == pytest.approx(
+            zero["low"].values, abs=1e-14
+        )
 
     def test_the_seed_decides(self):
         board = random_world(1, 20)
-        first, again, other = (board.mirflow.intervals(rng=rng, replicates=200)["low"].item() for rng in (1, 1, 2))
+        first, again, other = (board.mirflow.query(rng=rng, replicates=200, ci=0.95)["low"].item() for rng in (1, 1, 2))
         assert first == again != other
         generators = [
-            board.mirflow.intervals(rng=np.random.default_rng(5), replicates=200)["low"].item() for _ in range(2)
+            board.mirflow.query(rng=np.random.default_rng(5), replicates=200, ci=0.95)["low"].item() for _ in range(2)
         ]
         assert generators[0] == generators[1]
 
@@ -152,31 +154,33 @@ class TestUnits:
     def test_each_value_of_the_unit_counts_once(self):
         score, weight = random_scores(2, 9)
         board = group_of(score, weight, track_meta={"fold": list("aabbbbccc")})
-        found = board.mirflow.intervals(aggregate="wcsr", unit="fold")
+        found = board.mirflow.query(aggregate="wcsr", unit="fold", ci=0.95)
         folds = [board.mirflow.query(aggregate="wcsr", by="fold")["value"].values[:, 0, place] for place in range(3)]
         np.testing.assert_allclose(found["value"].values[:, 0], np.mean(folds, axis=0), atol=1e-15)
         means = group_of(np.transpose(folds)[..., np.newaxis], standard=["mean"])
-        np.testing.assert_allclose(found["low"], means.mirflow.intervals()["low"], atol=1e-15)
+        np.testing.assert_allclose(found["low"], means.mirflow.query(ci=0.95)["low"], atol=1e-15)
 
     def test_a_track_without_a_value_is_an_error(self):
         board = random_world(2, 3, track_meta={"fold": ["a", "b", ""]})
         with pytest.raises(QueryError, match="unit 'fold': 1 track without a value of it, 't2' among them"):
-            board.mirflow.intervals(unit="fold")
+            board.mirflow.query(unit="fold", ci=0.95)
 
     def test_units_and_clusters_exclude_each_other(self):
         with pytest.raises(QueryError, match="choose cluster 'artist' or unit 'fold', not both"):
-            random_world(2, 3).mirflow.intervals(unit="fold", cluster="artist")
+            random_world(2, 3).mirflow.query(unit="fold", cluster="artist", ci=0.95)
 
     def test_unknown_ones(self):
         for words in ({"unit": "gnre"}, {"cluster": "gnre"}):
             with pytest.raises(UnknownNameError, match="unknown track coordinate 'gnre'; did you mean 'genre'"):
-                random_world(2, 3, track_meta={"genre": list("aab")}).mirflow.intervals(**words)
+                random_world(2, 3, track_meta={"genre": list("aab")}).mirflow.query(**{"ci": 0.95, **words})
 
 
 class TestDegenerate:
     def test_a_median_that_no_single_track_moves_has_an_interval_all_the_same(self):
         score = np.array([0, 0, 0.1, 0.5, 0.5, 0.5, 0.5, 0.9, 1, 1])
-        found = group_of(score[np.newaxis, :, np.newaxis]).mirflow.intervals(aggregate="median", method="percentile")
+        found = group_of(score[np.newaxis, :, np.newaxis]).mirflow.query(
+            aggregate="median", method="percentile", ci=0.95
+        )
         expected = stats.bootstrap((score,), np.median, method="percentile", rng=0).confidence_interval
         assert (found["low"].item(), found["high"].item()) == (expected.low, expected.high) == (0.1, 0.9)
 
@@ -184,13 +188,13 @@ class TestDegenerate:
         score = np.random.default_rng(0).random((2, 9, 1))
         score[0, 3] = np.inf
         board = group_of(score)
-        mean, median = (board.mirflow.intervals(aggregate=kind, replicates=500) for kind in ("mean", "median"))
+        mean, median = (board.mirflow.query(aggregate=kind, replicates=500, ci=0.95) for kind in ("mean", "median"))
         assert mean["value"][0].item() == np.inf
         assert np.isnan([mean["low"][0].item(), mean["high"][0].item()]).all()
         assert mean["low"][1].item() < mean["value"][1].item() < mean["high"][1].item()
         assert median["low"][0].item() < median["value"][0].item() < median["high"][0].item() < np.inf
         none = group_of(score, np.isfinite(score) * 9.0)
-        assert np.isfinite(none.mirflow.intervals(aggregate="pooled", replicates=500)["high"]).all()
+        assert np.isfinite(none.mirflow.query(aggregate="pooled", replicates=500, ci=0.95)["high"]).all()
 
     def test_beyond_the_pole_of_the_acceleration_ends_stay_in_order(self):
         how = Resampling.of(0.9999, "bca", 2000, 0)
@@ -200,48 +204,48 @@ class TestDegenerate:
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_one_track_has_no_interval(self, kind):
-        found = random_world(2, 1).mirflow.intervals(aggregate=kind)
+        found = random_world(2, 1).mirflow.query(aggregate=kind, ci=0.95)
         assert np.isnan([found["low"], found["high"]]).all()
         assert not np.isnan(found["value"]).any()
 
     def test_one_cluster_has_none_either(self):
-        found = random_world(1, 4, track_meta={"artist": list("aaaa")}).mirflow.intervals(cluster="artist")
+        found = random_world(1, 4, track_meta={"artist": list("aaaa")}).mirflow.query(cluster="artist", ci=0.95)
         assert np.isnan([found["low"], found["high"]]).all()
 
     @pytest.mark.parametrize("kind", KINDS[:4])
     def test_equal_scores_have_an_interval_without_width(self, kind):
         score = np.full((1, 7, 1), 0.7)
-        found = group_of(score, random_scores(1, 7)[1]).mirflow.intervals(aggregate=kind)
+        found = group_of(score, random_scores(1, 7)[1]).mirflow.query(aggregate=kind, ci=0.95)
         assert found["low"].item() == found["value"].item() == found["high"].item()
 
     def test_nothing_that_weighs(self):
-        found = group_of(np.zeros((1, 4, 1)), 0.0).mirflow.intervals()
+        found = group_of(np.zeros((1, 4, 1)), 0.0).mirflow.query(ci=0.95)
         assert np.isnan([found["value"], found["low"], found["high"]]).all()
 
     def test_replicates_without_weight_are_left_out(self):
         weight = np.zeros((1, 6, 1))
         weight[0, :2] = 1.0
-        found = group_of([[[0.2], [0.6], [0.0], [0.0], [0.0], [0.0]]], weight).mirflow.intervals()
+        found = group_of([[[0.2], [0.6], [0.0], [0.0], [0.0], [0.0]]], weight).mirflow.query(ci=0.95)
         assert [found["low"].item(), found["high"].item()] == pytest.approx([0.2, 0.6])
 
     @pytest.mark.parametrize(("level", "least"), [(0.9, 5), (0.95, 6), (0.99, 8)])
     def test_few_tracks_have_no_interval(self, level, least):
-        few, enough = (random_world(1, n).mirflow.intervals(level=level, replicates=200) for n in (least - 1, least))
+        few, enough = (random_world(1, n).mirflow.query(ci=level, replicates=200) for n in (least - 1, least))
         assert np.isnan([few["low"], few["high"]]).all()
         assert np.isfinite([few["value"], enough["low"], enough["high"]]).all()
         assert enough.attrs["least_units"] == str(least)
         artists = random_world(1, 40, track_meta={"artist": [str(n % (least - 1)) for n in range(40)]})
-        assert np.isnan(artists.mirflow.intervals(level=level, cluster="artist")["low"]).all()
+        assert np.isnan(artists.mirflow.query(ci=level, cluster="artist")["low"]).all()
 
     def test_no_track_at_all(self):
-        found = random_world(2, 3).mirflow.intervals(tracks=[])
+        found = random_world(2, 3).mirflow.query(tracks=[], ci=0.95)
         assert np.isnan([found["value"], found["low"], found["high"]]).all()
 
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            ({"level": 95}, "level 95: a confidence level lies between 0 and 1"),
-            ({"level": float("nan")}, "level nan"),
+            ({"ci": 95}, "level 95: a confidence level lies between 0 and 1"),
+            ({"ci": float("nan")}, "level nan"),
             ({"replicates": 0}, "invalid replicates 0: expected at least one"),
             ({"rng": -1}, "rng -1: a seed is not negative"),
             ({"method": "bcaa"}, "unknown interval method 'bcaa'; did you mean 'bca'"),
@@ -249,14 +253,14 @@ class TestDegenerate:
     )
     def test_what_makes_no_sense(self, words, message):
         with pytest.raises((QueryError, UnknownNameError), match=message):
-            random_world(2, 3).mirflow.intervals(**words)
+            random_world(2, 3).mirflow.query(**{"ci": 0.95, **words})
 
     @given(st.integers(1, 12), st.sampled_from(KINDS), st.integers(0, 2**32), st.sampled_from(["bca", "percentile"]))
     def test_whatever_the_scores_the_ends_lie_within_their_range(self, tracks, kind, seed, method):
         rng = np.random.default_rng(seed)
         score = rng.choice([0.0, 0.25, 1.0, np.nan], (2, tracks, 1), p=[0.3, 0.3, 0.3, 0.1])
         board = group_of(score, rng.choice([0.0, 1.0, 7.0], (2, tracks, 1)))
-        found = board.mirflow.intervals(aggregate=kind, replicates=60, method=method, rng=seed)
+        found = board.mirflow.query(aggregate=kind, replicates=60, method=method, rng=seed, ci=0.95)
         known = ~np.isnan(found["low"].values)
         assert (known == ~np.isnan(found["high"].values)).all()
         assert (found["low"].values[known] >= -1e-15).all()
@@ -273,8 +277,8 @@ class TestCoverage:
         weight = rng.gamma(9.0, 25.0, (samples, tracks, 1))
         score = np.clip(rng.beta(6, 2, weight.shape), 0, 1)
         population = stats.beta(6, 2).median() if kind == "median" else 0.75
-        found = group_of(score, weight, duration=1.0).mirflow.intervals(
-            aggregate=kind, method=method, replicates=replicates
+        found = group_of(score, weight, duration=1.0).mirflow.query(
+            aggregate=kind, method=method, replicates=replicates, ci=0.95
         )
         return float(((found["low"] <= population) & (population <= found["high"])).mean())
 
@@ -301,7 +305,7 @@ class TestCoverage:
         board = group_of(score[..., np.newaxis], weight, track_meta={"artist": names})
         held = {}
         for cluster in (None, "artist"):
-            found = board.mirflow.intervals(aggregate=kind, cluster=cluster, replicates=1000)
+            found = board.mirflow.query(aggregate=kind, cluster=cluster, replicates=1000, ci=0.95)
             held[cluster] = float(((found["low"] <= 0.5) & (found["high"] >= 0.5)).mean())
         assert 0.93 < held["artist"] < 0.965
         assert held[None] < 0.9

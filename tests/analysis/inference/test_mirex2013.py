@@ -46,7 +46,7 @@ def test_an_oracle_reaches_the_best_official_score_of_each_track(board, official
 
 def test_ranking_and_friedmans_statistic(board, official):
     score, _ = official
-    found = board.mirflow.friedman("majmin")
+    found = board.mirflow.compare("majmin", friedman=True)
     rank = stats.rankdata(-score, axis=0)
     np.testing.assert_allclose(found["mean_rank"].values[:, 0], rank.mean(axis=1), atol=1e-12)
     expected = stats.friedmanchisquare(*score)
@@ -59,7 +59,7 @@ def test_ranking_and_friedmans_statistic(board, official):
 
 def test_tukeys_groups(board, official):
     score, _ = official
-    found = board.mirflow.friedman("majmin")
+    found = board.mirflow.compare("majmin", friedman=True)
     systems, tracks = score.shape
     rank = stats.rankdata(-score, axis=0)
     # The variance of ranks within a track, and the distribution of the range of 9 normal means, by simulation.
@@ -77,7 +77,7 @@ def test_tukeys_groups(board, official):
 
 def test_recalls_with_intervals(board, official):
     score, seconds = official
-    found = board.mirflow.intervals("majmin")
+    found = board.mirflow.query("majmin", ci=0.95)
 
     def recall(score, seconds, axis):
         return (score * seconds).sum(axis) / seconds.sum(axis) / 100

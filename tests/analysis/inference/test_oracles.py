@@ -47,7 +47,7 @@ def test_the_interval_of_the_gain_is_that_of_paired_tracks():
     leader = found["step"].values[:, 0].tolist().index(1)
     score = ds.score.values[..., 0]
     gains = make_group((score.max(axis=0) - score[leader])[np.newaxis, :, np.newaxis], standard=["mean"])
-    alone = gains.mirflow.intervals("majmin")
+    alone = gains.mirflow.query("majmin", ci=0.95)
     assert [found[name].item() for name in ("gain", "low", "high")] == pytest.approx(
         [alone[name].item() for name in ("value", "low", "high")], abs=1e-12
     )

@@ -588,7 +588,7 @@ class TestTies:
         assert found["dz"][0, 1, 0] == 0
         for test in ("permutation", "wilcoxon", "t"):
             assert compared(group_of(score), aggregate="mean", test=test)["p"].values[0, 1, 0] == 1
-        ranks = group_of(score).mirflow.friedman()
+        ranks = group_of(score).mirflow.compare(friedman=True)
         assert ranks["mean_rank"].values.ravel().tolist() == [2, 2, 2]
         assert ranks["statistic"].item() == 0
 

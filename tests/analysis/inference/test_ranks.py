@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -122,17 +123,18 @@ class TestAgainstLibraries:
 class TestFriedman:
     def test_a_metric_of_which_no_way_is_better_ranks_nobody(self):
         board = group_of(random_scores(3, 9, 2)[0], orientation=["higher", "none"])
-        for ask in (board.mirflow.friedman, board.mirflow.agreement):
+        for ask in (partial(board.mirflow.compare, friedman=True), board.mirflow.agreement):
             with pytest.raises(QueryError, match="metric 'root' cannot rank systems: neither high nor low values"):
                 ask(["majmin", "root"])
-        assert board.mirflow.friedman("majmin")["n"].values.tolist() == [9]
+        assert board.mirflow.compare("majmin", friedman=True)["n"].values.tolist() == [9]
 
     def test_where_nothing_can_be_ranked_there_are_no_groups(self):
-        assert random_world(3, 2).mirflow.friedman(tracks=[])["letters"].values.ravel().tolist() == ["", "", ""]
+        found = random_world(3, 2).mirflow.compare(tracks=[], friedman=True)
+        assert found["letters"].values.ravel().tolist() == [""] * 3
 
     def test_rank_1_is_the_best_whichever_way_is_better(self):
         score = np.random.default_rng(0).random((3, 9, 1)).repeat(2, axis=2)
-        found = group_of(score, orientation=["higher", "lower"]).mirflow.friedman()
+        found = group_of(score, orientation=["higher", "lower"]).mirflow.compare(["majmin", "root"], friedman=True)
         np.testing.assert_allclose(found["mean_rank"].values[:, 0] + found["mean_rank"].values[:, 1], 4)
         np.testing.assert_allclose(found["mean_rank"].values[:, 0], stats.rankdata(-score[..., 0], axis=0).mean(axis=1))
         assert found["statistic"].values[0] == pytest.approx(found["statistic"].values[1])
@@ -140,22 +142,25 @@ class TestFriedman:
     def test_only_units_that_every_system_has(self):
         score, _ = random_scores(3, 10)
         score[0, 2] = score[1, 5] = np.nan
-        found, kept = group_of(score).mirflow.friedman(), group_of(np.delete(score, [2, 5], axis=1)).mirflow.friedman()
+        found, kept = (
+            group_of(score).mirflow.compare(friedman=True),
+            group_of(np.delete(score, [2, 5], axis=1)).mirflow.compare(friedman=True),
+        )
         assert found["n"].values.tolist() == [8]
         assert found["statistic"].values == pytest.approx(kept["statistic"].values)
-        assert group_of(score).mirflow.friedman(missing="zero")["n"].values.tolist() == [10]
+        assert group_of(score).mirflow.compare(missing="zero", friedman=True)["n"].values.tolist() == [10]
         with pytest.raises(QueryError, match="ranks need every system on a unit; choose missing common or zero"):
-            group_of(score).mirflow.friedman(missing="skip")
+            group_of(score).mirflow.compare(missing="skip", friedman=True)
 
     def test_units_are_aggregated_before_they_are_ranked(self):
         board = random_world(4, 12, track_meta={"fold": list("aabbbbccccdd")})
         folds = board.mirflow.query(by="fold")["value"].values[:, 0]
-        assert board.mirflow.friedman(unit="fold")["statistic"].item() == pytest.approx(
+        assert board.mirflow.compare(unit="fold", friedman=True)["statistic"].item() == pytest.approx(
             stats.friedmanchisquare(*folds)[0]
         )
 
     def test_intervals_overlap_where_systems_do_not_differ(self):
-        ds = random_world(6, 40, seed=2).mirflow.friedman().isel(metric=0)
+        ds = random_world(6, 40, seed=2).mirflow.compare(friedman=True).isel(metric=0)
         overlap = (ds["low"].values[:, np.newaxis] <= ds["high"].values) & (
             ds["low"].values <= ds["high"].values[:, np.newaxis]
         )
@@ -164,33 +169,33 @@ class TestFriedman:
         np.testing.assert_array_equal(beyond, ds["significant"].values)
 
     def test_dataset(self):
-        ds = xr.DataTree.from_dict({"chord": random_world(3, 9, 2)}).mirflow.friedman()
+        ds = xr.DataTree.from_dict({"chord": random_world(3, 9, 2)}).mirflow.compare(friedman=True)
         assert ds["statistic"].dims == ("metric",)
         assert ds["mean_rank"].dims == ds["letters"].dims == ("system", "metric")
         assert ds["p_pair"].dims == ("system", "other", "metric")
         assert {"group": "chord", "level": "0.95", "unit_of_comparison": "track"}.items() <= ds.attrs.items()
 
     def test_all_equal(self):
-        found = group_of(np.full((3, 5, 1), 0.5)).mirflow.friedman()
+        found = group_of(np.full((3, 5, 1), 0.5)).mirflow.compare(friedman=True)
         assert [found[name].item() for name in ("statistic", "p", "critical_difference")] == [0, 1, 0]
         assert found["p_pair"].values[0, 1, 0] == 1
         assert found["letters"].values.ravel().tolist() == ["a", "a", "a"]
 
     def test_one_track_and_none(self):
-        assert random_world(3, 1).mirflow.friedman()["statistic"].item() == pytest.approx(2)
-        none = random_world(3, 2).mirflow.friedman(tracks=[])
+        assert random_world(3, 1).mirflow.compare(friedman=True)["statistic"].item() == pytest.approx(2)
+        none = random_world(3, 2).mirflow.compare(tracks=[], friedman=True)
         assert np.isnan([none["statistic"].values, none["p"].values, none["critical_difference"].values]).all()
         assert none["n"].values.tolist() == [0]
 
     def test_always_the_same_order(self):
         score = np.arange(3)[:, np.newaxis, np.newaxis] / 4 + np.zeros((3, 6, 1))
-        found = group_of(score).mirflow.friedman()
+        found = group_of(score).mirflow.compare(friedman=True)
         assert found["concordance"].item() == pytest.approx(1)
         assert found["f_p"].item() == 0
 
     def test_one_system(self):
         with pytest.raises(QueryError, match="1 system to compare"):
-            random_world(1, 3).mirflow.friedman()
+            random_world(1, 3).mirflow.compare(friedman=True)
 
     @pytest.mark.slow
     def test_size(self):

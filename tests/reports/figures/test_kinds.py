@@ -263,7 +263,7 @@ class TestCriticalDifference:
     def test_shows_mean_ranks_and_groups_of_the_test(self) -> None:
         ds = world(7, 25, seed=3)
         ax = figures.critical_difference(ds, "majmin", test="friedman")
-        found = ds.mirflow.friedman("majmin").isel(metric=0)
+        found = ds.mirflow.compare("majmin", friedman=True).isel(metric=0)
         shown = words(ax)
         for name, rank in zip(found["system"].values, found["mean_rank"].values.tolist(), strict=True):
             assert name in shown
@@ -344,7 +344,7 @@ class TestGroups:
     def test_dots_are_the_answers_and_whiskers_their_intervals(self) -> None:
         ds = world(3, 40)
         ax = figures.groups(ds, "majmin", by="genre", replicates=500)
-        answer = ds.mirflow.intervals("majmin", by="genre", replicates=500).isel(metric=0)
+        answer = ds.mirflow.query("majmin", by="genre", replicates=500, ci=0.95).isel(metric=0)
         order = np.argsort(-answer["value"].values.mean(axis=1))
         dots, ends = self.drawn(ax)
         np.testing.assert_allclose(dots, answer["value"].values[order])
@@ -356,7 +356,7 @@ class TestGroups:
     def test_of_many_systems_the_best_are_shown_over_the_tracks_common_to_all(self, missing: str) -> None:
         ds = world(12, 60, lacking=0.02)
         ax = figures.groups(ds, "majmin", by="genre", missing=missing, replicates=200)
-        answer = ds.mirflow.intervals("majmin", by="genre", missing=missing, replicates=200).isel(metric=0)
+        answer = ds.mirflow.query("majmin", by="genre", missing=missing, replicates=200, ci=0.95).isel(metric=0)
         best = np.argsort(-answer["value"].values.mean(axis=1))[:7]
         assert "the best 7 of 12 systems" in words(ax)
         dots, ends = self.drawn(ax)

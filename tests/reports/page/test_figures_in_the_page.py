@@ -95,7 +95,7 @@ def test_intervals_are_those_of_inference(nasty, visit):
 
     group, path = nasty
     page = visit(path)
-    found = group.mirflow.intervals("majmin").sel(metric="majmin")
+    found = group.mirflow.query("majmin", ci=0.95).sel(metric="majmin")
     rows = page.locator("#leaderboard table:first-of-type tbody tr")
     for row in rows.all():
         own = found.sel(system=row.locator("th").inner_text())

@@ -65,7 +65,7 @@ def test_charts_are_specifications_of_vega_lite_with_all_digits(page: Any, score
         rows = found[part]["data"]["values"]
         assert len(rows) == score.size
         assert all(row["value"] == score.sel(system=row["system"], track=row["track"]) for row in rows)
-    values, compared = scores.mirflow.intervals("majmin"), scores.mirflow.compare("majmin").isel(metric=0)
+    values, compared = scores.mirflow.query("majmin", ci=0.95), scores.mirflow.compare("majmin").isel(metric=0)
     for row in found["alike"]["data"]["values"]:
         one, other = (score.sel(system=row[name]) for name in ("system", "other"))
         assert row["value"] == pytest.approx(np.corrcoef(one, other)[0, 1], abs=1e-12)
