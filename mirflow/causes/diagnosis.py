@@ -35,9 +35,14 @@ SHARED_GAIN, SHARED_RESULT = 0.1, 0.4
 """Least gain of a cell, and median result, where most systems of a track, `MANY` or more, would gain by the same."""
 MANY = 3
 """Tracks with the same cause from which it may be the system's; systems from which weaker evidence counts."""
+ITEMS = 8
+"""Events, segments or frames that each side must have."""
 MOST_CELLS = 5000
 """Cells of an evaluation that are looked at."""
 _BATCH = 48
+_FIRST = 8
+_TRIED = 24
+"""Other cells of a system on which a change is tried that made one of its cells right."""
 _ALIKE = 0.02
 """Scores so near to the best one are as good: of these the transformation declared first is taken."""
 _BAR = 1.2
@@ -193,13 +198,16 @@ def find_causes(
     mask |= ~np.isfinite(board.score)
     places = _in_order(board.score, mask)[:MOST_CELLS]
     cells: list[Cell] = []
-    for first in range(0, len(places), _BATCH):
-        if seconds is not None and time.process_time() - begin > seconds:
-            break
-        batch = list(_read_cells(board, places[first : first + _BATCH], read))
+    first, size = 0, _BATCH if seconds is None else _FIRST
+    while first < len(places) and (seconds is None or time.process_time() - begin < seconds):
+        batch = list(_read_cells(board, places[first : first + size], read))
         _diagnose_cells(board.judge, batch)
         cells += batch
-    return _findings(board, cells, read), len(cells)
+        first += size
+    sampled = first < len(places)
+    if sampled:
+        cells += _confirm(board, cells, places[first:], read)
+    return _findings(board, cells, sampled=sampled), len(cells)
 
 
 def low_cells(score: Float) -> Bool:
@@ -245,7 +253,10 @@ def _read_cells(board: Board, places: Iterable[tuple[int, int]], read: Read) -> 
         if sources[0] is None or sources[1] is None:
             continue
         reference, estimate = read(sources[0]), read(sources[1])
-        if isinstance(reference, Annotation) and isinstance(estimate, Annotation) and len(estimate) and len(reference):
+        if not isinstance(reference, Annotation) or not isinstance(estimate, Annotation):
+            continue
+        least = 1 if board.judge.task in ("key", "tempo", "classification", "tagging") else ITEMS
+        if min(_size(reference), _size(estimate)) >= least:
             around = range(max(0, track - _NEIGHBOURS), min(len(board.tracks), track + _NEIGHBOURS + 1))
             others = (board.references.get(board.tracks[at]) for at in around if at != track)
             near = {}
@@ -254,6 +265,36 @@ def _read_cells(board: Board, places: Iterable[tuple[int, int]], read: Read) -> 
                 if isinstance(made, Annotation) and len(made):
                     near[board.tracks[at]] = made
             yield Cell(name, of, Pair(board.judge.task, reference, estimate, near))
+
+
+def _confirm(board: Board, cells: Sequence[Cell], rest: Sequence[tuple[int, int]], read: Read) -> list[Cell]:
+    """Other low cells of the tracks and systems of what was found, with what makes them right: without a search."""
+    wanted: dict[tuple[int, int], list[Change]] = {}
+    tries: dict[str, int] = {}
+    for cell in cells:
+        if len(cell.steps) != 1 or cell.weak or cell.steps[0][0].cause == "other_track":
+            continue
+        for system, track in rest:
+            same = board.systems[system] == cell.system
+            if board.tracks[track] == cell.track or (same and tries.get(cell.system, 0) < _TRIED):
+                tries[cell.system] = tries.get(cell.system, 0) + same
+                wanted.setdefault((system, track), []).append(cell.steps[0][0])
+    made: list[Cell] = []
+    options: list[list[tuple[Change, ...]]] = []
+    for place, changes in wanted.items():
+        for cell in _read_cells(board, [place], read):
+            made.append(cell)
+            options.append([(change,) for change in changes])
+    for cell, score in zip(made, board.judge.score([cell.pair for cell in made]), strict=True):
+        cell.score = float(np.nan_to_num(score))
+    for cell, some, values in zip(made, options, _try(board.judge, made, options), strict=True):
+        _settle(cell, some, values)
+    return made
+
+
+def _size(annotation: Annotation) -> int:
+    """Number of items."""
+    return max([len(annotation), *(len(column) for column in annotation.columns.values())])
 
 
 def _diagnose_cells(judge: Judge, cells: Sequence[Cell]) -> None:
@@ -349,14 +390,15 @@ def _settle(cell: Cell, options: Sequence[tuple[Change, ...]], values: Float) ->
     return True
 
 
-def _findings(board: Board, cells: Sequence[Cell], read: Read) -> list[Finding]:
-    """Join causes: first of systems, then of tracks; what remains are those of cells."""
-    counts = {name: sum(name_ in board.references for name_ in own) for name, own in board.estimates.items()}
+def _findings(board: Board, cells: Sequence[Cell], *, sampled: bool = False) -> list[Finding]:
+    """Join causes: first of tracks, then of systems; what remains are those of cells."""
+    counts = {name: sum(track in board.references for track in own) for name, own in board.estimates.items()}
     systems_of = {
         track: sum(track in own for own in board.estimates.values()) for track in {cell.track for cell in cells}
     }
     looked = {name: sum(cell.system == name for cell in cells) for name in counts}
-    metric, made = str(board.judge.measure), []
+    metric = str(board.judge.measure)
+    made: list[Finding] = []
     every = [(cell, step) for cell in cells for step in range(len(cell.steps))]
     left = set(range(len(every)))
 
@@ -381,24 +423,28 @@ def _findings(board: Board, cells: Sequence[Cell], read: Read) -> list[Finding]:
         return change, float(np.mean([step[1] for step in steps])), float(np.mean([step[2] for step in steps]))
 
     weak = {place for place in left if every[place][0].weak}
-    for system, count in counts.items():
-        for group in alike(sorted(place for place in left - weak if every[place][0].system == system)):
-            tracks = len({every[place][0].track for place in group})
-            if tracks >= MANY and tracks >= MOST * min(count, max(looked[system], 1)) and tracks >= 0.3 * count:
-                change, score, would_be = middle(group)
-                made.append(
-                    Finding(board.evaluation, ALL, system, change, metric, score, would_be, 1, 1, tracks, count)
-                )
-                left -= set(group)
+    shared: list[tuple[list[int], str, int]] = []
     for track, count in systems_of.items():
         for group in alike(sorted(place for place in left if every[place][0].track == track)):
             names = {every[place][0].system for place in group}
             results = [every[place][0].steps[every[place][1]][2] for place in group]
             few = weak & set(group) and (len(names) < MANY or np.median(results) < SHARED_RESULT)
             if len(names) >= max(2, MOST * count) and not few:
-                finding = _of_track(board, [every[place][0] for place in group], *middle(group), count, metric)
-                if finding is not None:
-                    made.append(finding)
+                shared.append((group, track, count))
+    if len(shared) < max(MANY, MOST * len(board.tracks)):  # otherwise it is all systems that have the cause
+        for group, _, count in shared:
+            finding = _of_track(board, [every[place][0] for place in group], *middle(group), count, metric)
+            if finding is not None:
+                made.append(finding)
+            left -= set(group)
+    for system, count in counts.items():
+        for group in alike(sorted(place for place in left - weak if every[place][0].system == system)):
+            tracks = len({every[place][0].track for place in group})
+            count = looked[system] if sampled else count
+            if tracks >= (2 * MANY if sampled else MANY) and tracks >= MOST * count:
+                change, score, would_be = middle(group)
+                finding = Finding(board.evaluation, ALL, system, change, metric, score, would_be, 1, 1, tracks, count)
+                made.append(finding)
                 left -= set(group)
     for place in sorted(left - weak):
         cell, step = every[place]

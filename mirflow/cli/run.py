@@ -116,6 +116,14 @@ _quiet_option = click.option("--quiet", "-q", is_flag=True, help="Do not print p
 @click.option("--force", is_flag=True, help="Compute everything again.")
 @_prune_option
 @_primary_option
+@click.option(
+    "--diagnose",
+    type=click.Choice(("low", "all", "none")),
+    default="low",
+    show_default=True,
+    help="Cells of which causes of low scores are looked for: low ones, as far as a twentieth of the time allows; all "
+    "low ones; none.",
+)
 @_quiet_option
 @click.pass_context
 def run_command(
@@ -132,6 +140,7 @@ def run_command(
     force: bool,
     prune: bool,
     primary: bool,
+    diagnose: str,
     quiet: bool,
     on_purpose: str = "",
 ) -> None:
@@ -174,7 +183,7 @@ def run_command(
         stop = stop if isinstance(stop, Interrupted) else Interrupted()
         echo(f"{stop}; computed scores are kept: run the same command to continue", err=True)
         context.exit(stop.code)
-    _print_report(report, quiet, primary, on_purpose)
+    _print_report(report, quiet, primary, on_purpose, diagnose)
     if report.failed:
         context.exit(FAILED)
 
@@ -230,7 +239,7 @@ def _ask(query: str) -> bool:
     raise click.ClickException("nothing was run, and the store is unchanged")
 
 
-def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str) -> None:
+def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str, diagnose: str = "none") -> None:
     """Print the scores, the numbers of computed cells, and the reasons of missing scores (these despite ``--quiet``).
 
     If they have none on purpose, one line replaces the reasons.
@@ -263,6 +272,8 @@ def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str
     _print_broken(report.evaluations)
     if not quiet:
         _print_remarks(report, store)
+        if diagnose != "none" and not report.part:
+            _print_causes(report.evaluations, store, everything=diagnose == "all")
     if incomplete and on_purpose:
         echo(f"  {on_purpose}", err=True)
     elif incomplete and not report.part:
@@ -291,6 +302,24 @@ def _print_remarks(report: RunReport, store: str) -> None:
     told += [f"{counted(repairs, 'repair')}: {_REPAIRED}"] if repairs else []
     if told:
         echo(f"  {'; '.join(told)}", err=True)
+
+
+def _print_causes(evaluations: Sequence[EvaluationReport], store: str, *, everything: bool) -> None:
+    """Print what would make low scores right, in at most three lines: of each set of files once."""
+    from ..causes.doors import SHARE, causes_of_content, describe, spent
+
+    seconds = None if everything else SHARE * spent() / len(evaluations)
+    seen: set[tuple[Any, ...]] = set()
+    findings = []
+    for one in evaluations:
+        files = one.plan.task, one.plan.references, one.plan.estimates
+        if files not in seen:
+            seen.add(files)
+            findings += causes_of_content(one.plan, one.content, seconds)
+    for line in describe(findings):
+        echo(f"  {line}", err=True)
+    if findings:
+        echo(f"  all causes: mirflow diagnose {store}", err=True)
 
 
 def _idle_line(report: RunReport, path: str | Path, store: str) -> str:
