@@ -35,8 +35,10 @@ SHARED_GAIN, SHARED_RESULT = 0.1, 0.4
 """Least gain of a cell, and median result, where most systems of a track, `MANY` or more, would gain by the same."""
 MANY = 3
 """Tracks with the same cause from which it may be the system's; systems from which weaker evidence counts."""
-ITEMS = 8
-"""Events, segments or frames that each side must have."""
+ITEMS, FRAMES = 8, 50
+"""Events or segments, and frames of pitches, that each side must have; the weight of what is scored, too."""
+SINGLE = ("key", "tempo", "classification", "tagging")
+"""Tasks of single values."""
 MOST_CELLS = 5000
 """Cells of an evaluation that are looked at."""
 _BATCH = 48
@@ -75,10 +77,16 @@ class Judge:
         metric: str | None = None,
         grid: Grid | None = None,
         classes: Classes | None = None,
+        scored: Sequence[Measure] | None = None,
     ) -> Judge | None:
-        """The judge by a metric, by default the headline; None where nothing that is best at a number is scored."""
+        """The judge by a metric, by default the headline, and only by those that were scored, if they are given.
+
+        None where nothing is scored of which the best is a number.
+        """
         rules = get_task(task).convention(convention or None, classes)
         measures = [rules.headline(), *rules.select(None)] if metric is None else list(rules.select([metric]))
+        if scored is not None:
+            measures = [one for one in (rules.headline(), *scored) if one in scored and one.metric in rules.metrics]
         for measure in measures:
             perfect = measure.metric.perfect
             if measure.metric.orientation == "higher" and perfect is not None and np.isfinite(perfect):
@@ -86,7 +94,7 @@ class Judge:
         return None
 
     def score(self, pairs: Sequence[Pair]) -> Float:
-        """Scores of pairs, float64 (pairs,); NaN where a pair cannot be scored."""
+        """Scores of pairs, float64 (pairs,); 0 where a pair cannot be scored, or few of its items count."""
         if not pairs:
             return np.zeros(0)
         works = tuple(
@@ -101,7 +109,8 @@ class Judge:
         )
         rules = self.task, self.convention, self.grid, (self.measure,)
         cells = score_block(BlockWork("diagnose", *rules, "", works, classes=self.classes))
-        return np.asarray(cells.score[:, 0], dtype=np.float64)
+        few = ~(cells.weight[:, 0] >= ITEMS) & (self.task not in SINGLE)
+        return np.where(few, 0.0, np.nan_to_num(cells.score[:, 0]))
 
 
 @dataclass(frozen=True)
@@ -151,7 +160,8 @@ class Finding:
             who = "reference (or the recording)"
         else:
             who = self.change.side
-        return f"{self.change.sentence(who)}: {self.metric} {self.score:.2f} would be {self.would_be:.2f}"
+        more = f": {self.metric} {self.score:.2f} would be {self.would_be:.2f}"
+        return self.change.sentence(who) + (more if self.would_be > self.score else "")
 
     @property
     def remedy(self) -> str:
@@ -255,7 +265,8 @@ def _read_cells(board: Board, places: Iterable[tuple[int, int]], read: Read) -> 
         reference, estimate = read(sources[0]), read(sources[1])
         if not isinstance(reference, Annotation) or not isinstance(estimate, Annotation):
             continue
-        least = 1 if board.judge.task in ("key", "tempo", "classification", "tagging") else ITEMS
+        frames = FRAMES if reference.kind in ("series", "multipitch") else ITEMS
+        least = 1 if board.judge.task in SINGLE else frames
         if min(_size(reference), _size(estimate)) >= least:
             around = range(max(0, track - _NEIGHBOURS), min(len(board.tracks), track + _NEIGHBOURS + 1))
             others = (board.references.get(board.tracks[at]) for at in around if at != track)

@@ -68,11 +68,8 @@ class LowCells:
     def __init__(
         self, task: str, convention: str, measures: Sequence[Measure], grid: Grid, classes: Classes | None = None
     ) -> None:
-        names = [str(one) for one in measures if not one.metric.dims]
-        headline = Judge.of(task, convention, None, grid, classes)
-        if headline is None or str(headline.measure) not in names:
-            headline = next(filter(None, (Judge.of(task, convention, one, grid, classes) for one in names)), None)
-        self._judge = headline
+        scored = [one for one in measures if not one.metric.dims]
+        self._judge = Judge.of(task, convention, None, grid, classes, scored)
         self._rows: list[tuple[str, str, Source, Source, float]] = []
         self._begin = spent()
 

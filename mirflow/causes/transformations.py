@@ -337,7 +337,7 @@ _LEVELS = (2.0, 0.5, 3.0, 1 / 3, 1.5, 2 / 3)
     limits="2, 3, 1/2, 1/3, 3/2, 2/3 times as many beats, from each beat; beats between the beats",
     fits=lambda task, kind: task in ("beat", "downbeat", "tempo"),
     apply=_on_side(lambda side, change, pair: _at_level(side, change)),
-    sentence="the {who} is on another metrical level: {unit}, {amount:.3g} times the tempo would be right",
+    sentence="the {who} is on another metrical level: {unit}",
     near=0.01,
 )
 def _levels(pair: Pair) -> Iterator[Change]:

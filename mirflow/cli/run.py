@@ -457,6 +457,7 @@ def evaluate_command(
     from ..readers.class_tables import read_classes
     from ..reports.summaries import failed_cells, partial_cells, problem_lines
     from ..store.cells import FAILED_METRICS
+    from ..store.format import list_cautions
 
     style = choose_format(style, output)
     score = partial(
@@ -471,6 +472,8 @@ def evaluate_command(
     ds = score(**options)
     if options:  # not on standard output for programs: their tables begin with the header
         echo(_describe_reading(options), err=not for_people(style) or output is not None)
+    for caution in list_cautions(ds.attrs):
+        echo(f"warning: {caution}", err=True)
     failed = failed_cells(ds)
     reasons = [*failed, *partial_cells(ds)]
     few = len(reasons) <= _NAMED

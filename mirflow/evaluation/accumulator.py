@@ -18,6 +18,7 @@ from ..annotations.annotation import Annotation, AnnotationLike, SupportsArray
 from ..annotations.classes import Classes
 from ..annotations.schema import Kind, kind_of
 from ..annotations.source import MemorySource, Source
+from ..causes.doors import describe
 from ..engine.block import BLOCK, TrackWork, block_size
 from ..engine.runs import raise_failure
 from ..errors import AnnotationError, MetricError, RunError, ScoreError, UnknownNameError, counted, warn_caller
@@ -224,6 +225,7 @@ class Accumulator:
         self._named: bool | None = None
         self._buffer: list[TrackWork] = []
         self._parts: list[Cells] = []
+        self._low = self._rules.low_cells()
         self._labels: dict[str, tuple[str, str]] = {}
         self._repeated: list[tuple[str, tuple[str, str]]] = []
 
@@ -335,6 +337,7 @@ class Accumulator:
             for name in pairs:
                 self._keep(name, named)
             self._parts.append(cells)
+            self._low.add(works, cells)
 
     def _demand_new(self, names: Iterable[str], named: bool) -> None:
         if self._named not in (None, named):
@@ -352,6 +355,7 @@ class Accumulator:
         works, self._buffer = self._buffer, []
         if works:
             self._parts.append(self._rules.score(works))
+            self._low.add(works, self._parts[-1])
             cells, labels, self._labels = self._parts[-1], self._labels, {}
             # The results of pairs of labels are kept, unless a message names their track.
             for index, name in enumerate(cells.track if labels else ()):
@@ -471,7 +475,10 @@ class Accumulator:
 
     def _warn_of_doubts(self, cells: Cells) -> None:
         """Warn about implausible scores as `score` does, but only once for each kind."""
-        for kind, text in (describe_doubts(cells) | describe_remarks(cells)).items():
+        doubts = describe_doubts(cells)
+        if "odd" not in doubts and "causes" not in self._warned and (lines := describe(self._low.find())):
+            doubts["causes"] = "; ".join(lines)
+        for kind, text in (doubts | describe_remarks(cells)).items():
             if kind not in self._warned:
                 self._warned.add(kind)
                 warn_caller(text)

@@ -13,6 +13,7 @@ from ..annotations.annotation import Annotation, AnnotationLike
 from ..annotations.classes import Classes, as_classes
 from ..annotations.schema import kind_of
 from ..annotations.source import Source
+from ..causes.doors import LowCells, describe
 from ..engine.block import BlockWork, TrackWork, block_size, score_block
 from ..engine.runs import raise_failure
 from ..errors import (
@@ -118,6 +119,10 @@ class EvaluationRules:
         """Score the pairs of some tracks at once; each system of each track gives a cell, even if it fails."""
         rules = self.task, self.convention.name, self.grid, self.measures
         return score_block(BlockWork("evaluate", *rules, "", tuple(map(self._read_by, works)), classes=self.classes))
+
+    def low_cells(self) -> LowCells:
+        """What notes the low cells of what is scored by the rules."""
+        return LowCells(self.task, self.convention.name, self.measures, self.grid, self.classes)
 
     def _read_by(self, work: TrackWork) -> TrackWork:
         """Apply the convention's options of reading to the objects in memory of a track."""
@@ -246,7 +251,7 @@ def evaluate(
     if are_lazy(left, right) and works:
         lazy = rules.lazy_dataset(*_with_matched_names(rules, works, single=False))
         return lazy.drop_vars("digest").isel(system=0, drop=True)
-    parts, cautions = _score_at_once(rules, works, single=single)
+    parts, cautions, causes = _score_at_once(rules, works, single=single)
     # Digests belong to files, which collections in memory no longer have.
     result = rules.dataset(parts, cautions=cautions).drop_vars("digest")
     result = result.isel(system=0, drop=True)
@@ -254,7 +259,7 @@ def evaluate(
         result = result.isel(track=0, drop=True)
         if not Status(int(result.status)).scored:
             raise InvalidAnnotationError(text_of(str(result.message.item())))
-    warn_of_results(concatenate_cells(parts))
+    warn_of_results(concatenate_cells(parts), causes)
     return result
 
 
@@ -360,10 +365,14 @@ def _refuse_vocabulary(options: Mapping[str, Any]) -> None:
 
 def _score_at_once(
     rules: EvaluationRules, works: Sequence[TrackWork], *, single: bool
-) -> tuple[list[Cells], list[Caution]]:
-    """The results of one system, block by block, and warnings about all of them."""
+) -> tuple[list[Cells], list[Caution], LowCells]:
+    """The results of one system, block by block, warnings about all of them, and the cells that are low."""
     works, cautions = _with_matched_names(rules, works, single=single)
-    return [rules.score(block) for block in _blocks(works, block_size(rules.task))], cautions
+    causes, parts = rules.low_cells(), []
+    for block in _blocks(works, block_size(rules.task)):
+        parts.append(rules.score(block))
+        causes.add(block, parts[-1])
+    return parts, cautions, causes
 
 
 def _blocks(works: Iterable[TrackWork], size: int) -> Iterator[list[TrackWork]]:
@@ -585,11 +594,13 @@ def _score_blocks(
 ) -> xr.Dataset:
     """Score block by block; errors carry the scores computed before."""
     done: list[Cells] = []
+    causes = rules.low_cells()
     with progress as shown:
         shown.start(total)
         try:
             for block in _blocks(works, size):
                 done.append(rules.score(block))
+                causes.add(block, done[-1])
                 shown.advance(len(block))
                 if on_error == "raise":
                     raise_failure(done[-1])
@@ -602,7 +613,7 @@ def _score_blocks(
     if not done:
         raise AnnotationError("nothing to score: no pair was given")
     cells = concatenate_cells(done)
-    warn_of_results(cells)
+    warn_of_results(cells, causes)
     return rules.dataset([cells], systems, tracks, cautions)
 
 
@@ -689,8 +700,8 @@ def evaluate_paths(
     if not tracks:
         raise AnnotationError("has nothing to score, and neither has the estimate", path=left)
     single = not left.is_dir() and not _are_tables(left, right, readings)
-    parts, cautions = _score_at_once(rules, tracks, single=single)
-    return rules.dataset(parts, cautions=cautions)
+    parts, cautions, causes = _score_at_once(rules, tracks, single=single)
+    return rules.dataset(parts, cautions=[*cautions, *map(Caution, describe(causes.find()))])
 
 
 def _speaking(path: Path) -> Path:

@@ -7,21 +7,27 @@ from collections.abc import Set as AbstractSet
 
 import numpy as np
 
+from ..causes.doors import LowCells, describe
 from ..errors import counted, warn_caller
 from ..store.cells import FAILED, MISSING, SCORED, Cells, Status, read_message, text_of
 
 _SHOWN = 5
 
 
-def warn_of_results(cells: Cells) -> None:
-    """Warn once about annotations that could not be scored, and once about doubtful scores."""
+def warn_of_results(cells: Cells, causes: LowCells | None = None) -> None:
+    """Warn once about annotations that could not be scored, once about doubtful scores, and once about low ones of
+    which the cause is found.
+    """
     if failures := describe_failures(cells, "cell", FAILED - MISSING):
         warn_caller(f"{failures}; status and message list them all")
     ok = cells.status == Status.ok
     if gaps := describe_gaps(cells if ok.all() else cells.take(np.flatnonzero(ok)), "scored cell"):
         warn_caller(f"{gaps}; message has all reasons")
-    for text in (describe_doubts(cells) | describe_remarks(cells)).values():
+    doubts = describe_doubts(cells)
+    for text in (doubts | describe_remarks(cells)).values():
         warn_caller(text)
+    if causes is not None and "odd" not in doubts and (lines := describe(causes.find())):
+        warn_caller("; ".join(lines))
 
 
 def describe_remarks(cells: Cells) -> dict[str, str]:
