@@ -170,7 +170,9 @@ def describe(findings: Sequence[Finding], most: int = LINES) -> list[str]:
         first = some[0]
         if first.track == ALL or len(some) == 1:
             where = "" if first.track in (ALL, "") else f"track {first.track!r}: "
-            where = where if first.system in (ALL, "estimate") or not where else f"{where}{first.system!r}: "
+            where = (
+                where if first.system in (ALL, "estimate", first.track) or not where else f"{where}{first.system!r}: "
+            )
             remedy = f" ({first.remedy})" if first.remedy else f" ({first.change.cause})"
             lines.append(f"{where}{first.sentence}{remedy}")
         else:

@@ -457,7 +457,7 @@ def evaluate_command(
     from ..readers.class_tables import read_classes
     from ..reports.summaries import failed_cells, partial_cells, problem_lines
     from ..store.cells import FAILED_METRICS
-    from ..store.format import list_cautions
+    from ..store.format import list_cautions, nested_attrs
 
     style = choose_format(style, output)
     score = partial(
@@ -472,14 +472,14 @@ def evaluate_command(
     ds = score(**options)
     if options:  # not on standard output for programs: their tables begin with the header
         echo(_describe_reading(options), err=not for_people(style) or output is not None)
-    for caution in list_cautions(ds.attrs):
-        echo(f"warning: {caution}", err=True)
     failed = failed_cells(ds)
     reasons = [*failed, *partial_cells(ds)]
     few = len(reasons) <= _NAMED
     for line in map(shorten_quotes, reasons) if few else problem_lines(ds.attrs["task"], find_problems(as_scores(ds))):
         echo(line, err=True)
     pair = ds.sizes["track"] == ds.sizes["system"] == 1
+    for caution in list_cautions(nested_attrs(ds.attrs)) if pair or not for_people(style) else ():
+        echo(f"warning: {caution}", err=True)
     if pair and not reasons and not ds.message.item() and ds.repairs.item():
         echo(f"{counted(ds.repairs.item(), 'repair')}: {_REPAIRED}", err=True)
     if failed and pair and (cure := _cure_of_one_side(score, options, failed[0])):

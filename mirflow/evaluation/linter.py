@@ -37,7 +37,7 @@ from ..readers.namespaces import NAMESPACES, OTHERS
 from ..readers.options import MAX_BYTES, Reading, split_sides
 from ..readers.tables.table import TableSource, is_table, open_table
 from ..store.cells import EMPTY, Status, read_message, text_of
-from ..store.format import list_cautions
+from ..store.format import list_cautions, nested_attrs
 from ..store.packs import open_pack
 from .consistency import RULES, SPELLING, VOCABULARY, Suspect, find_odd_labels, find_suspects
 from .evaluate import annotation_files, evaluate_paths, is_pack, pack_sources
@@ -274,8 +274,9 @@ def _against(
     odd: dict[str, list[FileProblem]] = {}
     for path in paths:
         ds = evaluate_paths(reference, path, task, metrics=chosen, convention=convention, **options)
-        causes = [FileProblem("warning", "cause", text) for text in list_cautions(ds.attrs)]
-        odd.setdefault(str(path), []).extend(causes if not path.is_dir() else ())
+        causes = [FileProblem("warning", "cause", text) for text in list_cautions(nested_attrs(ds.attrs))]
+        if causes:
+            odd.setdefault(str(path), []).extend(causes)
         for message in map(str, ds["message"].values.ravel().tolist()):
             for remark in read_message(message):
                 if remark.kind == "warning" and remark.side != "reference":
