@@ -8,12 +8,10 @@ import json
 import math
 import re
 import reprlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from numbers import Real
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -65,23 +63,20 @@ def name_annotators(namespaces: Sequence[str], metadata: Sequence[Any]) -> tuple
     >>> [str(c) for c in name_annotators(["chord"] * 3, [{"annotator": {"id": "A1"}}] * 2 + [None])]
     ['chord by A1', 'chord by A1 (2)', 'chord by 2']
     """
-    positions: Counter[str] = Counter()
-    seen: Counter[tuple[str, str]] = Counter()
+    positions: dict[str, int] = {}
+    seen: dict[tuple[str, str], int] = {}
     choices = []
     for namespace, one in zip(namespaces, metadata, strict=True):
-        name = _annotator(one) or str(positions[namespace])
-        positions[namespace] += 1
-        seen[namespace, name] += 1
-        count = seen[namespace, name]
+        position = positions.get(namespace, 0)
+        positions[namespace] = position + 1
+        annotator = one.get("annotator") if isinstance(one, dict) else None
+        if isinstance(annotator, dict):
+            annotator = next((annotator[key] for key in ("id", "name") if annotator.get(key) not in (None, "")), "")
+        name = str(annotator).strip() if isinstance(annotator, (str, int)) else ""
+        name = name or str(position)
+        seen[namespace, name] = count = seen.get((namespace, name), 0) + 1
         choices.append(AnnotationChoice(namespace, name if count == 1 else f"{name} ({count})"))
     return tuple(choices)
-
-
-def _annotator(metadata: Any) -> str:
-    annotator = metadata.get("annotator") if isinstance(metadata, Mapping) else None
-    if isinstance(annotator, Mapping):
-        annotator = next((annotator[key] for key in ("id", "name") if annotator.get(key) not in (None, "")), "")
-    return str(annotator).strip() if isinstance(annotator, (str, int)) else ""
 
 
 def describe_absent(choices: Sequence[AnnotationChoice], what: str) -> str:
@@ -238,6 +233,8 @@ class Observations:
     """Time and duration of the annotation, and length of the track, as they are written."""
     written: Sequence[int] = ()
     """Numbers of the observations in the file; empty: in this order."""
+    complete: bool = False
+    """True if no duration is missing; False: some may be."""
 
     def in_order(self) -> Observations:
         """By time, as the jams package keeps them; those of one time in the order of the file."""
@@ -277,7 +274,7 @@ class Observations:
             return Annotation(kind, columns_of(pieces), labels, attrs=attrs)
         columns: dict[str, Column] = {"time": self.time}
         if kind == "intervals":
-            lengths = self._lengths(np.zeros(len(self.time)), account)
+            lengths = self.duration if self.complete else self._lengths(np.zeros(len(self.time)), account)
             columns = {"start": self.time, "end": _ends_of(self.time, lengths)}
         elif namespace == "beat_position" and self.values:
             held = [value.get("measure") if isinstance(value, Mapping) else None for value in self.values]
@@ -521,7 +518,6 @@ class _Columns(msgspec.Struct):
     confidence: list[Any] = msgspec.field(default_factory=list)
 
 
-_TIMES = attrgetter("time"), attrgetter("duration")
 _FILES = msgspec.json.Decoder(_File)
 _TEXTS = msgspec.json.Decoder(list[_TextObservation])
 _NUMBERS = msgspec.json.Decoder(list[_NumberObservation])
@@ -533,7 +529,7 @@ def _decode_observations(header: _Header, name: str, where: str, length: Any) ->
     if not header.data:
         raise InvalidAnnotationError(f"{where}: missing", path=name)
     try:
-        return _typed_observations(header, name, where, (header.time, header.duration, length)).in_order()
+        return _typed_observations(header, name, where, (header.time, header.duration, length))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:  # skipped values have not been validated yet
         raise UnreadableError(f"{where}: is not JSON: {error}", path=name) from None
 
@@ -541,7 +537,7 @@ def _decode_observations(header: _Header, name: str, where: str, length: Any) ->
 def _typed_observations(header: _Header, name: str, where: str, extent: tuple[Any, Any, Any]) -> Observations:
     form = NAMESPACES[header.namespace].value
     if form in ("tag", "json"):  # the confidence of a tag is its affinity
-        return _odd_observations(header, name, where, extent)
+        return _odd_observations(header, name, where, extent).in_order()
     rows: Sequence[_TextObservation | _NumberObservation | _ContourObservation]
     try:
         if form == "contour":  # unvoiced points have a negative frequency
@@ -551,9 +547,11 @@ def _typed_observations(header: _Header, name: str, where: str, extent: tuple[An
             rows = texts = (_NUMBERS if form in ("hz", "midi") else _TEXTS).decode(header.data)
             values = [row.value for row in texts]
     except msgspec.ValidationError:
-        return _odd_observations(header, name, where, extent)
-    time, duration = (np.fromiter(map(field, rows), np.float64, len(rows)) for field in _TIMES)
-    return Observations(time, duration, values, (), name, where, extent)
+        return _odd_observations(header, name, where, extent).in_order()
+    times, durations = [row.time for row in rows], [row.duration for row in rows]
+    time, duration = np.array(times, dtype=np.float64), np.array(durations, dtype=np.float64)
+    observations = Observations(time, duration, values, (), name, where, extent, complete=True)
+    return observations if times == sorted(times) else observations.in_order()
 
 
 def _odd_observations(header: _Header, name: str, where: str, extent: tuple[Any, Any, Any]) -> Observations:
@@ -609,7 +607,7 @@ def decode_jams(data: bytes, name: str) -> JamsFile:
     if data.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         plain = decode(data, name, "utf-8" if data.startswith(codecs.BOM_UTF8) else "utf-16").encode()
     file = _decode_file(plain, name)
-    length = file.file_metadata.get("duration") if isinstance(file.file_metadata, Mapping) else None
+    length = file.file_metadata.get("duration") if isinstance(file.file_metadata, dict) else None
     headers = file.annotations
     choices = name_annotators([one.namespace for one in headers], [one.annotation_metadata for one in headers])
     attrs = {"source": name, **_file_attrs(file.file_metadata)}
@@ -663,7 +661,7 @@ def _broken(reason: str, data: bytes, name: str) -> UnreadableError:
 
 def _file_attrs(metadata: Any) -> dict[str, Attribute]:
     attrs: dict[str, Attribute] = {}
-    if not isinstance(metadata, Mapping):
+    if not isinstance(metadata, dict):
         return attrs
     duration = _number_or_nan(metadata.get("duration"))
     if math.isfinite(duration):

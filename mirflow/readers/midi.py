@@ -319,7 +319,10 @@ def pitched_notes(
         account.add("unended", message, count=len(unended))
     if bends:
         most = max(bends, key=abs) / WHEEL
-        message = f"{counted(len(bends), 'note')} that start bent by up to {most:+.3g} semitones; bends are not applied"
+        starts = "starts" if len(bends) == 1 else "start"
+        message = (
+            f"{counted(len(bends), 'note')} that {starts} bent by up to {most:+.3g} semitones; bends are not applied"
+        )
         account.add("bends", message, count=len(bends))
     if struck and not notes:
         message = f"{counted(struck, 'note')} of percussion (channel 10) left out; drums: true (--drums) reads them"

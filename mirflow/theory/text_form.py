@@ -29,6 +29,8 @@ def are_normal(texts: Sequence[str]) -> bool:
     """
     joined = "|".join(texts)
     if joined.isascii():
+        if "".join(joined.split(None, 1)) == joined:  # labels mostly have no blanks
+            return True
         words = joined.split()
         if len(words) < 2 or ("| " not in joined and " |" not in joined):
             return " ".join(words) == joined
