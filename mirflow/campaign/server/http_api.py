@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from types import MappingProxyType
@@ -89,84 +89,68 @@ class ApiError(MirflowError):
         super().__init__(message)
 
 
-@dataclass(frozen=True)
-class QueryParameter:
-    """A parameter of an operation."""
+_KINDS = {int: "integer", float: "number", bool: "boolean"}
 
-    name: str
-    help: str
-    kind: str = "string"
-    """Type of the value; pairs are ``name=value``."""
-    choices: Callable[[], Iterable[str]] | None = None
-    """Returns the valid values."""
-    many: bool = False
-    """Whether the parameter may be repeated."""
-    low: float | None = None
-    high: float | None = None
-    """Smallest and largest value."""
-    needed: bool = False
-    """Whether it must be given."""
 
-    def read(self, given: Sequence[str]) -> Any:
-        """Parse the given values."""
-        repeated = self.many or self.kind == "pairs"
-        if len(given) > (MANY if repeated else 1):
-            raise ApiError(
-                400, f"{self.name} is given {len(given)} times: at most {MANY if repeated else 'once'} is allowed"
-            )
-        if any(len(one) > LONGEST for one in given):
-            raise ApiError(400, f"{self.name} is longer than {LONGEST} characters")
-        if self.kind == "pairs":
-            return self._pairs(given)
-        values = [self._value(one) for one in given]
-        return values if self.many else values[0]
+def _ends(option: QueryOption) -> tuple[float | None, float | None]:
+    """The smallest and the largest number of an option."""
+    return (0.5, 0.999) if option.level else (option.least, 1000 if option.kind is int else None)
 
-    def _value(self, text: str) -> Any:
-        if self.choices is not None and text not in (known := [*self.choices()]):
-            raise ApiError(400, f"{self.name}: unknown value {text!r}; {suggest(text, known)}")
-        if self.kind == "string":
-            return text
-        if self.kind == "boolean":
-            if text not in ("true", "false"):
-                raise ApiError(400, f"invalid {self.name} {text!r}: expected true or false")
-            return text == "true"
-        try:
-            value = int(text) if self.kind == "integer" else float(text)
-        except ValueError:
-            raise ApiError(400, f"invalid {self.name} {text!r}: expected {self.kind}") from None
-        below, above = self.low is not None and not value >= self.low, self.high is not None and not value <= self.high
-        if below or above or value != value:
-            raise ApiError(400, f"invalid {self.name} {text!r}: expected {self._range()}")
-        return value
 
-    def _range(self) -> str:
-        if self.high is None:
-            return f"at least {self.low:g}"
-        return f"at most {self.high:g}" if self.low is None else f"{self.low:g} to {self.high:g}"
+def _read(name: str, option: QueryOption, given: Sequence[str]) -> Any:
+    """Parse the given values of a parameter."""
+    repeated = option.many or option.pairs
+    if len(given) > (MANY if repeated else 1):
+        raise ApiError(400, f"{name} is given {len(given)} times: at most {MANY if repeated else 'once'} is allowed")
+    if any(len(text) > LONGEST for text in given):
+        raise ApiError(400, f"{name} is longer than {LONGEST} characters")
+    if not option.pairs:
+        values = [_read_value(name, option, text) for text in given]
+        return values if option.many else values[0]
+    pairs: dict[str, str] = {}
+    for text in given:
+        key, _, value = (part.strip() for part in text.partition("="))
+        if not key or not value or key in pairs:
+            raise ApiError(400, f"invalid {name} {text!r}: expected name=value, each name once")
+        pairs[key] = value
+    return pairs
 
-    def _pairs(self, given: Sequence[str]) -> dict[str, str]:
-        pairs: dict[str, str] = {}
-        for text in given:
-            name, _, value = (part.strip() for part in text.partition("="))
-            if not name or not value or name in pairs:
-                raise ApiError(400, f"invalid {self.name} {text!r}: expected name=value, each name once")
-            pairs[name] = value
-        return pairs
 
-    def describe(self) -> dict[str, Any]:
-        """Describe the parameter for OpenAPI."""
-        schema: dict[str, Any] = {"type": "string" if self.kind == "pairs" else self.kind}
-        if self.kind in ("string", "pairs"):
-            schema["maxLength"] = LONGEST
-        if self.kind == "pairs":
-            schema["pattern"] = "^[^=]+=.+$"
-        if self.choices is not None:
-            schema["enum"] = [*self.choices()]
-        schema |= {key: end for key, end in (("minimum", self.low), ("maximum", self.high)) if end is not None}
-        if self.many or self.kind == "pairs":
-            schema = {"type": "array", "items": schema, "maxItems": MANY}
-        described = {"name": self.name, "in": "query", "description": self.help, "schema": schema}
-        return described | ({"required": True} if self.needed else {})
+def _read_value(name: str, option: QueryOption, text: str) -> Any:
+    if option.choices is not None and text not in (names := [*option.choices()]):
+        raise ApiError(400, f"{name}: unknown value {text!r}; {suggest(text, names)}")
+    kind = _KINDS.get(option.kind)
+    if kind is None:
+        return text
+    if kind == "boolean":
+        if text not in ("true", "false"):
+            raise ApiError(400, f"invalid {name} {text!r}: expected true or false")
+        return text == "true"
+    try:
+        value: float = option.kind(text)
+    except ValueError:
+        raise ApiError(400, f"invalid {name} {text!r}: expected {kind}") from None
+    low, high = _ends(option)
+    if (low is not None and not value >= low) or (high is not None and not value <= high) or value != value:
+        span = f"at least {low:g}" if high is None else f"at most {high:g}" if low is None else f"{low:g} to {high:g}"
+        raise ApiError(400, f"invalid {name} {text!r}: expected {span}")
+    return value
+
+
+def _describe(name: str, option: QueryOption) -> dict[str, Any]:
+    """Describe a parameter for OpenAPI."""
+    schema: dict[str, Any] = {"type": _KINDS.get(option.kind, "string")}
+    if schema["type"] == "string":
+        schema["maxLength"] = LONGEST
+    if option.pairs:
+        schema["pattern"] = "^[^=]+=.+$"
+    if option.choices is not None:
+        schema["enum"] = [*option.choices()]
+    schema |= {key: end for key, end in zip(("minimum", "maximum"), _ends(option), strict=True) if end is not None}
+    if option.many or option.pairs:
+        schema = {"type": "array", "items": schema, "maxItems": MANY}
+    described = {"name": name, "in": "query", "description": option.help, "schema": schema}
+    return described | ({"required": True} if option.needed else {})
 
 
 @dataclass(frozen=True)
@@ -180,7 +164,7 @@ class Operation:
     JSON data, or a table.
     """
     summary: str
-    parameters: tuple[QueryParameter, ...] = ()
+    parameters: Mapping[str, QueryOption] = field(default_factory=dict)
     formats: tuple[str, ...] = ("json",)
     by_track: bool = False
     """Whether the response reveals single tracks."""
@@ -193,32 +177,12 @@ class Operation:
         return self.answer.__name__.strip("_")
 
 
-_FORMAT = QueryParameter(
-    "format", "Format of the table; default: chosen by the Accept header.", choices=lambda: _TABLES
-)
+_FORMAT = {"format": QueryOption("Format of the table; default: chosen by the Accept header.", choices=lambda: _TABLES)}
 
 
-def _parameters(options: Mapping[str, QueryOption]) -> tuple[QueryParameter, ...]:
-    """Options as parameters."""
-    kinds = {int: "integer", float: "number", bool: "boolean"}
-    return tuple(
-        QueryParameter(
-            declared.parameter or name,
-            declared.help,
-            "pairs" if declared.pairs else kinds.get(declared.kind, "string"),
-            declared.choices,
-            declared.many,
-            0.5 if declared.level else declared.least,
-            0.999 if declared.level else 1000 if declared.kind is int else None,
-            declared.needed,
-        )
-        for name, declared in options.items()
-        if not declared.local
-    )
-
-
-_SELECTION = {name: OPTIONS[name] for name in ("metric", "system", "tracks", "where")}
-(_EVALUATION,) = _parameters({"group": SHARED["group"]})
+def _parameters(options: Mapping[str, QueryOption]) -> dict[str, QueryOption]:
+    """The options that the API has, by their names here."""
+    return {option.parameter or name: option for name, option in options.items() if not option.local}
 
 
 class ChangedError(MirflowError):
@@ -447,7 +411,7 @@ OPERATIONS = (
         f"{_OF_EVALUATION}/scores",
         _scores,
         "Scores by track: one row per system, track and metric with a single value per track.",
-        (*_parameters(_SELECTION), _FORMAT),
+        _parameters({name: OPTIONS[name] for name in ("metric", "system", "tracks", "where")}) | _FORMAT,
         _TABLES,
         by_track=True,
     ),
@@ -456,7 +420,7 @@ OPERATIONS = (
             f"{_OF_STORE}/{one.name}",
             partial(_ask, one),
             f"{one.brief[:-1]}: the rows of `mirflow {one.name}` for programs.",
-            (*_parameters(one.takes), _FORMAT),
+            _parameters(one.takes) | _FORMAT,
             _TABLES,
             by_track=one.by_track,
         )
@@ -467,7 +431,10 @@ OPERATIONS = (
         f"{_OF_STORE}/leaderboard",
         _leaderboard,
         "Systems ranked by the headline metric, in the schema of `mirflow export`.",
-        (_EVALUATION, QueryParameter("intervals", "false: omit intervals and comparisons.", kind="boolean")),
+        {
+            "evaluation": SHARED["group"],
+            "intervals": QueryOption("false: omit intervals and comparisons.", kind=bool),
+        },
     ),
 )
 """All operations; routes and the OpenAPI description are generated from them."""
@@ -492,7 +459,7 @@ def openapi(title: str, root: str = "") -> dict[str, Any]:
             "get": {
                 "summary": operation.summary,
                 "operationId": operation.name,
-                "parameters": [*inside, *(parameter.describe() for parameter in operation.parameters)],
+                "parameters": [*inside, *map(_describe, operation.parameters, operation.parameters.values())],
                 "responses": {"200": {"description": "The answer.", "content": content}, "default": problem},
             }
         }
@@ -642,16 +609,16 @@ def _choose_format(operation: Operation, request: Request) -> str:
 
 
 def _read_parameters(operation: Operation, request: Request) -> dict[str, Any]:
-    known = {parameter.name: parameter for parameter in operation.parameters}
+    options = operation.parameters
     given: dict[str, list[str]] = {}
     for name, value in request.query_params.multi_items():
-        if name not in known:
-            raise ApiError(400, f"unknown parameter {name[:80]!r}; {suggest(name[:80], known)}")
+        if name not in options:
+            raise ApiError(400, f"unknown parameter {name[:80]!r}; {suggest(name[:80], options)}")
         given.setdefault(name, []).append(value)
-    for parameter in operation.parameters:
-        if parameter.needed and parameter.name not in given:
-            raise ApiError(400, f"{parameter.name} is needed: {parameter.help}")
-    return {name: known[name].read(values) for name, values in given.items()}
+    for name, option in options.items():
+        if option.needed and name not in given:
+            raise ApiError(400, f"{name} is needed: {option.help}")
+    return {name: _read(name, options[name], values) for name, values in given.items()}
 
 
 def _refusal(error: MirflowError) -> Response:
