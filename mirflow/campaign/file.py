@@ -491,7 +491,6 @@ def demand_unedited(path: str | Path, digest: str) -> None:
 
 
 def _unfit(campaign: Campaign) -> Iterator[Trouble]:
-    """Yield problems of a campaign with keys that only apply to pipelines."""
     names: set[str] = set()
     for position, evaluation in enumerate(campaign.evaluations):
         place = "evaluations", position
@@ -650,7 +649,6 @@ def reference_tracks(
 
 
 def _with_lines(path: str | Path, problems: Iterable[Trouble]) -> PipelineError:
-    """Return an error with the lines of the problems in a campaign file."""
     document = read_document(path)
     return PipelineError([document.problem(place, why) for place, why in problems], path)
 

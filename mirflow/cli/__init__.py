@@ -107,7 +107,6 @@ class Commands(click.Group):
         self.add_command(question_command(find_question(name)))
 
     def _add_installed(self, name: str) -> bool:
-        """Add the command of an entry point; False if there is none of this name."""
         command = find(COMMANDS, name)
         if isinstance(command, click.Command):
             self.add_command(command, name)
@@ -153,7 +152,6 @@ class Commands(click.Group):
             return context.exit(self._report(error))
 
     def _report(self, error: BaseException) -> int:
-        """Print an error as a message; return the exit code."""
         if isinstance(error, BrokenPipeError):
             _discard(sys.stdout)
             return output.BROKEN_PIPE
@@ -197,7 +195,6 @@ def _discard(stream: TextIO) -> None:
 
 
 def _show_warning(usual: Any, message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-    """Print a warning of mirflow as a line, without its location in the code."""
     if issubclass(category, MirflowWarning):
         output.echo(f"warning: {shorten_quotes(str(message))}", err=True)
     else:

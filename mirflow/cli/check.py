@@ -105,7 +105,6 @@ def check_command(
 
 
 def _keys_of(path: Path) -> set[str] | None:
-    """The keys of a YAML file; None for any other."""
     from ..pipeline.document import read_document
 
     if path.suffix.lower() not in (".yaml", ".yml"):

@@ -46,7 +46,6 @@ def cite_command(stores: tuple[Path, ...], style: str, output: Path | None) -> N
 
 
 def _uses(ds: xr.Dataset) -> list[tuple[str, str]]:
-    """Keys of references with their reasons: the convention, then the metrics in the order of the store."""
     from ..analysis.selection import find_measures
     from ..metrics.base import get_task
     from ..metrics.literature import cited

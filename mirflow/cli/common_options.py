@@ -220,7 +220,6 @@ def check_existing(context: click.Context, parameter: click.Parameter, value: An
 
 
 def _columns(context: click.Context, parameter: click.Parameter, value: str | None) -> dict[str, int | str] | None:
-    """Parse ``start=0,label=chord`` as a mapping."""
     if value is None:
         return None
     pairs = [part.partition("=") for part in value.split(",")]
@@ -231,7 +230,6 @@ def _columns(context: click.Context, parameter: click.Parameter, value: str | No
 
 
 def _names(context: click.Context, parameter: click.Parameter, value: str | None) -> list[str] | None:
-    """Parse ``coarse,fine`` as a list."""
     if value is None:
         return None
     names = [name.strip() for name in value.split(",")]
@@ -278,14 +276,12 @@ class ReadingCommand(Command):
 
 
 def _reading_options() -> list[Option]:
-    """The options of reading that commands have, in the order of their help."""
     from ..readers.options import OPTIONS
 
     return sorted((one for one in OPTIONS.values() if one.help is not None), key=lambda one: one.places[1])
 
 
 def _parameter(option: Option, side: str) -> click.Option:
-    """An option of reading on the command line; hidden if it belongs to one side."""
     settings: dict[str, Any] = {"default": None}
     settings |= {"hidden": True} if side else {"help": option.help or option.words}
     spelling = f"{side}-{_spelling(option)}" if side else _spelling(option)

@@ -89,7 +89,6 @@ def _answer(
     signatures: bool = False,
     **options: Any,
 ) -> None:
-    """Ask a question, and print the answer."""
     style = choose_format(style, output)
     named = options["names"]
     if question.subjects[1:]:
@@ -118,7 +117,6 @@ def _answer(
 
 
 def _latex(given: Mapping[str, Any], style: str) -> dict[str, Any]:
-    """Settings of LaTeX tables; refused in other formats."""
     from ..reports.tables import NAMES
 
     for name, value in given.items():

@@ -27,7 +27,6 @@ VENUES = ("ieee", "ismir", "tismir")
 
 
 def _width(context: click.Context, parameter: click.Parameter, value: str | None) -> str | float | None:
-    """``column``, ``page`` or a number of inches."""
     try:
         return value and float(value)
     except ValueError:
@@ -147,7 +146,6 @@ def plot_command(
 
 
 def _given_to(kind: str, metric: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
-    """The given options of a figure, as its function takes them."""
     most = _METRICS.get(kind, 1)
     if len(metric) > most:
         shown = f"{most} metrics at most" if most > 1 else "one metric"
@@ -234,7 +232,6 @@ def _standings_page(stores: tuple[Path, ...], labels: tuple[str, ...], options: 
 
 
 def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) -> None:
-    """Refuse options that the figure does not have."""
     from ..reports.figures.track_scores import FigureOptions
 
     common = FigureOptions.__annotations__.keys()

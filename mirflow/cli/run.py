@@ -40,7 +40,6 @@ _NAMED = 5
 
 
 def _check_scheduler(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """Check a scheduler's name by the rules of pipeline files."""
     if value is None or context.resilient_parsing:
         return value
     from ..pipeline.model import SCHEDULERS, Execution
@@ -54,7 +53,6 @@ def _check_scheduler(context: click.Context, parameter: click.Parameter, value: 
 
 
 def _only_pipeline(context: click.Context, parameter: click.Parameter, value: Path | None) -> Path | None:
-    """The pipeline file of the working directory, if there is one and none is named."""
     if value is not None or context.resilient_parsing:
         return value
     from ..pipeline.load import find_pipelines
@@ -68,7 +66,6 @@ def _only_pipeline(context: click.Context, parameter: click.Parameter, value: Pa
 
 
 def _check_part(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """Check the form of a part."""
     if value is None or context.resilient_parsing:
         return value
     from ..engine.parts import Part
@@ -228,12 +225,10 @@ def publish_command(
 
 
 def _may_prune(given: bool) -> Prune:
-    """Whether cells may be removed from the store; on a terminal, the user is asked."""
     return given or (_ask if sys.stdin.isatty() and sys.stderr.isatty() else False)
 
 
 def _ask(query: str) -> bool:
-    """Ask whether cells may be removed from the store; exit if not."""
     if click.confirm(visible(f"{query}. Go on"), err=True):
         return True
     raise click.ClickException("nothing was run, and the store is unchanged")
@@ -287,7 +282,6 @@ def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str
 
 
 def _print_broken(evaluations: Sequence[EvaluationReport]) -> None:
-    """Count the failures of each user-defined metric, with an example."""
     for evaluation in evaluations:
         cells = counted(sum(evaluation.status.values()), "cell")
         for metric, (count, reason) in evaluation.broken.items():
@@ -295,7 +289,6 @@ def _print_broken(evaluations: Sequence[EvaluationReport]) -> None:
 
 
 def _print_remarks(report: RunReport, store: str) -> None:
-    """Count the files that are not read whole, and the repairs, in a line."""
     noted = sum(one.noted for one in report.evaluations)
     repairs = sum(one.repairs for one in report.evaluations)
     told = [f"{counted(noted, 'file')} not read whole: mirflow problems {store}"] if noted else []
@@ -323,7 +316,6 @@ def _print_causes(evaluations: Sequence[EvaluationReport], store: str, *, everyt
 
 
 def _idle_line(report: RunReport, path: str | Path, store: str) -> str:
-    """Describe a store that is up to date."""
     cells = sum(sum(one.status.values()) for one in report.evaluations)
     lacking = {
         "without a score": sum(evaluation.failed for evaluation in report.evaluations),
@@ -365,7 +357,6 @@ def _print_results(store: str, evaluations: Sequence[EvaluationReport], primary:
 
 
 def _other_results(command: str, evaluation: EvaluationReport, shown: Sequence[str]) -> list[str]:
-    """Describe the other contents of a store, with the commands that show them."""
     from ..analysis.queries import say_left_out
     from ..analysis.scores import has_annotators
 
@@ -382,7 +373,6 @@ def _other_results(command: str, evaluation: EvaluationReport, shown: Sequence[s
 
 
 def _print_summary(evaluation: EvaluationReport, shown: ResultInMemory | None) -> None:
-    """Print the numbers of cells by status, and of undefined cells in the table."""
     from ..analysis.selected import VALUELESS
 
     name = evaluation.plan.name
@@ -397,7 +387,6 @@ def _print_summary(evaluation: EvaluationReport, shown: ResultInMemory | None) -
 
 
 def _grid(context: click.Context, parameter: click.Parameter, value: str | None) -> str | float | None:
-    """A grid's name, or the hop of frames in seconds."""
     try:
         return value and float(value)
     except ValueError:
@@ -514,7 +503,6 @@ def _cure_of_one_side(score: Callable[..., xr.Dataset], options: Mapping[str, An
 
 
 def _describe_reading(options: Mapping[str, Any]) -> str:
-    """The sides and their given options, as typed."""
     from ..readers.options import OPTIONS, SIDES
 
     named = {"both sides": {name: value for name, value in options.items() if name in OPTIONS}}
@@ -524,7 +512,6 @@ def _describe_reading(options: Mapping[str, Any]) -> str:
 
 
 def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Table]:
-    """Tables of the scores of a pair, or of their aggregates over two folders; and of metrics with extra dims."""
     from ..analysis.per_class import aggregate_table, select_table
     from ..analysis.queries import evaluate_query
     from ..analysis.query_options import BEST, Query

@@ -92,7 +92,6 @@ def sonify_command(
 
 
 def _add(signals: list[Float]) -> Float:
-    """The sum of signals, as long as the longest."""
     import numpy as np
 
     total = np.zeros(max(map(len, signals)))
@@ -102,7 +101,6 @@ def _add(signals: list[Float]) -> Float:
 
 
 def _read_audio(path: Path) -> tuple[Float, int]:
-    """The mean of the channels of a file, and its sampling rate."""
     from ..readers.audio_files import FileSignal
 
     signal = FileSignal(str(path))
@@ -122,7 +120,6 @@ def _resampled(signal: Float, rate: int, fs: int) -> Float:
 
 
 def _write(path: Path, samples: Float, fs: int) -> None:
-    """Write 16-bit samples, scaled down if they would clip."""
     import numpy as np
     import soundfile
 

@@ -355,7 +355,6 @@ def method_of(question: Question) -> Callable[..., Any]:
 
 
 def _signature(question: Question, subjects: Sequence[str], returns: str) -> Signature:
-    """The signature of a function or method that asks a question."""
     plain = {**vars(Query()), **question.defaults}
     made = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in subjects]
     for name, declared in question.takes.items():
@@ -367,7 +366,6 @@ def _signature(question: Question, subjects: Sequence[str], returns: str) -> Sig
 
 
 def _docstring(question: Question) -> str:
-    """The documentation of a question with its parameters, returns and errors."""
     text, sections = question.help, question.text[len(question.help) :]
     lines = [
         text,

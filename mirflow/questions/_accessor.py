@@ -176,7 +176,6 @@ def _section(name: str, ds: xr.Dataset) -> str:
 
 
 def _leader(result: xr.Dataset) -> str:
-    """Who has the best value of the first metric, in a sentence."""
     return f"{title_in(result)}: {rank_result(result).lead()}"
 
 

@@ -103,7 +103,6 @@ def budget(
 
 
 def _compare(boards: Mapping[str, xr.Dataset], query: Query, cluster: str | None, percent: bool) -> Answer:
-    """The differences of two systems by kind, in one table for each evaluation."""
     from ..analysis.inference.paired import correct_metrics
     from ..reports.comparisons_tables import comparison_long_table, kinds_table
     from ..reports.tables import Tabulation

@@ -163,7 +163,6 @@ def _infer(
     how: Mapping[str, Any],
     rated: bool,
 ) -> Sequence[xr.Dataset]:
-    """Aggregate the scores of one evaluation with intervals or marks, perhaps of classes and tags."""
     from ..analysis.aggregation import aggregate_query
     from ..analysis.inference import intervals
     from ..analysis.inference.comparisons import mark_best

@@ -265,7 +265,6 @@ def _is_right_or_wrong(ds: xr.Dataset, metric: int) -> bool:
 
 
 def _resolution_note(ds: xr.Dataset, metric: int, listed: Sequence[tuple[int, int]], percent: bool) -> tuple[str, ...]:
-    """The smallest differences of the listed pairs that these units show, where that is known."""
     if "resolution" not in ds or not listed:
         return ()
     least = ds["resolution"].values[..., metric][tuple(np.transpose(listed))]
@@ -591,7 +590,6 @@ def noninferiority_sentences(ds: xr.Dataset, *, percent: bool = False) -> list[s
 
 
 def _gate_sentence(row: tuple[Any, ...], attrs: Mapping[str, Any], percent: bool) -> str:
-    """What a gate says of a system by a metric."""
     system, baseline, _, _, _, _, gain, low, high, _, n, lacking, verdict = row
     margin = f"by more than {attrs['margin']:g}: " if attrs["margin"] else ": "
     size, interval = show_value(abs(gain), percent), show_interval((low, high), percent, gain)
@@ -637,7 +635,6 @@ def difference_table(ds: xr.Dataset, notes: Sequence[str] = (), *, every: bool =
 
 
 def _verdict(ds: xr.Dataset, same: Sequence[bool]) -> str:
-    """The number of metrics that agree, and of cells with a score of both sides."""
     cells = int((~np.isnan(ds["difference"].values)).any(axis=2).sum())
     verb = "agrees" if len(same) == 1 else "agree"
     return f"{sum(same)} of {counted(len(same), 'metric')} {verb} in {cells:,} cell{'s' * (cells != 1)}"
@@ -702,7 +699,6 @@ def _difference_title(ds: xr.Dataset) -> str:
 
 
 def _difference_notes(ds: xr.Dataset, shown: bool) -> Iterator[str]:
-    """Notes on computation, on items that are not compared, and on settings that differ."""
     if shown:
         yield "change: average of |a - b| / ((|a| + |b|) / 2), 0 where both are 0; mean, largest: of |a - b|"
     low, high = float(ds["tolerance"].min()), float(ds["tolerance"].max())
@@ -728,7 +724,6 @@ def _difference_notes(ds: xr.Dataset, shown: bool) -> Iterator[str]:
 
 
 def _missing(ds: xr.Dataset) -> Iterator[str]:
-    """Cells of which only one side has a score."""
     has = [~np.isnan(ds[side].values) for side in "ab"]
     for side, lacking in zip("ab", (~has[0] & has[1], has[0] & ~has[1]), strict=True):
         cells = np.argwhere(lacking.any(axis=2))

@@ -315,7 +315,6 @@ def overview_command(
 
 
 def _grader_table(rows: Sequence[GraderJudgement], log: Sequence[GradingEvent], seed: str, people: bool) -> Table:
-    """Make a row for each numbered grader: work, agreement with own repeats, and time."""
     from ...reports.tables import Table
     from ..grading.judgement_tables import number_graders
     from ..grading.rater_agreement import grader_work
@@ -342,7 +341,6 @@ def _grader_table(rows: Sequence[GraderJudgement], log: Sequence[GradingEvent], 
 
 
 def _ranking_table(rows: Sequence[GraderJudgement], pool: Pool, people: bool) -> Table:
-    """Tabulate scores and ranks of the systems by the treatment of the middle category."""
     from ...reports.tables import Table
     from ..grading.rater_agreement import without_middle
 
@@ -652,7 +650,6 @@ def _graders(agreement: xr.Dataset) -> tuple[str, ...]:
 
 
 def _table(values: xr.Dataset, title: str, people: bool, notes: tuple[str, ...] = (), whose: str = "") -> Table:
-    """Make a row for each category or scheme; with several files also the name of the file."""
     from ...reports.tables import Table
 
     (dim,) = values.dims

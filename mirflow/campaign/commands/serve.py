@@ -156,7 +156,6 @@ def start_command(
 
 
 def _attached(paths: tuple[Path, ...], campaign: Campaign | None, workers: int) -> AbstractContextManager[object]:
-    """Run workers beside the server, if the campaign takes submissions."""
     if campaign is None or not campaign.evaluations or not workers:
         return nullcontext()
     from ..server.service import open_service

@@ -133,7 +133,6 @@ def reliability(judgements: Judgements, level: float | None = None, *, seed: int
 
 
 def _ratings(judged: AllJudged, values: Float) -> Ratings:
-    """Arrange judgements by pair and grader, for pairs with at least two, grouped by query."""
     mask: Bool = ~np.isnan(values)
     pair, query, values, grader = judged.pair[mask], judged.query[mask], values[mask], judged.grader[mask]
     column: Int = np.unique(grader, return_inverse=True)[1].astype(np.int64)

@@ -99,7 +99,6 @@ def delete(request: Request) -> Response:
 
 
 def _leave(service: Service) -> Response:
-    """Lead to the front page without a session."""
     answer = RedirectResponse(service.links.url("front"), 303)
     name, path = cookie_name(service), cookie_path(service)
     answer.delete_cookie(name, path, httponly=True, secure=service.secure, samesite="lax")

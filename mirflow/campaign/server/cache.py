@@ -260,7 +260,6 @@ def is_known(given: str, etag: str) -> bool:
 
 
 def _keep(content: Content, etag: str, *, private: bool, shared: Mapping[str, str]) -> Kept:
-    """Prepare a response for the cache; without an ETag it gets one made from its contents."""
     kind, etag = content.media_type, etag or _digest(content.body)
     headers = [(b"content-type", kind.encode()), (b"vary", b"accept-encoding, accept, cookie, authorization")]
     if content.status == 200:

@@ -93,12 +93,10 @@ _KINDS = {int: "integer", float: "number", bool: "boolean"}
 
 
 def _ends(option: QueryOption) -> tuple[float | None, float | None]:
-    """The smallest and the largest number of an option."""
     return (0.5, 0.999) if option.level else (option.least, 1000 if option.kind is int else None)
 
 
 def _read(name: str, option: QueryOption, given: Sequence[str]) -> Any:
-    """Parse the given values of a parameter."""
     repeated = option.many or option.pairs
     if len(given) > (MANY if repeated else 1):
         raise ApiError(400, f"{name} is given {len(given)} times: at most {MANY if repeated else 'once'} is allowed")
@@ -138,7 +136,6 @@ def _read_value(name: str, option: QueryOption, text: str) -> Any:
 
 
 def _describe(name: str, option: QueryOption) -> dict[str, Any]:
-    """Describe a parameter for OpenAPI."""
     schema: dict[str, Any] = {"type": _KINDS.get(option.kind, "string")}
     if schema["type"] == "string":
         schema["maxLength"] = LONGEST
@@ -181,7 +178,6 @@ _FORMAT = {"format": QueryOption("Format of the table; default: chosen by the Ac
 
 
 def _parameters(options: Mapping[str, QueryOption]) -> dict[str, QueryOption]:
-    """The options that the API has, by their names here."""
     return {option.parameter or name: option for name, option in options.items() if not option.local}
 
 
@@ -291,7 +287,6 @@ def _evaluation(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) 
 
 
 def _tracks(ds: xr.Dataset, *, durations: bool) -> list[dict[str, Any]]:
-    """List the tracks; durations are the ends of the references."""
     known = durations and "duration" in ds
     return _labels(ds, "track", duration=ds["duration"].values.tolist() if known else None)
 
@@ -329,7 +324,6 @@ def _ask(question: Question, service: Service, snapshot: Snapshot, asked: Mappin
 
 
 def _words(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Rename parameters to the keywords of the Python functions."""
     renamed = {one.parameter: name for name, one in {**OPTIONS, **SHARED}.items() if one.parameter}
     words = {renamed.get(name, name): value for name, value in asked.items()}
     words.pop("format", None)
@@ -337,7 +331,6 @@ def _words(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _size(ds: xr.Dataset, words: Mapping[str, Any], metric: Names) -> tuple[int, int]:
-    """Number of scores and systems that a query covers."""
     try:
         systems = len(find_labels(ds, "system", words.get("system")))
         tracks = len(find_labels(ds, "track", words.get("tracks")))
@@ -565,7 +558,6 @@ def _check_disclosed(service: Service, store: str, operation: Operation, asked: 
 
 
 def _encode(found: Any, style: str) -> bytes:
-    """Encode a table or JSON data in a format."""
     if isinstance(found, bytes):
         return found
     if isinstance(found, Tabulation):
@@ -597,7 +589,6 @@ def _encode_arrow(found: Any, style: str) -> bytes:
 
 
 def _choose_format(operation: Operation, request: Request) -> str:
-    """Return the format given in the address, or else the one that the client likes best."""
     given = request.query_params.get("format")
     if given is not None and operation.formats == _TABLES and given in _TABLES:
         return given

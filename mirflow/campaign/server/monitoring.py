@@ -109,7 +109,6 @@ class Monitoring:
 
 
 def _age(time: dt.datetime | None, now: dt.datetime) -> float | None:
-    """Seconds since a time; at least 0, as clocks of hosts differ."""
     return None if time is None else max(0.0, (now - time).total_seconds())
 
 

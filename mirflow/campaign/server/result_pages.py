@@ -342,7 +342,6 @@ def _picture_route(views: Views, page: str, find: Callable[..., Picture]) -> Gua
 
 
 def _track_picture(visit: Visit, store: str, evaluation: str, track: str) -> Picture:
-    """The lanes of a track as the viewer sees them: the key has the generation and the systems of the view."""
     report = visit.report(store)
     if not report.has_picture(evaluation, track):
         raise UnknownNameError("track", track, ())
@@ -351,7 +350,6 @@ def _track_picture(visit: Visit, store: str, evaluation: str, track: str) -> Pic
 
 
 def _standings_picture(visit: Visit, store: str, evaluation: str) -> Picture:
-    """The chart of an evaluation: the key has all that it shows."""
     page = page_contents.evaluation(visit.of(store), evaluation)
     return f"{page.heading} {page.standings}", partial(draw_standings, page.standings, page.heading)
 

@@ -278,7 +278,6 @@ class _IncomingUpload:
             raise
 
     def _admit(self, fields: Fields) -> None:
-        """Check a submission by its fields, before its files are read."""
         self.given.update(_entry(fields))
         check_forgery(self._request, _first(fields, "csrf"))
         demand_about(**{name: self.given[name] for name in _ABOUT})
@@ -485,7 +484,6 @@ async def _events(status: Mapping[str, Any], look: Any, last: str, who: str, ser
 
 
 def _find(session: Session, request: Request, to_change: bool = False) -> Submission:
-    """Find the submission of a request; raises 404 if the viewer may not see it."""
     viewer: Viewer | None = request.state.viewer
     try:
         submission = find_submission(session, request.path_params["submission"], viewer)
@@ -591,7 +589,6 @@ def _columns(row: object, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _steps(shown: Mapping[str, Any], size: str) -> list[dict[str, Any]]:
-    """Describe the steps of a submission: sent, checked, scored, compared."""
     state, is_open = shown["state"], shown["progress"]["open"]
     marks = ", ".join(counted(count, kind) for kind, count in shown["counts"].items() if count)
     whose = {"own": "your", "leader": "the leader,"}

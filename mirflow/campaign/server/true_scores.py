@@ -42,7 +42,6 @@ def read_true_scores(session: Session, split: str) -> list[dict[str, Any]]:
 
 
 def _ranked(rows: list[Released]) -> Iterator[dict[str, Any]]:
-    """Order the scores by one metric, best first; withdrawn systems and undefined scores come last."""
     gains = {
         row.id: -row.true_value if row.lower_is_better else row.true_value
         for row in rows
@@ -105,7 +104,6 @@ def true_scores_table(request: Request) -> Response:
 
 
 def _asked(request: Request) -> tuple[str, list[dict[str, Any]]]:
-    """Return the hidden split of a request, and its scores."""
     service: Service = request.app.state.service
     assert service.campaign is not None
     assert service.database is not None

@@ -267,7 +267,6 @@ class Views:
             return self._views[key]
 
     def _text(self, whole: Snapshot, marks: Marks) -> str:
-        """Return the pipeline of some systems, without details of this host."""
         service, split = self._service, whole.name
         if not marks or service.path is None or service.campaign is None:
             return ""
@@ -279,7 +278,6 @@ class Views:
         return self._service.database.read()
 
     def _released(self, name: str, viewer: Viewer | None) -> StoreContents | None:
-        """Return the scores of a hidden split that may be shown now, as a leaderboard; None if there are none."""
         campaign, now = self._service.campaign, self._service.clock()
         assert campaign is not None
         evaluations, split = {row.name: row for row in campaign.evaluations}, campaign.splits[name]

@@ -437,7 +437,6 @@ def read_archive(path: str | Path, names: Mapping[str, str] = MappingProxyType({
 
 
 def _change(before: YearOfTask, after: YearOfTask) -> str:
-    """The difference of two years' best systems on one test set in words, or why they cannot be compared."""
     assert before.source is not None
     assert after.source is not None
     if before.measure != after.measure:

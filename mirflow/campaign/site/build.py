@@ -293,7 +293,6 @@ class _StorePages:
     def _write_report(
         self, folder: Folder, contents: StoreContents, path: str | Path, root: str | Path | None, progress: Progress
     ) -> list[str]:
-        """Write the report of a store with links to its other pages; returns its notes."""
         file = folder.file_of("store", store=contents.name)
         url = DiskLinks(file, folder.twins).url
         links = [("Results", url("front"))]

@@ -129,7 +129,6 @@ class FrontPage:
 
     @property
     def _named(self) -> set[tuple[str, str]]:
-        """Systems, with the store that a name is unique in: that of all splits is empty."""
         places = {
             page.store.name: "" if page.store.name in self.splits else page.store.name for page in self.evaluations
         }

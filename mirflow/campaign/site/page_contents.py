@@ -616,7 +616,6 @@ def each_track(contents: StoreContents, page: EvaluationPage) -> Iterator[TrackP
 
 
 def _track(contents: StoreContents, page: EvaluationPage, place: int, order: Sequence[int]) -> TrackPage:
-    """The page of the track at a place in the order of all of them."""
     index = order[place]
     ranked, scores = page.evaluation, contents.scores(page.evaluation.name)
     metrics = [page.headline, *page.main]

@@ -226,7 +226,6 @@ class OrganiserPages:
         limits: Limits,
         take: Callable[[RoundPlan, list[tuple[str, Path]], Fields], None],
     ) -> Response:
-        """Receive files, and perform a step with them; they are removed afterwards in any case."""
         folder = self.service.submissions_folder
 
         def admit(fields: Fields) -> None:

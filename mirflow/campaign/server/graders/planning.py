@@ -152,7 +152,6 @@ def discard_plan(plan: RoundPlan) -> None:
 
 @contextmanager
 def _changing(plan: RoundPlan) -> Iterator[None]:
-    """Lock a plan while it is changed."""
     if not _BUSY.acquire(timeout=20):
         raise PlanError("another step is in progress: try again in a moment")
     try:

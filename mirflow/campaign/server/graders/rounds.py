@@ -122,7 +122,6 @@ class Rounds:
         return list(self._open.values())
 
     def _look(self) -> None:
-        """Load rounds opened by another process or page."""
         for config in planned_rounds(self._service):
             if config.name not in self._open:
                 self._open[config.name] = load_round(self._service, config)
@@ -174,7 +173,6 @@ def _read_consent(config: GradingRound, root: Path) -> str:
 
 
 def _pairs(config: GradingRound, root: Path) -> Iterator[StoredPair]:
-    """Yield the pairs of the tables, training first."""
     if config.training:
         table = read_table(root / config.training)
         columns = (table.filled("query"), table.filled("candidate"), table.optional("broad"), table.optional("fine"))

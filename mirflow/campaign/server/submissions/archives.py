@@ -186,7 +186,6 @@ def _without_folder(members: list[Member], fits: Callable[[str], str]) -> list[M
 
 
 def _refused_names(members: Sequence[Member], limits: Limits, fits: Callable[[str], str]) -> Iterator[Refusal]:
-    """Reject members with an invalid name or kind, or with the same name as another one."""
     seen: dict[str, str] = {}
     folders: dict[str, str] = {}
     for member in members:

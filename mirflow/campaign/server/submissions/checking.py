@@ -232,7 +232,6 @@ def misfit(name: str, evaluations: Sequence[Evaluation]) -> str:
 def _track_problems(
     files: Sequence[str], evaluations: Sequence[Evaluation], expected: Sequence[Expected]
 ) -> Iterator[FoundProblem]:
-    """Yield tracks that are missing, duplicate or unknown, for files with one track each."""
     known_files: set[str] = set()
     judged: set[str] = set()
     for evaluation in evaluations:
@@ -309,7 +308,6 @@ def _missing(split: Expected, missing: Sequence[str], tracks: int) -> FoundProbl
 def _lint(
     files: Sequence[str], out: Path, evaluations: Sequence[Evaluation], root: str, send: SendMessage
 ) -> Iterator[FoundProblem]:
-    """Lint every file, once for each way of reading it."""
     done: set[tuple[str, str]] = set()
     for number, name in enumerate(files):
         if number % 10 == 0:
@@ -359,7 +357,6 @@ def _lint_file(path: str, out: Path, evaluation: Evaluation, options: Mapping[st
 
 
 def _local(text: str, out: Path) -> str:
-    """Remove the folder of this host from a text."""
     return text.replace(f"{out}/", "").replace(str(out), "")
 
 

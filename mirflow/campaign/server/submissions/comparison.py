@@ -138,7 +138,6 @@ def first_difference(one: Annotation, other: Annotation) -> float | None:
 
 
 def _items(annotation: Annotation) -> list[tuple[float, float, str]]:
-    """List start, end and all other values of each item; empty for kinds without times."""
     columns = annotation.columns
     start = columns.get("start", columns.get("time"))
     if start is None:

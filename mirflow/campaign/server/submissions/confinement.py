@@ -443,7 +443,6 @@ def _child(order: Mapping[str, Any], writing: int, broken: str) -> None:
 
 
 def _die_with_parent() -> None:
-    """End together with the parent, if the system supports it."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 

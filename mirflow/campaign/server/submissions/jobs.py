@@ -87,7 +87,6 @@ class Jobs:
         return Confines(seconds, files=4096, network=True, alone=False, environment=self._environment())
 
     def _scoring(self, row: Submission, split: str, temporary: str) -> Confines:
-        """Limits for scoring: the job reads references and readings, and may use the cluster of the campaign."""
         limits, scheduler = self.campaign.limits, self.campaign.execution.scheduler
         # Links out of a folder are refused, so the folders of references are resolved first.
         folder = self.path.parent

@@ -216,7 +216,6 @@ def _filter_calls(libc: ctypes.CDLL, allowed: Allowed) -> bool:
 
 
 def _program(allowed: Allowed) -> Iterator[tuple[int, int, int, int]]:
-    """Yield the instructions of the filter: code, jump if true, jump if false, value."""
     column, machine = _MACHINES[platform.machine()]
     refuse, unknown = (_RETURN, 0, 0, _REFUSE | _EPERM), (_RETURN, 0, 0, _REFUSE | _ENOSYS)
     allow = _RETURN, 0, 0, _ALLOW

@@ -285,7 +285,6 @@ def _joined_cells(before: GroupContent, new: GroupContent, measures: tuple[str, 
 
 
 def _of_references(content: GroupContent) -> GroupContent:
-    """Drop the tracks without a reference: tracks of other splits, and unexpected ones."""
     none = content.cells.status == Status.missing_reference
     gone = {track for track, missing in zip(content.cells.track, none.tolist(), strict=True) if missing}
     if not gone:
@@ -334,7 +333,6 @@ _Coords = Mapping[str, Sequence[Entry]]
 def _coords(
     names: Sequence[str], coords: _Coords, more: Sequence[str], others: _Coords, whole: Sequence[str]
 ) -> dict[str, list[Entry]]:
-    """Merge coordinates along a dim; the first group takes precedence."""
     merged: dict[str, list[Entry]] = {}
     for key in dict.fromkeys([*coords, *others]):
         values = dict(zip(more, others[key], strict=True)) if key in others else {}
