@@ -60,7 +60,10 @@ def read(
         return open_objects(source).select(reading, annotator)
     found = source_at(source, reading, annotator)
     if validate and _is_jams_file(found):
-        _demand_valid(found.path, reading.max_bytes)
+        problems = schema_problems(found.path, reading.max_bytes)
+        if problems:
+            more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+            raise InvalidAnnotationError(f"does not match its JAMS schema: {problems[0]}{more}", path=found.path)
     return found.open()
 
 
@@ -143,10 +146,3 @@ def contents_of(source: Any) -> str:
 
 def _is_jams_file(source: Source) -> bool:
     return isinstance(source, FileSource) and source.reading.format_of(source.path) == "jams"
-
-
-def _demand_valid(path: str, max_bytes: int) -> None:
-    problems = schema_problems(path, max_bytes)
-    if problems:
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise InvalidAnnotationError(f"does not match its JAMS schema: {problems[0]}{more}", path=path)

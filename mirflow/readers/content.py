@@ -312,18 +312,13 @@ def decode(data: bytes, name: str | Path, encoding: str = "utf-8") -> str:
     try:
         text = data.decode(encoding)
     except (UnicodeError, LookupError) as error:
-        raise UnreadableError(
-            f"cannot be decoded: {_why(error)}; declare its encoding, or convert it", path=name
-        ) from None
+        reason = str(error)
+        if isinstance(error, UnicodeDecodeError):
+            line = data.count(b"\n", 0, error.start) + 1
+            reason = f"byte {data[error.start]:#04x} on line {line} is not {error.encoding}"
+        raise UnreadableError(f"cannot be decoded: {reason}; declare its encoding, or convert it", path=name) from None
     if "\0" in text:
         raise UnreadableError("is binary, not text", path=name)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text
-
-
-def _why(error: UnicodeError | LookupError) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        line = error.object.count(b"\n", 0, error.start) + 1
-        return f"byte {error.object[error.start]:#04x} on line {line} is not {error.encoding}"
-    return str(error)

@@ -220,7 +220,10 @@ def parse_delimited(data: bytes, reading: Reading, format: str, name: str | Path
     lines = text.rstrip().split("\n")
     start = first_row(lines, reading.delimited.comment)
     if start == len(lines):
-        return finish(_without_rows(row_kind(reading), attrs), reading, name)
+        kind = row_kind(reading)
+        columns = {column: np.zeros(0) for column in kind.required if column != "label"}
+        labels: list[str] | None = [] if "label" in kind.required else None
+        return finish(Annotation(kind.name, columns, labels, lines=(), attrs=attrs), reading, name)
     separator = find_separator(text, format, reading.delimited)
     layout = find_layout(lines[start], start + 1, reading, separator, str(name))
     found = _all_at_once(text, lines, start, layout, attrs)
@@ -313,11 +316,6 @@ def first_row(lines: Sequence[str], comment: str) -> int:
         if row and not (comment and row.startswith(comment)):
             return index
     return len(lines)
-
-
-def _without_rows(kind: Kind, attrs: Mapping[str, Attribute]) -> Annotation:
-    columns = {column: np.zeros(0) for column in kind.required if column != "label"}
-    return Annotation(kind.name, columns, [] if "label" in kind.required else None, lines=(), attrs=attrs)
 
 
 def _all_at_once(
@@ -473,8 +471,11 @@ def _row_by_row(text: str, layout: Layout, attrs: Mapping[str, Attribute]) -> An
     elif "bar" not in layout.places:  # selection by bars defines the columns
         whole: list[Row] = [(line, split_line(row, layout.separator)) for line, row in lines]
         whole = whole if kind.numbers else [*rows]
-        if "pitch" in layout.places:
-            whole = [(line, _with_pitch(fields, layout.places["pitch"])) for line, fields in whole]
+        place = layout.places.get("pitch", -1)
+        for index, (line, fields) in enumerate(whole if place >= 0 else ()):  # names of notes
+            number = note_number(fields[place]) if place < len(fields) else None
+            if number is not None:
+                whole[index] = line, [*fields[:place], repr(midi_to_hz(number)), *fields[place + 1 :]]
         demand_columns(whole, kind, reading.task, layout.width, name)
         demand_tags(rows, layout.places, reading.task, name)
     try:
@@ -482,12 +483,6 @@ def _row_by_row(text: str, layout: Layout, attrs: Mapping[str, Attribute]) -> An
     except InvalidAnnotationError as error:
         hint = look(guess_task([fields for _, fields in rows]), kind)
         raise InvalidAnnotationError(error.message + hint, path=error.path, line=error.line) from None
-
-
-def _with_pitch(fields: Sequence[str], place: int) -> Sequence[str]:
-    """Fields of a row with a frequency in place of the name of a note."""
-    number = note_number(fields[place]) if place < len(fields) else None
-    return fields if number is None else [*fields[:place], repr(midi_to_hz(number)), *fields[place + 1 :]]
 
 
 def demand_numbers_read(lines: Sequence[tuple[int, str]], layout: Layout) -> None:

@@ -8,7 +8,7 @@ import json
 import math
 import re
 import reprlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from numbers import Real
@@ -97,14 +97,9 @@ def describe_absent(choices: Sequence[AnnotationChoice], what: str) -> str:
         return f"{message}: {'; or '.join(f'declare namespace: {name} (--namespace {name})' for name in names)}"
     others = dict.fromkeys(choice.namespace for choice in choices if choice.namespace in OTHERS)
     message += "".join(f"; {name} holds {OTHERS[name]}, which no task reads" for name in others)
-    return f"{message}; {what!r} is read from {', '.join(_read_for(what))}" if choices else message
-
-
-def _read_for(what: str) -> Iterable[str]:
-    names = [namespace.name for namespace in NAMESPACES.values() if what in (*namespace.tasks, *namespace.kinds)] or [
-        what
-    ]
-    return [*names[:_SHOWN], "..."] if len(names) > _SHOWN else names
+    read = [one.name for one in NAMESPACES.values() if what in (*one.tasks, *one.kinds)] or [what]
+    shown = ", ".join([*read[:_SHOWN], *["..."] * (len(read) > _SHOWN)])
+    return f"{message}; {what!r} is read from {shown}" if choices else message
 
 
 @dataclass(frozen=True)

@@ -730,7 +730,9 @@ def guess_task(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _guess_from_labels(width: int, labels: Collection[str], rows: int) -> str:
-    if width in (1, 2) and _are_chords(labels):
+    # Letters alone name segments.
+    chords = all(map(_CHORD.fullmatch, labels)) and any(any(sign in label for sign in ":/#b") for label in labels)
+    if width in (1, 2) and chords:
         return "chord"
     if width == 2 or (width == 1 and 2 * sum(label.lower() in _SECTIONS for label in labels) >= len(labels)):
         return "segment"
@@ -757,9 +759,10 @@ def _guess_from_numbers(table: Float) -> str:
         return "transcription"
     counted = (other == np.floor(other)).all() and (np.diff(other) == 1).all()  # also true for beats at whole seconds
     lasting = ordered and bool((other > time).any())
+    bars = (third == np.floor(third)).all() and np.isin(np.diff(third), (0, 1)).all()
     if width < 4 and lasting and rows > 2 and np.isclose(other[:-1], time[1:]).all() and not counted:
         return "segment"
-    if width < 4 and _are_positions(time, other) and (width == 2 or _are_bars(third)):
+    if width < 4 and _are_positions(time, other) and (width == 2 or bars):
         return "beat"
     pitches = bool(((np.abs(other) >= _LOWEST) | (other == 0)).all())
     if pitches and _are_frames(time):
@@ -775,10 +778,6 @@ def _are_positions(time: Float, other: Float) -> bool:
     return whole and beats and bool((other == 1).any())
 
 
-def _are_bars(number: Float) -> bool:
-    return bool((number == np.floor(number)).all() and np.isin(np.diff(number), (0, 1)).all())
-
-
 def _are_frames(time: Float) -> bool:
     """True if times are those of frames: many, at equal distances up to rounding to 1 ms."""
     step = np.diff(time)
@@ -786,11 +785,6 @@ def _are_frames(time: Float) -> bool:
         return False
     middle = float(np.median(step))
     return middle < _SLOWEST_FRAME and float(np.ptp(step)) <= max(0.002, middle / 10)
-
-
-def _are_chords(labels: Collection[str]) -> bool:
-    """True if labels are chords, not letters of segments."""
-    return all(map(_CHORD.fullmatch, labels)) and any(any(sign in label for sign in ":/#b") for label in labels)
 
 
 def _leading(words: Sequence[str]) -> list[float]:

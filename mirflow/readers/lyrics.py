@@ -173,7 +173,10 @@ def _parse_lrc(text: str, reading: Reading, name: str | Path) -> Times:
         line = raw.strip()
         head = _HEAD.match(line)
         if head and head[1].lower() == "offset":
-            shift = _milliseconds(head[2], name, number)
+            if head[2].strip() and not re.fullmatch(r"\s*[-+]?\d{1,9}(\.\d+)?\s*", head[2]):
+                message = f"offset is not a number of milliseconds: {head[2]!r}"
+                raise InvalidAnnotationError(message, path=name, line=number)
+            shift = float(head[2].strip() or 0) / 1000
         if not line or head:
             continue
         stamps, begin = [], 0
@@ -210,14 +213,6 @@ def _words(rest: str, start: float, end: float, line: int) -> list[Piece]:
 
 def _seconds(minutes: str, seconds: str) -> float:
     return 60 * int(minutes) + float(re.sub("[:,]", ".", seconds))
-
-
-def _milliseconds(value: str, name: str | Path, line: int) -> float:
-    if not value.strip():
-        return 0.0
-    if not re.fullmatch(r"\s*[-+]?\d{1,9}(\.\d+)?\s*", value):
-        raise InvalidAnnotationError(f"offset is not a number of milliseconds: {value!r}", path=name, line=line)
-    return float(value) / 1000
 
 
 def _parse_srt(text: str, reading: Reading, name: str | Path) -> Times:

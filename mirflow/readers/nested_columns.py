@@ -7,7 +7,7 @@ around each of its values: 0 in tables with one row per item, 1 in tables with o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -187,7 +187,8 @@ def infer_paths(kind: Kind, leaves: Sequence[Leaf]) -> dict[str, Leaf]:
         if depth >= -1 and any(set(way) <= places.keys() for way in kind.needed):
             found.setdefault((nested, depth), []).append({name: own[place] for name, place in places.items()})
     best = next(iter(found.values()), [])
-    declare = _declaration(best[0] if best else dict.fromkeys(kind.needed[0], Leaf("NAME", 0)))
+    named = best[0] if best else dict.fromkeys(kind.needed[0], Leaf("NAME", 0))
+    declare = f"declare columns: {{track: NAME, {', '.join(f'{name}: {leaf.path}' for name, leaf in named.items())}}}"
     if not best:
         listed = ", ".join(leaf.path for leaf in leaves)
         raise InvalidAnnotationError(f"no column holds {' and '.join(kind.needed[0])} ({listed}); {declare}")
@@ -200,10 +201,6 @@ def infer_paths(kind: Kind, leaves: Sequence[Leaf]) -> dict[str, Leaf]:
             message = f"the column {leaf.path!r} does not belong to {kind.name}; choose another task, or {declare}"
             raise InvalidAnnotationError(message)
     return best[0]
-
-
-def _declaration(columns: Mapping[str, Leaf]) -> str:
-    return f"declare columns: {{track: NAME, {', '.join(f'{name}: {leaf.path}' for name, leaf in columns.items())}}}"
 
 
 _OF_KINDS = frozenset(name for column in ("end", "frequency", "pitch") for name in HEADINGS[column])

@@ -204,16 +204,18 @@ def _pairs(values: Sequence[Any]) -> Regular | None:
         regular = _mask([value.ndim == 2 and value.shape[1] == 2 and value.dtype.kind in "iuf" for value in values])
         return _joined_arrays(values, regular, (0, 2))
     if type(values[0]) is list:
-        regular = _mask([_are_pairs(value) for value in values])
+        regular = _mask(
+            [
+                set(map(type, value)) <= {list, tuple}
+                and set(map(len, value)) <= {2}
+                and set(map(type, chain.from_iterable(value))) <= _NUMBERS
+                for value in values
+            ]
+        )
         kept = [value for value, held in zip(values, regular.tolist(), strict=True) if held]
         found = _joined_lists([list(chain.from_iterable(value)) for value in kept], np.ones(len(kept), dtype=np.bool_))
         return None if found is None else (regular, found[1].reshape(-1, 2), found[2] // 2)
     return None
-
-
-def _are_pairs(value: list[Any]) -> bool:
-    pairs = set(map(type, value)) <= {list, tuple} and set(map(len, value)) <= {2}
-    return pairs and set(map(type, chain.from_iterable(value))) <= _NUMBERS
 
 
 def _joined_arrays(values: Sequence[Column], regular: Bool, empty: tuple[int, ...]) -> Regular:

@@ -546,15 +546,18 @@ class LongTable:
         for (name, track), rows in self.rows.items():
             if name == system and self.nested:
                 cells = {column: unnested(values[rows[0]]) for column, values in self.columns.items()}
-                yield track, {column: cell for column, cell in cells.items() if _is_held(cell)}
+                yield (
+                    track,
+                    {
+                        column: cell
+                        for column, cell in cells.items()
+                        if isinstance(cell, list | np.ndarray) or _is_given(cell)
+                    },
+                )
             elif name == system:
                 columns = {column: values[rows] for column, values in self.columns.items()}
                 empty = [one for one in optional if one in columns and not any(map(_is_given, columns[one].tolist()))]
                 yield track, {column: values for column, values in columns.items() if column not in empty}
-
-
-def _is_held(cell: Any) -> bool:
-    return isinstance(cell, list | np.ndarray) or _is_given(cell)
 
 
 def _is_given(value: Any) -> bool:

@@ -273,7 +273,9 @@ def edits_between(original: Annotation, edited: Annotation) -> tuple[RowEdit, ..
         if old == new:
             continue
         moved += len(new) - len(old)
-        if not old and _place_by_times(changed, new) != place:
+        times = [float(row.get("start", row.get("time", 0.0))) for row in new]
+        by_time = set() if old else {_place_by_time(changed, row) for row in new}
+        if not old and (by_time != {place} or times != sorted(times)):
             # Rows that are not in the order of their times are inserted beside a neighbour.
             behind = place > 0
             place -= behind
@@ -285,13 +287,6 @@ def edits_between(original: Annotation, edited: Annotation) -> tuple[RowEdit, ..
         edits.append(RowEdit(described, tuple(new)))
         changed = _apply_edit(changed, edits[-1])
     return tuple(edits)
-
-
-def _place_by_times(annotation: Annotation, rows: Sequence[Row]) -> int | None:
-    """Index at which neighbouring rows are inserted by their times; None if they would be apart."""
-    places = [_place_by_time(annotation, row) for row in rows]
-    times = [float(row.get("start", row.get("time", 0.0))) for row in rows]
-    return places[0] if len(set(places)) == 1 and times == sorted(times) else None
 
 
 def _rows_of(annotation: Annotation) -> list[Row]:

@@ -160,15 +160,10 @@ def report_fields(
         line, fields = text
         field = next(field for field in fields[width:] if field and not is_number(field))
         chosen = {column: header[place] if header else str(place) for column, place in places.items()}
-        message = (
-            f"a field after the label is not read: {field!r}; {remedy_for_regions(rows, kind) or _leave_out(chosen)}"
-        )
+        typed = ",".join(f"{column}={where}" for column, where in chosen.items())
+        leave_out = f"to leave it out, declare {declare_columns(chosen)} (--columns {typed})"
+        message = f"a field after the label is not read: {field!r}; {remedy_for_regions(rows, kind) or leave_out}"
         account.add("content_columns", message, line=line)
     line, fields = longer[0]
     shown = " ".join(field for field in fields[width:] if field)
     account.add("columns", f"fields after column {width} are not read: {shown!r}", line=line, count=len(longer))
-
-
-def _leave_out(columns: Mapping[str, str]) -> str:
-    chosen = ",".join(f"{column}={where}" for column, where in columns.items())
-    return f"to leave it out, declare {declare_columns(columns)} (--columns {chosen})"

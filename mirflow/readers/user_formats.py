@@ -64,7 +64,11 @@ def parse_user_format(data: bytes, reading: Any, name: str | Path) -> Annotation
     reader = find(READERS, reading.format)
     try:
         found = reader(data)
-        _demand_size(found, reading)
+        columns = found.values() if isinstance(found, Mapping) else found if isinstance(found, tuple) else (found,)
+        items = max((length_hint(column, 0) for column in columns), default=0)
+        if 8 * items > reading.max_bytes:
+            what = f"its reader returned {items:,} items, which take more than {reading.max_bytes:,} bytes"
+            raise InvalidAnnotationError(f"format {reading.format!r}: {what} (max_bytes raises this limit)")
         if isinstance(found, Mapping):
             found = from_columns(KINDS[reading.kind], found)
         elif not isinstance(found, Annotation):
@@ -83,11 +87,3 @@ def parse_user_format(data: bytes, reading: Any, name: str | Path) -> Annotation
         message = f"format {reading.format!r}: its reader returned {found.kind}, not {reading.kind}"
         raise InvalidAnnotationError(message, path=name)
     return found
-
-
-def _demand_size(found: Any, reading: Any) -> None:
-    columns = found.values() if isinstance(found, Mapping) else found if isinstance(found, tuple) else (found,)
-    items = max((length_hint(column, 0) for column in columns), default=0)
-    if 8 * items > reading.max_bytes:
-        what = f"its reader returned {items:,} items, which take more than {reading.max_bytes:,} bytes"
-        raise InvalidAnnotationError(f"format {reading.format!r}: {what} (max_bytes raises this limit)")

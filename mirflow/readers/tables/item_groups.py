@@ -90,7 +90,10 @@ def open_groups(path: str, reading: Reading, name: str) -> GroupTable:
     usual = find_separator(first, path.rpartition(".")[2].lower(), options)
     separator = usual or next((one for one in "\t,;" if one in first), "whitespace")
     fields = [(number, split_line(line, separator)) for number, line in rows]
-    header = fields[0][1] if fields and _is_header(fields[0][1], options.header) else None
+    known = {heading for names in _HEADINGS.values() for heading in names}
+    headed = any(one.lower() in known for one in fields[0][1]) if fields else False
+    headed = headed if options.header is None else options.header
+    header = fields[0][1] if fields and headed else None
     places = _places(reading, header, name)
     chosen = []
     for line, row in fields[header is not None :]:
@@ -102,11 +105,6 @@ def open_groups(path: str, reading: Reading, name: str) -> GroupTable:
             raise InvalidAnnotationError("the row has no item", path=name, line=line)
         chosen.append((line, item, group, same))
     return _group(name, chosen, without_self=reading.exclude == "self")
-
-
-def _is_header(fields: Sequence[str], declared: bool | None) -> bool:
-    known = {heading for names in _HEADINGS.values() for heading in names}
-    return any(field.lower() in known for field in fields) if declared is None else declared
 
 
 def _places(reading: Reading, header: Sequence[str] | None, name: str) -> tuple[int, int, int | None]:
