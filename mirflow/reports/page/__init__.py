@@ -19,7 +19,7 @@ from ...progress import Progress, progress_of
 from ...store.generations import write_atomically
 from ..origins import Roots, Shelf
 from .assembly import assemble
-from .contents import Subject, add_doubts, add_errors, describe_page, first_screen, read_subject
+from .contents import Subject, add_causes, add_doubts, add_errors, describe_page, first_screen, read_subject
 from .data import Shown
 from .embed import CompressedParts, pack_json, to_json
 from .timelines import (
@@ -160,6 +160,8 @@ def write_page(
         if references and drawn.tracks:
             add_doubts(contents, subject, blocks, drawn.tracks)
             add_errors(contents, drawn.errors, blocks)
+            reported.stage("looking for the causes of low scores")
+            add_causes(contents, subject, drawn.tracks)
         places, dropped = _pack(drawn, blocks, BYTES if wanted == "auto" else None)
         vocabulary = blocks.add(pack_json(drawn.vocabulary.entries()))
         contents |= {"timelines": places, "vocabulary": vocabulary, "verdicts": list(drawn.verdicts)}

@@ -145,6 +145,35 @@ def _pack_doubts(files: Sequence[Files], systems: Sequence[str], tracks: Sequenc
     return pack_json(describe_disagreements(files, systems, tracks, Shelf()))
 
 
+def add_causes(contents: dict[str, Any], subject: Subject, tracks: Collection[str]) -> None:
+    """Add what would make the low scores of each evaluation right, and how often the references seem wrong.
+
+    Parameters
+    ----------
+    contents : dict
+        As `describe_page` gives it; the key ``causes`` of evaluations is added: a ``summary``, and ``rows`` of track
+        and system (``*``: all), the side, what it is in words, the score and what this would be.
+    subject : Subject
+    tracks : collection of str
+        Tracks to look at.
+    """
+    from ..causes import find_causes_of_files  # which imports all that scores
+
+    shelf = Shelf()
+    for evaluation, (name, ds) in zip(contents["evaluations"], subject.boards.items(), strict=False):
+        files = find_evaluation_files(name, subject.origins).files
+        own = [track for track in names_of(ds, "track") if track in tracks]
+        findings = find_causes_of_files(name, ds, files, shelf, tracks=own)[0] if files and own else []
+        if not findings:
+            continue
+        suspect = sum(one.change.side == "reference" and one.track != "*" for one in findings)
+        rows = [[one.track, one.system, one.change.side, one.sentence, one.score, one.would_be] for one in findings]
+        summary = (
+            f"{counted(suspect, 'reference')} suspect" if suspect else f"{counted(len(rows), 'cause')} of low scores"
+        )
+        evaluation["causes"] = {"summary": summary, "rows": rows}
+
+
 def add_errors(contents: dict[str, Any], found: Mapping[int, Mapping[str, ErrorLists]], parts: Parts) -> None:
     """Add what goes wrong in each evaluation, by the metrics that judge, as parts of the page.
 
@@ -189,7 +218,8 @@ def first_screen(contents: Mapping[str, Any]) -> tuple[str, str]:
     boxes = [node("section", *card, id="overview")] if isinstance(card, list) and card else []
     if not standings:
         return to_html([*head, *boxes]), size
-    chart = ("div", {"id": "standings"}, standings)
+    suspect = [node("p", f"{first['causes']['summary']}: why scores are low.")] if "causes" in first else []
+    chart = ("div", {"id": "standings"}, [*standings, *suspect])
     parts = [*boxes, chart] if len(contents["evaluations"]) >= _LISTED else [chart, *boxes]
     return to_html([*head, *parts]), f"{text_of(standings[:1])} {size}."
 

@@ -1,5 +1,6 @@
 /** Where the systems agree against the reference: heard, judged by the reader, and exported as a patch. */
 
+import { becauseOf, isSuspect } from "./causes.js";
 import { el, onRequest, section, table, th } from "./dom.js";
 import { clock, count } from "./format.js";
 import { readJson } from "./data.js";
@@ -46,12 +47,13 @@ export async function drawDoubts(state, open) {
   return section("doubts", "References to check", NOTE, holder);
 }
 
-/** The places on the tracks that the filter leaves. */
+/** The places on the tracks that the filter leaves, without those that one cause explains together. */
 function ofShown(state, found) {
-  if (!found || !state.shown) return found;
+  if (!found) return found;
   const names = new Set(state.shownTracks.map((track) => state.now.tracks[track]));
-  const rows = found.rows.filter(({ track }) => names.has(track));
-  return { ...found, rows, total: rows.length };
+  const rows = found.rows.filter(({ track }) => names.has(track) && !isSuspect(state, track));
+  const left = new Set(found.rows.map(({ track }) => track).filter((track) => isSuspect(state, track))).size;
+  return { ...found, rows, left, total: state.shown ? rows.length : found.total - (found.rows.length - rows.length) };
 }
 
 /** The places, and the way to a patch. */
@@ -81,7 +83,7 @@ function save(patch) {
   window.setTimeout(() => URL.revokeObjectURL(address), 1000);
 }
 
-function tableOf(state, { rows, total }, open, redraw) {
+function tableOf(state, { rows, total, left }, open, redraw) {
   const { tracks } = state.now;
   const timed = rows.some(({ start }) => start !== null);
   const several = rows.some(({ annotator }) => annotator);
@@ -96,7 +98,7 @@ function tableOf(state, { rows, total }, open, redraw) {
       kept.verdicts[keyOf(row)] = verdict.value;
       keep();
     } }, VERDICTS.map(([value, text]) => el("option", { value, selected: value === chosen }, text)));
-    return el("tr", {}, el("th", { scope: "row" }, el("button", { type: "button", class: "link", title: row.track, onclick: look }, row.track)),
+    return el("tr", {}, el("th", { scope: "row" }, el("button", { type: "button", class: "link", title: row.track, onclick: look }, row.track), becauseOf(state, row.track)),
       several ? el("td", {}, row.annotator) : null,
       timed ? [row.start, row.end].map((time) => el("td", { class: "number" }, clock(time, 2))) : null,
       el("td", {}, row.reference || "nothing"), el("td", {}, row.consensus || "nothing"),
@@ -106,5 +108,6 @@ function tableOf(state, { rows, total }, open, redraw) {
   const more = rows.length > shown.most ? el("button", { type: "button", class: "more",
     onclick: () => { shown.most += 50; redraw(); } }, `Show more (${shown.most} of ${rows.length})`) :
     el("p", { class: "note" }, total > rows.length ? `The ${rows.length} heaviest of ${count(total, "place")}` : count(total, "place"));
-  return el("div", {}, table(heads.filter(Boolean), body, { id: "doubted" }), more);
+  return el("div", {}, table(heads.filter(Boolean), body, { id: "doubted" }), more,
+    left ? el("p", { class: "note" }, `Places of ${count(left, "track")} are left out: above is what would make their references right as a whole.`) : null);
 }

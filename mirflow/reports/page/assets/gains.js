@@ -1,5 +1,6 @@
 /** Two systems track by track: where one gains most against the other, and where it loses most; each opens its timeline. */
 
+import { becauseOf } from "./causes.js";
 import { choice, colour, el, section, sharpen, table, th, tip } from "./dom.js";
 import { count, formatter, titleOf, unitOf } from "./format.js";
 import { readShown } from "./filter.js";
@@ -139,7 +140,7 @@ function tableOf(state, rows, value, of, against, open) {
   const heads = [th("Track", "who"), ["Gain", systems[of], systems[against]].map((text) => th(text, "number"))];
   const body = rows.map(([track, gain]) => el("tr", { class: "open", onclick: () => open(track) },
     el("th", { scope: "row" }, el("button", { type: "button", class: "link", title: tracks[track],
-      onclick: (event) => { event.stopPropagation(); open(track); } }, tracks[track])),
+      onclick: (event) => { event.stopPropagation(); open(track); } }, tracks[track]), becauseOf(state, tracks[track])),
     [[gain, signed], [value[of * tracks.length + track], write], [value[against * tracks.length + track], write]]
       .map(([exact, show]) => el("td", { class: "number", "data-value": exact }, show(exact)))));
   return table(heads, body);

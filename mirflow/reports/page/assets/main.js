@@ -4,6 +4,7 @@ import { el, section } from "./dom.js";
 import { count } from "./format.js";
 import { keepAddress } from "./address.js";
 import { drawAlike } from "./alike.js";
+import { drawCauses, suspectsOf } from "./causes.js";
 import { drawControls } from "./controls.js";
 import { drawCoverage } from "./coverage.js";
 import { drawDifficulty } from "./difficulty.js";
@@ -39,12 +40,12 @@ function drawHead() {
     state.shown ? `${shownOf(state)} shown: ${state.filter.map((chip) => labelOf(state, chip)).join("; ")}` : "", contents.where ? `only tracks where ${contents.where}` : "", contents.stores.length > 1 ? count(contents.stores.length, "store") : "",
     now.stores.map((one) => one.created.slice(0, 10)).sort().at(-1)];
   document.getElementById("head").replaceChildren(el("h1", {}, contents.title),
-    el("p", {}, parts.filter(Boolean).join("  ·  ")), state.unknown.length ? el("p", { class: "warning", role: "note" },
+    el("p", {}, parts.filter(Boolean).join("  ·  "), suspectsOf(state) ? ["  ·  ", suspectsOf(state)] : null), state.unknown.length ? el("p", { class: "warning", role: "note" },
       `The link names what this page does not have: ${state.unknown.join(", ")}.`) : "");
 }
 
 /** Parts whose numbers follow the filter, besides those that begin with it. */
-const FOLLOWING = ["tolerance", "losses", "distributions", "heatmap", "gains", "alike", "tracks", "difficulty", "errors", "doubts", "coverage"];
+const FOLLOWING = ["tolerance", "losses", "distributions", "heatmap", "gains", "alike", "tracks", "difficulty", "errors", "causes", "doubts", "coverage"];
 
 /** Say in a part which tracks its numbers are of: far below the chips, and in frames of other pages, nothing else does. */
 function tell(part) {
@@ -96,7 +97,7 @@ async function draw() {
   } else {
     parts.push(section("leaderboard", state.now.name, "This evaluation has no metric that is a single number."));
   }
-  parts.push(state.metric < 0 ? null : await drawLosses(state), await drawErrors(state, openTimeline), await drawDoubts(state, openTimeline), await drawExtras(state), await drawCoverage(state), drawProvenance(state));
+  parts.push(state.metric < 0 ? null : await drawLosses(state), await drawErrors(state, openTimeline), drawCauses(state, openTimeline), await drawDoubts(state, openTimeline), await drawExtras(state), await drawCoverage(state), drawProvenance(state));
   // The intervals may have arrived meanwhile.
   if ((FETCHED || state.shown) && state.metric >= 0) parts[0] = await drawRanking();
   parts.forEach(tell);

@@ -39,6 +39,7 @@ const mappedOf = ({ now, extra }) => now.systems[extra.system];
 /** Commands about all tracks together, or about annotations. */
 const WHOLE = new Map([
   ["doubts", (store, group) => `mirflow consensus ${store} -g ${group}`],
+  ["causes", (store, group) => `mirflow diagnose ${store} -g ${group}`],
   ["coverage", (store, group) => `mirflow problems ${store} -g ${group}`],
   ["extras", (store, group, state) => {
     const { name, dims = [] } = state.now.extras[state.extra.metric];

@@ -1,0 +1,72 @@
+"""Causes of low scores are on the first screen, in a table of their own, and beside the tracks that they explain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mirflow
+from mirflow.reports.page import write_page
+
+from .reading import contents_of
+
+CHORDS = ("C:maj", "G:maj", "A:min", "F:maj", "D:min", "E:7")
+BELOW = {"C": "B", "G": "F#", "A": "G#", "F": "E", "D": "C#", "E": "Eb"}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four tracks; the reference of one is displaced by five seconds, and one system is a semitone low on another."""
+    folder = tmp_path_factory.mktemp("causes")
+    rng = np.random.default_rng(7)
+    for side in ("ref", "est/ada", "est/bob", "est/cleo"):
+        (folder / side).mkdir(parents=True)
+    for track in "abcd":
+        times = np.cumsum(rng.uniform(1, 3, 60))
+        labels = rng.choice(CHORDS, 60)
+        for side in ("ref", "est/ada", "est/bob", "est/cleo"):
+            off = 5.0 if (side, track) == ("ref", "b") else 0.0
+            low = (side, track) == ("est/bob", "c")
+            own = [BELOW[label[0]] + label[1:] if low else label for label in labels]
+            rows = zip(times + off, [*(times[1:] + off), times[-1] + off + 2], own, strict=True)
+            lines = [f"0 {times[0] + off:.3f} N", *(f"{start:.3f} {end:.3f} {label}" for start, end, label in rows)]
+            (folder / side / f"{track}.lab").write_text("\n".join(lines) + "\n")
+    (folder / "p.yaml").write_text(
+        "evaluations:\n- task: chord\n  reference: ref/{track}.lab\n  estimates: est/{system}/{track}.lab\n"
+        "  metrics: [majmin]\nstore: p.zarr\n"
+    )
+    mirflow.run(folder / "p.yaml", scheduler="serial")
+    return folder / "p.zarr"
+
+
+def test_a_page_holds_what_diagnose_finds(store: Path, tmp_path: Path) -> None:
+    write_page(store, tmp_path / "page.html")
+    (evaluation,) = contents_of(tmp_path / "page.html")["evaluations"]
+    assert evaluation["causes"]["summary"] == "1 reference suspect"
+    found = {(track, system, side) for track, system, side, *_ in evaluation["causes"]["rows"]}
+    assert found == {("b", "*", "reference"), ("c", "bob", "estimate")}
+    dataset = mirflow.diagnose(store).items[0]
+    assert [row[3] for row in evaluation["causes"]["rows"]] == dataset.sentence.values.tolist()
+    assert "1 reference suspect: why scores are low." in (tmp_path / "page.html").read_text()
+    write_page(store, tmp_path / "without.html", references=False)
+    assert "causes" not in contents_of(tmp_path / "without.html")["evaluations"][0]
+
+
+@pytest.mark.slow
+def test_causes_are_where_people_look(store, tmp_path, visit):
+    write_page(store, tmp_path / "page.html")
+    page = visit(tmp_path / "page.html")
+    page.locator("#head button", has_text="1 reference suspect").click()
+    rows = page.locator("#caused tbody tr")
+    assert [text.split("\t")[:2] for text in rows.all_inner_texts()] == [["b", "most systems"], ["c", "bob"]]
+    assert "5 s late" in rows.first.inner_text()
+    assert page.locator("#tracks small.cause").count() == 2
+    page.select_option("#gains select[name=of]", label="bob")
+    page.wait_for_selector("#gains small.cause")
+    assert "bob: the estimate is 1 semitone" in page.locator("#gains small.cause").first.inner_text()
+    assert "b" not in page.locator("#doubted tbody th").all_inner_texts()
+    page.locator("#caused tbody tr").nth(1).locator("button").click()
+    page.wait_for_selector("dialog[open] canvas[tabindex]")
+    assert "ear=bob" in page.url
