@@ -30,6 +30,7 @@ Those of `mirflow.metrics.beat`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -61,6 +62,9 @@ def doubt_positions(annotation: Annotation) -> str:
     labels = annotation.labels or ()
     names = set(labels)
     if not names or names == {"1"} or "1" not in names or not all(label.isdecimal() for label in names):
+        return ""
+    rises = sum(int(later) == int(label) + 1 for label, later in pairwise(labels))
+    if 3 * rises < len(labels) - 1:  # those at the ends of bars, say, do not count up
         return ""
     other = min(names - {"1"}, key=int)
     return (

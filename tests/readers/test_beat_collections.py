@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -109,5 +110,10 @@ def test_beats_in_place_of_downbeats_are_doubted_in_memory(tmp_path: Path) -> No
     for reference, estimate, side in ((beats[::4], beats, "estimate"), (beats, beats[::4], "reference")):
         with pytest.warns(MirflowWarning, match=f"the {side} has 80 times, .* 20 downbeats, .*: are they all beats"):
             mirflow.evaluate(reference, estimate, "downbeat", metrics=["f_measure"])
-    for estimate in (beats[::4], beats[::2], beats[1::4], beats[:50] * 1.07):
-        mirflow.evaluate(beats[::4], estimate, "downbeat", metrics=["f_measure"])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for estimate in (beats[::4], beats[::2], beats[1::4], beats[:50] * 1.07):
+            mirflow.evaluate(beats[::4], estimate, "downbeat", metrics=["f_measure"])
+        ends = {"time": beats[3::4], "label": [*["4"] * 18, "2", "1"]}  # of bars, two of which are shorter
+        mirflow.evaluate(ends, ends, "downbeat", metrics=["f_measure"])
+    assert not any("all beats" in str(one.message) or "count as downbeats" in str(one.message) for one in caught)
