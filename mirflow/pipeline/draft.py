@@ -648,7 +648,9 @@ def _tasks_of(series: _Series, root: Path) -> tuple[str, ...]:
         series.options = {likely[0]: {"pitch_unit": "MIDI"}}
         series.notes.append("pitches that are whole numbers are taken for MIDI numbers")
         return likely[:1]
-    for task in likely or dict.fromkeys((*filter(None, [hinted]), *TRIED)):
+    tried = [*likely] or [*filter(None, [hinted]), *TRIED]
+    tried += ["alignment"] * (not any(holds(files[0].path(root), task) for task in likely))
+    for task in dict.fromkeys(tried):
         cure = remedy(files[0].path(root), task)
         if cure and all(remedy(file.path(root), task) == cure for file in files[1:]):
             series.options = {**series.options, task: cure}

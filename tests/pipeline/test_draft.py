@@ -553,7 +553,16 @@ def test_whole_numbers_for_pitches_are_declared(tmp_path: Path) -> None:
     assert drafted["estimates"] == {"path": "est/{track}.csv", "pitch_unit": "MIDI"}
 
 
-FOLDERS: dict[str, tuple[dict[str, str], tuple[str, str, str]]] = {
+WORDS = {"time": "word_start", "label": "word"}
+FOLDERS: dict[str, tuple[dict[str, str], tuple[Any, ...]]] = {
+    "words with their times": (
+        {f"{side}/{{t}}.csv": "word_start,word_end,word\n1,1.5,oh\n1.7,2,my\n" for side in ("ref/words", "est/net")},
+        (
+            "alignment",
+            {"path": "ref/words/{track}.csv", "columns": WORDS},
+            {"path": "est/{system}/{track}.csv", "columns": WORDS},
+        ),
+    ),
     "two words": (
         {"Reference Annotations/{t}.lab": CHORDS, "My System/{t}.lab": CHORDS},
         ("chord", "Reference Annotations/{track}.lab", "{system}/{track}.lab"),
@@ -587,7 +596,7 @@ FOLDERS: dict[str, tuple[dict[str, str], tuple[str, str, str]]] = {
 
 @pytest.mark.parametrize(("files", "expected"), FOLDERS.values(), ids=FOLDERS)
 def test_folders_and_contents_without_usual_names_are_recognised(
-    files: dict[str, str], expected: tuple[str, str, str], tmp_path: Path
+    files: dict[str, str], expected: tuple[Any, ...], tmp_path: Path
 ) -> None:
     (drafted,) = yaml.safe_load(draft_pipeline(lay_out(tmp_path, files)))["evaluations"]
     assert (drafted["task"], drafted["reference"], drafted["estimates"]) == expected
