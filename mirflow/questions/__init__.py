@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import import_module
 from inspect import Parameter, Signature, signature
 from pkgutil import iter_modules
@@ -411,7 +412,7 @@ def each_evaluation(
     query: Query,
     infer: Callable[..., xr.Dataset],
     readable: Callable[[xr.Dataset], list[Table]],
-    rows: Callable[[xr.Dataset], Table],
+    rows: Callable[[xr.Dataset], Table] | str,
 ) -> Answer:
     """Infer something about each evaluation, by default about its headline metric.
 
@@ -421,13 +422,18 @@ def each_evaluation(
     query : Query
     infer : callable
         Takes an evaluation, and by keyword ``query`` and ``group``, the evaluation's name.
-    readable, rows : callable
-        Make the tables for people, and the one for programs, of a dataset.
+    readable : callable
+        Makes the tables for people of a dataset.
+    rows : callable or str
+        Makes the table for programs; or the names of its columns, see
+        :func:`mirflow.reports.comparisons_tables.columns_table`.
     """
     from ..analysis.queries import NO_NUMBER
     from ..analysis.selection import headline_metric
+    from ..reports.comparisons_tables import columns_table
     from ..reports.tables import Table, Tabulation
 
+    make_rows = partial(columns_table, columns=rows.split()) if isinstance(rows, str) else rows
     found, notes = [], []
     for name, ds in boards.items():
         if query.metric is None and not ds.sizes["metric"]:
@@ -439,7 +445,7 @@ def each_evaluation(
     return Tabulation(
         found,
         lambda width: [*(table for ds in found for table in readable(ds)), *more],
-        lambda: list(map(rows, found)),
+        lambda: list(map(make_rows, found)),
         notes,
     )
 

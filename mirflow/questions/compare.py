@@ -28,6 +28,13 @@ if TYPE_CHECKING:
     from ..reports.tables import Table
 
 
+_FRIEDMAN = (
+    "metric aggregate system other mean_rank other_mean_rank rank_difference rank_low rank_high p_pair significant "
+    "statistic p f_statistic f_p concordance critical_difference dof n level missing undefined unit_of_comparison"
+)
+"""Columns for programs of Friedman's test."""
+
+
 def _cost(scores: int, systems: int, tracks: int, words: Mapping[str, Any]) -> float:
     """Of many systems, the pairs with the best one are compared, and corrected for all pairs."""
     return scores * systems * 6e-7 if systems <= MOST_SYSTEMS else scores * 2e-6 + systems**2 * 5e-5
@@ -127,10 +134,10 @@ def compare(
             return tables.friedman_tables(ds, all_pairs=all_pairs)
         return tables.comparison_tables(ds, percent=percent, all_pairs=all_pairs)
 
-    rows = tables.friedman_long_table if friedman else tables.comparison_long_table
-    result = each_evaluation(
-        boards, query, infer, readable, rows if baseline is None else tables.noninferiority_long_table
-    )
+    rows: Any = tables.comparison_long_table
+    if baseline is not None or friedman:
+        rows = _FRIEDMAN if friedman else tables.noninferiority_long_table
+    result = each_evaluation(boards, query, infer, readable, rows)
     if margin is None:
         return result
     failures = [one for ds in result for one in tables.noninferiority_sentences(ds, percent=percent)]

@@ -37,7 +37,8 @@ def correlate(
     method: str = "auto",
 ) -> Answer:
     from ..analysis.inference.covariates import correlations
-    from ..reports.inference_tables import correlation_long_table, correlation_tables
+    from ..reports.inference_tables import correlation_tables
 
     infer = partial(correlations, covariate=against, level=level, cluster=cluster, method=method)
-    return each_evaluation(boards, query, infer, correlation_tables, correlation_long_table)
+    columns = "metric covariate system r low high tau n level method replicates missing undefined resampled"
+    return each_evaluation(boards, query, infer, correlation_tables, columns)

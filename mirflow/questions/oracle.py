@@ -15,6 +15,11 @@ from functools import partial
 from ..analysis.query_options import Query
 from . import CHOICE, HEADLINE, Answer, Boards, each_evaluation, question, replicating
 
+_COLUMNS = (
+    "metric aggregate system value unit best_on step together oracle gain low high n level method replicates missing "
+    "undefined resampled"
+)
+
 
 @question(
     "Say what combining systems could reach.",
@@ -33,7 +38,7 @@ def oracle(
     percent: bool = False,
 ) -> Answer:
     from ..analysis.inference.oracles import oracle as infer
-    from ..reports.inference_tables import oracle_long_table, oracle_tables
+    from ..reports.inference_tables import oracle_tables
 
     infer = partial(infer, level=level, cluster=cluster, method=method)
-    return each_evaluation(boards, query, infer, partial(oracle_tables, percent=percent), oracle_long_table)
+    return each_evaluation(boards, query, infer, partial(oracle_tables, percent=percent), _COLUMNS)

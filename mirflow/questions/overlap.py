@@ -38,8 +38,9 @@ def overlap(
     progress: bool | Progress | None = None,
 ) -> Answer:
     from ..progress import progress_of
-    from ..reports.inference_tables import overlap_long_table, overlap_table
+    from ..reports.inference_tables import overlap_table
     from ..reports.overlaps import overlaps
 
     infer = partial(overlaps, root=root, progress=progress_of(progress))
-    return each_evaluation(boards, query, infer, lambda ds: [overlap_table(ds, percent=percent)], overlap_long_table)
+    columns = "metric aggregate system other value unit n undefined"
+    return each_evaluation(boards, query, infer, lambda ds: [overlap_table(ds, percent=percent)], columns)

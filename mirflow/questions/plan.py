@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from ..reports.tables import Table
 
 
+_PAIR = "metric aggregate system other difference"
+_TEST = "wanted power level correction critical n missing"
+
+
 @question(
     "Estimate how many tracks a difference takes.",
     section="systems",
@@ -64,7 +68,7 @@ def plan(
 ) -> Answer:
     from ..analysis.inference.annotation_effort import annotation_effort
     from ..analysis.inference.resolution import resolution
-    from ..reports.inference_tables import effort_long_table, effort_table, plan_long_table, plan_table
+    from ..reports.inference_tables import effort_table, plan_table
 
     how: dict[str, Any] = {"correction": correction, "unit": unit, "cluster": cluster, "level": level, "rng": rng}
     how |= {"difference": difference, "power": power, "replicates": replicates}
@@ -74,6 +78,13 @@ def plan(
         return [table(ds, metric, percent=percent, all_pairs=all_pairs) for metric in range(ds.sizes["metric"])]
 
     if annotations is None:
-        return each_evaluation(boards, query, partial(resolution, **how), tables, plan_long_table)
+        return each_evaluation(
+            boards,
+            query,
+            partial(resolution, **how),
+            tables,
+            f"{_PAIR} error resolution needed {_TEST} unit_of_comparison",
+        )
+    columns = f"{_PAIR} track_variance annotator_variance residual_variance annotators needed_with {_TEST}"
     infer = partial(annotation_effort, annotations=annotations, **how)
-    return each_evaluation(boards, query, infer, tables, effort_long_table)
+    return each_evaluation(boards, query, infer, tables, columns)

@@ -27,6 +27,11 @@ from functools import partial
 from ..analysis.query_options import Query
 from . import CHOICE, HEADLINE, Answer, Boards, each_evaluation, question, testing
 
+_COLUMNS = (
+    "metric aggregate system value unit rank rank_low rank_high first other better n test level correction missing "
+    "undefined resampled"
+)
+
 
 @question(
     "Say how sure the ranks of the systems are.",
@@ -48,10 +53,10 @@ def ranks(
     percent: bool = False,
 ) -> Answer:
     from ..analysis.inference.rank_intervals import ranks as infer
-    from ..reports.inference_tables import rank_tables, ranks_long_table
+    from ..reports.inference_tables import rank_tables
 
     infer = partial(
         infer, level=level, correction=correction, unit=unit, cluster=cluster, replicates=replicates, rng=rng
     )
     readable = partial(rank_tables, percent=percent, ranked=query.sort is None)
-    return each_evaluation(boards, query, infer, readable, ranks_long_table)
+    return each_evaluation(boards, query, infer, readable, _COLUMNS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +35,6 @@ from .layout import origin_names, resampled, show_interval, show_value, title_of
 from .tables import BOUND, Entry, ShownValue, Table, table_of
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray as xr
 
 _PAIR = ("difference", "low", "high", "p", "p_corrected")
@@ -319,34 +319,49 @@ def _pair_notes(ds: xr.Dataset, metric: int) -> tuple[str, ...]:
 
 def comparison_long_table(ds: xr.Dataset) -> Table:
     """For programs: a row for every two systems and each metric."""
-    ds = ds.assign(other_value=ds["value"].rename(system="other"), losses=ds["n"] - ds["wins"] - ds["ties"])
+    ds = ds.assign(losses=ds["n"] - ds["wins"] - ds["ties"])
     won = ("wins", "ties", "losses")
-    fixed: dict[str, Entry] = {**ds.attrs, "resampled": resampled(ds.attrs), "level": float(ds.attrs["level"])}
-    if not _has_wins(ds):
-        ds, fixed = ds.drop_vars(won), {**fixed, **dict.fromkeys(won)}
-    origin, how = origin_names(ds.attrs), ("method", "correction", "missing", "undefined")
+    lacking = () if _has_wins(ds) else won
     columns = (
-        *(*origin, "metric", "aggregate", "system", "other", "value", "other_value"),
-        *(*_PAIR, "significant", "test", "n", *won, *_SIZES, "resolution", "level", *how, "resampled"),
+        *("metric", "aggregate", "system", "other", "value", "other_value", *_PAIR, "significant", "test", "n", *won),
+        *(*_SIZES, "resolution", "level", "method", "correction", "missing", "undefined", "resampled"),
     )
-    fixed |= {} if "resolution" in ds else {"resolution": None}
-    return table_of(each_pair(ds, columns), columns, fixed)
+    blank = dict.fromkeys([*lacking, *(() if "resolution" in ds else ("resolution",))])
+    return columns_table(ds.drop_vars(lacking), columns, blank)
 
 
-def each_pair(ds: xr.Dataset, columns: Sequence[str]) -> pd.DataFrame:
-    """The columns that a dataset of pairs has: a row for every two systems and each metric."""
-    alike = [dim for dim in ("metric", "annotator", "system", "other") if dim in ds.dims]
-    about = [name for name in ("aggregate", "test") if name in ds.coords]  # parameters may have the names of others
+def columns_table(ds: xr.Dataset, columns: Sequence[str], fixed: Mapping[str, Entry] = MappingProxyType({})) -> Table:
+    """For programs: a row for each metric, system and, if there are any, other system.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        An answer. Pairs that are alike either way round, with a difference or a correlation, are listed once.
+    columns : sequence of str
+        Variables, coordinates and attributes, besides the origin of the scores; ``other_`` before the name of a
+        variable means that of the other system.
+    fixed : mapping of str to entry
+        Values of columns that the dataset does not have.
+    """
+    columns = (*origin_names(ds.attrs), *columns)
+    turned = [name for name in columns if name.startswith("other_") and name not in ds]
+    ds = ds.assign({name: ds[name.removeprefix("other_")].rename(system="other") for name in turned})
+    dims = [dim for dim in ("annotators", "metric", "annotator", "system", "other") if dim in ds.dims]
+    about = [name for name in ("aggregate", "test", "unit") if name in ds.coords]  # parameters may have other names
     frame = ds.reset_coords(about).reset_coords(drop=True)
-    frame = frame[[name for name in columns if name in frame.data_vars]]
-    places = [np.arange(ds.sizes[dim]) for dim in alike]
-    grid = np.meshgrid(*places, indexing="ij")
-    listed = grid[-2] < grid[-1]
-    if COMPARED_WITH in ds.coords:
-        chosen = ds[COMPARED_WITH].values
-        leads = (ds["system"].values[:, np.newaxis] == chosen) | (chosen == "")
-        listed &= leads[grid[-2], grid[0]] | leads[grid[-1], grid[0]]
-    return frame.to_dataframe(alike)[listed.ravel()].reset_index()
+    frame = frame[[name for name in columns if name in frame.data_vars]].to_dataframe(dims)
+    if "other" in dims:
+        grid = dict(zip(dims, np.meshgrid(*(np.arange(ds.sizes[dim]) for dim in dims), indexing="ij"), strict=True))
+        system, other = grid[dims[-2]], grid["other"]
+        alike = {"difference", "rank_difference", "tau"} & set(ds.data_vars)
+        listed = system < other if alike else system != other
+        if COMPARED_WITH in ds.coords:
+            chosen = ds[COMPARED_WITH].values
+            leads = (ds["system"].values[:, np.newaxis] == chosen) | (chosen == "")
+            listed &= leads[system, grid["metric"]] | leads[other, grid["metric"]]
+        frame = frame[listed.ravel()]
+    values = {**ds.attrs, "level": float(ds.attrs.get("level", np.nan)), "resampled": resampled(ds.attrs), **fixed}
+    return table_of(frame.reset_index(), columns, values)
 
 
 def friedman_tables(ds: xr.Dataset, *, all_pairs: bool = False) -> list[Table]:
@@ -415,18 +430,6 @@ def _rank_pairs(ds: xr.Dataset, metric: int, order: Sequence[int], all_pairs: bo
     columns = ("system", "other", "low", "mean", "high", "p", "differ")
     caption = partial(comparison_caption, ds, metric, EVERY_TWO if all_pairs or len(order) < 3 else WITH_THE_BEST)
     return Table(columns, tuple(rows), notes=pairs_note(names, order, all_pairs), caption=caption, keys=2)
-
-
-def friedman_long_table(ds: xr.Dataset) -> Table:
-    """For programs: a row for every two systems and each metric."""
-    alone = ("statistic", "p", "f_statistic", "f_p", "concordance", "critical_difference")
-    columns = (
-        *(*origin_names(ds.attrs), "metric", "aggregate", "system", "other", "mean_rank", "other_mean_rank"),
-        *("rank_difference", "rank_low", "rank_high", "p_pair", "significant", *alone, "dof", "n", "level"),
-        *("missing", "undefined", "unit_of_comparison"),
-    )
-    ds = ds.assign(other_mean_rank=ds["mean_rank"].rename(system="other"))
-    return table_of(each_pair(ds, columns), columns, {**ds.attrs, "level": float(ds.attrs["level"])})
 
 
 _NAMED = 3

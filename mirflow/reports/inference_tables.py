@@ -14,9 +14,9 @@ from ..analysis.policies import say_intervals, say_test
 from ..errors import counted
 from ..metrics.aggregates import DECLARED
 from .captions import caution_notes, few_notes, missing_note, ranks_note, title_in, titles_of, undefined_note
-from .comparisons_tables import comparison_title, each_pair, listed_pairs, pairs_note
-from .layout import origin_names, resampled, show_interval, show_value, title_of, together
-from .tables import Entry, Table, merge, table_of
+from .comparisons_tables import columns_table, comparison_title, listed_pairs, pairs_note
+from .layout import show_interval, show_value, title_of, together
+from .tables import Table
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -119,20 +119,6 @@ def _better(ds: xr.Dataset, metric: int, order: Sequence[int]) -> Table:
     return Table(("better", *(names[at] for at in order)), rows, notes=(note,), keys=1)
 
 
-def ranks_long_table(ds: xr.Dataset) -> Table:
-    """For programs: a row for each system, each other one, and each metric."""
-    columns = (
-        *(*origin_names(ds.attrs), "metric", "aggregate", "system", "value", "unit", "rank", "rank_low", "rank_high"),
-        *("first", "other", "better", "n", "test", "level", "correction", "missing", "undefined", "resampled"),
-    )
-    fixed: dict[str, Entry] = {**ds.attrs, "resampled": resampled(ds.attrs), "level": float(ds.attrs["level"])}
-    dims = ["metric", "system", "other"]
-    about = ["aggregate", "test", "unit"]
-    frame = ds.reset_coords(about).reset_coords(drop=True)
-    frame = frame[[name for name in columns if name in frame.data_vars]].to_dataframe(dims).reset_index()
-    return table_of(frame[frame["system"] != frame["other"]], columns, fixed)
-
-
 def plan_table(ds: xr.Dataset, metric: int, *, percent: bool = False, all_pairs: bool = False) -> Table:
     """For people: what the tracks of a collection can show about every two systems, or the best and each other one.
 
@@ -227,31 +213,8 @@ _PARTS = ("track", "annotator", "residual")
 """Variance components."""
 
 
-def effort_long_table(ds: xr.Dataset) -> Table:
-    """For programs: a row for every two systems, each metric, and each number of annotators a track."""
-    parts = tuple(f"{part}_variance" for part in _PARTS)
-    columns = (
-        *(*origin_names(ds.attrs), "metric", "aggregate", "system", "other", "difference", *parts, "annotators"),
-        *("needed_with", "wanted", "power", "level", "correction", "critical", "n", "missing"),
-    )
-    tables = []
-    for count in ds["annotators"].values.tolist():
-        own = {**ds.attrs, "level": float(ds.attrs["level"]), "annotators": count}
-        tables.append(table_of(each_pair(ds.sel(annotators=count, drop=True), columns), columns, own))
-    return merge(tables)
-
-
 def _show_count(number: float) -> str:
     return "-" if np.isnan(number) else "inf" if np.isinf(number) else f"{number:,.0f}"
-
-
-def plan_long_table(ds: xr.Dataset) -> Table:
-    """For programs: a row for every two systems and each metric."""
-    columns = (
-        *(*origin_names(ds.attrs), "metric", "aggregate", "system", "other", "difference", "error", "resolution"),
-        *("needed", "wanted", "power", "level", "correction", "critical", "n", "missing", "unit_of_comparison"),
-    )
-    return table_of(each_pair(ds, columns), columns, {**ds.attrs, "level": float(ds.attrs["level"])})
 
 
 def oracle_tables(ds: xr.Dataset, *, percent: bool = False) -> list[Table]:
@@ -293,18 +256,6 @@ def oracle_tables(ds: xr.Dataset, *, percent: bool = False) -> list[Table]:
     return tables
 
 
-def oracle_long_table(ds: xr.Dataset) -> Table:
-    """For programs: a row for each system and metric."""
-    columns = (
-        *(*origin_names(ds.attrs), "metric", "aggregate", "system", "value", "unit", "best_on", "step", "together"),
-        *("oracle", "gain", "low", "high", "n", "level", "method", "replicates", "missing", "undefined", "resampled"),
-    )
-    fixed: dict[str, Entry] = {**ds.attrs, "resampled": resampled(ds.attrs), "level": float(ds.attrs["level"])}
-    frame = ds.reset_coords(["aggregate", "unit"]).reset_coords(drop=True)
-    frame = frame[[name for name in columns if name in frame.data_vars]].to_dataframe(["metric", "system"])
-    return table_of(frame.reset_index(), columns, fixed)
-
-
 def correlation_tables(ds: xr.Dataset) -> list[Table]:
     """For people: for each metric the correlation of each system's scores with a covariate of the tracks."""
     attrs, tables = ds.attrs, []
@@ -334,17 +285,6 @@ def correlation_tables(ds: xr.Dataset) -> list[Table]:
     return tables
 
 
-def correlation_long_table(ds: xr.Dataset) -> Table:
-    """For programs: a row for each system and metric."""
-    columns = (
-        *(*origin_names(ds.attrs), "metric", "covariate", "system", "r", "low", "high", "tau", "n"),
-        *("level", "method", "replicates", "missing", "undefined", "resampled"),
-    )
-    fixed: dict[str, Entry] = {**ds.attrs, "resampled": resampled(ds.attrs), "level": float(ds.attrs["level"])}
-    frame = ds.reset_coords(drop=True).to_dataframe(["metric", "system"]).reset_index()
-    return table_of(frame, columns, fixed)
-
-
 def overlap_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
     """For people: a row for the estimates of each system, a column for each one that is the reference."""
     attrs, names = ds.attrs, ds["system"].values.tolist()
@@ -365,13 +305,6 @@ def overlap_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
     return Table(
         ("system", *names), rows, f"{title_of(attrs)}; overlaps of systems by {attrs['metric']}", notes, keys=1
     )
-
-
-def overlap_long_table(ds: xr.Dataset) -> Table:
-    """For programs: a row for every two systems, either way round."""
-    columns = (*origin_names(ds.attrs), "metric", "aggregate", "system", "other", "value", "unit", "n", "undefined")
-    frame = ds.to_dataframe(["system", "other"]).reset_index()
-    return table_of(frame[frame["system"] != frame["other"]], columns, ds.attrs)
 
 
 def agreement_table(ds: xr.Dataset) -> Table:
@@ -411,18 +344,5 @@ def agreement_long_table(ds: xr.Dataset) -> Table:
     about = () if between == "metric" else ("metric", "aggregate")
     more = tuple(name for name in ("r", "low", "high") if name in ds)
     drawn = ("level", "replicates", "resampled") if "low" in ds else ()
-    columns = (
-        *origin_names(ds.attrs),
-        *about,
-        between,
-        "other",
-        "tau",
-        "p",
-        *more,
-        "n",
-        "missing",
-        "undefined",
-        *drawn,
-    )
-    fixed = ds.attrs | ({"resampled": resampled(ds.attrs), "level": float(ds.attrs["level"])} if drawn else {})
-    return table_of(each_pair(ds, columns), columns, fixed)
+    columns = (*about, between, "other", "tau", "p", *more, "n", "missing", "undefined", *drawn)
+    return columns_table(ds, columns)
