@@ -17,7 +17,7 @@ from ..metrics.measures import Measure
 from ..pipeline.plan import EvaluationPlan
 from ..store.cells import Cells, GroupContent
 from .diagnosis import ALL, LOW, Board, Finding, Judge, find_causes
-from .transformations import REFERENCE
+from .transformations import REFERENCE, TRANSFORMATIONS
 
 SHARE = 0.05
 """Share of the processor time of scoring after which no other low cell is looked at."""
@@ -180,10 +180,9 @@ def describe(findings: Sequence[Finding], most: int = LINES) -> list[str]:
             named = ", ".join(map(repr, tracks[:_NAMED])) + (", ..." if len(tracks) > _NAMED else "")
             noun = "reference" if first.change.side == REFERENCE else "estimate"
             gain = float(np.mean([one.score for one in some])), float(np.mean([one.would_be for one in some]))
-            what = first.change.cause.replace("_", " ")
+            what = TRANSFORMATIONS[first.change.cause].several
             lines.append(
-                f"{counted(len(some), noun)} would be right after another {what}: {named}; {first.metric} "
-                f"{gain[0]:.2f} would be {gain[1]:.2f}"
+                f"{counted(len(some), noun)} are {what}: {named}; {first.metric} {gain[0]:.2f} would be {gain[1]:.2f}"
             )
     if len(order) > most:
         lines[-1] += f" (and {counted(len(order) - most, 'more cause')})"

@@ -67,7 +67,8 @@ class Change:
     def sentence(self, who: str) -> str:
         """What the cause is, in English; `who` is the subject, such as ``reference``."""
         text = TRANSFORMATIONS[self.cause].sentence
-        return text.format(who=who, amount=self.amount, size=abs(self.amount), unit=self.unit, way=_way(self))
+        size, plural = abs(self.amount), "" if abs(self.amount) == 1 else "s"
+        return text.format(who=who, amount=self.amount, size=size, plural=plural, unit=self.unit, way=_way(self))
 
     def option(self) -> dict[str, str | float]:
         """The options of reading with which the side would be right; empty without any."""
@@ -101,6 +102,8 @@ class Transformation:
     """Changes of the pair that are likely, the likeliest first."""
     apply: Callable[[Pair, Change], Pair]
     sentence: str
+    several: str
+    """What several sides with the cause are."""
     undo: Callable[[float], float] | None = None
     """The amount of the other side; None if only this side can be changed."""
     near: float = 0.0
@@ -157,6 +160,7 @@ def _on_side(function: Callable[[Annotation, Change, Pair], Annotation]) -> Call
     fits=lambda task, kind: kind in _PITCHED,
     apply=_on_side(lambda side, change, pair: indicators.in_hertz(side, change.unit)),
     sentence="the pitches of the {who} are not in Hz but in {unit}",
+    several="in another unit of pitch",
     option=lambda change: {"pitch_unit": "MIDI"} if change.unit == "MIDI" else {},
     first=True,
 )
@@ -184,6 +188,7 @@ def _sides(pair: Pair) -> tuple[Annotation, Annotation]:
     fits=lambda task, kind: kind in (*_LASTING, "series"),
     apply=_on_side(lambda side, change, pair: _reordered(side, change.unit)),
     sentence="the columns of the {who} are in another order: {unit}",
+    several="with their columns in another order",
     option=lambda change: {},
     first=True,
 )
@@ -219,6 +224,7 @@ def _reordered(side: Annotation, unit: str) -> Annotation:
     fits=lambda task, kind: "label" in {one.name for one in KINDS[kind].variables},
     apply=_on_side(lambda side, change, pair: _respelled(side, change.unit, pair)),
     sentence="the labels of the {who} are spelled otherwise: {unit}",
+    several="with other spellings of labels",
     option=lambda change: {"labels": "leadsheet"} if change.unit.startswith("lead") else {},
     first=True,
 )
@@ -287,6 +293,7 @@ _RATIOS = {
     fits=_timed,
     apply=_on_side(lambda side, change, pair: _scaled(side, change, pair)),
     sentence="the times of the {who} have to be multiplied by {amount:.6g}",
+    several="in another unit of time",
     undo=lambda amount: 1 / amount,
     near=0.01,
     option=lambda change: _time_option(change.amount),
@@ -338,6 +345,7 @@ _LEVELS = (2.0, 0.5, 3.0, 1 / 3, 1.5, 2 / 3)
     fits=lambda task, kind: task in ("beat", "downbeat", "tempo"),
     apply=_on_side(lambda side, change, pair: _at_level(side, change)),
     sentence="the {who} is on another metrical level: {unit}",
+    several="on another metrical level",
     near=0.01,
 )
 def _levels(pair: Pair) -> Iterator[Change]:
@@ -387,6 +395,7 @@ def _at_level(side: Annotation, change: Change) -> Annotation:
     fits=_timed,
     apply=_on_side(lambda side, change, pair: retime(side, 1.0, change.amount)),
     sentence="the {who} is {size:.3g} s {way}",
+    several="displaced",
     undo=lambda amount: -amount,
     near=0.35,
 )
@@ -412,6 +421,7 @@ def _displacements(pair: Pair) -> Iterator[Change]:
     fits=lambda task, kind: kind in _PITCHED,
     apply=_on_side(lambda side, change, pair: transpose(side, change.amount, pair.task)),
     sentence="the {who} is tuned {size:.2f} semitones {way}",
+    several="tuned apart",
     undo=lambda amount: -amount,
     near=0.1,
 )
@@ -436,7 +446,8 @@ def _tunings(pair: Pair) -> Iterator[Change]:
     limits="whole semitones: 11 of chords and keys, within two octaves of pitches",
     fits=lambda task, kind: task in _CHORDS_AND_KEYS or kind in (*_PITCHED, "patterns"),
     apply=_on_side(lambda side, change, pair: transpose(side, change.amount, pair.task)),
-    sentence="the {who} is {size:.0f} semitone(s) {way}",
+    sentence="the {who} is {size:.0f} semitone{plural} {way}",
+    several="transposed",
     undo=lambda amount: -amount,
     near=0.25,
 )
@@ -468,6 +479,7 @@ def _transpositions(pair: Pair) -> Iterator[Change]:
         pair, reference=cut_at(pair.reference, change.amount), estimate=cut_at(pair.estimate, change.amount)
     ),
     sentence="the {who} has only the first {amount:.3g} s",
+    several="cut short",
     near=0.5,
 )
 def _parts(pair: Pair) -> Iterator[Change]:
@@ -485,6 +497,7 @@ def _parts(pair: Pair) -> Iterator[Change]:
     fits=lambda task, kind: _timed(task, kind),
     apply=lambda pair, change: replace(pair, reference=pair.others[change.unit]),
     sentence="the {who} is that of track {unit!r}",
+    several="of other tracks",
     result=0.8,
 )
 def _other_tracks(pair: Pair) -> Iterator[Change]:
@@ -503,6 +516,7 @@ def _other_tracks(pair: Pair) -> Iterator[Change]:
     fits=lambda task, kind: kind != "audio",
     apply=lambda pair, change: replace(pair, reference=pair.estimate, estimate=pair.reference),
     sentence="the {who} and the other side are exchanged",
+    several="exchanged with the other side",
     shared=True,
 )
 def _exchanged(pair: Pair) -> Iterator[Change]:
