@@ -48,12 +48,15 @@ _TRIED = 24
 _ALIKE = 0.02
 """Scores so near to the best one are as good: of these the transformation declared first is taken."""
 _BAR = 1.2
-"""Seconds of a displacement of beats from which it is not looked for if a smaller one is as good."""
+"""Seconds of a displacement of beats from which more is demanded."""
 _FAR_RESULT = 0.9
 """Least score of beats moved so far: music repeats itself."""
 _NEAR_ONE = 0.2
 """Logarithm of a factor of times from which nothing else can be seen."""
 _NEIGHBOURS = 2
+"""Tracks before and after, with whose references an estimate is compared."""
+_EXCHANGED = 20
+"""Other low cells of the system, with whose references it is compared, too."""
 
 Read = Callable[[Source], "Annotation | str"]
 """Gives an annotation, or why there is none."""
@@ -207,10 +210,13 @@ def find_causes(
     mask = np.isfinite(board.score) if everything else low_cells(board.score)
     mask |= ~np.isfinite(board.score)
     places = _in_order(board.score, mask)[:MOST_CELLS]
+    low_by_system: dict[int, list[int]] = {}
+    for system, track in places:
+        low_by_system.setdefault(system, []).append(track)
     cells: list[Cell] = []
     first, size = 0, _BATCH if seconds is None else _FIRST
     while first < len(places) and (seconds is None or time.process_time() - begin < seconds):
-        batch = list(_read_cells(board, places[first : first + size], read))
+        batch = list(_read_cells(board, places[first : first + size], read, low_by_system))
         _diagnose_cells(board.judge, batch)
         cells += batch
         first += size
@@ -256,7 +262,9 @@ def _in_order(score: Float, mask: Bool) -> list[tuple[int, int]]:
     return [(system, track) for _, _, system, track in ranked]
 
 
-def _read_cells(board: Board, places: Iterable[tuple[int, int]], read: Read) -> Iterator[Cell]:
+def _read_cells(
+    board: Board, places: Iterable[tuple[int, int]], read: Read, low: Mapping[int, Sequence[int]] | None = None
+) -> Iterator[Cell]:
     for system, track in places:
         name, of = board.tracks[track], board.systems[system]
         sources = board.references.get(name), board.estimates.get(of, {}).get(name)
@@ -268,13 +276,13 @@ def _read_cells(board: Board, places: Iterable[tuple[int, int]], read: Read) -> 
         frames = FRAMES if reference.kind in ("series", "multipitch") else ITEMS
         least = 1 if board.judge.task in SINGLE else frames
         if min(_size(reference), _size(estimate)) >= least:
-            around = range(max(0, track - _NEIGHBOURS), min(len(board.tracks), track + _NEIGHBOURS + 1))
-            others = (board.references.get(board.tracks[at]) for at in around if at != track)
-            near = {}
-            for at, source in zip((at for at in around if at != track), others, strict=True):
-                made = None if source is None else read(source)
-                if isinstance(made, Annotation) and len(made):
-                    near[board.tracks[at]] = made
+            near: dict[str, Annotation] = {}
+            around = [*range(track - _NEIGHBOURS, track + _NEIGHBOURS + 1), *(low or {}).get(system, ())[:_EXCHANGED]]
+            for at in dict.fromkeys(around) if low is not None else ():
+                if at != track and 0 <= at < len(board.tracks) and board.tracks[at] in board.references:
+                    other = read(board.references[board.tracks[at]])
+                    if isinstance(other, Annotation) and len(other):
+                        near[board.tracks[at]] = other
             yield Cell(name, of, Pair(board.judge.task, reference, estimate, near))
 
 
@@ -386,11 +394,11 @@ def _settle(cell: Cell, options: Sequence[tuple[Change, ...]], values: Float) ->
     best = max(float(values[place]) for place in good)
     names = list(TRANSFORMATIONS)
 
-    def rank(place: int) -> tuple[int, int, bool, float, float]:
+    def rank(place: int) -> tuple[int, int, bool, float]:
         changes = options[place]
         last = changes[-1]
         far = cell.pair.task in PERIODIC and last.unit == "s" and abs(last.amount) > _BAR
-        return len(changes), names.index(last.cause), far, -round(float(values[place]), 3), abs(last.amount)
+        return len(changes), names.index(last.cause), far, -float(values[place])
 
     chosen = min((place for place in good if values[place] >= best - _ALIKE), key=rank)
     before = cell.score

@@ -26,11 +26,13 @@ PITCH_UNITS = {
     _SIGNED: (440.0, 12.0),
 }
 """Units of pitches beside Hz: the frequency of 0, and steps of an octave."""
-_HOPS = {"events": 0.02, "notes": 0.02, "hits": 0.02, "series": 0.05, "multipitch": 0.05}
+_HOPS = {"events": 0.02, "notes": 0.02, "hits": 0.02, "series": 0.01, "multipitch": 0.01}
 _HOP = 0.1
 _MOST_BINS = 2**17
+_MOST_FRAMES = 2**14
+"""Bins of frames of pitches, of which there are many."""
 _NAMES = ("C", "Db", "D", "Eb", "E", "F", "Gb", "G", "Ab", "A", "Bb", "B")
-_ROOT = re.compile(r"\s*([A-Ga-g])(#*|b*)(?![a-z]{3})")
+_ROOT = re.compile(r"\s*([A-Ga-g])(#+|b+|)")
 
 
 def onsets(annotation: Annotation) -> Float:
@@ -184,7 +186,8 @@ def likely_shifts(reference: Annotation, estimate: Annotation, task: str, count:
     if not all(np.isfinite(ends)) or max(ends) <= 0:
         return []
     hop = _HOPS.get(estimate.kind, _HOP) if task not in ("chord", "local_key", "segment") else _HOP
-    hop = max(hop, max(ends) / _MOST_BINS)
+    framed = estimate.kind in ("series", "multipitch")
+    hop = max(hop, max(ends) / (_MOST_FRAMES if framed else _MOST_BINS))
     bins = int(max(ends) / hop) + 2
     size = int(2 ** np.ceil(np.log2(bins + min(LONGEST_SHIFT / hop, bins) + 2)))
     left, right = (np.fft.rfft(indicator(side, task, hop, bins), size) for side in (reference, estimate))
@@ -198,7 +201,9 @@ def likely_shifts(reference: Annotation, estimate: Annotation, task: str, count:
         top = int(np.argmax(values))
         if not np.isfinite(values[top]) or values[top] <= 0:
             break
-        shift = refine_shift(onsets(reference), onsets(estimate), float(lags[top] * hop), 1.5 * hop + 0.05)
+        shift = float(lags[top] * hop)
+        if not framed:
+            shift = refine_shift(onsets(reference), onsets(estimate), shift, 1.5 * hop + 0.05)
         values[max(0, top - apart) : top + apart + 1] = -np.inf
         if abs(shift) <= LONGEST_SHIFT:
             shifts.append(shift)

@@ -166,14 +166,13 @@ def _on_side(function: Callable[[Annotation, Change, Pair], Annotation]) -> Call
 )
 def _pitch_units(pair: Pair) -> Iterator[Change]:
     """The numbers of pitches are of another unit than Hz."""
-    medians = [np.nanmedian(one) if np.isfinite(one := pitches(side)).any() else np.nan for side in _sides(pair)]
-    for name, side, other in ((ESTIMATE, pair.estimate, medians[0]), (REFERENCE, pair.reference, medians[1])):
-        own = medians[1] if name == ESTIMATE else medians[0]
-        if not np.isfinite(other) or (np.isfinite(own) and abs(own - other) < 12):
+    for name, side, other in ((ESTIMATE, pair.estimate, pair.reference), (REFERENCE, pair.reference, pair.estimate)):
+        heard = pitches(other)
+        if not np.isfinite(heard).any():
             continue
         for unit in indicators.PITCH_UNITS:
             made = pitches(indicators.in_hertz(side, unit))
-            if np.isfinite(made).any() and abs(float(np.nanmedian(made)) - other) <= 18:
+            if np.isfinite(made).any() and abs(float(np.nanmedian(made) - np.nanmedian(heard))) <= 18:
                 yield Change("pitch_unit", name, float("nan"), unit)
 
 
@@ -408,9 +407,9 @@ def _displacements(pair: Pair) -> Iterator[Change]:
     if pair.task in PERIODIC:  # whole beats later, a steady track is nearly as good
         period = max(float(np.median(np.diff(own))), 1e-3)
         rests = [seconds - round(seconds / period) * period for seconds in shifts]
-        shifts += [indicators.refine_shift(other, own, rest, 0.1) for rest in rests]
+        shifts += [indicators.refine_shift(other, own, rest, period / 2) for rest in rests]
     for seconds in dict.fromkeys(round(seconds, 4) for seconds in shifts):
-        if abs(seconds) >= 0.03:
+        if 0.03 <= abs(seconds) <= indicators.LONGEST_SHIFT:
             yield Change("displacement", ESTIMATE, seconds, "s")
 
 
