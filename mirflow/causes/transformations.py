@@ -463,9 +463,10 @@ def _transpositions(pair: Pair) -> Iterator[Change]:
         inside = np.abs(whole) <= 24
         counts = np.bincount(whole[inside] + 24, weight[inside], minlength=49)
         values = list(range(-24, 25))
-    order = [values[place] for place in np.argsort(-counts, kind="stable")[:3].tolist() if counts[place] > 0]
-    for value in order[:2]:
-        if value:
+    unmoved = counts[values.index(0)]
+    for place in np.argsort(-counts, kind="stable")[:2].tolist():
+        value = values[place]
+        if value and counts[place] > 1.2 * unmoved:
             yield Change("transposition", ESTIMATE, float(value), "semitones")
 
 
