@@ -281,8 +281,8 @@ class TestOverClasses:
             found = ds.query("confusion", kind, over={"class": "sum"})["value"]
             assert found.dims == ("system",)
             np.testing.assert_allclose(found.values, accuracy, rtol=1e-12)
-        low = ds.intervals("confusion", "recall", over={"class": "sum"})["low"].values
-        np.testing.assert_allclose(low, ds.intervals("accuracy")["low"].squeeze("metric").values, rtol=1e-12)
+        low = ds.query("confusion", "recall", over={"class": "sum"}, ci=0.95)["low"].values
+        np.testing.assert_allclose(low, ds.query("accuracy", ci=0.95)["low"].squeeze("metric").values, rtol=1e-12)
 
     def test_one_class_alone_is_that_of_all(self, store: Path) -> None:
         ds = mirflow.open_store(store).mirflow

@@ -240,6 +240,6 @@ def test_means_and_the_global_information_gain_are_queries(oracle: Path, tmp_pat
         late = means[f"{system}|matlab_compat"]
         found = board.query(LATE, system=system)["value"].values[0]
         assert found == pytest.approx([late["pscore"], late["amlt"]], abs=1e-9)
-    found = board.intervals("error_histogram", aggregate="information_gain", replicates=200, rng=0)
+    found = board.query("error_histogram", aggregate="information_gain", ci=0.95, replicates=200, rng=0)
     assert (found["low"] < found["value"]).all()
     assert (found["value"] < found["high"]).all()
