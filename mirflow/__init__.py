@@ -19,10 +19,6 @@ from os import scandir as _scandir
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence as _Sequence
-    from importlib.machinery import ModuleSpec as _ModuleSpec
-    from types import ModuleType as _ModuleType
-
     from . import analysis as analysis
     from . import errors as errors
     from . import metrics as metrics
@@ -169,9 +165,7 @@ def _register_accessors() -> None:
 class _AfterXarray:
     """A finder that registers the accessors once xarray has been imported, and then removes itself."""
 
-    def find_spec(
-        self, name: str, path: _Sequence[str] | None = None, target: _ModuleType | None = None
-    ) -> _ModuleSpec | None:
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """The specification of xarray; None of other modules."""
         if name != "xarray":
             return None
@@ -181,7 +175,7 @@ class _AfterXarray:
             loader: Any = spec.loader
             execute = loader.exec_module
 
-            def execute_and_register(module: _ModuleType) -> None:
+            def execute_and_register(module: Any) -> None:
                 execute(module)
                 with _suppress(ValueError):  # imported a second time
                     _sys.meta_path.remove(self)
