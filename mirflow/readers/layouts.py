@@ -290,6 +290,7 @@ def _proposed(kind: Kind, header: Sequence[str], needed: Sequence[Sequence[str]]
                 for name in (*usual[column], *_SYNONYMS.get(column, ()))
                 for place, own in enumerate(words)
                 if (name == heading(header[place]) if whole else name in own) and place not in chosen.values()
+                if column != "label" or _OF_TIMES.isdisjoint(own)  # word_end is no label
             )
             if (place := next(fitting, None)) is not None:
                 chosen[column] = place
@@ -324,6 +325,7 @@ _SYNONYMS = MappingProxyType(
     }
 )
 """Words in names of columns that have other meanings elsewhere, so that only proposals use them."""
+_OF_TIMES = frozenset(("start", "begin", "onset", "end", "stop", "offset", "time", "duration"))
 _THOUSANDTHS = frozenset(("ms", "msec", "millis", "milliseconds"))
 
 
@@ -488,13 +490,17 @@ def demand_columns(rows: Rows, kind: Kind, task: str | None, width: int, name: s
 like chord (start, end, label): ...
     """
     demand_width(rows, kind, task, width, name)
-    if not rows or (kind.listed and not _have_times(rows)):
+    if not rows:
+        return
+    first = [number for _, fields in rows[:SAMPLE] for number in _leading(fields[:1])]
+    if kind.listed and all(number.is_integer() for number in first):  # numeric names of tracks or classes, not times
         return
     line, fields = rows[0]
     if len(fields) < kind.numbers:  # an error where the numbers are read
         return
     guess = guess_task([fields for _, fields in rows[:SAMPLE]])
-    if _contradicts(guess, kind) or (_on_beats(kind, task) and _have_names(rows)):
+    names = {row[1] for _, row in rows if len(row) > 1 and not _NUMBER.match(row[1])}
+    if _contradicts(guess, kind) or (_on_beats(kind, task) and len(names) > _KINDS_OF_BEATS):
         raise refusal(kind, task, fields, guess, line, name)
 
 
@@ -646,17 +652,6 @@ def _contradicts(guess: str, kind: Kind) -> bool:
 
 def _on_beats(kind: Kind, task: str | None) -> bool:
     return "position" in kind.rows.get(task or "", ())
-
-
-def _have_times(rows: Rows) -> bool:
-    """True if the first fields are times, not numeric names of tracks or classes."""
-    first = [number for _, fields in rows[:SAMPLE] for number in _leading(fields[:1])]
-    return not all(number.is_integer() for number in first)
-
-
-def _have_names(rows: Rows) -> bool:
-    names = {row[1] for _, row in rows if len(row) > 1 and not _NUMBER.match(row[1])}
-    return len(names) > _KINDS_OF_BEATS
 
 
 def _is_odd(kind: Kind, task: str | None, fields: Sequence[str], width: int) -> bool:

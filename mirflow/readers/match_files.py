@@ -111,7 +111,10 @@ class _Performance:
         if spelled is None:
             pitch, onset, end, velocity = numbers[:4]
         else:
-            (onset, end), velocity, pitch = numbers[:2], numbers[-1], _midi_number(*spelled.groups())
+            (onset, end), velocity = numbers[:2], numbers[-1]
+            step, accidental, octave = spelled.groups()
+            alter = accidental.count("#") - accidental.count("b") + 2 * accidental.count("x")
+            pitch = 12.0 * (int(octave) + 1) + PITCH_CLASSES[step.upper()] + alter
         if not 0 <= pitch <= HIGHEST_MIDI:
             message = f"not a MIDI number from 0 to {HIGHEST_MIDI}: {pitch:.6g}"
             raise InvalidAnnotationError(message, path=self.name, line=line)
@@ -152,11 +155,6 @@ class _Performance:
         """Tick of the last event."""
         ends = [end for (_, end, _, _), _ in self.notes.values()]
         return max([*ends, *(tick for events in self.controls.values() for tick, _, _ in events)], default=0.0)
-
-
-def _midi_number(step: str, accidental: str, octave: str) -> float:
-    alter = accidental.count("#") - accidental.count("b") + 2 * accidental.count("x")
-    return 12.0 * (int(octave) + 1) + PITCH_CLASSES[step.upper()] + alter
 
 
 def parse_match(data: bytes, reading: Reading, format: str = "match", name: str | Path = "<bytes>") -> Annotation:

@@ -301,8 +301,12 @@ def nearest_names(references: Iterable[str], estimates: Iterable[str]) -> Apart:
     for name in own[:_LOOKED_AT]:
         near = _nearest(name, others)
         core, one, other = _common(name, near)
+        # The text around a name is replaced with that of the other side.
         met = sum(
-            name.startswith(one[0]) and name.endswith(one[1]) and _exchange(name, one, other) in known for name in own
+            track.startswith(one[0])
+            and track.endswith(one[1])
+            and other[0] + track[len(one[0]) : len(track) - len(one[1])] + other[1] in known
+            for track in own
         )
         # A single match may be due to chance if it is a short part of both names.
         sure = bool(core) and 2 * met >= min(len(own), len(others)) and (met > 1 or 2 * len(core) >= len(name))
@@ -370,11 +374,6 @@ def _common(name: str, other: str) -> tuple[str, tuple[str, str], tuple[str, str
     core = name[found.a : found.a + found.size].strip("_-. ")
     one, other_one = (text.partition(core) if core else (text, "", "") for text in (name, other))
     return core, (one[0], one[2]), (other_one[0], other_one[2])
-
-
-def _exchange(name: str, one: tuple[str, str], other: tuple[str, str]) -> str:
-    """Replace the text around a name with that of the other side."""
-    return other[0] + name[len(one[0]) : len(name) - len(one[1])] + other[1]
 
 
 def _places_by_name(labels: Sequence[str]) -> Float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -14,7 +15,14 @@ from mirflow.store.cells import Status
 
 from .public_sets import SETS, TRACKS, write_set
 
-DRAFTED: dict[str, dict[str, tuple[str, str]]] = {
+STARTS = {"columns": {"time": "word_start"}}
+DRAFTED: dict[str, dict[str, tuple[Any, Any]]] = {
+    "jamendolyrics": {
+        "alignment": (
+            {"path": "annotations/words/{track}.csv", **STARTS},
+            {"path": "predictions/{system}/{track}.csv", **STARTS},
+        )
+    },
     "ISMIR2019 beats and tempi": {
         "beat": ("set/annotations/beats/{track}.beats", "set/detections/{system}/{track}.beats.txt"),
         "tempo": ("set/annotations/tempo/{track}.bpm", "set/detections/{system}/{track}.bpm.txt"),
@@ -39,7 +47,6 @@ REFUSED = {
     "mtg-jamendo": r"no references found: .* pass --reference; not looked at: 2 files \.npy",
     "asap": r"no estimates of the same tracks and task: .*\(segment; tracks as 't1'\) and .*\(beat, onset; tracks as",
     "saraga sections": r"no estimates of the same tracks and task: reference/.* and estimates/\{system\}/\{track\}",
-    "jamendolyrics": r"no task reads the 4 estimates: predictions/x/t1\.csv:1: .*'word_start'.*; write the pipeline by",
     "DCMLab ABC": r"no task reads the 5 references: reference/harmonies/t1\.tsv:1: .*write the pipeline by hand",
 }
 UNUSED = {

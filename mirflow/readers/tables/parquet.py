@@ -300,7 +300,12 @@ def open_parquet(path: str, reading: Reading, name: str) -> ParquetTable:
 def parse_parquet(data: bytes, reading: Reading, format: str, name: str | Path) -> Annotation:
     """The annotation in a Parquet file of one track: a row for each item, or one row of lists."""
     file, chosen = _open(BytesIO(data), reading, str(name))
-    _demand_one_track(file)
+    for leaf in file.leaves:  # whose rows would be taken for those of one track
+        if not leaf.depth and heading(leaf.path) in TRACK_NAMES and not _is_numeric(leaf.type):
+            count = len(file.read([leaf.path], range(len(file.starts) - 1))[leaf.path].unique())
+            if count > 1:
+                message = f"holds {count} tracks (column {leaf.path!r}): read it with load_collection"
+                raise InvalidAnnotationError(message, path=file.name)
     rows = np.arange(file.starts[-1], dtype=np.int64)
     leaves = {column: leaf for column, leaf in chosen.items() if column not in KEYS}
     remarks = _report_unread(reading, file, chosen)
@@ -335,16 +340,6 @@ def _report_unread(reading: Reading, file: ParquetRows, chosen: Mapping[str, Lea
     rows = [(line, list(fields)) for line, fields in enumerate(zip(*columns, strict=False), 1)]
     report_header(kind, names, places, unread, rows, account)
     return account.remarks
-
-
-def _demand_one_track(file: ParquetRows) -> None:
-    """Raise if a column of texts names several tracks, whose rows would be taken for those of one."""
-    for leaf in file.leaves:
-        if not leaf.depth and heading(leaf.path) in TRACK_NAMES and not _is_numeric(leaf.type):
-            found = file.read([leaf.path], range(len(file.starts) - 1))[leaf.path].unique()
-            if len(found) > 1:
-                message = f"holds {len(found)} tracks (column {leaf.path!r}): read it with load_collection"
-                raise InvalidAnnotationError(message, path=file.name)
 
 
 def _open(source: Any, reading: Reading, name: str) -> tuple[ParquetRows, dict[str, Leaf]]:

@@ -70,10 +70,15 @@ class RowTable(TrackTable):
         """The annotation in the rows of a key."""
         layout, reading, kind = self.layout, self.layout.reading, KINDS[self.layout.reading.kind]
         rows = [(number, layout.split(line)) for number, line in self.of_key[key]]
-        if has_numbers(reading) and kind.recognised and kind.listed and _name_track_alone(rows, layout):
+        places = [place for column, place in layout.places.items() if column not in KEYS]
+        alone = len(rows) == 1 and not any(rows[0][1][place] for place in places if place < len(rows[0][1]))
+        if has_numbers(reading) and kind.recognised and kind.listed and alone:  # a track without tags
             rows = []
-        if layout.header and reading.kind == "labels" and not reading.delimited.columns:
-            _demand_headed(rows, len(layout.header), self.name)
+        width = len(layout.header or ())
+        longer = (row for row in rows if any(row[1][width:]))
+        if width and reading.kind == "labels" and not reading.delimited.columns and (row := next(longer, None)):
+            message = f"has {len(row[1])} columns, but the header has {width}: {' '.join(row[1])!r}"
+            raise InvalidAnnotationError(f"{message}; write one row per label", path=self.name, line=row[0])
         if layout.usual:
             demand_width(rows, layout.kind, reading.task, layout.width, self.name)
         return finish(layout.annotation(rows, {"source": self.name}), reading, self.name)
@@ -230,23 +235,6 @@ def group_rows(lines: Sequence[tuple[int, str]], layout: Layout, name: str) -> d
             )
         groups.setdefault(key, []).append((number, line))
     return groups
-
-
-def _demand_headed(rows: Sequence[tuple[int, Sequence[str]]], width: int, name: str) -> None:
-    """Raise if a row has more columns than the header: they would be ignored."""
-    for line, fields in rows:
-        if any(fields[width:]):
-            message = f"has {len(fields)} columns, but the header has {width}: {' '.join(fields)!r}"
-            raise InvalidAnnotationError(f"{message}; write one row per label", path=name, line=line)
-
-
-def _name_track_alone(rows: Sequence[tuple[int, Sequence[str]]], layout: Layout) -> bool:
-    """True if a track has no tags: its only row holds just the track."""
-    if len(rows) != 1:
-        return False
-    fields = rows[0][1]
-    places = (place for column, place in layout.places.items() if column not in KEYS)
-    return not any(fields[place] for place in places if place < len(fields))
 
 
 def _without_folders(rows: dict[RowKey, list[tuple[int, str]]]) -> dict[RowKey, list[tuple[int, str]]]:
