@@ -10,6 +10,7 @@ A comment such as ``<!-- generated: metrics onset -->`` in a page is replaced by
 ``tasks``                 the tasks, with the numbers of their metrics, and links to their pages
 ``conventions``           the conventions of all tasks with their rules; ``conventions TASK``: of one
 ``constants TASK``        the constant estimates that win metrics of a task
+``causes``                the causes of low scores that are looked for
 ``doubts``                the signs of mistakes that runs warn of
 ``rules``                 the rules by which references are searched for mistakes
 ``errors``                the kinds of errors of the tasks
@@ -46,6 +47,7 @@ from .keys import benchmark_text, campaign_text, mapping_text, pipeline_text
 from .looks import tidy
 from .pictures import buttons_text, figures_text, show_made
 from .records import (
+    causes_text,
     constants_text,
     conventions_text,
     doubts_text,
@@ -82,6 +84,7 @@ _MAKERS: dict[str, Callable[..., str]] = {
     "conventions": conventions_text,
     "constants": constants_text,
     "doubts": doubts_text,
+    "causes": causes_text,
     "rules": rules_text,
     "errors": errors_text,
     "keys": keys_text,

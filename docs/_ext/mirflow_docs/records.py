@@ -10,6 +10,7 @@ from pkgutil import iter_modules
 
 import mirflow.metrics
 from mirflow.annotations.account import RULES as REMARKS
+from mirflow.causes.transformations import TRANSFORMATIONS
 from mirflow.engine.plausibility import every_doubt
 from mirflow.evaluation.consistency import RULES, SPELLING, VOCABULARY
 from mirflow.metrics.aggregates import TABLE_AGGREGATES
@@ -130,6 +131,13 @@ def doubts_text() -> str:
     signs = [doubt.sign for doubt in every_doubt()]
     signs += [rule.summary for rule in REMARKS.values() if rule.severity == "warning"]
     return "\n".join(f"- {sign}" for sign in signs) + "\n"
+
+
+def causes_text() -> str:
+    """A table of the causes of low scores that are looked for."""
+    known = TRANSFORMATIONS.values()
+    rows = [(code(one.name), plain(one.summary), plain(one.limits), one.unit or "") for one in known]
+    return table(("cause", "meaning", "tried", "unit"), rows)
 
 
 def constants_text(task: str) -> str:
