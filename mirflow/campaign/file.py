@@ -588,8 +588,6 @@ def pipeline_of(
     ----------
     path : path
         The campaign file.
-    campaign : Campaign
-    split : str
     readings : Path
         Folder with the readings of each system, see :func:`reading_name`.
     systems : sequence of str or None

@@ -146,8 +146,7 @@ def settings_of(name: str, declared: QueryOption) -> tuple[tuple[str, ...], dict
 
 
 _SHARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
-    **{name: settings_of(name, SHARED[name]) for name in ("group", "cluster", "correction", "percent")},
-    "ci": (("--ci",), {"help": SHARED["ci"].help}),
+    **{name: settings_of(name, SHARED[name]) for name in ("group", "cluster", "percent")},
     "label": (
         ("--label", "labels"),
         {"multiple": True, "help": "A name for each of several STOREs, as a prefix of its systems."},

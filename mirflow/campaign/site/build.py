@@ -178,10 +178,6 @@ def write_site(
     archive : path or None
         Table of years, see :func:`.archive.read_archive`; None: the years of the systems, if they have a coordinate
         ``year``.
-
-    Returns
-    -------
-    SiteReport
     """
     check_timelines(timelines)
     named = _named(stores)

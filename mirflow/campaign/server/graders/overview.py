@@ -113,7 +113,6 @@ def forecast(saved: Sequence[dt.datetime], left: int, now: dt.datetime, closes: 
         Times of the judgements that count.
     left : int
         Judgements that are still needed.
-    now : datetime
     closes : datetime or None
         Time at which the round closes.
 
@@ -312,11 +311,6 @@ def close_round(
         See there.
     interim : bool
         Write the current tables without closing the round.
-
-    Returns
-    -------
-    closed : Closed
-    pipeline : Path
     """
     rounds = open_rounds(service)
     if name not in rounds or service.database is None:
