@@ -252,9 +252,8 @@ def _unread(file: _FoundFile, root: Path) -> str:
         and len({row[track] for row in rows[1:] if len(row) > track}) > 1
     ):
         others = ", ".join(map(repr, rows[0][:track] + rows[0][track + 1 :]))
-        return (
-            f"{file} is a table of tracks, called {rows[0][track]!r}, but none of its columns {others} is one of a task"
-        )
+        table = f"{file} is a table of tracks, called {rows[0][track]!r}"
+        return f"{table}, but no task reads its columns {others} as they are written"
     task = next(filter(None, (hint(part) for part in (file.suffix, *reversed(file.parts)))), "beat")
     return why_not(file.path(root), task).removeprefix(f"{root}{os.sep}")
 
@@ -528,7 +527,7 @@ def _patterns(
         yield from _marked(files, varying, words)
     elif side == "reference":
         yield from _of_references(files, varying)
-    elif varying or levels:
+    elif varying or any(not names <= {*shared} for names in levels):
         named = [
             fixed + index
             for index, names in enumerate(levels)

@@ -74,6 +74,10 @@ def annotations_in_text(
     found: dict[frozenset[int], HeldAnnotation] = {}
     for task in TASKS:
         columns = _columns_in(task, header, values)
+        # Keys, tempi and lists of tags that cannot be read as such are no classes.
+        label = str(names[columns.get("label", track)])
+        if task == "classification" and header and hint(label) not in ("", task):
+            continue
         shares = [
             place
             for place in range(len(rows[0]))
@@ -102,8 +106,11 @@ def annotations_in_text(
             task for task in map(hint, (*(str(names[place]) for place in places), path.stem)) if task in held.tasks
         ]
         held.tasks = tuple(dict.fromkeys([*likely, *held.tasks]))
-        if {"chord", "key"} & {*held.tasks}:  # the labels of segments, and classes, are any text
-            held.tasks = tuple(task for task in held.tasks if task not in ("segment", "classification"))
+        # The labels of segments, and classes, are any text; letters may be both keys and classes.
+        ambiguous = held.columns.get("key", {}).get("key") == "label"
+        any_text = {"segment": "chord" in held.tasks, "classification": "key" in held.tasks and not ambiguous}
+        held.tasks = tuple(task for task in held.tasks if not any_text.get(task))
+        held.tasks = tuple(sorted(held.tasks, key="key".__eq__)) if ambiguous else held.tasks
     return [found[places] for places in found if not any(places < other for other in found)]
 
 

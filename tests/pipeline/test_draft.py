@@ -530,8 +530,24 @@ def test_tables_of_tracks_are_recognised_and_read(
 def test_a_table_of_tracks_that_no_task_reads_is_named_with_its_columns(tmp_path: Path) -> None:
     table = "song_id,valence,arousal\n1,5.1,4.0\n2,4.9,3.2\n"
     write_files(tmp_path, {"reference.csv": table, "estimates/net.csv": table})
-    message = "reference.csv is a table of tracks, called 'song_id', but none of its columns 'valence', 'arousal' is"
+    message = (
+        "reference.csv is a table of tracks, called 'song_id', but no task reads its columns 'valence', 'arousal' as"
+    )
     assert message in refused("init", tmp_path)
+
+
+@pytest.mark.parametrize(("column", "value"), [("bpm", "100,5"), ("tags", "rock,loud"), ("key", "H dur moll")])
+def test_what_cannot_be_read_as_its_column_says_is_no_class(column: str, value: str, tmp_path: Path) -> None:
+    table = f"track;{column}\na;{value}\nb;{value}\n"
+    write_files(tmp_path, {"reference.csv": table, "estimates/net.csv": table})
+    assert f"but no task reads its columns '{column}' as they are written" in refused("init", tmp_path)
+
+
+def test_letters_may_be_classes_as_well_as_keys(tmp_path: Path) -> None:
+    table = "filename,label\na.wav,a\nb.wav,b\n"
+    write_files(tmp_path, {"gt/labels.csv": table, "preds/cnn/x.csv": table})
+    (drafted,) = yaml.safe_load(draft_pipeline(tmp_path))["evaluations"]
+    assert (drafted["task"], drafted["estimates"]["path"]) == ("classification", "preds/{system}/x.csv")
 
 
 def test_rows_with_an_identifier_are_no_table_of_tracks(tmp_path: Path) -> None:
@@ -566,6 +582,10 @@ FOLDERS: dict[str, tuple[dict[str, str], tuple[Any, ...]]] = {
     "two words": (
         {"Reference Annotations/{t}.lab": CHORDS, "My System/{t}.lab": CHORDS},
         ("chord", "Reference Annotations/{track}.lab", "{system}/{track}.lab"),
+    ),
+    "folders of both sides that name no system": (
+        {f"{side}/System of a Down/{{t}}.lab": CHORDS for side in ("labels", "output")},
+        ("chord", "labels/System of a Down/{track}.lab", "output/System of a Down/{track}.lab"),
     ),
     "labels": (
         {"labels/{t}.lab": CHORDS, "output/{t}.lab": CHORDS},
