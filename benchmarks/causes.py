@@ -19,8 +19,9 @@ import numpy as np
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.source import HeldSource
 from mirflow.causes import indicators
-from mirflow.causes.diagnosis import GAIN, ITEMS, RESULT, Board, Judge, find_causes
-from mirflow.causes.transformations import ESTIMATE, PERIODIC, TRANSFORMATIONS, Change, Pair, retime, transpose
+from mirflow.causes.diagnosis import GAIN, ITEMS, RESULT, Board, Judge, find_causes, least_score
+from mirflow.causes.indicators import retime, transpose
+from mirflow.causes.transformations import ESTIMATE, TRANSFORMATIONS, Change, Pair
 from mirflow.reports.origins import Shelf, read_origins
 
 EVALUATIONS = (
@@ -106,7 +107,8 @@ def main() -> None:
                 others = [others[number % len(others)]] if others else []
                 base = judge.score([pair])[0]
                 for cause, unit, amount, wrong in planted(pair, others, rng):
-                    bar = 0.9 if cause == "displacement" and judge.task in PERIODIC else TRANSFORMATIONS[cause].result
+                    least = least_score(Change(cause, ESTIMATE, amount, unit), judge.task)
+                    bar = max(TRANSFORMATIONS[cause].result, least)
                     top = (
                         judge.score([replace(others[0], estimate=wrong.estimate)])[0]
                         if cause == "other_track"
@@ -138,8 +140,8 @@ def main() -> None:
                     if not exact and "-v" in sys.argv:
                         print(judge.task, cause, unit, amount, [(f.change, f.score, f.would_be) for f in found], base)
     print("| task | cause | planted | cause found | amount, too |\n|---|---|---|---|---|")
-    for (task, cause), (number, right, exact) in sorted(counts.items()):
-        print(f"| {task} | `{cause}` | {number} | {right} | {exact} |")
+    for (task, cause), row in sorted(counts.items()):
+        print(f"| {task} | `{cause}` | {row[0]} | {row[1]} | {row[2]} |")
 
 
 if __name__ == "__main__":

@@ -49,6 +49,8 @@ _ALIKE = 0.02
 """Scores so near to the best one are as good: of these the transformation declared first is taken."""
 _BAR = 1.2
 """Seconds of a displacement of beats from which more is demanded."""
+_SECTIONS_RESULT = 0.8
+"""Least score of sections that were moved: there are few of them."""
 _FAR_RESULT = 0.9
 """Least score of beats moved so far: music repeats itself."""
 _NEAR_ONE = 0.2
@@ -377,12 +379,20 @@ def _try(judge: Judge, cells: Sequence[Cell], options: Sequence[Sequence[tuple[C
     return [np.nan_to_num(scores[end - len(some) : end]) for some, end in zip(options, ends, strict=True)]
 
 
+def least_score(change: Change, task: str) -> float:
+    """The score that a displacement needs where times repeat, or few of them decide."""
+    if change.cause != "displacement":
+        return 0.0
+    if task in PERIODIC and abs(change.amount) > _BAR:
+        return _FAR_RESULT
+    return _SECTIONS_RESULT if task in ("segment", "hierarchy") else 0.0
+
+
 def _settle(cell: Cell, options: Sequence[tuple[Change, ...]], values: Float) -> bool:
     """Note the best change of a cell, if it is above the bars."""
 
     def least(change: Change) -> float:
-        far = cell.pair.task in PERIODIC and change.unit == "s" and abs(change.amount) > _BAR
-        return max(RESULT, TRANSFORMATIONS[change.cause].result, _FAR_RESULT if far else 0.0)
+        return max(RESULT, TRANSFORMATIONS[change.cause].result, least_score(change, cell.pair.task))
 
     good = [
         place
@@ -459,8 +469,9 @@ def _findings(board: Board, cells: Sequence[Cell], *, sampled: bool = False) -> 
     for system, count in counts.items():
         for group in alike(sorted(place for place in left - weak if every[place][0].system == system)):
             tracks = len({every[place][0].track for place in group})
+            share = tracks / max(min(count, looked[system]), 1)
             count = looked[system] if sampled else count
-            if tracks >= (2 * MANY if sampled else MANY) and tracks >= MOST * count:
+            if tracks >= (2 * MANY if sampled else MANY) and share >= MOST and tracks >= MOST / 2 * count:
                 change, score, would_be = middle(group)
                 finding = Finding(board.evaluation, ALL, system, change, metric, score, would_be, 1, 1, tracks, count)
                 made.append(finding)
