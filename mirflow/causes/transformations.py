@@ -224,7 +224,7 @@ def _reordered(side: Annotation, unit: str) -> Annotation:
     apply=_on_side(lambda side, change, pair: _respelled(side, change.unit, pair)),
     sentence="the labels of the {who} are spelled otherwise: {unit}",
     several="with other spellings of labels",
-    option=lambda change: {"labels": "leadsheet"} if change.unit.startswith("lead") else {},
+    option=lambda change: {"notation": "leadsheet"} if change.unit.startswith("lead") else {},
     first=True,
 )
 def _labels(pair: Pair) -> Iterator[Change]:
@@ -329,7 +329,7 @@ def _time_option(factor: float) -> dict[str, str | float]:
                 return {"time_unit": "ms"}
             if name.startswith("samples"):
                 return {"time_unit": f"samples@{name.split()[2]}"}
-            return {"time_unit": "frames", "hop": float(f"{ratio:.10g}")}
+            return {"time_unit": f"frames@{ratio:.10g}"}
     return {}
 
 

@@ -12,6 +12,7 @@ from mirflow.annotations.source import HeldSource, Source
 from mirflow.causes import indicators
 from mirflow.causes.diagnosis import ALL, Board, Finding, Judge, find_causes
 from mirflow.causes.transformations import ESTIMATE, REFERENCE, TRANSFORMATIONS, Change, Pair
+from mirflow.readers.options import Reading
 
 CHORDS = ("C:maj", "G:maj", "A:min", "F:maj7", "D:min/b3", "E:7", "N", "Bb:maj")
 
@@ -133,6 +134,23 @@ def test_transpositions_change_roots_alone() -> None:
         *("Db:maj/3", "C", "N", "G:min7", "G", "X")
     ]
     assert indicators.transpose_label("a minor", 2, "key") == "b minor"
+
+
+@pytest.mark.parametrize(
+    ("task", "change"),
+    [
+        *(
+            ("beat", Change("time_scale", ESTIMATE, factor, "factor"))
+            for factor in (0.001, 1 / 44100, 0.01, 512 / 44100)
+        ),
+        ("melody", Change("pitch_unit", ESTIMATE, float("nan"), "MIDI")),
+        ("chord", Change("labels", ESTIMATE, float("nan"), "leadsheet symbols")),
+    ],
+)
+def test_the_options_that_mend_a_side_are_those_of_reading(task: str, change: Change) -> None:
+    option = change.option()
+    assert option
+    Reading.of(task, **option)
 
 
 def test_changes_have_inverses_for_the_other_side() -> None:
