@@ -172,11 +172,8 @@ def _section(name: str, ds: xr.Dataset) -> str:
         (result,) = evaluate_query(ds, Query(metrics, exact=True))
     except MirflowError as error:  # an overview shows what is available
         return f"{head}<div>{escape(str(error))}</div>"
-    return f"{head}<div>{escape(_leader(result))}</div>{_table(result)}{_notes(result, ds)}"
-
-
-def _leader(result: xr.Dataset) -> str:
-    return f"{title_in(result)}: {rank_result(result).lead()}"
+    leader = f"{title_in(result)}: {rank_result(result).lead()}"
+    return f"{head}<div>{escape(leader)}</div>{_table(result)}{_notes(result, ds)}"
 
 
 def _table(result: xr.Dataset) -> str:
@@ -187,17 +184,14 @@ def _table(result: xr.Dataset) -> str:
     )
     rows, value, n = [], result["value"].values, result["n"].values
     for index, system in enumerate(names_of(result, "system")[:_SYSTEMS]):
-        cells = "".join(f'<td class="number">{_figure(one)}</td>' for one in value[index].tolist())
+        shown = ("-" if np.isnan(number) else f"{number:z.4f}" for number in value[index].tolist())
+        cells = "".join(f'<td class="number">{number}</td>' for number in shown)
         span = str(n[index].max()) if np.ptp(n[index]) == 0 else f"{n[index].min()}-{n[index].max()}"
         rows.append(f'<tr><th>{escape(system)}</th>{cells}<td class="number">{span}</td></tr>')
     body = "".join(rows)
     return (
         f'<table><thead><tr><th>system</th>{heads}<th class="number">n</th></tr></thead><tbody>{body}</tbody></table>'
     )
-
-
-def _figure(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:z.4f}"
 
 
 def _notes(result: xr.Dataset, ds: xr.Dataset) -> str:

@@ -319,7 +319,8 @@ def _ask(question: Question, service: Service, snapshot: Snapshot, asked: Mappin
     boards = choose(snapshot.boards, words.get("metric"), group)
     sizes = [(*_size(ds, words, words.get("metric")), ds.sizes["track"]) for ds in boards.values()]
     assert question.cost is not None
-    _check_cost(sum(question.cost(*size, words) for size in sizes))
+    if sum(question.cost(*size, words) for size in sizes) > SECONDS:
+        raise ApiError(413, "the computation would take too long: select fewer metrics or systems, or copy the store")
     return question.ask([boards], {"sort": "stored", **words} if question.best_first else words)
 
 
@@ -337,11 +338,6 @@ def _size(ds: xr.Dataset, words: Mapping[str, Any], metric: Names) -> tuple[int,
         return systems * tracks * len(find_metrics(ds, metric)), systems
     except MirflowError:
         return 0, 0  # the query itself will report the error
-
-
-def _check_cost(seconds: float) -> None:
-    if seconds > SECONDS:
-        raise ApiError(413, "the computation would take too long: select fewer metrics or systems, or copy the store")
 
 
 def _scores(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Any:
@@ -485,7 +481,7 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
 
 
 async def _nothing(request: Request) -> Response:
-    return _problem(404, f"unknown address; see {BASE}/openapi.json")
+    return _respond(_problem(404, f"unknown address; see {BASE}/openapi.json"))
 
 
 def _route(service: Service, views: Views, operation: Operation) -> GuardedRoute:
@@ -513,8 +509,8 @@ def _route(service: Service, views: Views, operation: Operation) -> GuardedRoute
                         view=seen.view,
                     )
         except MirflowError as error:
-            return _refusal(error)
-        return _problem(503, "the stores are changing too often at the moment: retry the request")
+            return _respond(_content_of(error))
+        return _respond(_problem(503, "the stores are changing too often at the moment: retry the request"))
 
     endpoint.__name__ = operation.name
     return GuardedRoute(BASE + operation.path, endpoint, role=None, rate="query" if operation.parameters else None)
@@ -612,11 +608,6 @@ def _read_parameters(operation: Operation, request: Request) -> dict[str, Any]:
     return {name: _read(name, options[name], values) for name, values in given.items()}
 
 
-def _refusal(error: MirflowError) -> Response:
-    found = _content_of(error)
-    return Response(found.body, found.status, media_type=found.media_type)
-
-
 def _content_of(error: MirflowError) -> Content:
     """Make an error response; only messages about names and queries are shown."""
     if isinstance(error, ApiError):
@@ -629,14 +620,13 @@ def _content_of(error: MirflowError) -> Content:
         status, text = 404, "the store cannot be read at the moment"
     else:
         status, text = 400, "the request cannot be answered"
-    return _problem_content(status, text)
+    return _problem(status, text)
 
 
-def _problem(status: int, text: str) -> Response:
-    found = _problem_content(status, text)
-    return Response(found.body, found.status, media_type=found.media_type)
+def _respond(content: Content) -> Response:
+    return Response(content.body, content.status, media_type=content.media_type)
 
 
-def _problem_content(status: int, text: str) -> Content:
+def _problem(status: int, text: str) -> Content:
     problem = {"title": _TITLES.get(status, "Refused"), "status": status, "detail": text[:2_000]}
     return Content(msgspec.json.encode(problem), "application/problem+json", status=status)
