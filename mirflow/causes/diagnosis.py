@@ -328,11 +328,13 @@ def _diagnose_cells(judge: Judge, cells: Sequence[Cell]) -> None:
         tried.append([(change,) for one in usual for change in one.search(cell.pair)])
     results = _try(judge, cells, tried)
     rest: list[Cell] = []
+    alone: list[dict[Change, float]] = []
     again: list[list[tuple[Change, ...]]] = []
     for cell, options, values in zip(cells, tried, results, strict=True):
         if not _settle(cell, options, values):
             firsts = [option for option in options if _hides(option[0])]
             rest.append(cell)
+            alone.append({option[0]: float(value) for option, value in zip(options, values, strict=True)})
             again.append(
                 [
                     (*option, change)
@@ -343,9 +345,13 @@ def _diagnose_cells(judge: Judge, cells: Sequence[Cell]) -> None:
                 ]
             )
     left: list[Cell] = []
-    for cell, options, values in zip(rest, again, _try(judge, rest, again), strict=True):
-        if not _settle(cell, options, values):
+    for cell, options, values, first in zip(rest, again, _try(judge, rest, again), alone, strict=True):
+        gained = [value - first[option[0]] >= GAIN for option, value in zip(options, values, strict=True)]
+        if not _settle(cell, options, np.where(gained, values, 0.0)):
             left.append(cell)
+        elif len(cell.steps) == 2:
+            (change, before, _), (second, _, after) = cell.steps
+            cell.steps = [(change, before, first[change]), (second, first[change], after)]
     others = TRANSFORMATIONS["other_track"]
     if left and others.fits(judge.task, left[0].pair.kind):
         last: list[list[tuple[Change, ...]]] = [[(change,) for change in others.search(cell.pair)] for cell in left]
@@ -411,11 +417,7 @@ def _settle(cell: Cell, options: Sequence[tuple[Change, ...]], values: Float) ->
         return len(changes), names.index(last.cause), far, -float(values[place])
 
     chosen = min((place for place in good if values[place] >= best - _ALIKE), key=rank)
-    before = cell.score
-    for number, change in enumerate(options[chosen]):
-        ends = number == len(options[chosen]) - 1
-        after = float(values[chosen]) if ends else before
-        cell.steps.append((change, before, after))
+    cell.steps = [(change, cell.score, float(values[chosen])) for change in options[chosen]]
     return True
 
 
@@ -467,12 +469,13 @@ def _findings(board: Board, cells: Sequence[Cell], *, sampled: bool = False) -> 
                 made.append(finding)
             left -= set(group)
     for system, count in counts.items():
-        for group in alike(sorted(place for place in left - weak if every[place][0].system == system)):
-            tracks = len({every[place][0].track for place in group})
+        for group in alike(sorted(place for place in left if every[place][0].system == system)):
+            tracks = len({every[place][0].track for place in set(group) - weak})
             share = tracks / max(min(count, looked[system]), 1)
             count = looked[system] if sampled else count
             if tracks >= (2 * MANY if sampled else MANY) and share >= MOST and tracks >= MOST / 2 * count:
                 change, score, would_be = middle(group)
+                tracks = len({every[place][0].track for place in group})
                 finding = Finding(board.evaluation, ALL, system, change, metric, score, would_be, 1, 1, tracks, count)
                 made.append(finding)
                 left -= set(group)
