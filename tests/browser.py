@@ -39,8 +39,16 @@ def browser() -> Iterator[Any]:
         launched.close()
 
 
+_ALL_TABS = """() => {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync("#main > .away { display: block !important; }");
+  document.adoptedStyleSheets = [sheet];
+}"""
+
+
 def unfold(page: Any) -> None:
-    """Show the table of systems, which a report folds below the chart; it stays so while the page is open."""
+    """Show all tabs at once, and the table of systems, which a report folds below the chart, while the page is open."""
+    page.evaluate(_ALL_TABS)
     page.evaluate("document.querySelector('#leaderboard details:not([open]) > summary')?.click()")
 
 

@@ -212,8 +212,13 @@ def first_screen(contents: Mapping[str, Any]) -> tuple[str, str]:
     first = contents["evaluations"][0]
     found: Mapping[str, Any] = next((own for metric, own in first["inference"] if metric in first["main"][:1]), {})
     standings = found.get("standings", [])
+    sentence = text_of(standings[:1])
     size = f"{counted(len(first['systems']), 'system')}, {counted(first['trackCount'], 'track')}"
     head = [node("h1", contents["title"]), node("p", f"{contents['name']}: {size}")]
+    if standings:
+        lead, *rest = standings[0][2]
+        head[0] = node("h1", text_of([lead]).removesuffix("."))
+        standings = [node("p", *rest, kind="lead"), *standings[1:]]
     card = contents["scorecard"]
     boxes = [node("section", *card, id="overview")] if isinstance(card, list) and card else []
     if not standings:
@@ -221,7 +226,7 @@ def first_screen(contents: Mapping[str, Any]) -> tuple[str, str]:
     suspect = [node("p", f"{first['causes']['summary']}: why scores are low.")] if "causes" in first else []
     chart = ("div", {"id": "standings"}, [*standings, *suspect])
     parts = [*boxes, chart] if len(contents["evaluations"]) >= _LISTED else [chart, *boxes]
-    return to_html([*head, *parts]), f"{text_of(standings[:1])} {size}."
+    return to_html([*head, *parts]), f"{sentence} {size}."
 
 
 def _scorecard(subject: Subject, evaluations: Sequence[Mapping[str, Any]], parts: Parts) -> list[Node] | int | str:

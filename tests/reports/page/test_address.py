@@ -154,7 +154,7 @@ def test_a_text_that_tracks_have_is_one_step_back(store_page, visit):
 def test_the_link_can_be_copied(store_page, visit):
     page = visit(store_page, permissions=["clipboard-read", "clipboard-write"])
     choose(page, "metric", "1")
-    page.locator("#controls").get_by_role("button", name="Copy link").click()
+    page.locator("#tabs").get_by_role("button", name="Copy link").click()
     page.get_by_text("Copied").wait_for()
     assert page.evaluate("() => navigator.clipboard.readText()") == page.url
     page.locator("#tracks button.link").first.click()
@@ -167,8 +167,8 @@ def test_where_nothing_can_be_copied_the_link_is_there_to_be_taken(store_page, v
     page = visit(store_page)
     page.evaluate("() => Object.defineProperty(navigator, 'clipboard', { value: undefined })")
     choose(page, "metric", "1")
-    page.locator("#controls").get_by_role("button", name="Copy link").click()
-    assert page.locator("#controls").get_by_label("Link").input_value() == page.url
+    page.locator("#tabs").get_by_role("button", name="Copy link").click()
+    assert page.locator("#tabs").get_by_label("Link").input_value() == page.url
 
 
 def test_a_link_to_what_the_page_does_not_have_says_so_and_shows_the_rest(store_page, visit):
@@ -191,13 +191,19 @@ def test_the_way_past_the_controls_keeps_the_address(store_page, visit):
     assert state_of(page) == {"percent": "yes"}
 
 
-def test_parts_of_the_page_and_tracks_are_one_choice_away(store_page, visit):
-    page = visit(store_page)
-    page.get_by_label("Go to").select_option(label="Tracks")
-    top, covered = (page.locator(f"#{name}").bounding_box() for name in ("tracks", "controls"))
-    assert 0 <= top["y"] - (covered["y"] + covered["height"]) < 40
-    assert page.evaluate("() => document.activeElement.id") == "tracks"
-    assert state_of(page) == {}
+def test_tabs_and_tracks_are_one_choice_away(store_page, visit):
+    page = visit(store_page, unfolded=False)
+    sections = (
+        "[...document.querySelectorAll('#main section')].filter((part) => part.checkVisibility()).map(({ id }) => id)"
+    )
+    assert page.evaluate(sections) == ["leaderboard", "overview"]
+    tabs = page.get_by_role("navigation", name="Parts of the page")
+    tabs.get_by_role("button", name="Tracks").click()
+    page.wait_for_function(f"() => {sections}.includes('tracks')")
+    assert not {"leaderboard", "gains"} & set(page.evaluate(sections))
+    assert tabs.bounding_box()["height"] <= 52
+    assert page.evaluate("() => document.activeElement.name") == "tab tracks"
+    assert state_of(page) == {"tab": "tracks"}
     page.get_by_label("Open a track").fill("t03")
     page.get_by_label("Open a track").press("Enter")
     page.wait_for_selector("#timeline[open]")

@@ -149,7 +149,7 @@ def test_tracks_are_chosen_by_scores_and_all_parts_follow(store: Path, visit: An
     assert page.locator("#distributions .row svg").first.get_attribute("aria-label").endswith(f", n {len(chosen)}")
     assert page.locator("#heatmap .names span").count() == page.locator(".forest tbody tr").count() == 2
     assert f"of {len(chosen)} tracks." in page.inner_text("#gains > .note")
-    assert f"the best value of these {len(chosen)} tracks, " in page.inner_text("#standings .lead")
+    assert f"the best value of these {len(chosen)} tracks, " in page.inner_text("h1")
     weights = "all => all.map(one => getComputedStyle(one).fontWeight)"
     for table in (".forest", "#leaderboard table"):
         assert page.locator(f"{table} td.strong").evaluate_all(weights) == ["650", "400"]
@@ -184,7 +184,7 @@ def test_the_form_adds_a_chip_by_keyboard_and_back_takes_it_away(store: Path, vi
     for left in (2, 1, 0):
         page.go_back()
         page.wait_for_function("left => document.querySelectorAll('#filter li').length === left", arg=left)
-    assert "best value of these" not in page.inner_text("#standings .lead")
+    assert "best value of these" not in page.inner_text("h1")
 
 
 def test_a_click_on_a_group_keeps_its_tracks_alone(store: Path, visit: Any) -> None:

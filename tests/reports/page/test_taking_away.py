@@ -157,8 +157,8 @@ def test_each_click_says_what_happened_and_links_of_files_what_they_need(page: A
         assert status.inner_text().startswith(said)
     saved(page, "standings", "SVG")
     assert status.inner_text() == "Saved chord-standings.svg"
-    page.locator("#controls").get_by_role("button", name="Copy link").click()
-    assert page.locator("#controls .copy .status").inner_text().endswith("send the file, too.")
+    page.locator("#tabs").get_by_role("button", name="Copy link").click()
+    assert page.locator("#tabs .copy .status").inner_text().endswith("send the file, too.")
 
 
 def test_latex_has_a_caption_and_bold_and_csv_a_column_for_each_end(page: Any) -> None:
@@ -186,7 +186,7 @@ def test_a_part_can_be_shown_alone_inside_of_another_page(page: Any, report: Pat
         other.goto(host.as_uri())
         inside = other.frame_locator("iframe")
         inside.locator(f"#{part}.alone").wait_for()
-        shown = inside.locator("#main section, #standings, #head, #controls").evaluate_all(
+        shown = inside.locator("#main section, #standings, #tabs, #head, #controls").evaluate_all(
             "parts => parts.filter(part => part.checkVisibility()).map(part => part.id)"
         )
         assert [one for one in shown if one != "leaderboard"] == [part]

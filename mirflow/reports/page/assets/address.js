@@ -1,7 +1,7 @@
 /** What is shown, as the part of the address behind #: links, reload and the way back lead to it. */
 
 import { FETCHED } from "./source.js";
-import { BEGINNING, MIX } from "./state.js";
+import { BEGINNING, MIX, TABS } from "./state.js";
 import { addChips, fits } from "./filter.js";
 
 /** Words that a place of the state may have, besides names of systems. */
@@ -49,6 +49,7 @@ const FIELDS = [
     (state, text) => systemOf(state, text, (system) => { state.wrong.of = system; })],
   ["right", (state) => (state.wrong.right < 0 ? "" : state.now.systems[state.wrong.right]),
     (state, text) => systemOf(state, text, (system) => { state.wrong.right = system; })],
+  ["tab", (state) => other(state.tab, "ranking"), (state, text) => oneOf(TABS.map(([name]) => name), text, () => { state.tab = text; })],
   ["part", (state) => state.part, (state, text) => { state.part = text; return true; }],
   ["cells", (state) => state.cells, (state, text) => { state.cells = text; return true; }],
   ["extra", (state) => (state.extra.metric ? state.now.extras[state.extra.metric].name : ""), (state, text) => {

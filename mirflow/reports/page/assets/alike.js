@@ -1,10 +1,11 @@
 /** Which systems find the same tracks hard, and what the best system of each track would reach. */
 
-import { el, section, still, table, th } from "./dom.js";
+import { el, section, table, th } from "./dom.js";
 import { count, formatter, titleOf } from "./format.js";
 import { CONTENTS } from "./data.js";
 import { readShown } from "./filter.js";
 import { include, reduce } from "./reduce.js";
+import { goTo } from "./tabs.js";
 import { rankSystems, valuesOf } from "./leaderboard.js";
 
 /** Systems up to which a table has room. */
@@ -56,8 +57,7 @@ export async function drawAlike(state) {
   const matrix = order.map((one) => order.map((other) => (one === other ? NaN : correlate(included, one, other, tracks.length))));
   const known = matrix.flat().filter((r) => !Number.isNaN(r));
   const [low, high] = [Math.min(...known), Math.max(...known)];
-  const choose = (of, against) => state.change((now) => { now.pair = { of, against }; })
-    .then(() => document.getElementById("gains")?.scrollIntoView({ behavior: still() ? "auto" : "smooth" }));
+  const choose = (of, against) => goTo(state, "gains", (now) => { now.pair = { of, against }; });
   const rows = order.map((one, row) => el("tr", {}, el("th", { scope: "row" }, systems[one]), order.map((other, column) => {
     const r = matrix[row][column];
     const shown = one === other || Number.isNaN(r) ? "–" : r.toFixed(2);

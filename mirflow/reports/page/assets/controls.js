@@ -1,7 +1,6 @@
-/** The bar on top: evaluation, metric, aggregate, groups, what is done about missing scores. */
+/** The line below the headline: evaluation, metric, aggregate, groups, what is done about missing scores. */
 
-import { choice, copyButton, el } from "./dom.js";
-import { linkTo } from "./address.js";
+import { choice, el } from "./dom.js";
 import { CONTENTS } from "./data.js";
 import { titleOf } from "./format.js";
 import { drawFilter } from "./filterbar.js";
@@ -12,7 +11,6 @@ export function drawControls(state) {
   const active = document.activeElement && document.activeElement.getAttribute("name");
   const { evaluations } = state.contents;
   const parts = [];
-  let chips = null;
   const add = (name, made) => {
     made.querySelector("select, input").setAttribute("name", name);
     parts.push(made);
@@ -22,7 +20,6 @@ export function drawControls(state) {
       (value) => state.change((now) => now.take(Number(value)))));
   }
   if (state.metric >= 0) {
-    if (state.now.main.length > 1) chips = metricsOf(state);
     add("metric", choice("Metric", state.now.metrics.map((metric, place) => [place, titleOf(metric)]), state.metric,
       (value) => state.change((now) => now.takeMetric(Number(value)))));
     add("aggregate", choice("Aggregate", state.about.aggregates.map((name) => [name, nameOf(state, name)]),
@@ -38,19 +35,10 @@ export function drawControls(state) {
       onchange: () => state.change((now) => { now.percent = box.checked; }) });
     add("percent", el("label", { class: "choice tick" }, box, el("span", {}, "Percent")));
   }
-  const copy = copyButton("Copy link", () => linkTo(state));
-  copy.querySelector("button").setAttribute("name", "copy");
   const filter = state.now.tracks.length && state.metric >= 0 ? drawFilter(state) : null;
-  bar.replaceChildren(...[...parts, copy, chips, filter].filter(Boolean));
+  bar.replaceChildren(...[...parts, filter].filter(Boolean));
   // The bar is made anew after each choice: whoever uses the keyboard stays where they were.
   if (active) bar.querySelector(`[name="${active}"]`)?.focus();
-}
-
-/** The main metrics, each one click away. */
-function metricsOf(state) {
-  return el("div", { class: "metrics", role: "group", "aria-label": "Main metrics" }, state.now.main.map((metric) =>
-    el("button", { type: "button", name: `metric ${metric}`, "aria-pressed": String(metric === state.metric),
-      onclick: () => state.change((now) => now.takeMetric(metric)) }, titleOf(state.now.metrics[metric]))));
 }
 
 function nameOf(state, aggregate) {

@@ -1,12 +1,13 @@
 /** Systems by the chosen aggregate, with intervals, significance groups, and the other main metrics. */
 
-import { build, detailsOf, el, section, still, svg, table, th, warningsOf } from "./dom.js";
+import { build, detailsOf, el, section, svg, table, th, warningsOf } from "./dom.js";
 import { byName, byNumber, count, formatter, titleOf, unitOf } from "./format.js";
 import { explainValues } from "./controls.js";
 import { endsOf, include, quantile, reduce } from "./reduce.js";
 import { CONTENTS, inferenceOf, readStatistic, readValues } from "./data.js";
 import { addChips, groupChip, readShown, shownOf } from "./filter.js";
 import { standingsOfShown, writePercent } from "./standings.js";
+import { goTo } from "./tabs.js";
 
 /** Values of one metric over all tracks or those of a group, with n and the number of missing scores, for each system. */
 export async function valuesOf(state, metric, aggregate, members = null) {
@@ -73,13 +74,14 @@ export async function drawLeaderboard(state, again) {
     byNumber(a.value, b.value, -(about.sign || 1) * turn) || byName(a.name, b.name)));
   const parts = [tableOf(state, entries, others, inference)];
   if (state.by) parts.push(await groupTable(state, entries));
+  parts.push(el("p", { class: "note" }, explainValues(state)), state.shown ? null : noteOf(state, inference));
   // A table that is read already is not folded when the chart arrives.
   if (inference === undefined) state.unfolded = true;
   const nodes = state.shown ? standingsOfShown(state, entries) : inference?.standings;
-  const standings = nodes ? standingsOf(state, nodes) : null;
+  const standings = nodes ? standingsOf(state, nodes, state.shown ? [] : percents) : null;
   const board = section("leaderboard", `Systems by ${titleOf(about)}${unitOf(about, state.percent)}`,
-    `${state.shown ? `Shown: ${shownOf(state)}. ` : ""}${explainValues(state)}`, now.references ? el("p", { class: "warning", role: "note" }, `References: ${now.references}.`) : null,
-    ...warningsOf(now), standings ? fold(state, parts) : parts, noteOf(state, inference));
+    state.shown ? `Shown: ${shownOf(state)}.` : null, now.references ? el("p", { class: "warning", role: "note" }, `References: ${now.references}.`) : null,
+    ...warningsOf(now), standings ? fold(state, parts) : parts, state.shown ? noteOf(state, inference) : null);
   return el("div", { id: "ranking" }, standings, board);
 }
 
@@ -92,9 +94,13 @@ export async function rankSystems(state) {
 }
 
 /** Who leads, who is not told apart, and a chart, as they were written with the page. */
-function standingsOf(state, nodes) {
+function standingsOf(state, nodes, percents) {
   const made = el("div", { id: "standings" }, ...build(nodes));
   if (state.percent && state.about.unit === "" && !state.shown) writePercent(made);
+  for (const row of percents.length ? made.querySelectorAll("tr:is(.first, .alike)") : []) {
+    const share = percents[state.now.systems.indexOf(row.querySelector("th").title)];
+    if (Number.isFinite(share)) row.lastChild.append(el("small", { title: "Share of bootstrap replicates over tracks in which it is the best" }, ` first in ${share} %`));
+  }
   // A system is compared with the leader, the leader with the one behind it.
   const names = [...made.querySelectorAll("tbody th")];
   const place = (name) => state.now.systems.indexOf(name.title);
@@ -102,7 +108,7 @@ function standingsOf(state, nodes) {
     for (const name of names) {
       const pair = { of: place(name), against: place(name === names[0] ? names[1] : names[0]) };
       name.replaceChildren(el("button", { type: "button", class: "link", title: `Compare ${name.title} with ${state.now.systems[pair.against]}`,
-        onclick: () => state.change((one) => { one.pair = pair; }).then(() => document.getElementById("gains")?.scrollIntoView({ behavior: still() ? "auto" : "smooth" })) }, name.title));
+        onclick: () => goTo(state, "gains", (one) => { one.pair = pair; }) }, name.title));
     }
   }
   return made;

@@ -10,10 +10,10 @@ import { drawCoverage } from "./coverage.js";
 import { drawDifficulty } from "./difficulty.js";
 import { drawDistributions } from "./distributions.js";
 import { drawDoubts } from "./doubts.js";
-import { drawErrors } from "./error_places.js";
+import { drawCostliest, drawErrors } from "./error_places.js";
 import { drawExtras } from "./extras.js";
 import { applyFilter, labelOf, shownOf } from "./filter.js";
-import { drawGains } from "./gains.js";
+import { drawGains, drawPair } from "./gains.js";
 import { drawHeatmap } from "./heatmap.js";
 import { drawLeaderboard } from "./leaderboard.js";
 import { drawLosses } from "./losses.js";
@@ -23,23 +23,34 @@ import { drawTolerance } from "./tolerance.js";
 import { drawTracks } from "./tracks.js";
 import { openTrack, settleTimeline } from "./timeline.js";
 import { offerCopies } from "./offers.js";
-import { offerParts } from "./parts.js";
 import { CONTENTS } from "./data.js";
 import { FETCHED } from "./source.js";
 import { State } from "./state.js";
+import { showTab } from "./tabs.js";
 
 const began = performance.now();
 const state = new State(CONTENTS);
+
+/** Who leads, and how many could as well; the title where that is not known. */
+function headline() {
+  const lead = document.querySelector("#standings .lead strong");
+  if (!lead) return el("h1", {}, state.contents.title);
+  const others = document.querySelectorAll("#standings tr.alike").length;
+  const parts = [...lead.childNodes];
+  const last = parts.at(-1);
+  if (last instanceof Text) last.textContent = last.textContent.replace(/\.$/, "");
+  lead.remove();
+  return el("h1", {}, ...parts, others ? el("span", { class: "quiet" }, ` — and ${others === 1 ? "another one" : `${others} others`} could be first`) : null);
+}
 
 function drawHead() {
   const { contents, now } = state;
   // The title is about the page, these numbers are about the evaluation.
   const several = contents.evaluations.length > 1;
   const size = `${count(now.systems.length, "system")}, ${count(now.trackCount, "track")}`;
-  const parts = [contents.name, several ? `${now.name}: ${size} (1 of ${contents.evaluations.length} evaluations)` : size,
-    state.shown ? `${shownOf(state)} shown: ${state.filter.map((chip) => labelOf(state, chip)).join("; ")}` : "", contents.where ? `only tracks where ${contents.where}` : "", contents.stores.length > 1 ? count(contents.stores.length, "store") : "",
-    now.stores.map((one) => one.created.slice(0, 10)).sort().at(-1)];
-  document.getElementById("head").replaceChildren(el("h1", {}, contents.title),
+  const parts = [several ? `${now.name}: ${size} (1 of ${contents.evaluations.length} evaluations)` : size,
+    state.shown ? `${shownOf(state)} shown: ${state.filter.map((chip) => labelOf(state, chip)).join("; ")}` : "", contents.where ? `only tracks where ${contents.where}` : "", contents.stores.length > 1 ? count(contents.stores.length, "store") : ""];
+  document.getElementById("head").replaceChildren(headline(),
     el("p", {}, parts.filter(Boolean).join("  ·  "), suspectsOf(state) ? ["  ·  ", suspectsOf(state)] : null), state.unknown.length ? el("p", { class: "warning", role: "note" },
       `The link names what this page does not have: ${state.unknown.join(", ")}.`) : "");
 }
@@ -53,6 +64,13 @@ function tell(part) {
   return part;
 }
 
+/** What stands beside the chart: the best two, and what costs the best one most. */
+async function drawSecond(ranking) {
+  const parts = await Promise.all([drawPair(state, openTimeline), drawCostliest(state, openTimeline)]);
+  const standings = ranking.querySelector("#standings");
+  if (standings && parts.some(Boolean)) standings.after(el("div", { id: "second" }, parts.filter(Boolean)));
+}
+
 /** The table of systems; what arrives later is drawn into it, unless something else is shown by then. */
 async function drawRanking() {
   const { turn } = state;
@@ -61,7 +79,10 @@ async function drawRanking() {
     const made = await drawRanking();
     const there = document.getElementById("ranking");
     const focus = there.querySelector(":focus")?.getAttribute("data-sort");
+    await drawSecond(made);
     there.replaceWith(made);
+    showTab(state, [...document.getElementById("main").children]);
+    drawHead();
     const gains = document.getElementById("gains");
     if (gains) gains.replaceWith(tell(await drawGains(state, openTimeline)));
     offerCopies(state);
@@ -74,14 +95,16 @@ const openTimeline = (track, list, at) => openTrack(state, track, list, at);
 
 async function draw() {
   const started = performance.now();
-  drawHead();
   drawControls(state);
   const main = document.getElementById("main");
   const overview = drawOverview(state);
   const parts = [];
   let settle = () => {};
   if (state.shown && !state.shown.tracks.length) {
-    main.replaceChildren(section("leaderboard", "No track is left", "No track meets all conditions of the filter: remove one of them above."));
+    const none = section("leaderboard", "No track is left", "No track meets all conditions of the filter: remove one of them above.");
+    main.replaceChildren(none);
+    showTab(state, [none]);
+    drawHead();
     return;
   }
   if (state.metric >= 0) {
@@ -101,15 +124,19 @@ async function draw() {
   // The intervals may have arrived meanwhile.
   if ((FETCHED || state.shown) && state.metric >= 0) parts[0] = await drawRanking();
   parts.forEach(tell);
+  const ranking = /** @type {Element} */ (parts[0]);
+  if (ranking.id === "ranking") await drawSecond(ranking);
   const scrolled = scrollY;
   // Of two evaluations the chosen one comes first.
   const first = state.contents.evaluations.length < LISTED ? parts.splice(0, 1) : [];
-  main.replaceChildren(...[...first, overview, ...parts].filter(Boolean));
+  const sections = [...first, overview, ...parts].filter(Boolean);
+  main.replaceChildren(...sections);
+  showTab(state, sections);
+  drawHead();
   // In a frame of another page; a heat map fits its width to it.
   document.getElementById(state.part || "-")?.classList.add("alone");
   settle();
   offerCopies(state);
-  offerParts(main);
   scrollTo(0, scrolled);
   document.documentElement.dataset.drawn = (performance.now() - started).toFixed(1);
 }
@@ -122,7 +149,7 @@ keepAddress(state);
 // An anchor would take the place of the state in the address.
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
-  document.getElementById("leaderboard").focus();
+  document.querySelector("#main section:not(.away, .away *)")?.focus();
 });
 document.getElementById("foot").append(el("p", {}, `Made with mirflow ${state.contents.mirflow}. ` +
   (FETCHED ? "" : "This file holds everything that it shows; it loads nothing.")));

@@ -24,7 +24,7 @@ function storeOf({ stores }, one) {
 export function drawProvenance(state) {
   const { now, contents } = state;
   const several = contents.stores.length > 1;
-  const facts = [["Evaluation", now.name], ["Task", now.task], ["Convention", now.convention], ["Grid", now.grid],
+  const facts = [["Title", contents.title], ["Evaluation", now.name], ["Task", now.task], ["Convention", now.convention], ["Grid", now.grid],
     ["Several references", now.combine],
     ["Tracks", contents.where ? `where ${contents.where}` : ""], ...(several ? [] : now.stores.flatMap(scoringOf)), ["Page", `mirflow ${contents.mirflow}`]];
   const swept = now.metrics.filter((metric) => metric.parameters.length);
@@ -34,5 +34,5 @@ export function drawProvenance(state) {
   const metrics = el("details", {}, el("summary", {}, `Metrics and parameters (${now.metrics.length}, ${swept.length} with parameters)`),
     table(heads, body));
   const stores = several ? now.stores.map((one) => storeOf(contents, one)) : [pipelineOf(contents.stores[0].pipeline)];
-  return section("provenance", "Provenance", null, listOf(facts), metrics, ...stores);
+  return section("provenance", "About", null, listOf(facts), metrics, ...stores);
 }

@@ -22,6 +22,7 @@ import { fits, labelOf } from "./filter.js";
  * @property {{of: number, against: number}} pair two systems, track by track; -1 for the two best
  * @property {{of: number, right: number, kind: string, place: number}} wrong whose errors are listed (-1: the best system's), only those that
  *   another system has right (-1: all); the kind whose places a timeline goes through, and which one is open
+ * @property {string} tab which parts of the page are shown; see tabs.js
  * @property {string} part the only one that is shown, in a frame of another page; empty for all
  * @property {string} cells filter of the cells without a score
  * @property {{metric: number, system: number, rate: number, sorted: string}} extra the metric with extra dims and the system of its map;
@@ -33,6 +34,16 @@ import { fits, labelOf } from "./filter.js";
  *   it is compared, whose lane is next to its own, or -1; `rule`: -1 for the
  *   one of the chosen metric
  */
+
+/** What a reader asks, and the sections that answer it. */
+export const TABS = [
+  ["ranking", "Ranking", ["ranking", "leaderboard", "overview", "tolerance"]],
+  ["compare", "Compare", ["gains", "alike"]],
+  ["tracks", "Tracks", ["tracks", "difficulty", "heatmap", "distributions"]],
+  ["errors", "Errors", ["errors", "losses", "extras"]],
+  ["references", "References", ["doubts"]],
+  ["about", "About", ["coverage", "provenance"]],
+];
 
 /** Where the timeline of a track is at first. */
 export const BEGINNING = { time: 0, seen: null, loop: null };
@@ -71,6 +82,7 @@ export class State {
     this.wrong = { of: -1, right: -1, kind: "", place: 0 };
     this.cells = "";
     this.part = "";
+    this.tab = "ranking";
     this.extra = { metric: 0, system: 0, rate: 0, sorted: "" };
     this.timeline = { ...BEGINNING, track: -1, list: "tracks", mix: [...MIX], slow: false, ear: -1, beside: -1, rule: -1, reference: 0 };
     this.take(0);

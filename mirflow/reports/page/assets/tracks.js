@@ -7,7 +7,6 @@ import { FETCHED } from "./source.js";
 import { acrossSystems } from "./reduce.js";
 import { readShown } from "./filter.js";
 import { rankSystems } from "./leaderboard.js";
-import { offerTracks } from "./parts.js";
 import { componentOf } from "./pattern.js";
 
 const shown = { most: 15 };
@@ -129,4 +128,17 @@ function walk(event) {
   const next = buttons[buttons.indexOf(event.target) + step];
   event.preventDefault();
   if (next) next.focus();
+}
+
+/** A field for the name of a track, which opens it. */
+function offerTracks(state, open) {
+  const names = new Map(state.shownTracks.map((track) => [state.now.tracks[track], track]));
+  const field = el("input", { type: "search", list: "names-of-tracks", autocomplete: "off", placeholder: "its name",
+    onchange: () => {
+      if (!names.has(field.value)) return;
+      open(names.get(field.value), "name");
+      field.value = "";
+    } });
+  return el("label", { class: "choice" }, el("span", {}, "Open a track"), field,
+    el("datalist", { id: "names-of-tracks" }, [...names.keys()].map((name) => el("option", { value: name }))));
 }

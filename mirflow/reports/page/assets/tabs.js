@@ -1,0 +1,35 @@
+/** The bar on top: the parts of the page by what a reader asks, one of which is shown, and a link to what is shown. */
+
+import { copyButton, el } from "./dom.js";
+import { linkTo } from "./address.js";
+import { TABS } from "./state.js";
+
+/** The tab that has a section. */
+export const tabOf = (id) => TABS.find(([, , parts]) => parts.includes(id))?.[0] ?? "about";
+
+/** Show the sections of the chosen tab, in the order of their tab, and the bar with the tabs that have any. */
+export function showTab(state, parts) {
+  const names = new Set(parts.map(({ id }) => tabOf(id)));
+  const chosen = names.has(state.tab) ? state.tab : "ranking";
+  for (const part of parts) part.classList.toggle("away", tabOf(part.id) !== chosen);
+  const bar = document.getElementById("tabs");
+  const active = bar.contains(document.activeElement) && document.activeElement.getAttribute("name");
+  const show = (tab) => state.change((now) => { now.tab = tab; }).then(() => scrollTo(0, 0));
+  const tabs = TABS.filter(([name]) => names.has(name)).map(([name, title]) => el("button", { type: "button", name: `tab ${name}`,
+    "aria-current": name === chosen ? "page" : null, onclick: () => show(name) }, title));
+  const copy = copyButton("Copy link", () => linkTo(state));
+  copy.querySelector("button").setAttribute("name", "copy");
+  bar.replaceChildren(el("b", { title: state.contents.name }, state.contents.name), el("div", {}, tabs), copy);
+  if (active) bar.querySelector(`[name="${active}"]`)?.focus();
+}
+
+/** Go to a section, in whichever tab it is, once what a choice changes is drawn. */
+export async function goTo(state, id, action) {
+  await state.change((now) => {
+    action(now);
+    now.tab = tabOf(id);
+  });
+  const part = document.getElementById(id);
+  part?.scrollIntoView();
+  part?.focus({ preventScroll: true });
+}
