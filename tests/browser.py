@@ -39,7 +39,7 @@ def browser() -> Iterator[Any]:
         launched.close()
 
 
-_ALL_TABS = """() => {
+ALL_TABS = """() => {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync("#main > .away { display: block !important; }");
   document.adoptedStyleSheets = [sheet];
@@ -48,7 +48,7 @@ _ALL_TABS = """() => {
 
 def unfold(page: Any) -> None:
     """Show all tabs at once, and the table of systems, which a report folds below the chart, while the page is open."""
-    page.evaluate(_ALL_TABS)
+    page.evaluate(ALL_TABS)
     page.evaluate("document.querySelector('#leaderboard details:not([open]) > summary')?.click()")
 
 

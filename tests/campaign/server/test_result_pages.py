@@ -183,7 +183,7 @@ def test_the_report_fetches_scores_and_a_track_at_a_second(service: Service, bro
         page.goto(f"{address}/stores/demo/{report_link('chord', 'auld-lang-syne', 12.5)}")
         page.get_by_role("heading", name="auld-lang-syne").first.wait_for()
         page.locator("canvas").first.wait_for()
-        assert "Chord estimation" in page.inner_text("h1")
+        assert page.locator("#main section").count() > 1
         assert told == []
         page.close()
 

@@ -11,6 +11,7 @@ import pytest
 import mirflow
 from mirflow.reports.page import write_page
 from mirflow.reports.page.live import LivePage
+from tests.browser import ALL_TABS
 
 from .reading import choose, contents_of
 from .serving import serving
@@ -120,6 +121,7 @@ def test_a_served_page_reads_them_when_they_are_asked_for(folder, browser):
     assert hidden.block("g1/0/doubts") is None
     assert hidden.block("g1/0/errors") is None
     with serving(live, None) as site, browser.new_context() as context:
+        context.add_init_script(f"({ALL_TABS})()")
         page = context.new_page()
         page.goto(site.address)
         page.locator("#doubts button", has_text="Find these places").click()

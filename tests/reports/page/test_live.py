@@ -21,6 +21,7 @@ from mirflow.reports.page.assembly import report_link
 from mirflow.reports.page.live import ASSETS, LivePage, asset
 from tests.accessibility import assert_accessible, assert_fits
 from tests.audio_files import RATE, write
+from tests.browser import ALL_TABS
 from tests.datasets import score_files, write_dataset, write_lab
 from tests.groups import make_group, random_group, write_store
 from tests.waiting import MILLISECONDS
@@ -50,6 +51,7 @@ def browse(browser: Any) -> Iterator[Callable[..., tuple[Any, Site]]]:
             sites.append(site)
             context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
             stack.callback(context.close)
+            context.add_init_script(f"({ALL_TABS})()")
             tab = context.new_page()
             tab.set_default_timeout(MILLISECONDS)
             tab.on("console", lambda message: troubles.append(message.text) if message.type != "log" else None)

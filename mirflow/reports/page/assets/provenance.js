@@ -24,9 +24,9 @@ function storeOf({ stores }, one) {
 export function drawProvenance(state) {
   const { now, contents } = state;
   const several = contents.stores.length > 1;
-  const facts = [["Title", contents.title], ["Evaluation", now.name], ["Task", now.task], ["Convention", now.convention], ["Grid", now.grid],
+  const facts = [["Evaluation", now.name], ["Task", now.task], ["Convention", now.convention], ["Grid", now.grid],
     ["Several references", now.combine],
-    ["Tracks", contents.where ? `where ${contents.where}` : ""], ...(several ? [] : now.stores.flatMap(scoringOf)), ["Page", `mirflow ${contents.mirflow}`]];
+    ["Tracks", contents.where ? `where ${contents.where}` : ""], ...(several ? [] : now.stores.flatMap(scoringOf)), ["Page", `mirflow ${contents.mirflow}`], ["Title", contents.title]];
   const swept = now.metrics.filter((metric) => metric.parameters.length);
   const heads = ["Metric", "Parameters", "Usual aggregate", "Weight", "Version"].map((text) => th(text));
   const body = now.metrics.map((metric) => tr(metric.name, [metric.parameters.map((pair) => pair.join(" ")).join(", "),
