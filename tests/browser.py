@@ -63,6 +63,8 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
     def open_file(path: Path, at: str = "", *, unfolded: bool = True, **options: Any) -> Any:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
         opened.append(context)
+        if unfolded:
+            context.add_init_script(f"({ALL_TABS})()")
         page = context.new_page()
         page.set_default_timeout(MILLISECONDS)
         page.on("console", lambda message: troubles.append(message.text) if message.type != "log" else None)

@@ -219,7 +219,7 @@ def test_tabs_reach_every_control_and_the_order_is_that_of_the_page(chords, visi
         page.keyboard.press("Tab")
         seen.append(page.evaluate("() => document.activeElement.closest('nav, section, footer')?.id ?? ''"))
     met = list(dict.fromkeys(filter(None, seen)))
-    order = page.locator("#controls, main section").evaluate_all("parts => parts.map(part => part.id)")
+    order = page.locator("#tabs, #controls, main section").evaluate_all("parts => parts.map(part => part.id)")
     assert met == [name for name in order if name in met]
     assert {"controls", "leaderboard", "heatmap", "gains"} <= set(met)
 
