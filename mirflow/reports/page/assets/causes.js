@@ -1,5 +1,6 @@
 /** Why scores are low: what would make a side right, as `mirflow diagnose` finds it. */
 
+import { goTo } from "./tabs.js";
 import { el, section, table, th } from "./dom.js";
 import { count, formatter } from "./format.js";
 
@@ -26,8 +27,8 @@ export const isSuspect = ({ now }, track) => (now.causes ? now.causes.rows : [])
   name === track && system === ALL && side === "reference");
 
 /** How many references seem wrong, and the way to them. */
-export const suspectsOf = ({ now }) => (now.causes ? el("button", { type: "button", class: "link",
-  onclick: () => document.getElementById("causes")?.scrollIntoView() }, now.causes.summary) : null);
+export const suspectsOf = (state) => (state.now.causes ? el("button", { type: "button", class: "link",
+  onclick: () => goTo(state, "causes", () => {}) }, state.now.causes.summary) : null);
 
 /**
  * @param {import("./state.js").State} state

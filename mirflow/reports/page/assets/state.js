@@ -41,7 +41,7 @@ export const TABS = [
   ["compare", "Compare", ["gains", "alike"]],
   ["tracks", "Tracks", ["tracks", "difficulty", "heatmap", "distributions"]],
   ["errors", "Errors", ["errors", "losses", "extras"]],
-  ["references", "References", ["doubts"]],
+  ["references", "References", ["causes", "doubts"]],
   ["about", "About", ["coverage", "provenance"]],
 ];
 
