@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from . import typing as typing
     from .analysis.evaluations import open_store as open_store
     from .analysis.signatures import signature as signature
-    from .api import check as check
     from .engine.publishing import publish as publish
     from .engine.runs import open_pipeline as open_pipeline
     from .engine.runs import run as run
@@ -74,6 +73,7 @@ if TYPE_CHECKING:
     from .readers.label_maps import read_label_map as read_label_map
     from .readers.midi import to_midi as to_midi
     from .readers.user_formats import declare_reader as declare_reader
+    from .reports.checked_files import check as check
     from .reports.error_budgets import losses as losses
     from .reports.figures.canvas import plot as plot
     from .reports.page import report as report
@@ -98,7 +98,7 @@ _HOMES = {
     "apply_patch": "workflows.corrections",
     "benchmark": "workflows.benchmarking",
     "benchmarks": "workflows.benchmarking",
-    "check": "api",
+    "check": "reports.checked_files",
     "collection": "evaluation.loading",
     "declare_reader": "readers.user_formats",
     "declare_task": "metrics.base",

@@ -87,7 +87,7 @@ def check_command(
 
         find(DOCUMENTS, "campaign").check(paths[0])
         return
-    from ..api import check
+    from ..reports.checked_files import check
 
     words: dict[str, Any] = {"convention": convention, "schema": schema, "annotator": annotator, "reference": reference}
     words |= {"beside": beside, "beside_task": beside_task, "worst": worst}

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from .errors import AnnotationError, counted
-from .evaluation.linter import FileCheck, check_paths, check_pipeline, count_by_severity
-from .reports.tables import Table, Tabulation
+from ..errors import AnnotationError, counted
+from ..evaluation.linter import FileCheck, check_paths, check_pipeline, count_by_severity
+from .tables import Table, Tabulation
 
 
 def check(
