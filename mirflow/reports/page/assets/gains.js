@@ -84,7 +84,7 @@ export async function drawPair(state, open) {
 
 /** The difference of the values with its interval, and whether it is significant, where the page knows them. */
 function testOf(state, of, against) {
-  const { now, about } = state;
+  const { now } = state;
   if (state.shown) return el("p", { class: "note" }, WHOLE);
   const found = fittingInference(state, () => {});
   if (!found || !found.pairs.length) return null;

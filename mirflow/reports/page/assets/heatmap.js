@@ -162,7 +162,7 @@ function linesOf(map) {
 }
 
 /** Chips for a span of columns and one of rows; nothing of a span that is all of them. */
-function chipsOf({ state: { now, about, across, shownSystems }, numbers, across: found, columns, bands, rows }, [from, to], [first, last]) {
+function chipsOf({ state: { now, about, across }, numbers, across: found, columns, bands, rows }, [from, to], [first, last]) {
   const chips = [];
   if (last > first && last - first + 1 < rows.length) chips.push(["systems", rows.slice(first, last + 1).map((row) => now.systems[row])]);
   const tracks = columns.slice(from, to + 1);

@@ -1,7 +1,7 @@
 /** One annotation as a lane of the timeline, drawn by its form. */
 
-import { isMoments, lastBy, signOf } from "./annotations.js";
-import { chordColour, dotColour, labelColour } from "./colours.js";
+import { isMoments, signOf } from "./annotations.js";
+import { chordColour, labelColour } from "./colours.js";
 import { BAND, coloursOf, drawOctaves, drawPitches } from "./pitches.js";
 
 const HEIGHTS = new Map([["segments", 40], ["ticks", 40], ["notes", 92], ["sheet", 92], ["drums", 92], ["curve", 92], ["frames", 92], ["patterns", 92]]);
