@@ -188,6 +188,7 @@ class Cell:
     """Whether the gain is below the bars, so that only other systems of the track can confirm it."""
 
 
+@np.errstate(all="ignore")  # transformed times and pitches of any file may leave the range of floats
 def find_causes(
     board: Board, read: Read, *, seconds: float | None = None, everything: bool = False
 ) -> tuple[list[Finding], int]:

@@ -106,14 +106,14 @@ def test_check_says_it_where_it_is_reported_the_reference(pipeline: Path) -> Non
     assert noted.exit_code == 0
     assert f"E/ms/long.txt: warning: {LATE.removeprefix('E/ms/long.txt: ')}" in noted.stdout
     assert "[implausible]" in noted.stdout
-    assert noted.stderr == "3 files: 0 errors, 2 warnings, 0 notes\n"
+    assert noted.stderr == "3 files, 1 track: 0 errors, 3 warnings, 0 notes\n"
     assert "a reference needs a task" in invoke("check", "E/ms", "--reference", "R").stderr
 
 
 def test_check_keeps_what_else_is_wrong_with_the_file(pipeline: Path) -> None:
     write(Path("E/ms/long.txt"), np.append(BEATS * 100, 5.0))
     (found,) = check_paths(["E/ms/long.txt"], "beat", reference="R/long.txt")
-    assert [one.rule for one in found.problems] == ["implausible", "unsorted"]
+    assert [one.rule for one in found.problems] == ["cause", "implausible", "unsorted"]
 
 
 class TestPoorSystemsAreNotTold:

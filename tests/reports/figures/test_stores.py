@@ -450,6 +450,7 @@ class TestAccessor:
             "figure",
             "graders",
             "kinds",
+            "plot",
             "save",
             "save_caption",
         }
