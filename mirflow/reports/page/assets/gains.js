@@ -74,8 +74,8 @@ export async function drawPair(state, open) {
   const [better, worse] = [changed.filter(([, gain]) => gain > 0).length, changed.filter(([, gain]) => gain < 0).length];
   const look = (track) => open(track, "tracks", { ear: first, beside: second });
   const write = signedFormatter(formatter(state.about, state.percent));
-  const extreme = ([track, gain], kind) => el("button", { type: "button", class: `link ${kind}`, title: `Open the timeline of ${tracks[track]}`, onclick: () => look(track) },
-    `${tracks[track]} ${write(gain)}`);
+  const extreme = ([track, gain], kind) => el("span", { class: kind }, el("button", { type: "button", class: `link ${kind}`, title: `Open the timeline of ${tracks[track]}`,
+    onclick: () => look(track) }, `${tracks[track]} ${write(gain)}`), becauseOf(state, tracks[track]));
   const [most, least] = [changed[0], changed.at(-1)];
   return [el("h2", {}, el("button", { type: "button", class: "link", onclick: () => goTo(state, "gains", (now) => { now.pair = { of: first, against: second }; }) },
     `${systems[first]} against ${systems[second]}`)), testOf(state, first, second), el("p", { class: "note" }, `Better on ${better}, worse on ${worse} of ${count(changed.length, "track")}.`),
