@@ -29,6 +29,7 @@ from ..errors import (
     warn_caller,
 )
 from ..metrics.base import Convention, Grid, MetricLike, get_task
+from ..metrics.edits import LOST
 from ..metrics.measures import Measure
 from ..progress import Progress, progress_of
 from ..readers import read
@@ -121,8 +122,9 @@ class EvaluationRules:
         return score_block(BlockWork("evaluate", *rules, "", tuple(map(self._read_by, works)), classes=self.classes))
 
     def low_cells(self) -> LowCells:
-        """What notes the low cells of what is scored by the rules."""
-        return LowCells(self.task, self.convention.name, self.measures, self.grid, self.classes)
+        """What notes the low cells of what is scored by the rules; none where kinds of errors say what is wrong."""
+        measures = () if any(one.metric.name == LOST for one in self.measures) else self.measures
+        return LowCells(self.task, self.convention.name, measures, self.grid, self.classes)
 
     def _read_by(self, work: TrackWork) -> TrackWork:
         """Apply the convention's options of reading to the objects in memory of a track."""

@@ -53,7 +53,6 @@ PLANTED_BEATS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:.* would be :mirflow.errors.MirflowWarning")  # of the planted cause
 @pytest.mark.parametrize("metric", ["f_measure", "cemgil", "cmlt"])
 @pytest.mark.parametrize("kind", PLANTED_BEATS)
 def test_planted_errors_of_beats_are_named(kind: str, metric: str) -> None:
@@ -336,7 +335,6 @@ def test_a_single_pair_has_a_budget() -> None:
     assert found.score.sel(metric="lost@half_tempo").item() == pytest.approx(1 / 3)
 
 
-@pytest.mark.filterwarnings("ignore:.* would be :mirflow.errors.MirflowWarning")  # of the planted cause
 def test_pairs_have_the_same_budget_in_any_batch() -> None:
     references = dict.fromkeys(PLANTED_BEATS, BEATS)
     together = mirflow.losses(references, {"ours": PLANTED_BEATS}, "beat")
