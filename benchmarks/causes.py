@@ -125,7 +125,7 @@ def main() -> None:
                     scores = np.full((3, len(references)), np.nan)
                     scores[:, 0] = judge.score([wrong, pair, pair])
                     board = Board("x", judge, list(references), ["x", "y", "z"], references, estimates, scores)
-                    found = find_causes(board, lambda source: source.read()[0])[0]
+                    found = find_causes(board, lambda source: source.read()[0]).findings
                     right = [one for one in found if one.change.cause == cause]
                     exact = [
                         one

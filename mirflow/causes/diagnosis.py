@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -158,20 +159,29 @@ class Finding:
     @property
     def sentence(self) -> str:
         """The finding in English."""
-        if self.track == ALL:
-            about = f"{self.tracks} of {self.out_of} estimates of {self.system!r}"
-            who = f"estimate, in {about},"
-        elif self.system == ALL and self.change.side == REFERENCE:
-            who = "reference (or the recording)"
-        else:
-            who = self.change.side
         more = f": {self.metric} {self.score:.2f} would be {self.would_be:.2f}"
-        return self.change.sentence(who) + (more if self.would_be > self.score else "")
+        return self.statement + (more if self.would_be > self.score else "")
+
+    @property
+    def statement(self) -> str:
+        """The finding without its scores."""
+        of_track = self.system == ALL and self.change.side == REFERENCE
+        return self.change.sentence("reference (or the recording)" if of_track else self.change.side)
 
     @property
     def remedy(self) -> str:
         """What makes it right: options of reading as YAML, or empty."""
         return ", ".join(f"{name}: {value}" for name, value in self.change.option().items())
+
+
+class Diagnosis(NamedTuple):
+    """What was found, of how many cells."""
+
+    findings: list[Finding]
+    looked: int
+    """Cells that were looked at."""
+    left: int
+    """Low cells of which not every transformation was tried, for want of time or as there are too many."""
 
 
 @dataclass
@@ -189,9 +199,7 @@ class Cell:
 
 
 @np.errstate(all="ignore")  # transformed times and pitches of any file may leave the range of floats
-def find_causes(
-    board: Board, read: Read, *, seconds: float | None = None, everything: bool = False
-) -> tuple[list[Finding], int]:
+def find_causes(board: Board, read: Read, *, seconds: float | None = None) -> Diagnosis:
     """Find the causes of the low scores of an evaluation.
 
     Parameters
@@ -201,18 +209,15 @@ def find_causes(
         Reads a source; texts are reasons why there is none.
     seconds : float or None
         Processor time after which no other cell is looked at; None: no limit.
-    everything : bool
-        Whether all cells are looked at, not only those with low scores.
 
     Returns
     -------
-    list of Finding, int
-        The findings: of systems, of tracks, of cells, by gain; and the number of cells that were looked at.
+    Diagnosis
+        Its findings are those of systems, of tracks, of cells, by gain.
     """
     begin = time.process_time()
-    mask = np.isfinite(board.score) if everything else low_cells(board.score)
-    mask |= ~np.isfinite(board.score)
-    places = _in_order(board.score, mask)[:MOST_CELLS]
+    every = _in_order(board.score, low_cells(board.score) | ~np.isfinite(board.score))
+    places = every[:MOST_CELLS]
     low_by_system: dict[int, list[int]] = {}
     for system, track in places:
         low_by_system.setdefault(system, []).append(track)
@@ -224,9 +229,12 @@ def find_causes(
         cells += batch
         first += size
     sampled = first < len(places)
+    left = sum(bool(np.isfinite(board.score[place])) for place in every[min(first, len(places)) :])
     if sampled:
-        cells += _confirm(board, cells, places[first:], read)
-    return _findings(board, cells, sampled=sampled), len(cells)
+        confirmed = _confirm(board, cells, places[first:], read)
+        left -= sum(bool(cell.steps) for cell in confirmed)  # of the others not everything was tried
+        cells += confirmed
+    return Diagnosis(_findings(board, cells, sampled=sampled), len(cells), max(left, 0))
 
 
 def low_cells(score: Float) -> Bool:

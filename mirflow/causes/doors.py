@@ -16,7 +16,7 @@ from ..metrics.base import Grid
 from ..metrics.measures import Measure
 from ..pipeline.plan import EvaluationPlan
 from ..store.cells import Cells, GroupContent
-from .diagnosis import ALL, LOW, Board, Finding, Judge, find_causes
+from .diagnosis import ALL, LOW, Board, Diagnosis, Finding, Judge, find_causes
 from .transformations import REFERENCE, TRANSFORMATIONS
 
 SHARE = 0.05
@@ -104,18 +104,18 @@ class LowCells:
             estimates[system][track] = estimate
         seconds = None if len(self._rows) <= 4 else SHARE * (spent() - self._begin)
         board = Board("", self._judge, tracks, systems, references, estimates, score)
-        return find_causes(board, Reader(), seconds=seconds)[0]
+        return find_causes(board, Reader(), seconds=seconds).findings
 
 
-def causes_of_content(plan: EvaluationPlan, content: GroupContent, seconds: float | None) -> list[Finding]:
+def causes_of_content(plan: EvaluationPlan, content: GroupContent, seconds: float | None) -> Diagnosis:
     """The causes of the low scores of a run's evaluation, within some seconds of processor time."""
     judge = Judge.of(plan.task, plan.convention, None, plan.grid, plan.classes)
     cells = content.cells
     if judge is None or str(judge.measure) not in cells.measures:
-        return []
+        return Diagnosis([], 0, 0)
     column = cells.score[:, cells.measures.index(str(judge.measure))]
     if not (column < 1 - LOW / 2).any():
-        return []
+        return Diagnosis([], 0, 0)
     rows = {name: row for row, name in enumerate(plan.systems)}
     places = {name: place for place, name in enumerate(plan.tracks)}
     score = np.full((len(rows), len(places)), np.nan)
@@ -127,7 +127,7 @@ def causes_of_content(plan: EvaluationPlan, content: GroupContent, seconds: floa
         system: _Estimates(plan.tracks, row, places) for system, row in zip(plan.systems, plan.estimates, strict=True)
     }
     board = Board(content.name, judge, plan.tracks, plan.systems, references, estimates, score)
-    return find_causes(board, Reader(), seconds=seconds)[0]
+    return find_causes(board, Reader(), seconds=seconds)
 
 
 class _Estimates(Mapping[str, Source]):
@@ -169,12 +169,13 @@ def describe(findings: Sequence[Finding], most: int = LINES) -> list[str]:
     for some in order[:most]:
         first = some[0]
         if first.track == ALL or len(some) == 1:
-            where = "" if first.track in (ALL, "") else f"track {first.track!r}: "
-            where = (
-                where if first.system in (ALL, "estimate", first.track) or not where else f"{where}{first.system!r}: "
-            )
-            remedy = f" ({first.remedy})" if first.remedy else f" ({first.change.cause})"
-            lines.append(f"{where}{first.sentence}{remedy}")
+            whose = ""
+            if first.track == ALL:
+                whose = f"{first.tracks} of {first.out_of} estimates of {first.system!r}: "
+            elif first.track:
+                system = "" if first.system in (ALL, "estimate", first.track) else f"{first.system!r}: "
+                whose = f"track {first.track!r}: {system}"
+            lines.append(f"{whose}{first.sentence} ({first.remedy or first.change.cause})")
         else:
             tracks = list(dict.fromkeys(one.track for one in some))
             named = ", ".join(map(repr, tracks[:_NAMED])) + (", ..." if len(tracks) > _NAMED else "")

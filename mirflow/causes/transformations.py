@@ -159,7 +159,7 @@ def _on_side(function: Callable[[Annotation, Change, Pair], Annotation]) -> Call
     limits="MIDI numbers, cents above 10 Hz or C-1, log2 of Hz, semitones above 440 Hz",
     fits=lambda task, kind: kind in _PITCHED,
     apply=_on_side(lambda side, change, pair: indicators.in_hertz(side, change.unit)),
-    sentence="the pitches of the {who} are not in Hz but in {unit}",
+    sentence="the pitches of the {who} are in {unit}, not in Hz",
     several="in another unit of pitch",
     option=lambda change: {"pitch_unit": "MIDI"} if change.unit == "MIDI" else {},
     first=True,

@@ -303,16 +303,19 @@ def _print_causes(evaluations: Sequence[EvaluationReport], store: str, *, everyt
 
     seconds = None if everything else SHARE * spent() / len(evaluations)
     seen: set[tuple[Any, ...]] = set()
-    findings = []
+    findings, left = [], 0
     for one in evaluations:
         files = one.plan.task, one.plan.references, one.plan.estimates
         if files not in seen:
             seen.add(files)
-            findings += causes_of_content(one.plan, one.content, seconds)
+            diagnosis = causes_of_content(one.plan, one.content, seconds)
+            findings += diagnosis.findings
+            left += diagnosis.left
     for line in describe(findings):
         echo(f"  {line}", err=True)
     if findings:
-        echo(f"  all causes: mirflow diagnose {store}", err=True)
+        some = f" ({counted(left, 'low cell')} not looked at here)" if left else ""
+        echo(f"  all causes: mirflow diagnose {store}{some}", err=True)
 
 
 def _idle_line(report: RunReport, path: str | Path, store: str) -> str:

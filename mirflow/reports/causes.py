@@ -15,7 +15,7 @@ from ..analysis.query_options import Query, as_names
 from ..analysis.scores import names_of
 from ..analysis.selection import find_labels
 from ..annotations.source import Source
-from ..causes.diagnosis import ALL, Board, Finding, Judge, find_causes
+from ..causes.diagnosis import ALL, Board, Diagnosis, Finding, Judge, find_causes
 from ..causes.transformations import REFERENCE, Pair
 from ..errors import QueryError, UnknownNameError, counted
 from ..readers.patches import PatchedTrack, ReferencePatch, edits_between, parse_patch
@@ -41,14 +41,14 @@ def find_causes_of_files(
     metric: str | None = None,
     systems: Sequence[str] | None = None,
     tracks: Sequence[str] | None = None,
-) -> tuple[list[Finding], int]:
-    """The causes of the low scores of an evaluation whose files are known, and the number of cells looked at."""
+) -> Diagnosis:
+    """The causes of the low scores of an evaluation whose files are known."""
     from ..analysis.selection import headline_metric
 
     plan = files[0].plan
     judge = Judge.of(plan.task, plan.convention, metric, ds.attrs.get("grid") or None, plan.classes)
     if judge is None:
-        return [], 0
+        return Diagnosis([], 0, 0)
     scored = names_of(ds, "metric")
     headline = str(judge.measure) if str(judge.measure) in scored else headline_metric(ds)
     rows = find_labels(ds, "system", systems)
@@ -94,11 +94,11 @@ def diagnose_scores(
             continue
         ds = boards[name]
 
-        findings, looked = find_causes_of_files(
+        diagnosis = find_causes_of_files(
             name, ds, files, shelf, metrics[0] if metrics else None, as_names(query.system), as_names(query.tracks)
         )
-        corrections += [(files, one) for one in findings if one.change.side == REFERENCE and one.track != ALL]
-        made.append(to_dataset(findings, name, files[0].plan.task, looked))
+        corrections += [(files, one) for one in diagnosis.findings if one.change.side == REFERENCE and one.track != ALL]
+        made.append(to_dataset(diagnosis, name, files[0].plan.task))
     if not made:
         raise QueryError("; ".join(dict.fromkeys(reasons)) or "there is nothing to diagnose")
     if patch is not None:
@@ -143,21 +143,23 @@ def write_patch(path: str | Path, corrections: Sequence[tuple[Sequence[Files], F
     Path(path).write_bytes(msgspec.json.format(made, indent=1) + b"\n")
 
 
-def to_dataset(findings: Sequence[Finding], group: str, task: str, looked: int) -> xr.Dataset:
-    """Findings as a dataset along ``finding``, with the number of cells that were looked at."""
+def to_dataset(diagnosis: Diagnosis, group: str, task: str) -> xr.Dataset:
+    """Findings as a dataset along ``finding``, with the numbers of cells that were looked at, and that were not."""
     import xarray as xr
 
     columns: dict[str, Any] = {}
     for name in COLUMNS:
         values = [
             getattr(one.change, name) if name in ("side", "cause", "amount", "unit") else getattr(one, name)
-            for one in findings
+            for one in diagnosis.findings
         ]
         dtype: Any = (
             float if name in ("amount", "score", "would_be") else int if name in ("systems", "of", "tracks") else str
         )
         columns[name] = ("finding", np.array(values, dtype=dtype))
-    return xr.Dataset(columns, attrs={"evaluation": group, "task": task, "cells": looked})
+    return xr.Dataset(
+        columns, attrs={"evaluation": group, "task": task, "cells": diagnosis.looked, "left": diagnosis.left}
+    )
 
 
 def _readable(ds: xr.Dataset) -> Table:
@@ -171,9 +173,9 @@ def _readable(ds: xr.Dataset) -> Table:
         rows.append(tuple(one[name] for name in shown))
     count = counted(ds.sizes["finding"], "cause")
     looked = counted(int(ds.attrs["cells"]), "cell")
-    note = (
-        f"{count} found; {looked} with low scores looked at" if rows else f"no cause found for {looked} with low scores"
-    )
+    left = f", {ds.attrs['left']} not" if ds.attrs["left"] else ""
+    note = f"{count} found" if rows else "no cause found"
+    note += f"; {looked} with low scores looked at{left}"
     return Table(tuple(shown), tuple(rows), f"{ds.attrs['evaluation']}: what would make scores right", (note,))
 
 

@@ -53,7 +53,7 @@ def board(task: str, systems: dict[str, list[Annotation]], references: list[Anno
 
 
 def causes(task: str, systems: dict[str, list[Annotation]], references: list[Annotation]) -> list[Finding]:
-    return find_causes(board(task, systems, references), lambda source: source.read()[0])[0]
+    return find_causes(board(task, systems, references), lambda source: source.read()[0]).findings
 
 
 PLANTED = {

@@ -163,11 +163,11 @@ def add_causes(contents: dict[str, Any], subject: Subject, tracks: Collection[st
     for evaluation, (name, ds) in zip(contents["evaluations"], subject.boards.items(), strict=False):
         files = find_evaluation_files(name, subject.origins).files
         own = [track for track in names_of(ds, "track") if track in tracks]
-        findings = find_causes_of_files(name, ds, files, shelf, tracks=own)[0] if files and own else []
+        findings = find_causes_of_files(name, ds, files, shelf, tracks=own).findings if files and own else []
         if not findings:
             continue
         suspect = sum(one.change.side == "reference" and one.track != "*" for one in findings)
-        rows = [[one.track, one.system, one.change.side, one.sentence, one.score, one.would_be] for one in findings]
+        rows = [[one.track, one.system, one.change.side, one.statement, one.score, one.would_be] for one in findings]
         summary = (
             f"{counted(suspect, 'reference')} suspect" if suspect else f"{counted(len(rows), 'cause')} of low scores"
         )

@@ -48,7 +48,8 @@ def test_a_page_holds_what_diagnose_finds(store: Path, tmp_path: Path) -> None:
     found = {(track, system, side) for track, system, side, *_ in evaluation["causes"]["rows"]}
     assert found == {("b", "*", "reference"), ("c", "bob", "estimate")}
     dataset = mirflow.diagnose(store).items[0]
-    assert [row[3] for row in evaluation["causes"]["rows"]] == dataset.sentence.values.tolist()
+    for (*_, statement, _, _), sentence in zip(evaluation["causes"]["rows"], dataset.sentence.values, strict=True):
+        assert sentence.startswith(f"{statement}: ")
     assert "1 reference suspect: why scores are low." in (tmp_path / "page.html").read_text()
     write_page(store, tmp_path / "without.html", references=False)
     assert "causes" not in contents_of(tmp_path / "without.html")["evaluations"][0]

@@ -18,8 +18,8 @@ function rowsOf({ now, shown, shownTracks }) {
 export function becauseOf({ now }, track) {
   const own = (now.causes ? now.causes.rows : []).filter(([name]) => name === track);
   if (!own.length) return null;
-  const [[, system, , sentence]] = own;
-  return el("small", { class: "cause" }, `${system === ALL ? "" : `${own.map(([, name]) => name).join(", ")}: `}${sentence.split(": ")[0]}`);
+  const [[, system, , statement]] = own;
+  return el("small", { class: "cause" }, `${system === ALL ? "" : `${own.map(([, name]) => name).join(", ")}: `}${statement}`);
 }
 
 /** Whether a whole reference seems wrong: its places are not worth a look one by one. */
@@ -40,12 +40,12 @@ export function drawCauses(state, open) {
   if (!rows.length) return null;
   const { systems, tracks, trackCount } = state.now;
   const write = formatter({ unit: "" }, state.percent);
-  const body = rows.map(([track, system, , sentence, score, better]) => {
+  const body = rows.map(([track, system, , statement, score, better]) => {
     const place = tracks.indexOf(track);
     const ear = systems.indexOf(system);
     return el("tr", {}, el("th", { scope: "row" }, place < 0 ? `all (${trackCount})` : el("button", { type: "button", class: "link", title: track,
       onclick: () => open(place, "tracks", ear < 0 ? {} : { ear }) }, track)), el("td", {}, system === ALL ? "most systems" : system),
-      el("td", { class: "prose" }, sentence.split(": ")[0]),
+      el("td", { class: "prose" }, statement),
       [score, better].map((value) => el("td", { class: "number", "data-value": value }, write(value))));
   });
   return section("causes", "Why scores are low", `${count(rows.length, "cause")} that would explain low scores: a side displaced, transposed, ` +
