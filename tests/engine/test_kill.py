@@ -12,8 +12,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import dask
 import numpy as np
@@ -28,6 +29,7 @@ from ..groups import CODES
 from ..store.crashing import in_fork, kill_at
 
 TRACKS = 150
+Write: TypeAlias = Callable[[Path, Path], None]
 
 
 def contents(store: Path) -> dict[str, Any]:
@@ -91,50 +93,85 @@ def test_killed_again_and_again_the_store_ends_as_if_undisturbed(tmp_path: Path,
     assert contents(store) == contents(undisturbed)
 
 
-def test_a_lazy_tree_whose_saving_is_killed_leaves_the_store_before_or_after(tmp_path: Path) -> None:
+def save(pipeline: Path, store: Path) -> None:
+    with dask.config.set(scheduler="synchronous"):
+        mirflow.save(mirflow.open_pipeline(pipeline), store, overwrite=True)
+
+
+def compute_part(pipeline: Path, store: Path) -> None:
+    mirflow.run(pipeline, store=store, scheduler="serial", part="1/2")
+
+
+def publish(pipeline: Path, store: Path) -> None:
+    mirflow.publish(pipeline, store=store)
+
+
+@pytest.mark.slow
+def test_whatever_writes_is_killed_the_store_is_that_of_before_or_after(tmp_path: Path) -> None:
     pipeline = write_dataset(tmp_path)
-    for name in ("before", "after"):
-        mirflow.save(mirflow.open_pipeline(pipeline), tmp_path / name / "x.zarr")
-        write_lab(tmp_path / "est" / "bob" / "t03.lab", np.random.default_rng(99))
+    stores = {name: tmp_path / name / "before" / "x.zarr" for name in ("save", "compute_part", "publish")}
+    save(pipeline, stores["save"])
+    for name in ("compute_part", "publish"):
+        mirflow.run(pipeline, store=stores[name])
+    for number in range(6):
+        write_lab(tmp_path / f"est/bob/t{number:02d}.lab", np.random.default_rng(99))
+    for name, part in (("compute_part", "2/2"), ("publish", "1/2"), ("publish", "2/2")):
+        mirflow.run(pipeline, store=stores[name], part=part)
     # Threads do not survive a fork, so that a process that has opened no store starts those which are killed.
-    process = multiprocessing.get_context("spawn").Process(target=kill_saves, args=(pipeline,))
+    process = multiprocessing.get_context("spawn").Process(target=kill_writers, args=(pipeline,))
     process.start()
     process.join()
     assert process.exitcode == 0
 
 
-def kill_saves(pipeline: Path) -> None:
-    for module in ("dask.array", "mirflow.engine.lazy_scores", "mirflow.store.zarr_io"):
+def kill_writers(pipeline: Path) -> None:
+    for module in ("dask.array", "mirflow.engine.lazy_scores", "mirflow.engine.publishing", "mirflow.store.zarr_io"):
         importlib.import_module(module)  # once, not in each fork
-    folder = pipeline.parent
-    states = {name: contents(folder / name / "x.zarr") for name in ("before", "after")}
+    assert read_by_killed(pipeline, save, (save,), (0, *range(1, 1000, 120))) == ["before", "after"]
+    assert read_by_killed(pipeline, compute_part, (compute_part, publish), range(0, 1000, 11)) == ["before"]
+    assert read_by_killed(pipeline, publish, (publish,), range(1, 1000, 60)) == ["before", "after"]
+
+
+def read_by_killed(pipeline: Path, write: Write, finish: tuple[Write, ...], moments: Iterable[int]) -> list[str]:
+    """Which stores are read after a writer was killed, sooner and later; to `finish` gives the last of them."""
+    folder = pipeline.parent / write.__name__
+
+    def copy(name: str) -> Path:
+        shutil.copytree(folder / "before", folder / name, symlinks=True)
+        return folder / name / "x.zarr"
+
+    def write_whole(store: Path) -> dict[str, Any]:
+        for step in finish:
+            assert in_fork(step, pipeline, store) == 0
+        assert not [*store.parent.glob(".x.zarr.d/parts/*")]
+        return contents(store)
+
+    states = {"before": contents(folder / "before" / "x.zarr"), "after": write_whole(copy("whole"))}
     assert states["before"] != states["after"]
     read = list[str]()
-    for moment in (0, *range(1, 1000, 120)):
-        store = folder / f"killed-{moment}" / "x.zarr"
-        shutil.copytree(folder / "before", store.parent, symlinks=True)
-        code = in_fork(save_and_die, pipeline, store, moment)
+    for moment in moments:
+        store = copy(f"killed-{moment}")
+        code = in_fork(write_and_die, write, pipeline, store, moment)
         assert code in (0, -signal.SIGKILL), f"moment {moment}"
-        read += [name for name, state in states.items() if contents(store) == state]
+        (state,) = [name for name, files in states.items() if contents(store) == files]
+        read.append(state)
         if code == 0:
             break
-        assert in_fork(save_and_die, pipeline, store, None) == 0, f"moment {moment}"
-        assert contents(store) == states["after"]
-    assert len(read) > 2, "a save that is killed at some moments"
+        assert write_whole(store) == states["after"], f"moment {moment}"
+    assert len(read) > 2, "a writer that is killed at some moments"
     assert read == sorted(read, reverse=True), "the store before, and from some moment on the store after"
-    assert (read[0], read[-1], len(read)) == ("before", "after", len([*folder.glob("killed-*")]))
+    return [*dict.fromkeys(read)]
 
 
-def save_and_die(pipeline: Path, store: Path, moment: int | None) -> None:
-    """Save a lazy tree; be killed when its second block is scored, or at a step of writing."""
-    if moment == 0:
+def write_and_die(write: Write, pipeline: Path, store: Path, moment: int) -> None:
+    """Write a store; be killed when the second block is scored, or at a step of writing."""
+    if moment:
+        kill_at(moment, store.parent)
+    else:
         scored = graph.score_block
         left = iter([scored])
         graph.score_block = lambda work: next(left, lambda _: os.kill(os.getpid(), signal.SIGKILL))(work)
-    elif moment is not None:
-        kill_at(moment, store.parent)
-    with dask.config.set(scheduler="synchronous"):
-        mirflow.save(mirflow.open_pipeline(pipeline), store, overwrite=True)
+    write(pipeline, store)
 
 
 def command(pipeline: Path, store: Path, scheduler: str) -> list[str]:

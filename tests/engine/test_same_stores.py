@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,11 @@ def cluster(pipeline: Path, store: Path) -> None:
         mirflow.run(pipeline, store=store, scheduler=client)
 
 
+def saved(pipeline: Path, store: Path) -> None:
+    with dask.config.set(scheduler="synchronous"):
+        mirflow.save(mirflow.open_pipeline(pipeline), store)
+
+
 @pytest.mark.parametrize(
     "execute",
     [
@@ -51,23 +57,18 @@ def cluster(pipeline: Path, store: Path) -> None:
         lambda pipeline, store: mirflow.run(pipeline, store=store, scheduler="processes", workers=2),
         pytest.param(cluster, marks=pytest.mark.slow),
         parts,
+        saved,
     ],
-    ids=["threads", "processes", "cluster", "parts"],
+    ids=["threads", "processes", "cluster", "parts", "saved"],
 )
-def test_every_scheduler_and_parts_write_the_store_of_a_serial_run(
+def test_every_scheduler_parts_and_a_saved_lazy_tree_write_the_store_of_a_serial_run(
     execute: Callable[[Path, Path], object], pipeline: Path, serial: dict[str, Any], tmp_path: Path
 ) -> None:
     execute(pipeline, tmp_path / "store.zarr")
-    assert contents(tmp_path / "store.zarr") == serial
-
-
-def test_a_lazy_tree_that_is_saved_has_the_numbers_and_texts_of_a_run(
-    pipeline: Path, serial: dict[str, Any], tmp_path: Path
-) -> None:
-    with dask.config.set(scheduler="synchronous"):
-        mirflow.save(mirflow.open_pipeline(pipeline), tmp_path / "saved.zarr")
-    saved = contents(tmp_path / "saved.zarr")
-    # Beside attributes, only fingerprints of files are what a run alone knows.
-    chunks = {path: values for path, values in serial.items() if not path.endswith(".json") and "/stamp/" not in path}
-    assert len(chunks) > 20
-    assert {path: saved.get(path) for path in chunks} == chunks
+    stores = contents(tmp_path / "store.zarr"), serial
+    assert stores[0].keys() == stores[1].keys()
+    if execute is saved:
+        # What is saved may have been changed: a run alone says by which pipeline and of which files scores are.
+        by_runs = re.compile(r"(zarr|chord/zarr)\.json|chord/stamp/.*")
+        stores = tuple({path: data for path, data in one.items() if not by_runs.fullmatch(path)} for one in stores)
+    assert stores[0] == stores[1]
