@@ -84,7 +84,7 @@ def pytest_configure() -> None:
 
 
 PIPELINES = Path(__file__).parents[1] / "pipelines"
-BUNDLED = {"demo", "mirex-demo"}
+BUNDLED = {"demo", "mirex-demo", "tunes"}
 """Pipelines whose data are shipped with them; real data are in folders of the pipelines' names, but for:"""
 FOLDERS = {
     "mirex-segment": "mir_eval-fixtures",
@@ -147,8 +147,8 @@ def shipped_store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
 
 @pytest.fixture(scope="session")
 def demo_store(shipped_store: Callable[[str], Path]) -> Path:
-    """The store of the demonstration."""
-    return shipped_store("demo")
+    """The store of six tunes and three systems, whose numbers do not depend on the demonstration that users see."""
+    return shipped_store("tunes")
 
 
 @pytest.fixture(scope="session")

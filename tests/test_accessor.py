@@ -149,7 +149,7 @@ def test_what_xarray_opens_has_the_accessor_after_a_bare_import_of_mirflow(demo_
 
 @pytest.mark.slow
 def test_a_lazy_pipeline_has_the_accessor_after_a_bare_import() -> None:
-    code = "import mirflow; print(mirflow.open_pipeline('pipelines/demo.yaml').mirflow)"
+    code = "import mirflow; print(mirflow.open_pipeline('pipelines/tunes.yaml').mirflow)"
     assert fresh(code).startswith("<mirflow store: chord 3 systems x 7 tracks")
 
 

@@ -51,8 +51,8 @@ def test_the_hook_takes_files_of_the_formats_that_are_checked() -> None:
 
 @pytest.mark.slow
 def test_the_steps_of_the_workflow_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(ROOT / "pipelines/demo/reference", tmp_path / "reference")
-    shutil.copytree(ROOT / "pipelines/demo/estimates/oak", tmp_path / "estimates/oak")
+    shutil.copytree(ROOT / "pipelines/tunes/reference", tmp_path / "reference")
+    shutil.copytree(ROOT / "pipelines/tunes/estimates/oak", tmp_path / "estimates/oak")
     assert run(f"mirflow init {tmp_path}")[1] == 0
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))

@@ -55,7 +55,7 @@ _DATA = re.compile(r"^\$ mirflow evaluate \w+/ref\d|shared/data", re.MULTILINE)
 Stores = Callable[[str], Path]
 
 
-BUNDLED = {"demo", "mirex-demo"}
+BUNDLED = {"demo", "mirex-demo", "tunes"}
 """Pipelines that come along with their data."""
 
 
@@ -326,7 +326,7 @@ def test_the_reference_of_python_has_every_verb(generated: Any) -> None:
 
 @pytest.mark.slow
 def test_pictures_are_made_by_the_commands_above_them(generated: Any, tmp_path: Path) -> None:
-    commands = "mirflow run pipelines/demo.yaml -q\nmirflow plot stores/demo.zarr heatmap -g chord -o heat.svg\n"
+    commands = "mirflow run pipelines/tunes.yaml -q\nmirflow plot stores/tunes.zarr heatmap -g chord -o heat.svg\n"
     page = f"```\n{commands}```\n\n<!-- made: heat.svg Tracks & systems -->\n"
     shown = generated.show_made(page, "reference/page", tmp_path)
     assert f"```\n{commands}```" in shown
@@ -360,7 +360,7 @@ def test_broken_examples_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_examples_hold_where_a_machine_is_so_slow_that_progress_is_shown(
     workspace: Path, stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command = f"mirflow report {stores('demo')} -o demo.html"
+    command = f"mirflow report {stores('tunes')} -o tunes.html"
     quick, _ = run(command)
     monkeypatch.setattr("mirflow.progress.LINE_SECONDS", 0.0)
     monkeypatch.setattr("mirflow.progress.Lines.stage_seconds", 1e-9)

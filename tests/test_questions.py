@@ -92,7 +92,7 @@ def client(demo_store: Path) -> Any:
     from mirflow.campaign.server.app import create_app
     from mirflow.campaign.server.service import Service
 
-    return TestClient(create_app(Service("Demo", {"demo": demo_store})), base_url="http://127.0.0.1")
+    return TestClient(create_app(Service("Demo", {"tunes": demo_store})), base_url="http://127.0.0.1")
 
 
 def needed(question: Question) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def test_every_door_gives_the_same_rows(demo_store: Path, client: Any, question:
     assert printed == found.to_json()
     if question.cost is None or client is None:
         return
-    served = client.get(f"/api/v1/stores/demo/{question.name}", params={"evaluation": "chord", **words})
+    served = client.get(f"/api/v1/stores/tunes/{question.name}", params={"evaluation": "chord", **words})
     assert served.json() == json.loads(printed)
 
 
@@ -140,7 +140,7 @@ def test_every_door_refuses_what_the_question_does_not_take(demo_store: Path, cl
     flags = [part for key, value in words.items() for part in (f"--{key}", value)]
     assert "No such option" in invoke(question.name, demo_store, *others, *flags, f"--{name}", code=2).stderr
     if question.cost is not None and client is not None:
-        served = client.get(f"/api/v1/stores/demo/{question.name}", params={**words, name: "x"})
+        served = client.get(f"/api/v1/stores/tunes/{question.name}", params={**words, name: "x"})
         assert (served.status_code, served.json()["detail"][:19]) == (400, "unknown parameter '")
 
 

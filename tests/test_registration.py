@@ -58,8 +58,8 @@ def test_commands_load_what_they_need(tmp_path: Path) -> None:
     def loaded_by(*words: object) -> str:
         return run(loads + command, *map(str, words)).splitlines()[-1]
 
-    store = tmp_path / "demo.zarr"
-    assert loaded_by("run", Path(__file__).parents[1] / "pipelines/demo.yaml", "--store", store) == "loaded:"
+    store = tmp_path / "tunes.zarr"
+    assert loaded_by("run", Path(__file__).parents[1] / "pipelines/tunes.yaml", "--store", store) == "loaded:"
     assert loaded_by("query", store, "--group", "chord") == "loaded: xarray pandas"
     assert loaded_by("show", store, "--group", "chord") == "loaded: xarray pandas"
 

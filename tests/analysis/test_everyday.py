@@ -15,7 +15,7 @@ import mirflow
 from mirflow.errors import QueryError
 
 ROOT = Path(__file__).parents[2]
-PIPELINE = ROOT / "pipelines" / "demo.yaml"
+PIPELINE = ROOT / "pipelines" / "tunes.yaml"
 PER_TRACK = {"meta_title", "meter", "origin", "tempo"}
 PER_SYSTEM = {"style"}
 PER_METRIC = {"title", "unit", "orientation", "pooling", "standard_aggregate", "aggregates", "version", "weight_unit"}
@@ -29,8 +29,8 @@ def stored(demo_store: Path) -> xr.Dataset:
 @pytest.fixture(scope="module")
 def result() -> xr.Dataset:
     """What `evaluate` gives: six tracks of one system, of which no coordinate but their names is known."""
-    reference = mirflow.load_collection(ROOT / "pipelines/demo/reference/{track}.jams", task="chord")
-    estimate = mirflow.load_collection(ROOT / "pipelines/demo/estimates/oak/{track}.lab", task="chord")
+    reference = mirflow.load_collection(ROOT / "pipelines/tunes/reference/{track}.jams", task="chord")
+    estimate = mirflow.load_collection(ROOT / "pipelines/tunes/estimates/oak/{track}.lab", task="chord")
     return mirflow.evaluate(reference, estimate, "chord")
 
 

@@ -23,12 +23,12 @@ from tests.commands import invoke
 from tests.datasets import write_dataset
 
 HERE = Path(__file__).parents[2]
-DEMO = HERE / "pipelines/demo.yaml"
+DEMO = HERE / "pipelines/tunes.yaml"
 
 
 def test_the_documentation_shows_what_the_command_draws(tmp_path: Path) -> None:
-    invoke("run", DEMO, "--graph", tmp_path / "demo.md", code=0)
-    drawn = (tmp_path / "demo.md").read_text()
+    invoke("run", DEMO, "--graph", tmp_path / "tunes.md", code=0)
+    drawn = (tmp_path / "tunes.md").read_text()
     assert drawn in (HERE / "docs/concepts.md").read_text()
     assert drawn.count("-->") == 8
 

@@ -30,7 +30,7 @@ class Track:
 
     def __init__(self, number: int) -> None:
         sys.path.insert(0, str(PIPELINES))
-        from make_demo import TUNES
+        from make_tunes import TUNES
 
         tune, rng = TUNES[number], np.random.default_rng(number)
         self.name, self.key = tune.name, KEYS[number]

@@ -25,8 +25,8 @@ RULES = {
 }
 
 
-def test_the_demonstration_ends_with_0_and_says_what_was_wrong(tmp_path: Path) -> None:
-    output = invoke("run", PIPELINES / "demo.yaml", "--store", tmp_path / "demo.zarr", code=0).output
+def test_a_run_with_broken_files_ends_with_0_and_says_what_was_wrong(tmp_path: Path) -> None:
+    output = invoke("run", PIPELINES / "tunes.yaml", "--store", tmp_path / "tunes.zarr", code=0).output
     assert "estimates/ash/auld-lang-syne.lab:5: not a chord: 'H:moll'" in output
     assert "system 'elm' has no estimate of track 'wayfaring-stranger'" in output
 

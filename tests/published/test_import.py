@@ -157,13 +157,13 @@ def test_imports_into_a_repository_are_commits(mapping: Path, tmp_path: Path, mo
     with pytest.raises(StoreError, match="names a version, which cannot be written"):
         mirflow.import_scores(mapping, f"{address}@{first}")
     with pytest.raises(StoreError, match="holds imported scores, which a run would remove; name another store"):
-        mirflow.run(Path(__file__).parents[2] / "pipelines" / "demo.yaml", store=address, progress=False)
+        mirflow.run(Path(__file__).parents[2] / "pipelines" / "tunes.yaml", store=address, progress=False)
 
 
 def test_a_run_does_not_remove_what_was_imported(mapping: Path, tmp_path: Path) -> None:
     store = tmp_path / "x.zarr"
     mirflow.import_scores(mapping, store)
-    pipeline = Path(__file__).parents[2] / "pipelines" / "demo.yaml"
+    pipeline = Path(__file__).parents[2] / "pipelines" / "tunes.yaml"
     for writes in (mirflow.run, partial(mirflow.run, part="1/2"), mirflow.publish):
         with pytest.raises(StoreError, match="holds imported scores, which a run would remove; name another store"):
             writes(pipeline, store=store)

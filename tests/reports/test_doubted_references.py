@@ -37,7 +37,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Planted:
     """The store of the bundled systems against references in which one chord of each tune is wrong, and where."""
     folder = tmp_path_factory.mktemp("planted")
     places = {}
-    for path in sorted((ROOT / "pipelines" / "demo" / "reference").glob("*.jams")):
+    for path in sorted((ROOT / "pipelines" / "tunes" / "reference").glob("*.jams")):
         values = json.loads(path.read_text())
         rows = values["annotations"][0]["data"]
         chosen = next(row for row in rows[4:] if re.fullmatch("[A-G]b?:(maj|min)", row["value"]))
@@ -45,7 +45,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Planted:
         chosen["value"] = "F#:maj" if chosen["value"] != "F#:maj" else "C:maj"
         (folder / "ref").mkdir(exist_ok=True)
         (folder / "ref" / path.name).write_text(json.dumps(values))
-    shutil.copytree(ROOT / "pipelines" / "demo" / "estimates", folder / "est")
+    shutil.copytree(ROOT / "pipelines" / "tunes" / "estimates", folder / "est")
     return run(folder, "chord", "majmin", "ref/{track}.jams", "{format}"), places
 
 

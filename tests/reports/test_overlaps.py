@@ -15,7 +15,7 @@ from mirflow.errors import QueryError
 from ..commands import printed, refused, rows
 
 TRACKS = ("greensleeves", "house-of-the-rising-sun")
-FOLDER = Path(__file__).parents[2] / "pipelines" / "demo" / "estimates"
+FOLDER = Path(__file__).parents[2] / "pipelines" / "tunes" / "estimates"
 
 
 def chords(system: str, track: str) -> tuple[np.ndarray, list[str]]:

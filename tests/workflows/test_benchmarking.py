@@ -34,13 +34,13 @@ PUBLISHED = {
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the demonstration's data and benchmark, beside the working directory."""
+    """A copy of the six tunes and of their benchmark, beside the working directory."""
     monkeypatch.delenv("MIRFLOW_DATA", raising=False)
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
-    for name in ("demo", "demo-benchmark"):
+    for name in ("tunes", "demo-benchmark"):
         shutil.copytree(PIPELINES / name, tmp_path / name)
-    return tmp_path / "demo"
+    return tmp_path / "tunes"
 
 
 @pytest.fixture
@@ -124,13 +124,13 @@ def test_missing_tracks_count_as_asked(folder: Path) -> None:
 def test_misnamed_and_broken_estimates_are_named(folder: Path) -> None:
     ash = folder / "estimates" / "ash"
     (ash / "greensleeves.lab").rename(ash / "green-sleeves.lab")
-    found = mirflow.run_benchmark("demo-chords", "../demo/estimates/ash")
+    found = mirflow.run_benchmark("demo-chords", "../tunes/estimates/ash")
     assert own(found).missing == 2
     assert list(found.notes) == [
         "'danny-boy' is not a track of demo-chords and is not scored",
         "'green-sleeves' is not a track of demo-chords and is not scored; did you mean 'greensleeves'?",
         "1 track without an estimate: 'greensleeves'",
-        "../demo/estimates/ash/auld-lang-syne.lab:5: not a chord: 'H:moll'; chords are written like C, A:min7/b3, "
+        "../tunes/estimates/ash/auld-lang-syne.lab:5: not a chord: 'H:moll'; chords are written like C, A:min7/b3, "
         "F#:(1,5) or N",
     ]
     assert "did you mean 'greensleeves'?" in " ".join(found.to_text().split())
@@ -170,7 +170,7 @@ def test_other_data_are_refused(folder: Path, file: Path) -> None:
 
 def test_the_folder_of_data_is_found_by_its_name(folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = yaml.safe_load(file.read_text())["data"]
-    path = edit(file, data={"folder": "demo", "files": data["files"]})
+    path = edit(file, data={"folder": "tunes", "files": data["files"]})
     assert mirflow.benchmark(path).rows().rows[0][11] == "not here"
     monkeypatch.setenv("MIRFLOW_DATA", str(folder.parent))
     assert own(mirflow.run_benchmark(path, folder / "estimates" / "oak")).missing == 0
@@ -235,7 +235,7 @@ def test_a_benchmark_of_an_installed_package(folder: Path, file: Path, monkeypat
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: our-benchmarks\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text("[mirflow.benchmarks]\nours = our_benchmarks\nlost = our_benchmarks:lost\n")
     shutil.copytree(folder, site / "our_benchmarks" / "data")
-    text = file.read_text().replace("root: ../demo", "root: data")
+    text = file.read_text().replace("root: ../tunes", "root: data")
     (site / "our_benchmarks" / "six-tunes.yaml").write_text(text.replace("demo-chords", "six-tunes"))
     shutil.copy(site / "our_benchmarks" / "six-tunes.yaml", site / "our_benchmarks" / "demo-chords.yaml")
     (site / "our_benchmarks" / "broken.yaml").write_text("benchmark: broken\n")

@@ -101,15 +101,15 @@ def test_a_broken_signature_says_what_is_wrong(text: str, message: str) -> None:
 @pytest.mark.slow
 def test_the_digest_of_references_is_that_of_their_contents(demo_store: Path, tmp_path: Path) -> None:
     def sign(folder: str, change: Callable[[bytes], bytes], **selection: Any) -> str:
-        pipeline = (PIPELINES / "demo.yaml").read_text().replace("../stores", "stores")
-        for path in sorted((PIPELINES / "demo").rglob("*.*"), reverse=True):
-            copy = tmp_path / folder / "demo" / path.relative_to(PIPELINES / "demo")
+        pipeline = (PIPELINES / "tunes.yaml").read_text().replace("../stores", "stores")
+        for path in sorted((PIPELINES / "tunes").rglob("*.*"), reverse=True):
+            copy = tmp_path / folder / "tunes" / path.relative_to(PIPELINES / "tunes")
             copy.parent.mkdir(parents=True, exist_ok=True)
             data = path.read_bytes()
             copy.write_bytes(change(data) if "reference" in path.parts else data)
-        (tmp_path / folder / "demo.yaml").write_text(pipeline)
+        (tmp_path / folder / "tunes.yaml").write_text(pipeline)
         store = tmp_path / folder / "kept.zarr"
-        mirflow.run(tmp_path / folder / "demo.yaml", store=store, scheduler="serial", progress=False)
+        mirflow.run(tmp_path / folder / "tunes.yaml", store=store, scheduler="serial", progress=False)
         return mirflow.signature(store, "majmin", group="chord", **selection)[0]
 
     (here,) = mirflow.signature(demo_store, "majmin", group="chord")
@@ -232,7 +232,7 @@ def test_names_may_have_any_characters(suffix: str, tmp_path: Path) -> None:
 
 
 def test_lazy_trees_are_not_computed_for_a_signature() -> None:
-    lazy = mirflow.open_pipeline(PIPELINES / "demo.yaml")
+    lazy = mirflow.open_pipeline(PIPELINES / "tunes.yaml")
     (signed,) = lazy.mirflow.signature("majmin", group="chord")
     assert Signature.parse(signed)["ref"] == ""
 
@@ -264,14 +264,14 @@ def test_estimates_are_scored_again(demo_store: Path, tmp_path: Path) -> None:
     path = tmp_path / "table.tex"
     assert run("query", demo_store, "-g", "chord", "-m", "majmin", "-o", path).exit_code == 0
     for words in (
-        ("--pipeline", PIPELINES / "demo.yaml", "--estimates", PIPELINES / "demo/estimates"),
-        ("--reference", PIPELINES / "demo/reference", "--estimates", PIPELINES / "demo/estimates"),
+        ("--pipeline", PIPELINES / "tunes.yaml", "--estimates", PIPELINES / "tunes/estimates"),
+        ("--reference", PIPELINES / "tunes/reference", "--estimates", PIPELINES / "tunes/estimates"),
     ):
         result = run("verify", path, *words)
         assert result.exit_code == 0, result.output
         assert "3 signed numbers: 3 equal" in result.output
-    one = shutil.copytree(PIPELINES / "demo/estimates/elm", tmp_path / "estimates/elm").parent
-    result = run("verify", path, "--reference", PIPELINES / "demo/reference", "--estimates", one, "--format", "json")
+    one = shutil.copytree(PIPELINES / "tunes/estimates/elm", tmp_path / "estimates/elm").parent
+    result = run("verify", path, "--reference", PIPELINES / "tunes/reference", "--estimates", one, "--format", "json")
     assert result.exit_code == 3
     assert "the tracks that 3 systems have in common" in json.loads(result.stdout)[0]["reason"]
 

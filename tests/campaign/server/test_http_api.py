@@ -24,18 +24,18 @@ from mirflow.reports.leaderboard import leaderboard, to_json
 
 from .test_stores_http import publish
 
-DEMO = "/api/v1/stores/demo"
+DEMO = "/api/v1/stores/tunes"
 NEEDED = {"against": "tempo", "baseline": "elm"}
 
 
 @pytest.fixture(scope="module")
 def client(demo_store: Path) -> TestClient:
-    return TestClient(create_app(Service("Demo", {"demo": demo_store})))
+    return TestClient(create_app(Service("Demo", {"tunes": demo_store})))
 
 
 def test_stores_are_listed_with_evaluations_and_addresses(client: TestClient) -> None:
     (store,) = client.get("/api/v1/stores").json()["stores"]
-    assert store["name"] == "demo"
+    assert store["name"] == "tunes"
     assert [one["name"] for one in store["evaluations"]] == ["chord", "chord_mirex2013"]
     assert store["evaluations"][0]["headline"] == "majmin"
     assert client.get(f"{store['zarr']}/zarr.json").status_code == 200
@@ -44,9 +44,9 @@ def test_stores_are_listed_with_evaluations_and_addresses(client: TestClient) ->
 
 
 def test_scripts_of_other_sites_read_data_where_that_is_allowed(client: TestClient, demo_store: Path) -> None:
-    service = Service("Demo", {"demo": demo_store}, cors=True)
+    service = Service("Demo", {"tunes": demo_store}, cors=True)
     shared = TestClient(create_app(service))
-    for address in (DEMO, "/stores/demo.json", "/stores/demo.zarr/zarr.json", "/feed.xml"):
+    for address in (DEMO, "/stores/tunes.json", "/stores/tunes.zarr/zarr.json", "/feed.xml"):
         for _ in range(2):  # made, and kept
             assert shared.get(address).headers["access-control-allow-origin"] == "*", address
         assert "access-control-allow-origin" not in client.get(address).headers
@@ -135,7 +135,7 @@ def test_without_pyarrow_its_formats_are_refused_with_a_reason(
 def test_the_leaderboard_is_that_of_export(client: TestClient, demo_store: Path) -> None:
     evaluations = mirflow.open_store(demo_store)
     boards = {name: node.to_dataset() for name, node in evaluations.children.items()}
-    assert client.get(f"{DEMO}/leaderboard").text == to_json(leaderboard(boards, title="demo"))
+    assert client.get(f"{DEMO}/leaderboard").text == to_json(leaderboard(boards, title="tunes"))
     short = client.get(f"{DEMO}/leaderboard?evaluation=chord&intervals=false").json()
     assert [one["level"] for one in short["evaluations"]] == [None]
 
@@ -143,23 +143,23 @@ def test_the_leaderboard_is_that_of_export(client: TestClient, demo_store: Path)
 @pytest.mark.parametrize(
     ("address", "status", "detail"),
     [
-        ("/stores/demmo", 404, "unknown store 'demmo'; did you mean 'demo'?"),
-        ("/stores/demo/evaluations/cord", 404, "did you mean 'chord'?"),
-        ("/stores/demo/query?metrik=majmin", 400, "unknown parameter 'metrik'; did you mean 'metric'?"),
-        ("/stores/demo/query?metric=majmim", 400, "unknown metric 'majmim'; did you mean 'majmin'?"),
-        ("/stores/demo/query?aggregate=meen", 400, "did you mean 'mean'?"),
-        ("/stores/demo/query?missing=skip&missing=zero", 400, "missing is given 2 times: at most once is allowed"),
-        ("/stores/demo/query?ci=1.5", 400, "invalid ci '1.5': expected 0.5 to 0.999"),
-        ("/stores/demo/query?ci=nan", 400, "invalid ci 'nan': expected 0.5 to 0.999"),
-        ("/stores/demo/query?ci=0.9&by=track", 400, "leave out by=track"),
-        ("/stores/demo/query?param=window", 400, "invalid param 'window': expected name=value"),
-        ("/stores/demo/query?where=__import__('os').system('id')", 400, "only col"),
-        ("/stores/demo/query?where=" + "(" * 1500, 400, "where: not an expression"),
-        ("/stores/demo/query?where=" + "-" * 1900 + "1<tempo", 400, "where"),
-        ("/stores/demo/query?where=" + "x" * 3000, 400, "where is longer than 2000 characters"),
-        ("/stores/demo/query?system=" + "*a" * 900 + "b", 400, "no system matches"),
-        ("/stores/demo/leaderboard?intervals=perhaps", 400, "invalid intervals 'perhaps': expected true or false"),
-        ("/stores/demo/query?format=xlsx", 400, "format: unknown value 'xlsx'"),
+        ("/stores/tunez", 404, "unknown store 'tunez'; did you mean 'tunes'?"),
+        ("/stores/tunes/evaluations/cord", 404, "did you mean 'chord'?"),
+        ("/stores/tunes/query?metrik=majmin", 400, "unknown parameter 'metrik'; did you mean 'metric'?"),
+        ("/stores/tunes/query?metric=majmim", 400, "unknown metric 'majmim'; did you mean 'majmin'?"),
+        ("/stores/tunes/query?aggregate=meen", 400, "did you mean 'mean'?"),
+        ("/stores/tunes/query?missing=skip&missing=zero", 400, "missing is given 2 times: at most once is allowed"),
+        ("/stores/tunes/query?ci=1.5", 400, "invalid ci '1.5': expected 0.5 to 0.999"),
+        ("/stores/tunes/query?ci=nan", 400, "invalid ci 'nan': expected 0.5 to 0.999"),
+        ("/stores/tunes/query?ci=0.9&by=track", 400, "leave out by=track"),
+        ("/stores/tunes/query?param=window", 400, "invalid param 'window': expected name=value"),
+        ("/stores/tunes/query?where=__import__('os').system('id')", 400, "only col"),
+        ("/stores/tunes/query?where=" + "(" * 1500, 400, "where: not an expression"),
+        ("/stores/tunes/query?where=" + "-" * 1900 + "1<tempo", 400, "where"),
+        ("/stores/tunes/query?where=" + "x" * 3000, 400, "where is longer than 2000 characters"),
+        ("/stores/tunes/query?system=" + "*a" * 900 + "b", 400, "no system matches"),
+        ("/stores/tunes/leaderboard?intervals=perhaps", 400, "invalid intervals 'perhaps': expected true or false"),
+        ("/stores/tunes/query?format=xlsx", 400, "format: unknown value 'xlsx'"),
         ("/nothing", 404, "unknown address; see /api/v1/openapi.json"),
     ],
 )
@@ -221,7 +221,7 @@ class TestDescription:
     def test_every_operation_is_described_and_answers(self, client: TestClient, paths: dict[str, Any]) -> None:
         assert set(paths) == {http_api.BASE + one.path for one in http_api.OPERATIONS}
         for path, operations in paths.items():
-            address = path.format(store="demo", evaluation="chord")
+            address = path.format(store="tunes", evaluation="chord")
             content = operations["get"]["responses"]["200"]["content"]
             for kind in content:
                 params = {one["name"]: NEEDED[one["name"]] for one in operations["get"]["parameters"]

@@ -43,7 +43,7 @@ def store(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def service(store: Path, demo_store: Path) -> Service:
-    return Service("Results of a lab", {"onsets": store, "demo": demo_store})
+    return Service("Results of a lab", {"onsets": store, "tunes": demo_store})
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_every_link_leads_somewhere(client: TestClient) -> None:
             pending |= {urljoin(address, one) for one in links(answer.text)} - seen
     assert "/stores/onsets/onset/systems/50%25%20b%2Fc%20%3Cb%3E/" in seen
     assert "/stores/onsets/onset/tracks/pop%2Fx/" in seen
-    assert "/stores/demo/chord_mirex2013/" in seen
+    assert "/stores/tunes/chord_mirex2013/" in seen
 
 
 def test_names_are_shown_as_text(client: TestClient) -> None:
@@ -84,7 +84,7 @@ def test_names_with_slashes_are_not_those_of_other_pages(client: TestClient) -> 
 
 
 @pytest.mark.parametrize(
-    "address", ["/stores/none/", "/stores/demo/none/", "/stores/demo/chord/systems/x/", "/static/none.css", "/%FF/"]
+    "address", ["/stores/none/", "/stores/tunes/none/", "/stores/tunes/chord/systems/x/", "/static/none.css", "/%FF/"]
 )
 def test_what_is_not_there_is_not_found(client: TestClient, address: str) -> None:
     answer = client.get(address)
@@ -124,7 +124,7 @@ def test_a_publish_is_seen_at_the_next_request(client: TestClient, store: Path) 
 
 def test_a_store_that_appears_is_on_the_front_page(tmp_path: Path, demo_store: Path) -> None:
     later = tmp_path / "later.zarr"
-    client = TestClient(create_app(Service("Results", {"demo": demo_store, "later": later})))
+    client = TestClient(create_app(Service("Results", {"tunes": demo_store, "later": later})))
     assert client.get("/").text == client.get("/").text
     publish(later, "ada")
     assert "/stores/later/" in client.get("/").text
@@ -157,15 +157,15 @@ def test_the_front_page_and_the_feed_tell_what_the_last_publish_changed(client: 
 
 
 def test_pages_are_compressed_for_those_who_take_that(client: TestClient) -> None:
-    plain = client.get("/stores/demo/chord/", headers={"Accept-Encoding": "identity"})
-    packed = client.get("/stores/demo/chord/", headers={"Accept-Encoding": "gzip"})
+    plain = client.get("/stores/tunes/chord/", headers={"Accept-Encoding": "identity"})
+    packed = client.get("/stores/tunes/chord/", headers={"Accept-Encoding": "gzip"})
     assert packed.headers["content-encoding"] == "gzip"
     assert int(packed.headers["content-length"]) < len(plain.content)
     assert packed.text == plain.text
-    refused = client.get("/stores/demo/chord/", headers={"Accept-Encoding": "gzip;q=0, br"})
+    refused = client.get("/stores/tunes/chord/", headers={"Accept-Encoding": "gzip;q=0, br"})
     assert "content-encoding" not in refused.headers
     assert refused.text == plain.text
-    head = client.head("/stores/demo/chord/", headers={"Accept-Encoding": "identity"})
+    head = client.head("/stores/tunes/chord/", headers={"Accept-Encoding": "identity"})
     assert (head.content, head.headers["content-length"]) == (b"", str(len(plain.content)))
 
 
@@ -180,7 +180,7 @@ def test_the_report_fetches_scores_and_a_track_at_a_second(service: Service, bro
         told: list[str] = []
         page.on("console", lambda message: told.append(message.text) if message.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: told.append(str(error)))
-        page.goto(f"{address}/stores/demo/{report_link('chord', 'auld-lang-syne', 12.5)}")
+        page.goto(f"{address}/stores/tunes/{report_link('chord', 'auld-lang-syne', 12.5)}")
         page.get_by_role("heading", name="auld-lang-syne").first.wait_for()
         page.locator("canvas").first.wait_for()
         assert page.locator("#main section").count() > 1
@@ -197,8 +197,8 @@ def test_the_report_of_a_generation_that_is_gone_is_not_mixed_with_another(clien
 
 
 def test_the_leaderboard_of_a_store_and_of_an_evaluation(client: TestClient) -> None:
-    whole = client.get("/stores/demo.json").json()
-    part = client.get("/stores/demo/chord.json").json()
+    whole = client.get("/stores/tunes.json").json()
+    part = client.get("/stores/tunes/chord.json").json()
     assert [one["name"] for one in whole["evaluations"]] == ["chord", "chord_mirex2013"]
     assert part["evaluations"] == whole["evaluations"][:1]
 
@@ -207,7 +207,7 @@ def test_memory_for_answers_is_bounded(client: TestClient, service: Service) -> 
     answers = service.answers
     answers._most_bytes = 40_000
     for track in range(30):
-        client.get(f"/api/v1/stores/demo/evaluations/chord/scores?metric=majmin&where=tempo > {track}")
+        client.get(f"/api/v1/stores/tunes/evaluations/chord/scores?metric=majmin&where=tempo > {track}")
     assert answers._bytes <= 40_000
     assert answers._bytes == sum(
         sum(map(len, key)) + len(one.body) + len(one.compressed or b"") for key, one in answers._kept.items()
@@ -215,9 +215,9 @@ def test_memory_for_answers_is_bounded(client: TestClient, service: Service) -> 
 
 
 def test_scores_in_memory_are_bounded(store: Path, demo_store: Path) -> None:
-    shelf = Stores({"onsets": store, "demo": demo_store}, most_bytes=1)
+    shelf = Stores({"onsets": store, "tunes": demo_store}, most_bytes=1)
     first = shelf.read(shelf.current("onsets"))
-    shelf.read(shelf.current("demo"))
+    shelf.read(shelf.current("tunes"))
     assert "boards" not in first.__dict__
     assert first.boards["onset"].sizes["system"] == 2
 
@@ -231,7 +231,7 @@ def test_an_answer_is_made_once_for_all_who_wait(service: Service) -> None:
 
     def look() -> None:
         begun.wait()
-        assert service.shelf.current("demo").once("made", lambda: make(None)) == [1]
+        assert service.shelf.current("tunes").once("made", lambda: make(None)) == [1]
 
     threads = [threading.Thread(target=look) for _ in range(6)]
     for one in threads:
@@ -243,7 +243,7 @@ def test_an_answer_is_made_once_for_all_who_wait(service: Service) -> None:
 
 def test_too_many_who_wait_are_told_to_come_again(client: TestClient, service: Service) -> None:
     service.answers._waiting = 10**6
-    answer = client.get("/stores/demo/chord_mirex2013/")
+    answer = client.get("/stores/tunes/chord_mirex2013/")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
 
 
@@ -254,7 +254,7 @@ def test_pictures_of_tracks_are_drawn_once_for_all_who_ask_at_the_same_time(serv
     make = service.pictures._make
     service.pictures._make = lambda key, draw: (drawn.append(key), make(key, draw))[1]  # type: ignore[method-assign]
     with running(create_app(service)) as address, ThreadPoolExecutor(6) as visitors:
-        places = [f"{address}/stores/demo/chord/tracks/{name}/" for name in names]
+        places = [f"{address}/stores/tunes/chord/tracks/{name}/" for name in names]
         pages = [visitors.submit(httpx2.get, place) for place in places]
         answers = [visitors.submit(httpx2.get, f"{place}lanes.png").result for place in places * 3]
         found = {(one().status_code, one().headers["etag"], one().content[:8]) for one in answers}
@@ -265,18 +265,18 @@ def test_pictures_of_tracks_are_drawn_once_for_all_who_ask_at_the_same_time(serv
         assert httpx2.get(f"{places[0]}lanes.png").content == answers[0]().content
         assert len(drawn) == 2
         for name, page in zip(names, pages, strict=True):
-            where = f"stores/demo/chord/tracks/{name}/lanes.png"
+            where = f"stores/tunes/chord/tracks/{name}/lanes.png"
             assert f'<meta property="og:image" content="https://lab.org/{where}">' in page.result().text
             assert f'<img src="/{where}"' in page.result().text
         service.pictures._under_way = {str(number): None for number in range(20)}  # type: ignore[misc]
-        busy = httpx2.get(f"{address}/stores/demo/chord/standings.png")
+        busy = httpx2.get(f"{address}/stores/tunes/chord/standings.png")
         assert (busy.status_code, busy.headers["retry-after"]) == (503, "5")
 
 
 @pytest.mark.parametrize("page", ["chord/tracks/none/", "none/tracks/greensleeves/", "chord/none/"])
 def test_what_is_not_there_has_no_picture(client: TestClient, page: str) -> None:
     for name in ("lanes.png", "standings.png"):
-        assert client.get(f"/stores/demo/{page}{name}").status_code == 404
+        assert client.get(f"/stores/tunes/{page}{name}").status_code == 404
 
 
 def test_pictures_that_were_asked_for_last_are_kept() -> None:
@@ -298,15 +298,15 @@ def test_a_store_and_a_split_have_different_names(tmp_path: Path, demo_store: Pa
     path.write_text(
         "campaign: Chords\n"
         "evaluations: [{task: chord, reference: '{track}.jams', estimates: '{track}.lab'}]\n"
-        f"splits: {{demo: dev}}\nstores: ['{demo_store}']\n"
+        f"splits: {{tunes: dev}}\nstores: ['{demo_store}']\n"
     )
-    with pytest.raises(MirflowError, match="the name 'demo' is used for a store and a split"):
+    with pytest.raises(MirflowError, match="the name 'tunes' is used for a store and a split"):
         open_service([path])
 
 
 def test_answers_of_other_titles_have_other_tags(service: Service) -> None:
     other = Answers(service.shelf, "another title")
-    assert service.answers.generation(["demo"]) != other.generation(["demo"])
+    assert service.answers.generation(["tunes"]) != other.generation(["tunes"])
 
 
 @pytest.mark.slow
@@ -315,7 +315,7 @@ def test_addresses_that_anybody_may_write_take_no_memory(client: TestClient, ser
     for number in range(20):
         assert client.get(f"/?x={number}{long}").status_code == 200
         assert client.get(
-            "/api/v1/stores/demo/query", params={"metric": "majmin", "where": f"{number} < 1{' ' * 1_900}"}
+            "/api/v1/stores/tunes/query", params={"metric": "majmin", "where": f"{number} < 1{' ' * 1_900}"}
         )
     answers = service.answers
     assert len(answers._kept) == 21  # the front page, and each query
@@ -336,7 +336,7 @@ def test_stores_whose_systems_have_years_have_an_archive(tmp_path: Path, demo_st
     assert 'href="/stores/s/ACE/"' in page
     assert "2012: 0.750, 2014: 1.000" in page
     assert [row["year"] for row in client.get("/archive.json").json()] == [2012, 2014]
-    without = TestClient(create_app(Service("Demo", {"demo": demo_store})))
+    without = TestClient(create_app(Service("Demo", {"tunes": demo_store})))
     assert "Archive" not in without.get("/").text
     assert without.get("/archive/").status_code == 404
 

@@ -115,10 +115,10 @@ def test_chunks_come_whole_in_part_or_as_headers_alone(client: TestClient, store
 
 
 def test_metadata_do_not_tell_where_files_are_on_the_server(demo_store: Path) -> None:
-    client = TestClient(create_app(Service("Demo", {"demo": demo_store})))
+    client = TestClient(create_app(Service("Demo", {"tunes": demo_store})))
     root = json.loads((demo_store / "zarr.json").read_text())["attributes"]["root"]
     for key in ("zarr.json", "chord/zarr.json"):
-        answer = client.get(f"/stores/demo.zarr/{key}")
+        answer = client.get(f"/stores/tunes.zarr/{key}")
         assert "chord" in answer.text
         assert root not in answer.text
 

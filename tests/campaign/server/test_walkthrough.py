@@ -119,6 +119,7 @@ class Campaign:
 
 @pytest.fixture
 def campaign(tmp_path: Path) -> Iterator[Campaign]:
+    (tmp_path / "pipelines").symlink_to(ROOT / "pipelines")
     made = Campaign(tmp_path)
     yield made
     made.kill()
@@ -182,7 +183,7 @@ def test_a_campaign_from_the_page(campaign: Campaign, browser: Any, tmp_path: Pa
 
 def submit(campaign: Campaign, sam: Person) -> None:
     """A zip with a label that is none is refused with its line; mended, it has a score and is compared."""
-    page, folder = sam.page, campaign.folder / "lab/demo/estimates/ash"
+    page, folder = sam.page, campaign.folder / "lab/tunes/estimates/ash"
     texts = {file.name: file.read_text() for file in sorted(folder.iterdir())}
     send(sam, texts)
     page.get_by_text("not a chord: 'H:moll'").wait_for()

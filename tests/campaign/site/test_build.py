@@ -103,7 +103,7 @@ def test_every_file_is_reached_by_links_that_lead_somewhere(site):
 
 @pytest.mark.slow
 def test_pages_of_tracks_have_a_picture_of_those_most_worth_looking_at(site, tmp_path, demo_store):
-    pictures = sorted((site / "stores/demo/chord/tracks").rglob("*.png"))
+    pictures = sorted((site / "stores/tunes/chord/tracks").rglob("*.png"))
     assert len(pictures) == 1
     assert pictures[0].read_bytes().startswith(b"\x89PNG")
     page = (pictures[0].parent / "index.html").read_text()
@@ -115,11 +115,11 @@ def test_pages_of_tracks_have_a_picture_of_those_most_worth_looking_at(site, tmp
     assert 'href="../../../chord_mirex2013/tracks/' in page
     # Previews of links need full addresses.
     write_site([demo_store], tmp_path / "site", timelines=1, url="https://lab.org/tunes")
-    name = f"stores/demo/chord/tracks/{pictures[0].parent.name}/"
+    name = f"stores/tunes/chord/tracks/{pictures[0].parent.name}/"
     page = (tmp_path / "site" / name / "index.html").read_text()
     for meta in (f'og:image" content="https://lab.org/tunes/{name}lanes.png"', f'href="https://lab.org/tunes/{name}"'):
         assert meta in page
-    assert "tunes/stores/demo/chord/standings.png" in (tmp_path / "site/stores/demo/chord/index.html").read_text()
+    assert "tunes/stores/tunes/chord/standings.png" in (tmp_path / "site/stores/tunes/chord/index.html").read_text()
 
 
 def test_tables_as_json_are_those_of_exports(site, store):

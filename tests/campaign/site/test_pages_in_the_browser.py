@@ -23,11 +23,11 @@ PAGES = (
     "index.html",
     "all/index.html",
     "archive/index.html",
-    "stores/demo/index.html",
-    "stores/demo/chord/index.html",
-    "stores/demo/chord/systems/ash/index.html",
-    "stores/demo/chord/tracks/index.html",
-    "stores/demo/chord/tracks/auld-lang-syne/index.html",
+    "stores/tunes/index.html",
+    "stores/tunes/chord/index.html",
+    "stores/tunes/chord/systems/ash/index.html",
+    "stores/tunes/chord/tracks/index.html",
+    "stores/tunes/chord/tracks/auld-lang-syne/index.html",
     "stores/many/chord/index.html",
 )
 
@@ -35,10 +35,10 @@ PAGES = (
 @pytest.fixture(scope="module")
 def stores(demo_store, tmp_path_factory):
     folder = tmp_path_factory.mktemp("browsed")
-    demo = folder / "demo.zarr"
-    demo.symlink_to(demo_store)
+    tunes = folder / "tunes.zarr"
+    tunes.symlink_to(demo_store)
     names = [f"a rather long name of system {number}" for number in range(12)]
-    return [demo, write_store(folder / "many.zarr", {"chord": random_group(12, 4, 4, systems=names)})]
+    return [tunes, write_store(folder / "many.zarr", {"chord": random_group(12, 4, 4, systems=names)})]
 
 
 @pytest.fixture(scope="module")
@@ -92,14 +92,14 @@ def test_every_page_has_no_barriers_fits_on_a_phone_and_prints_whole(stores, sit
 
 def test_a_reader_goes_from_the_front_page_to_a_second_of_a_track(site, open_page):
     page = open_page(site / "index.html")
-    page.locator("h3 a[href='stores/demo/chord/index.html']").click()
+    page.locator("h3 a[href='stores/tunes/chord/index.html']").click()
     page.get_by_role("link", name="All 7 tracks").click()
     page.get_by_role("link", name="amazing-grace").click()
     assert page.get_by_role("heading", level=1).inner_text() == "amazing-grace"
     page.get_by_role("link", name="Timeline in the report").click()
     page.wait_for_selector("dialog[open]")
     assert "amazing-grace" in page.locator("dialog h2").inner_text()
-    second = open_page(site / "stores/demo/index.html", "#track=amazing-grace&time=3.5")
+    second = open_page(site / "stores/tunes/index.html", "#track=amazing-grace&time=3.5")
     second.wait_for_selector("dialog[open]")
     assert "0:03.5" in second.locator("dialog .clock").inner_text()
     second.keyboard.press("Escape")
@@ -125,7 +125,7 @@ def test_everything_is_reached_by_keyboard(site, open_page):
 
 
 def test_a_search_is_by_keyboard_and_forgives_typing_errors(site, open_page):
-    page = open_page(site / "stores/demo/chord/tracks/index.html")
+    page = open_page(site / "stores/tunes/chord/tracks/index.html")
     page.keyboard.press("/")
     page.keyboard.type("amaz")
     page.get_by_role("option", name="amazing-grace", selected=True).wait_for()
@@ -160,12 +160,12 @@ def test_an_address_without_a_page_offers_those_with_similar_names(site, browser
     with ThreadingHTTPServer(("localhost", 0), partial(Host, directory=site)) as host:
         Thread(target=host.serve_forever, daemon=True).start()
         page = browser.new_page()
-        page.goto(f"http://localhost:{host.server_port}/stores/demo/chord/tracks/greenslevees/index.html")
+        page.goto(f"http://localhost:{host.server_port}/stores/tunes/chord/tracks/greenslevees/index.html")
         page.get_by_role("link", name="greensleeves").wait_for()
         assert page.get_by_role("heading", level=1).inner_text() == "Page not found"
         assert_accessible(page)
         page.get_by_role("link", name="greensleeves").click()
-        page.wait_for_url("**/stores/demo/chord/tracks/greensleeves/index.html")
+        page.wait_for_url("**/stores/tunes/chord/tracks/greensleeves/index.html")
         page.close()
         host.shutdown()
 
@@ -195,6 +195,6 @@ def test_printed_tables_are_whole_and_without_navigation(site, open_page):
 
 def test_a_site_is_moved_as_it_is(site, open_page, tmp_path):
     moved = shutil.copytree(site, tmp_path / "a folder" / "é")
-    page = open_page(moved / "stores/demo/chord/index.html")
+    page = open_page(moved / "stores/tunes/chord/index.html")
     page.get_by_role("link", name="oak").first.click()
     assert page.get_by_role("heading", level=1).inner_text() == "oak Chord estimation"

@@ -1,10 +1,11 @@
-"""Write the bundled demonstration data: chords of traditional tunes and the output of three synthetic systems.
+"""Write six bundled tunes: chords of traditional tunes and the output of three synthetic systems.
 
 The harmonies are simple settings of public-domain tunes, written for this purpose. References are JAMS files; the
 systems `oak` (careful), `elm` (major and minor only) and `ash` (hasty and untidy) are derived from them with a seeded
-generator. Some of their files are missing or broken on purpose, so that the demonstration shows what happens then.
+generator. Some of their files are missing or broken on purpose, so that examples and tests
+show what happens then.
 
-    python pipelines/make_demo.py [FOLDER]      # default: the folder demo beside this file
+    python pipelines/make_tunes.py [FOLDER]      # default: the folder tunes beside this file
 """
 
 from __future__ import annotations
@@ -238,4 +239,4 @@ def spoil(estimates: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "demo")
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "tunes")
