@@ -245,9 +245,11 @@ def _of_track(
     against &= agreeing >= max(2, np.ceil(least * len(track.estimates) - 1e-9))
     joined = (cells.reference[1:] == cells.reference[:-1]) & (consensus[1:] == consensus[:-1])
     joined &= against[1:] & against[:-1]
-    for run in np.split(np.arange(len(against)), np.flatnonzero(~joined) + 1):
-        if not len(run) or not against[run[0]]:
-            continue
+    cuts = np.concatenate([[0], np.flatnonzero(~joined) + 1, [len(against)]])
+    cuts = cuts[: 1 + len(against)]
+    firsts = np.flatnonzero(against[cuts[:-1]])
+    for first, last in zip(cuts[firsts].tolist(), cuts[firsts + 1].tolist(), strict=True):
+        run = np.arange(first, last)
         length = cells.end[run] - cells.start[run]
         timed = not np.isnan(length).any()
         weights = length if timed else np.ones(len(run))

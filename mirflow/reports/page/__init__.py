@@ -153,12 +153,13 @@ def write_page(
             reported.stage("scoring mended estimates")
             subject = _with_budgets(subject, store, root)
         shown = Shown(references, by_track=not only_aggregates, aggregates=only_aggregates)
-        drawn = _draw(subject, wanted, shown, reported)
+        shelf = Shelf()
+        drawn = _draw(subject, wanted, shown, shelf, reported)
         reported.stage("writing the page")
         blocks = CompressedParts()
         contents = describe_page(subject, drawn.evaluations, blocks, shown)
         if references and drawn.tracks:
-            add_doubts(contents, subject, blocks, drawn.tracks)
+            add_doubts(contents, subject, blocks, drawn.tracks, shelf=shelf)
             add_errors(contents, drawn.errors, blocks)
             reported.stage("looking for the causes of low scores")
             add_causes(contents, subject, drawn.tracks)
@@ -263,9 +264,9 @@ def _with_budgets(subject: Subject, store: ScoresLike, root: Roots) -> Subject:
     return replace(subject, boards=boards, notes=(*subject.notes, *notes))
 
 
-def _draw(subject: Subject, wanted: str, shown: Shown, progress: Progress) -> Timelines:
+def _draw(subject: Subject, wanted: str, shown: Shown, shelf: Shelf, progress: Progress) -> Timelines:
     """Timelines of all evaluations whose annotations are still there."""
-    timelines, shelf, boards = Timelines(), Shelf(), subject.boards
+    timelines, boards = Timelines(), subject.boards
     cells = sum(ds.sizes["system"] * ds.sizes["track"] for ds in boards.values())
     for name, ds in boards.items():
         made: dict[str, Any] = {"rules": [], "able": []}
@@ -281,9 +282,11 @@ def _draw(subject: Subject, wanted: str, shown: Shown, progress: Progress) -> Ti
                 tracks = tracks_wanted(ds, first[0] if first else 0, wanted, CELLS / max(CELLS, cells))
                 others = names_of(ds, "metric", dict.fromkeys([*first, *range(ds.sizes["metric"])]))
                 rules = ShownMetrics(subject.asked[name], others)
-                progress.start(len(tracks))
                 systems, count = names_of(ds, "system"), progress.advance
-                made = add_evaluation(timelines, systems, there, tracks, rules, shelf, shown.references, count)
+                drawn = frozenset(tracks)
+                more = [track for track in names_of(ds, "track") if track not in drawn] if tracks else []
+                progress.start(len(tracks) + len(more) * shown.references)
+                made = add_evaluation(timelines, systems, there, tracks, rules, shelf, shown.references, count, more)
                 made["hardest"] = len(tracks) < ds.sizes["track"]
                 if made["hardest"]:
                     some = f"Timelines of {len(tracks)} of {ds.sizes['track']} tracks: the worst and the most disputed"

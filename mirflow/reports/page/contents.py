@@ -117,7 +117,12 @@ def describe_page(
 
 
 def add_doubts(
-    contents: dict[str, Any], subject: Subject, parts: Parts, tracks: Collection[str] | None = None, most: int = 0
+    contents: dict[str, Any],
+    subject: Subject,
+    parts: Parts,
+    tracks: Collection[str] | None = None,
+    most: int = 0,
+    shelf: Shelf | None = None,
 ) -> None:
     """Add where the systems of each evaluation agree against the references, as parts of the page.
 
@@ -132,17 +137,25 @@ def add_doubts(
         Tracks to look at; None: all.
     most : int
         Cells (systems times tracks) of an evaluation above which it has no such part; 0: any number.
+    shelf : Shelf or None
+        The annotations that were read; None: they are read when a part is made.
     """
+    parts_of: dict[object, int | str] = {}
     for number, (name, ds) in enumerate(subject.boards.items()):
         files = find_evaluation_files(name, subject.origins).files
         if files and not 0 < most < ds.sizes["system"] * ds.sizes["track"]:
             own = [track for track in names_of(ds, "track") if tracks is None or track in tracks]
-            make = partial(_pack_doubts, files, names_of(ds, "system"), own)
-            contents["evaluations"][number]["doubts"] = parts.put(f"{number}/doubts", make)
+            systems = names_of(ds, "system")
 
+            def make(files: Sequence[Files] = files, systems: list[str] = systems, own: list[str] = own) -> bytes:
+                return pack_json(describe_disagreements(files, systems, own, shelf or Shelf()))
 
-def _pack_doubts(files: Sequence[Files], systems: Sequence[str], tracks: Sequence[str]) -> bytes:
-    return pack_json(describe_disagreements(files, systems, tracks, Shelf()))
+            # Two conventions of a task have the same doubts about the same files.
+            plans = tuple((one.store, one.plan.task, one.plan.references, one.plan.estimates) for one in files)
+            key = tuple(systems), tuple(own), plans
+            if key not in parts_of:
+                parts_of[key] = parts.put(f"{number}/doubts", make)
+            contents["evaluations"][number]["doubts"] = parts_of[key]
 
 
 def add_causes(contents: dict[str, Any], subject: Subject, tracks: Collection[str]) -> None:
@@ -188,16 +201,16 @@ def add_errors(contents: dict[str, Any], found: Mapping[int, Mapping[str, ErrorL
     """
     room = TOTALS
     for number, by_rule in found.items():
-        told = {rule: lists.describe(rule) for rule, lists in by_rule.items()}
         entries = contents["evaluations"][number]["errors"] = []
-        for rule, one in told.items():
+        for rule, lists in by_rule.items():
+            one = lists.describe(rule)
             if not one:
                 continue
-            totals = by_rule[rule].totals_by_track()
-            size = packed_size(pack_json(totals))
-            if size <= room:
+            size = packed_size(pack_json(one["byTrack"]))
+            if size > room:
+                del one["byTrack"]
+            else:
                 room -= size
-                one["byTrack"] = totals
             entries.append([rule, parts.put(f"{number}/errors/{rule}", partial(pack_json, one)), "byTrack" in one])
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -82,82 +82,81 @@ class ErrorLists:
     """Numbers of the kinds."""
     names: list[str] = field(default_factory=list)
     """Tracks, in the order in which they were added."""
+    counted: set[int] = field(default_factory=set)
+    """Numbers of tracks whose errors count and whose places are not listed, as the page does not show them."""
     judged: dict[int, dict[int, float]] = field(default_factory=dict)
     """Amounts by system and number of the track."""
-    rows: dict[int, list[Float]] = field(default_factory=dict)
-    """Places of each system: code, track, start, end, amount, and the amount that each system has right there."""
+    rows: list[Float] = field(default_factory=list)
+    """Places: system, code, track, start, end, amount, and the amount that each system has right there."""
 
-    def add(self, track: str, found: Mapping[int, Errors]) -> None:
-        """Add the estimates of a track by system."""
+    def add(self, track: str, found: Mapping[int, Errors], listed: bool = True) -> None:
+        """Add the estimates of a track by system; unless `listed`, the page leads to none of their places."""
         if not found:
             return
         number = len(self.names)
         self.names.append(track)
+        if not listed:
+            self.counted.add(number)
         for system, errors in found.items():
             self.unit = errors.unit
             self.judged.setdefault(system, {})[number] = errors.judged
-            if not len(errors.names):
+        for gap, lasting in ((_RUN, False), (1e-6, True)):
+            alike = {system: one for system, one in found.items() if (one.rights is not None) == lasting}
+            joined = _join([one for one in alike.values() if len(one.names)])
+            if joined is None:
                 continue
-            code = np.array([self.codes.setdefault(name, len(self.codes)) for name in errors.names])
-            right = np.zeros((len(code), self.systems if self.systems <= COMPARED else 0))
-            for other, own in found.items() if right.size else ():
-                if other != system:
-                    right[:, other] = _right_instead(errors, own)
-            places = np.column_stack(
-                [code, np.full(len(code), number), errors.start, errors.end, errors.amount, right]
-            ).astype(np.float64)
-            gap = 1e-6 if errors.rights is not None else _RUN
-            self.rows.setdefault(system, []).append(_merge(places, gap))
+            owner = np.repeat(list(alike), [len(one.names) for one in alike.values()])
+            right = np.zeros((len(owner), self.systems if self.systems <= COMPARED else 0))
+            for other, own in alike.items() if right.size else ():
+                right[:, other] = np.where(owner == other, 0.0, _right_instead(joined, own))
+            code = np.array([self.codes.setdefault(name, len(self.codes)) for name in joined.names])
+            start, end, amount = joined.start, joined.end, joined.amount
+            places = np.column_stack([owner, code, np.full(len(code), number), start, end, amount, right])
+            self.rows.append(_merge(places.astype(np.float64), gap))
 
     def describe(self, rule: str) -> dict[str, Any] | None:
-        """Describe them for the page, with the metric that judges; None if nothing was judged."""
+        """Describe them for the page, with the metric that judges; None if nothing was judged.
+
+        ``byTrack`` is what each track adds to the totals of each system, so that the page can sum over any tracks:
+        ``judged``, amounts by track, None where the system is not judged; ``kinds``, for each listed kind the numbers
+        of its tracks (each less the one before it) and their amounts; ``left``, the same of all other kinds together.
+        """
         if not any(sum(judged.values()) for judged in self.judged.values()):
             return None
-        rows = [self._describe_system(system) if system in self.judged else None for system in range(self.systems)]
-        comparable = any(sum(row["instead"]) for row in rows if row)
-        return {"rule": rule, "unit": self.unit, "tracks": self.names, "comparable": comparable, "systems": rows}
+        width = 6 + (self.systems if self.systems <= COMPARED else 0)
+        rows = np.concatenate([np.zeros((0, width)), *self.rows])
+        described = [
+            self._describe_system(self.judged[system], rows[rows[:, 0] == system, 1:])
+            if system in self.judged
+            else None
+            for system in range(self.systems)
+        ]
+        systems, totals = zip(*(one or (None, None) for one in described), strict=True)
+        comparable = any(sum(row["instead"]) for row in systems if row)
+        about = {"rule": rule, "unit": self.unit, "tracks": self.names, "comparable": comparable}
+        return {**about, "systems": list(systems), "byTrack": list(totals)}
 
-    def totals_by_track(self) -> list[dict[str, Any] | None]:
-        """Describe for each system what each track adds to its totals, so that the page can sum over any tracks.
-
-        ``judged``: amounts by track, None where the system is not judged. ``kinds``: for each kind that `describe`
-        lists, in its order, the numbers of its tracks (each less the one before it) and their amounts. ``left``: the
-        same of all other kinds together.
-        """
-        return [self._totals_of(system) if system in self.judged else None for system in range(self.systems)]
-
-    def _totals_of(self, system: int) -> dict[str, Any]:
-        judged, (places, order) = self.judged[system], self._gather(system)
-        groups = [[code] for code in order[:MOST_KINDS]] + [order[MOST_KINDS:]]
-        *kinds, left = (_by_track(places[np.isin(places[:, 0], codes)]) for codes in groups)
-        amounts = [_rounded(judged[number]) if number in judged else None for number in range(len(self.names))]
-        return {"judged": amounts, "kinds": kinds, "left": left}
-
-    def _gather(self, system: int) -> tuple[Float, list[int]]:
-        """The places of a system, and the codes of its kinds from the heaviest one."""
-        width = 5 + (self.systems if self.systems <= COMPARED else 0)
-        places = np.concatenate([np.zeros((0, width)), *self.rows.get(system, [])])
+    def _describe_system(self, judged: Mapping[int, float], places: Float) -> tuple[dict[str, Any], dict[str, Any]]:
+        """A system's errors, and its totals by track."""
         amounts = np.bincount(places[:, 0].astype(np.int64), places[:, 4], len(self.codes))
-        return places, [code for code in np.argsort(-amounts, kind="stable").tolist() if amounts[code] > 0]
-
-    def _describe_system(self, system: int) -> dict[str, Any]:
-        judged = self.judged[system]
-        places, order = self._gather(system)
-        names, listed = list(self.codes), order[:MOST_KINDS]
-        kinds = [self._describe_kind(names[code], places[places[:, 0] == code]) for code in listed]
-        left = order[MOST_KINDS:]
-        return {
+        order = [code for code in np.argsort(-amounts, kind="stable").tolist() if amounts[code] > 0]
+        names, left = list(self.codes), places[np.isin(places[:, 0], order[MOST_KINDS:])]
+        kinds = [(names[code], places[places[:, 0] == code]) for code in order[:MOST_KINDS]]
+        described = {
             "tracks": len(judged),
             "judged": sum(judged.values()),
             "wrong": float(places[:, 4].sum()),
-            "kinds": kinds,
+            "kinds": [self._describe_kind(*kind) for kind in kinds],
             "instead": places[:, 5:].sum(axis=0).tolist(),
-            "left": [len(left), float(places[np.isin(places[:, 0], left), 4].sum())],
+            "left": [len(order[MOST_KINDS:]), float(left[:, 4].sum())],
         }
+        by_track = [_rounded(judged[number]) if number in judged else None for number in range(len(self.names))]
+        return described, {"judged": by_track, "kinds": [_by_track(own) for _, own in kinds], "left": _by_track(left)}
 
     def _describe_kind(self, name: str, places: Float) -> dict[str, Any]:
         """Totals of a kind, and its largest places in the order of tracks and times."""
-        kept = places[np.argsort(-places[:, 4], kind="stable")[:MOST_PLACES]]
+        listed = places[~np.isin(places[:, 1], list(self.counted))] if self.counted else places
+        kept = listed[np.argsort(-listed[:, 4], kind="stable")[:MOST_PLACES]]
         kept = kept[np.lexsort((kept[:, 2], kept[:, 1]))]
         half = kept[:, 5:] > kept[:, 4:5] / 2
         described: dict[str, Any] = {
@@ -193,14 +192,25 @@ def _rounded(amount: float) -> float:
 
 
 def _merge(places: Float, gap: float) -> Float:
-    """Join places of the same kind that follow each other."""
-    places = places[np.lexsort((places[:, 2], places[:, 0]))]
-    apart = ~(places[1:, 2] <= places[:-1, 3] + gap)  # without times, all are
-    first = np.flatnonzero(np.append(True, apart | (places[1:, 0] != places[:-1, 0])))
+    """Join places of the same system and kind that follow each other."""
+    places = places[np.lexsort((places[:, 3], places[:, 1], places[:, 0]))]
+    apart = ~(places[1:, 3] <= places[:-1, 4] + gap)  # without times, all are
+    first = np.flatnonzero(np.append(True, apart | (places[1:, :2] != places[:-1, :2]).any(axis=1)))
     merged = places[first]
-    merged[:, 3] = places[np.append(first[1:], len(places)) - 1, 3]
-    merged[:, 4:] = np.add.reduceat(places[:, 4:], first, axis=0)
+    merged[:, 4] = places[np.append(first[1:], len(places)) - 1, 4]
+    merged[:, 5:] = np.add.reduceat(places[:, 5:], first, axis=0)
     return merged
+
+
+def _join(parts: Sequence[Errors]) -> Errors | None:
+    """The errors of several estimates one after the other; None without any."""
+    if not parts:
+        return None
+    start, end, amount = (np.concatenate([getattr(one, side) for one in parts]) for side in ("start", "end", "amount"))
+    keys = [one.keys for one in parts if one.keys is not None]
+    both = tuple(np.concatenate(side) for side in zip(*keys, strict=True)) if len(keys) == len(parts) else None
+    names = [name for one in parts for name in one.names]
+    return replace(parts[0], names=names, start=start, end=end, amount=amount, keys=cast(Any, both))
 
 
 def _right_instead(errors: Errors, other: Errors) -> Float:
@@ -406,6 +416,7 @@ def _name_pair(task: str, reference: str, estimate: str) -> str:
     return f"{one[1]} → {other[1]}, {interval}"
 
 
+@cache
 def _parse(task: str, label: str) -> tuple[int, str] | None:
     """Root or tonic, -1 for none, and kind of a chord or a key; None for other labels."""
     if task == "chord":

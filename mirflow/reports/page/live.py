@@ -266,7 +266,7 @@ class LivePage:
             self._add(timelines, name, self._origins[name], track, "", shelf)
         for rule, lists in timelines.errors[0].items():
             if told := lists.describe(rule):
-                return pack_json({**told, "byTrack": lists.totals_by_track()})
+                return pack_json(told)
         return pack_json(None)
 
     def _make_timeline(self, track: str, metric: str) -> bytes:

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ...analysis.scores import names_of
@@ -201,9 +201,7 @@ class Comparer:
             ``references``: place or trouble, and annotator; ``estimates``: place or trouble; ``evidence[reference]
             [system]``: by each rule; ``changed``: positions of systems, and `REFERENCE_PLACE`.
         """
-        own = {place: file for place, file in enumerate(self.files) if name in file.references}
-        estimates = [self._estimate(system, name, own) for system in self.systems]
-        references = self._references(name, own) if self.shows_references else []
+        own, estimates, references = self._sides(name)
         task = self.files[0].plan.task
         changed = {one for files in own.values() for one in files.changed(name, self.shelf)}
         places = [index for index, system in enumerate(self.systems) if system in changed]
@@ -216,6 +214,18 @@ class Comparer:
             ],
             "changed": [*([REFERENCE_PLACE] if REFERENCE in changed and self.shows_references else []), *places],
         }
+
+    def count_errors(self, name: str) -> None:
+        """Count the errors in a track that the page does not show, whose annotations are read and forgotten."""
+        reader = replace(self, shelf=Shelf())
+        _, estimates, references = reader._sides(name)
+        for reference in references[:1]:
+            reader._evidence(reference, estimates, name, drawn=False)
+
+    def _sides(self, name: str) -> tuple[dict[int, Files], list[_Estimate], list[_Reference]]:
+        own = {place: file for place, file in enumerate(self.files) if name in file.references}
+        estimates = [self._estimate(system, name, own) for system in self.systems]
+        return own, estimates, self._references(name, own) if self.shows_references else []
 
     def _references(self, name: str, own: Mapping[int, Files]) -> list[_Reference]:
         """The references of a track, each once; those in which stores differ say which store has them."""
@@ -251,7 +261,9 @@ class Comparer:
             return _Estimate(-1, None, _LOST)
         return _Estimate(-1, None, _ELSEWHERE if any(system in file.estimates for file in self.files) else _GONE)
 
-    def _evidence(self, reference: _Reference, estimates: Sequence[_Estimate], track: str) -> list[Evidence]:
+    def _evidence(
+        self, reference: _Reference, estimates: Sequence[_Estimate], track: str, drawn: bool = True
+    ) -> list[Evidence]:
         """Explain each estimate that was compared with a reference; of the annotator's own nothing.
 
         Errors are gathered under the name of a track, if one is given.
@@ -268,13 +280,13 @@ class Comparer:
         for rules, shown in by_rules.items():
             explained = self.explainer.explain(reference.shown, list(shown.values()), rules)
             for place, columns in zip(shown, explained, strict=True):
-                found[place] = [self.explainer.encode(one) for one in columns]
+                found[place] = [self.explainer.encode(one) for one in columns] if drawn else []
                 for rule, one in zip(self.explainer.rules.rules, columns, strict=True):
                     if track and one is not None:
                         errors = self.explainer.find_errors(rule, rules, one, reference.shown, shown[place])
                         wrong.setdefault(rule, {}).update({place: errors} if errors else {})
         for rule, of_systems in wrong.items():
-            self.errors.setdefault(rule, ErrorLists(len(self.systems))).add(track, of_systems)
+            self.errors.setdefault(rule, ErrorLists(len(self.systems))).add(track, of_systems, drawn)
         return found
 
 
@@ -355,6 +367,7 @@ def add_evaluation(
     shelf: Shelf,
     references: bool,
     advance: Callable[[int], None] = lambda _: None,
+    counted: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Read and explain some tracks of the next evaluation.
 
@@ -372,6 +385,8 @@ def add_evaluation(
         Whether references are shown, and what follows from them.
     advance : callable
         Told of each track.
+    counted : sequence of str
+        Further tracks, of which the errors count and nothing is drawn.
 
     Returns
     -------
@@ -391,5 +406,9 @@ def add_evaluation(
         if any(name in one.references for one in files):
             track = timelines.tracks.setdefault(name, Track())
             track.evaluations[number] = comparer.compare(name, track)
+        advance(1)
+    for name in counted if references else ():
+        if any(name in one.references for one in files):
+            comparer.count_errors(name)
         advance(1)
     return {"rules": rules.rules, "able": rules.able or []}

@@ -100,8 +100,14 @@ def compare_totals(store: Path, page: Path, group: str, sides: int) -> None:
 
 def test_totals_are_those_of_the_scores(folder, demo_store, tmp_path):
     compare_totals(folder / "p.zarr", folder / "page.html", "beat", 2)
-    mirflow.report(demo_store, tmp_path / "demo.html")
+    # Tracks without a timeline count, and no place leads to them.
+    mirflow.report(demo_store, tmp_path / "demo.html", timelines=1)
     compare_totals(demo_store, tmp_path / "demo.html", "chord", 1)
+    found = lists_of(tmp_path / "demo.html", "chord")
+    assert len(found["tracks"]) > 1
+    kinds = [kind for own in found["systems"] for kind in own["kinds"]]
+    assert max(kind["tracks"] for kind in kinds) > 1
+    assert not any(track for kind in kinds for track in kind["track"])
 
 
 @pytest.mark.slow
@@ -196,7 +202,8 @@ def test_tracks_without_a_timeline_are_marked_in_the_list(folder, tmp_path, visi
     page = visit(tmp_path / "page.html")
     rows = page.locator("#tracks tbody th").all_inner_texts()
     assert sorted(row.split("\n")[-1] for row in rows) == ["a", "no timeline"]
-    assert "on the 1 worst and most disputed of 2 tracks" in page.locator("#errors .note").first.inner_text()
+    note = page.locator("#errors .note").first.inner_text()
+    assert "on 2 tracks. A click opens the largest place of a kind among the tracks that have a timeline" in note
     page.locator("#tracks [data-track]", has_text="b").click()
     page.wait_for_selector("dialog[open]")
     assert "This track has no timeline." in page.locator("dialog .note").first.inner_text()

@@ -121,15 +121,14 @@ function listOf(state, found, system, open) {
   if (!own || !own.judged) return [bar, el("p", { class: "note" }, `None of its estimates${found.narrowed ? " of these tracks" : ""} is judged.`)];
   const metric = metrics.find(({ name }) => name === found.rule);
   const few = own.tracks.toLocaleString("en");
-  const whole = own.tracks === trackCount ? count(trackCount, "track") :
-    `${timeline.hardest && !found.narrowed ? `the ${few} worst and most disputed` : few} of ${count(trackCount, "track")}`;
+  const whole = own.tracks === trackCount ? count(trackCount, "track") : `${few} of ${count(trackCount, "track")}`;
   const chosen = compared && right >= 0 && right !== system ? right : -1;
   const both = found.unit === "s" || !["events", "notes", "hits", "boundaries"].includes(found.unit) ? "" : " of both sides";
   const told = chosen < 0 ? `${percent(own.wrong, own.judged)} of ${wordOf(found, own.judged)}${both}` :
     `${wordOf(found, own.instead[chosen])} that ${systems[chosen]} has right: ${own.wrong ? percent(own.instead[chosen], own.wrong) : "0 %"} of its errors`;
   const note = el("p", { class: "note" }, `${systems[system]}: ${told}${chosen < 0 ? (found.unit === "s" ? " is wrong" : " are wrong") : ""}, ` +
-    `by ${metric ? titleOf(metric) : found.rule} on ${whole}. A click opens the largest place of a kind; N and P go to the next and previous place.${
-      state.shown && state.shown.tracks.length < trackCount && !found.narrowed ? ` These totals are of ${timeline.hardest ? "these" : "all"} tracks; the filter limits the places.` : ""}`);
+    `by ${metric ? titleOf(metric) : found.rule} on ${whole}. A click opens the largest place of a kind${timeline.hardest ? " among the tracks that have a timeline" : ""}; N and P go to the next and previous place.${
+      state.shown && state.shown.tracks.length < trackCount && !found.narrowed ? ` These totals are of all tracks; the filter limits the places.` : ""}`);
   const kinds = own.kinds.map((kind) => ({ ...kind, size: chosen < 0 ? kind.amount : kind.instead[chosen] })).filter(({ size }) => size > 0)
     .sort((a, b) => b.size - a.size);
   return [bar, note, kinds.length ? tableOf(state, found, system, kinds, chosen, open) : el("p", { class: "note" }, "None.")];
