@@ -25,6 +25,7 @@ from .embed import CompressedParts, pack_json, to_json
 from .timelines import (
     BYTES,
     CELLS,
+    COUNTED,
     ShownMetrics,
     Timelines,
     add_evaluation,
@@ -284,10 +285,12 @@ def _draw(subject: Subject, wanted: str, shown: Shown, shelf: Shelf, progress: P
                 rules = ShownMetrics(subject.asked[name], others)
                 systems, count = names_of(ds, "system"), progress.advance
                 drawn = frozenset(tracks)
-                more = [track for track in names_of(ds, "track") if track not in drawn] if tracks else []
-                progress.start(len(tracks) + len(more) * shown.references)
+                few = cells <= COUNTED and tracks and shown.references
+                more = [track for track in names_of(ds, "track") if track not in drawn] if few else []
+                progress.start(len(tracks) + len(more))
                 made = add_evaluation(timelines, systems, there, tracks, rules, shelf, shown.references, count, more)
                 made["hardest"] = len(tracks) < ds.sizes["track"]
+                made["sampled"] = len(tracks) + len(more) < ds.sizes["track"]
                 if made["hardest"]:
                     some = f"Timelines of {len(tracks)} of {ds.sizes['track']} tracks: the worst and the most disputed"
                     note = f"{some} ('--timelines all' has all of them). {note}".strip()

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 CELLS = 5_000
 """Cells (systems times tracks, of all evaluations) whose timelines a page has unless more are asked for."""
+COUNTED = 20_000
+"""Cells of all evaluations up to which errors are counted on all tracks; above, on those that have a timeline."""
 BYTES = 8_000_000
 """Compressed size that the timelines of a page stay below unless more are asked for."""
 WORST = 20

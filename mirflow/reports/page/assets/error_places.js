@@ -63,6 +63,10 @@ const write = (value) => (value >= 100 || Number.isInteger(value) ? Math.round(v
 const percent = (part, whole) => `${((100 * part) / whole).toFixed(1)} %`;
 const wordOf = ({ unit }, amount) => (unit === "s" ? `${write(amount)} s` : `${write(amount)} ${unit}`);
 
+/** Which tracks the errors of a system are those of: not all of them in a large evaluation, nor those without it. */
+const extentOf = ({ now }, tracks) => (tracks === now.trackCount ? (tracks > 1 ? `all ${count(tracks, "track")}` : "the one track") :
+  `${now.timeline.sampled ? `the ${tracks.toLocaleString("en")} hardest` : tracks.toLocaleString("en")} of ${count(now.trackCount, "track")}`);
+
 /** The costliest kinds of errors of the best system, where the page has them; each leads to its places. */
 export async function drawCostliest(state, open) {
   const part = partOf(state.now, nameOf(state));
@@ -71,7 +75,7 @@ export async function drawCostliest(state, open) {
   const system = found ? await systemOf(state, found) : -1;
   const kinds = (found?.systems[system]?.kinds ?? []).filter(({ amount }) => amount > 0).sort((a, b) => b.amount - a.amount).slice(0, COSTLIEST);
   if (!kinds.length) return null;
-  const few = state.now.timeline.hardest && !found.narrowed ? ` on the ${found.systems[system].tracks.toLocaleString("en")} hardest tracks` : "";
+  const few = found.narrowed ? "" : ` on ${extentOf(state, found.systems[system].tracks)}`;
   return [el("h2", {}, `What costs ${state.now.systems[system]} most${few}`), el("div", { class: "costs" }, kinds.map((kind) => {
     const places = placesOf(state, found, kind);
     const look = () => {
@@ -120,15 +124,13 @@ function listOf(state, found, system, open) {
     compared ? choose("right", "Only what is right in", [[-1, "any system"], ...others], right) : null);
   if (!own || !own.judged) return [bar, el("p", { class: "note" }, `None of its estimates${found.narrowed ? " of these tracks" : ""} is judged.`)];
   const metric = metrics.find(({ name }) => name === found.rule);
-  const few = own.tracks.toLocaleString("en");
-  const whole = own.tracks === trackCount ? count(trackCount, "track") : `${few} of ${count(trackCount, "track")}`;
   const chosen = compared && right >= 0 && right !== system ? right : -1;
   const both = found.unit === "s" || !["events", "notes", "hits", "boundaries"].includes(found.unit) ? "" : " of both sides";
   const told = chosen < 0 ? `${percent(own.wrong, own.judged)} of ${wordOf(found, own.judged)}${both}` :
     `${wordOf(found, own.instead[chosen])} that ${systems[chosen]} has right: ${own.wrong ? percent(own.instead[chosen], own.wrong) : "0 %"} of its errors`;
   const note = el("p", { class: "note" }, `${systems[system]}: ${told}${chosen < 0 ? (found.unit === "s" ? " is wrong" : " are wrong") : ""}, ` +
-    `by ${metric ? titleOf(metric) : found.rule} on ${whole}. A click opens the largest place of a kind${timeline.hardest ? " among the tracks that have a timeline" : ""}; N and P go to the next and previous place.${
-      state.shown && state.shown.tracks.length < trackCount && !found.narrowed ? ` These totals are of all tracks; the filter limits the places.` : ""}`);
+    `by ${metric ? titleOf(metric) : found.rule} on ${found.narrowed ? `${own.tracks.toLocaleString("en")} of ${count(trackCount, "track")}` : extentOf(state, own.tracks)}. A click opens the largest place of a kind${timeline.hardest ? " among the tracks that have a timeline" : ""}; N and P go to the next and previous place.${
+      state.shown && state.shown.tracks.length < trackCount && !found.narrowed ? ` These totals are of ${timeline.sampled ? "those" : "all"} tracks; the filter limits the places.` : ""}`);
   const kinds = own.kinds.map((kind) => ({ ...kind, size: chosen < 0 ? kind.amount : kind.instead[chosen] })).filter(({ size }) => size > 0)
     .sort((a, b) => b.size - a.size);
   return [bar, note, kinds.length ? tableOf(state, found, system, kinds, chosen, open) : el("p", { class: "note" }, "None.")];
