@@ -23,6 +23,7 @@ from ..engine.pitch_units import midi_numbers, remedy_for_numbers
 from ..engine.plausibility import SPACING, doubts_of
 from ..errors import AnnotationError, UnreadableError, counted
 from ..metrics.base import Convention, get_task, tasks
+from ..metrics.constants import WINS
 from ..metrics.measures import LABELS, Measure
 from ..pipeline.draft import of_estimates
 from ..pipeline.load import plan_pipeline
@@ -269,11 +270,14 @@ def _against(
     if task is None:
         raise AnnotationError("a reference needs a task, for example --task beat", path=reference)
     rules = get_task(task).convention(convention)
-    chosen = [str(rules.select()[0])]  # all metrics give the same warnings, except those that compare labels
+    # All metrics give the same warnings, except those that compare labels and those that a constant estimate wins.
+    measures = rules.select()
+    won = {name for metrics in WINS.get(task, {}).values() for name in metrics}
+    chosen = [str(measures[0]), *(str(measure) for measure in measures if measure.metric.name in won)]
     chosen += next(([metric.name] for metric in rules.metrics if metric.needs == LABELS), [])
     odd: dict[str, list[FileProblem]] = {}
     for path in paths:
-        ds = evaluate_paths(reference, path, task, metrics=chosen, convention=convention, **options)
+        ds = evaluate_paths(reference, path, task, metrics=list(dict.fromkeys(chosen)), convention=convention, **options)
         causes = [FileProblem("warning", "cause", text) for text in list_cautions(nested_attrs(ds.attrs))]
         if causes:
             odd.setdefault(str(path), []).extend(causes)

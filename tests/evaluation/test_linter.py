@@ -311,3 +311,14 @@ def test_a_file_with_a_reference_is_an_estimate(tmp_path: Path) -> None:
     own, other = write(tmp_path, text, "a.txt"), write(tmp_path, text, "b.txt")
     assert problems(own, task="beat", reference=other) == []
     assert {rule for _, rule, _ in problems(own, task="beat")} >= {"position", "interval"}
+
+
+@pytest.mark.parametrize(("convention", "told"), [("mir_eval", True), ("mirex2013", False), ("madmom", False)])
+def test_an_estimate_of_unknown_chords_is_told_where_a_metric_counts_it_as_right(
+    tmp_path: Path, convention: str, told: bool
+) -> None:
+    reference = write(tmp_path, "0 2 C:maj\n2 4 A:min\n", "r.lab")
+    estimate = write(tmp_path, "0 4 X\n", "e.lab")
+    (check,) = mirflow.check([estimate], "chord", reference=reference, convention=convention)
+    text = "the estimate is X for 100 % of its time, which mirex counts as right"
+    assert [one.message for one in check.problems] == [text] * told
