@@ -275,9 +275,10 @@ def _against(
     won = {name for metrics in WINS.get(task, {}).values() for name in metrics}
     chosen = [str(measures[0]), *(str(measure) for measure in measures if measure.metric.name in won)]
     chosen += next(([metric.name] for metric in rules.metrics if metric.needs == LABELS), [])
+    chosen = list(dict.fromkeys(chosen))
     odd: dict[str, list[FileProblem]] = {}
     for path in paths:
-        ds = evaluate_paths(reference, path, task, metrics=list(dict.fromkeys(chosen)), convention=convention, **options)
+        ds = evaluate_paths(reference, path, task, metrics=chosen, convention=convention, **options)
         causes = [FileProblem("warning", "cause", text) for text in list_cautions(nested_attrs(ds.attrs))]
         if causes:
             odd.setdefault(str(path), []).extend(causes)

@@ -194,9 +194,10 @@ def _unlike_an_end(text: str, fields: Sequence[str]) -> str:
     """Hint for rows with text after their start: phrases of McGill Billboard, or starts and labels."""
     from .billboard import SILENCE
 
-    if text == SILENCE or any("|" in field for field in fields):
-        return "; if this is a McGill Billboard file, declare format: billboard (--input-format billboard)"
-    return "; if rows hold a start and a label, declare columns: {start: 0, label: 1} (--columns start=0,label=1)"
+    phrase = any("|" in field for field in fields)
+    hint = "; if this is a McGill Billboard file, declare format: billboard (--input-format billboard)"
+    labels = "; if rows hold a start and a label, declare columns: {start: 0, label: 1} (--columns start=0,label=1)"
+    return (hint if phrase or text == SILENCE else "") + ("" if phrase else labels)
 
 
 def parse_delimited(data: bytes, reading: Reading, format: str, name: str | Path = "<bytes>") -> Annotation:
