@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -42,8 +41,12 @@ SINGLE = ("key", "tempo", "classification", "tagging")
 """Tasks of single values."""
 MOST_CELLS = 5000
 """Cells of an evaluation that are looked at."""
-_BATCH = 48
-_FIRST = 8
+BATCH = 48
+"""Cells that are scored at once."""
+_ITEMS_OF_UNIT = 2000
+"""Items of both sides for which a cell counts once more."""
+_UNREAD = 0.125
+"""What a cell counts that is only read, as it has too few items, or only tried with causes of other cells."""
 _TRIED = 24
 """Other cells of a system on which a change is tried that made one of its cells right."""
 _ALIKE = 0.02
@@ -83,7 +86,7 @@ class Judge:
         metric: str | None = None,
         grid: Grid | None = None,
         classes: Classes | None = None,
-        scored: Sequence[Measure] | None = None,
+        scored: Sequence[str] | None = None,
     ) -> Judge | None:
         """The judge by a metric, by default the headline, and only by those that were scored, if they are given.
 
@@ -91,8 +94,10 @@ class Judge:
         """
         rules = get_task(task).convention(convention or None, classes)
         measures = [rules.headline(), *rules.select(None)] if metric is None else list(rules.select([metric]))
-        if scored is not None:
-            measures = [one for one in (rules.headline(), *scored) if one in scored and one.metric in rules.metrics]
+        if metric is None and scored is not None:
+            names = {rule.name for rule in rules.metrics}
+            measures = list(rules.select([identity for identity in scored if identity.partition("(")[0] in names]))
+            measures.sort(key=lambda measure: measure != rules.headline())
         for measure in measures:
             perfect = measure.metric.perfect
             if measure.metric.orientation == "higher" and perfect is not None and np.isfinite(perfect):
@@ -181,7 +186,7 @@ class Diagnosis(NamedTuple):
     looked: int
     """Cells that were looked at."""
     left: int
-    """Low cells of which not every transformation was tried, for want of time or as there are too many."""
+    """Low cells of which not every transformation was tried, as there are too many."""
 
 
 @dataclass
@@ -191,6 +196,8 @@ class Cell:
     track: str
     system: str
     pair: Pair
+    others: tuple[str, ...] = ()
+    """Tracks to whose references the estimate may belong."""
     score: float = 0.0
     steps: list[tuple[Change, float, float]] = field(default_factory=list)
     """Changes, one after the other, with the scores before and after each."""
@@ -199,7 +206,7 @@ class Cell:
 
 
 @np.errstate(all="ignore")  # transformed times and pitches of any file may leave the range of floats
-def find_causes(board: Board, read: Read, *, seconds: float | None = None) -> Diagnosis:
+def find_causes(board: Board, read: Read, *, budget: float | None = None) -> Diagnosis:
     """Find the causes of the low scores of an evaluation.
 
     Parameters
@@ -207,31 +214,34 @@ def find_causes(board: Board, read: Read, *, seconds: float | None = None) -> Di
     board : Board
     read : callable
         Reads a source; texts are reasons why there is none.
-    seconds : float or None
-        Processor time after which no other cell is looked at; None: no limit.
+    budget : float or None
+        Cells to look at, where 2,000 items count as another cell; that with which it is spent is the last. None: all.
+        What is found depends on the data and on this number only, not on the machine.
 
     Returns
     -------
     Diagnosis
         Its findings are those of systems, of tracks, of cells, by gain.
     """
-    begin = time.process_time()
-    every = _in_order(board.score, low_cells(board.score) | ~np.isfinite(board.score))
-    places = every[:MOST_CELLS]
+    places = _in_order(board.score, low_cells(board.score) | ~np.isfinite(board.score))
+    listed = places[:MOST_CELLS]
     low_by_system: dict[int, list[int]] = {}
-    for system, track in places:
+    for system, track in listed:
         low_by_system.setdefault(system, []).append(track)
     cells: list[Cell] = []
-    first, size = 0, _BATCH if seconds is None else _FIRST
-    while first < len(places) and (seconds is None or time.process_time() - begin < seconds):
-        batch = list(_read_cells(board, places[first : first + size], read, low_by_system))
-        _diagnose_cells(board.judge, batch)
+    count, spent = 0, 0.0
+    while count < len(listed) and (budget is None or spent < budget):
+        batch: list[Cell] = []
+        while count < len(listed) and len(batch) < BATCH and (budget is None or spent < budget):
+            cell, cost = _read_cell(board, *listed[count], read, low_by_system[listed[count][0]])
+            batch += [] if cell is None else [cell]
+            spent, count = spent + cost, count + 1
+        _diagnose_cells(board, batch, read)
         cells += batch
-        first += size
-    sampled = first < len(places)
-    left = sum(bool(np.isfinite(board.score[place])) for place in every[min(first, len(places)) :])
+    sampled = count < len(listed)
+    left = sum(bool(np.isfinite(board.score[place])) for place in listed[count:]) + len(places) - len(listed)
     if sampled:
-        confirmed = _confirm(board, cells, places[first:], read)
+        confirmed = _confirm(board, cells, listed[count:], read, budget or np.inf)
         left -= sum(bool(cell.steps) for cell in confirmed)  # of the others not everything was tried
         cells += confirmed
     return Diagnosis(_findings(board, cells, sampled=sampled), len(cells), max(left, 0))
@@ -258,46 +268,38 @@ def low_cells(score: Float) -> Bool:
 
 def _in_order(score: Float, mask: Bool) -> list[tuple[int, int]]:
     """Cells (system, track) to look at: a cell of each track in turn, the lowest scores first."""
-    places = np.argwhere(mask)
-    if not len(places):
-        return []
-    values = np.nan_to_num(score[tuple(places.T)], nan=-1.0)
-    order = np.argsort(values, kind="stable")
-    turns: dict[int, int] = {}
-    ranked = []
-    for place in order.tolist():
-        system, track = places[place].tolist()
-        turns[track] = turns.get(track, 0) + 1
-        ranked.append((turns[track], place, system, track))
-    ranked.sort(key=lambda row: row[0])
-    return [(system, track) for _, _, system, track in ranked]
+    system, track = np.nonzero(mask)
+    order = np.argsort(np.nan_to_num(score[mask], nan=-1.0), kind="stable")
+    by_track = order[np.argsort(track[order], kind="stable")]
+    counts = np.bincount(track, minlength=score.shape[1])
+    turn = np.empty(len(order), dtype=np.int64)
+    turn[by_track] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    order = order[np.argsort(turn[order], kind="stable")]
+    return list(zip(system[order].tolist(), track[order].tolist(), strict=True))
 
 
-def _read_cells(
-    board: Board, places: Iterable[tuple[int, int]], read: Read, low: Mapping[int, Sequence[int]] | None = None
-) -> Iterator[Cell]:
-    for system, track in places:
-        name, of = board.tracks[track], board.systems[system]
-        sources = board.references.get(name), board.estimates.get(of, {}).get(name)
-        if sources[0] is None or sources[1] is None:
-            continue
-        reference, estimate = read(sources[0]), read(sources[1])
-        if not isinstance(reference, Annotation) or not isinstance(estimate, Annotation):
-            continue
-        frames = FRAMES if reference.kind in ("series", "multipitch") else ITEMS
-        least = 1 if board.judge.task in SINGLE else frames
-        if min(_size(reference), _size(estimate)) >= least:
-            near: dict[str, Annotation] = {}
-            around = [*range(track - _NEIGHBOURS, track + _NEIGHBOURS + 1), *(low or {}).get(system, ())[:_EXCHANGED]]
-            for at in dict.fromkeys(around) if low is not None else ():
-                if at != track and 0 <= at < len(board.tracks) and board.tracks[at] in board.references:
-                    other = read(board.references[board.tracks[at]])
-                    if isinstance(other, Annotation) and len(other):
-                        near[board.tracks[at]] = other
-            yield Cell(name, of, Pair(board.judge.task, reference, estimate, near))
+def _read_cell(board: Board, system: int, track: int, read: Read, low: Sequence[int] = ()) -> tuple[Cell | None, float]:
+    """A cell to look at, or None, and what it counts; `low` are tracks whose references it may belong to."""
+    name, of = board.tracks[track], board.systems[system]
+    sources = board.references.get(name), board.estimates.get(of, {}).get(name)
+    if sources[0] is None or sources[1] is None:
+        return None, 0.0
+    reference, estimate = read(sources[0]), read(sources[1])
+    if not isinstance(reference, Annotation) or not isinstance(estimate, Annotation):
+        return None, _UNREAD
+    frames = FRAMES if reference.kind in ("series", "multipitch") else ITEMS
+    least = 1 if board.judge.task in SINGLE else frames
+    sizes = _size(reference), _size(estimate)
+    if min(sizes) < least:
+        return None, _UNREAD
+    around = [*range(track - _NEIGHBOURS, track + _NEIGHBOURS + 1), *low[:_EXCHANGED]]
+    others = tuple(board.tracks[at] for at in dict.fromkeys(around) if at != track and 0 <= at < len(board.tracks))
+    return Cell(name, of, Pair(board.judge.task, reference, estimate), others), 1 + sum(sizes) / _ITEMS_OF_UNIT
 
 
-def _confirm(board: Board, cells: Sequence[Cell], rest: Sequence[tuple[int, int]], read: Read) -> list[Cell]:
+def _confirm(
+    board: Board, cells: Sequence[Cell], rest: Sequence[tuple[int, int]], read: Read, budget: float
+) -> list[Cell]:
     """Other low cells of the tracks and systems of what was found, with what makes them right: without a search."""
     wanted: dict[tuple[int, int], list[Change]] = {}
     tries: dict[str, int] = {}
@@ -311,10 +313,14 @@ def _confirm(board: Board, cells: Sequence[Cell], rest: Sequence[tuple[int, int]
                 wanted.setdefault((system, track), []).append(cell.steps[0][0])
     made: list[Cell] = []
     options: list[list[tuple[Change, ...]]] = []
+    spent = 0.0
     for place, changes in wanted.items():
-        for cell in _read_cells(board, [place], read):
-            made.append(cell)
-            options.append([(change,) for change in changes])
+        if spent < budget:
+            confirmed, cost = _read_cell(board, *place, read)
+            spent += cost * _UNREAD
+            if confirmed is not None:
+                made.append(confirmed)
+                options.append([(change,) for change in changes])
     for cell, score in zip(made, board.judge.score([cell.pair for cell in made]), strict=True):
         cell.score = float(np.nan_to_num(score))
     for cell, some, values in zip(made, options, _try(board.judge, made, options), strict=True):
@@ -327,8 +333,9 @@ def _size(annotation: Annotation) -> int:
     return max([len(annotation), *(len(column) for column in annotation.columns.values())])
 
 
-def _diagnose_cells(judge: Judge, cells: Sequence[Cell]) -> None:
+def _diagnose_cells(board: Board, cells: Sequence[Cell], read: Read) -> None:
     """Find the causes of some cells: of one change, of two, and of another track at last."""
+    judge = board.judge
     for cell, score in zip(cells, judge.score([cell.pair for cell in cells]), strict=True):
         cell.score = float(np.nan_to_num(score))
     usual = [one for one in fitting(judge.task, cells[0].pair.kind) if one.name != "other_track"] if cells else []
@@ -363,6 +370,10 @@ def _diagnose_cells(judge: Judge, cells: Sequence[Cell]) -> None:
             cell.steps = [(change, before, first[change]), (second, first[change], after)]
     others = TRANSFORMATIONS["other_track"]
     if left and others.fits(judge.task, left[0].pair.kind):
+        for cell in left:
+            annotations = {track: read(board.references[track]) for track in cell.others if track in board.references}
+            near = {track: one for track, one in annotations.items() if isinstance(one, Annotation) and len(one)}
+            cell.pair = replace(cell.pair, others=near)
         last: list[list[tuple[Change, ...]]] = [[(change,) for change in others.search(cell.pair)] for cell in left]
         for cell, options, values in zip(left, last, _try(judge, left, last), strict=True):
             _settle(cell, options, values)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -19,20 +19,20 @@ from ..store.cells import Cells, GroupContent
 from .diagnosis import ALL, LOW, Board, Diagnosis, Finding, Judge, find_causes
 from .transformations import REFERENCE, TRANSFORMATIONS
 
-SHARE = 0.05
-"""Share of the processor time of scoring after which no other low cell is looked at."""
+FREE = 8
+"""Cells that any run looks at, or a quarter so many for each of its evaluations if that is more."""
+FREE_IN_MEMORY = 4
+"""Cells that are looked at whenever pairs in memory are scored."""
+SCORED = 800
+"""Scored cells for which another cell is looked at: about a twentieth of the time of scoring."""
+MOST_SCORES = 2**22
+"""Scores of an evaluation that are compared with each other; of more, those of tracks at equal distances."""
 LINES = 3
 """Lines of a summary."""
 _KEPT = 200
 """Low cells that are kept while pairs are scored."""
 _NAMED = 3
 """Tracks that a line names."""
-
-
-def spent() -> float:
-    """Processor time of this process and of those that it waited for, in seconds."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
 
 
 class Reader:
@@ -68,13 +68,14 @@ class LowCells:
     def __init__(
         self, task: str, convention: str, measures: Sequence[Measure], grid: Grid, classes: Classes | None = None
     ) -> None:
-        scored = [one for one in measures if not one.metric.dims]
+        scored = [str(measure) for measure in measures if not measure.metric.dims]
         self._judge = Judge.of(task, convention, None, grid, classes, scored)
         self._rows: list[tuple[str, str, Source, Source, float]] = []
-        self._begin = spent()
+        self._scored = 0
 
     def add(self, works: Sequence[TrackWork], cells: Cells) -> None:
         """Note the low ones of cells that were scored."""
+        self._scored += len(cells)
         if self._judge is None or len(self._rows) >= _KEPT or str(self._judge.measure) not in cells.measures:
             return
         scores = cells.score[:, cells.measures.index(str(self._judge.measure))]
@@ -90,7 +91,7 @@ class LowCells:
                     self._rows.append(row)
 
     def find(self) -> list[Finding]:
-        """The causes of the noted cells; of a few cells all, of more as many as the time allows."""
+        """The causes of the noted cells: of a few all, of more those of a share of the scored cells."""
         if self._judge is None or not self._rows:
             return []
         tracks = list(dict.fromkeys(row[0] for row in self._rows))
@@ -102,32 +103,67 @@ class LowCells:
             score[systems.index(system), tracks.index(track)] = value
             references[track] = reference
             estimates[system][track] = estimate
-        seconds = None if len(self._rows) <= 4 else SHARE * (spent() - self._begin)
         board = Board("", self._judge, tracks, systems, references, estimates, score)
-        return find_causes(board, Reader(), seconds=seconds).findings
+        return find_causes(board, Reader(), budget=FREE_IN_MEMORY + self._scored / SCORED).findings
 
 
-def causes_of_content(plan: EvaluationPlan, content: GroupContent, seconds: float | None) -> Diagnosis:
-    """The causes of the low scores of a run's evaluation, within some seconds of processor time."""
-    judge = Judge.of(plan.task, plan.convention, None, plan.grid, plan.classes)
-    cells = content.cells
-    if judge is None or str(judge.measure) not in cells.measures:
-        return Diagnosis([], 0, 0)
-    column = cells.score[:, cells.measures.index(str(judge.measure))]
-    if not (column < 1 - LOW / 2).any():
-        return Diagnosis([], 0, 0)
+def causes_of_run(
+    evaluations: Sequence[tuple[EvaluationPlan, GroupContent, int]], *, everything: bool = False
+) -> Diagnosis:
+    """The causes of the low scores of a run: of each set of files once.
+
+    Parameters
+    ----------
+    evaluations : sequence of (EvaluationPlan, GroupContent, int)
+        Plans and results of the evaluations, and the numbers of cells that were computed, by which is bounded how many
+        low ones are looked at.
+    everything : bool
+        Look at all low cells.
+    """
+    sets: dict[tuple[Any, ...], tuple[EvaluationPlan, GroupContent]] = {}
+    for plan, content, _ in evaluations:
+        sets.setdefault((plan.task, plan.references, plan.estimates), (plan, content))
+    budget = max(FREE, len(sets) * FREE / 4) + sum(count for _, _, count in evaluations) / SCORED
+    every: list[Diagnosis] = []
+    for number, (plan, content) in enumerate(sets.values()):
+        board = _board_of_content(plan, content)
+        if board is not None:
+            share = budget / (len(sets) - number)
+            every.append(find_causes(board, Reader(), budget=None if everything else share))
+            budget -= min(share, every[-1].looked)
+    findings = [finding for diagnosis in every for finding in diagnosis.findings]
+    return Diagnosis(findings, sum(one.looked for one in every), sum(one.left for one in every))
+
+
+def _board_of_content(plan: EvaluationPlan, content: GroupContent) -> Board | None:
+    """What a run has scored, without reading annotations; None if no score is low."""
+    judge = Judge.of(plan.task, plan.convention, None, plan.grid, plan.classes, content.measures)
+    if judge is None:
+        return None
+    measure = content.measures.index(str(judge.measure))
+    step = max(1, -(-len(plan.systems) * len(plan.tracks) // MOST_SCORES))
+    tracks = plan.tracks[::step]
     rows = {name: row for row, name in enumerate(plan.systems)}
-    places = {name: place for place, name in enumerate(plan.tracks)}
-    score = np.full((len(rows), len(places)), np.nan)
-    for system, track, value in zip(cells.system, cells.track, column.tolist(), strict=True):
-        if system in rows and track in places:
-            score[rows[system], places[track]] = value
+    columns = {name: column for column, name in enumerate(tracks)}
+    score = np.full((len(rows), len(columns)), np.nan)
+    for system, results in content.stored.items():
+        if system in rows and str(judge.measure) in results.measures:
+            values = results.read("score", [system], [results.measures.index(str(judge.measure))])[0, :, 0]
+            held = [(columns[track], place) for place, track in enumerate(results.tracks) if track in columns]
+            score[rows[system], [column for column, _ in held]] = values[[place for _, place in held]]
+    for system, track, value in zip(
+        content.cells.system, content.cells.track, content.cells.score[:, measure].tolist(), strict=True
+    ):
+        if system in rows and track in columns:
+            score[rows[system], columns[track]] = value
+    if not (score < 1 - LOW / 2).any():
+        return None
     references = {track: own[0].source for track, own in zip(plan.tracks, plan.references, strict=True) if own}
+    places = {name: place for place, name in enumerate(plan.tracks)}
     estimates = {
         system: _Estimates(plan.tracks, row, places) for system, row in zip(plan.systems, plan.estimates, strict=True)
     }
-    board = Board(content.name, judge, plan.tracks, plan.systems, references, estimates, score)
-    return find_causes(board, Reader(), seconds=seconds)
+    return Board(content.name, judge, tracks, plan.systems, references, estimates, score)
 
 
 class _Estimates(Mapping[str, Source]):

@@ -233,7 +233,10 @@ def refine_scale(reference: Float, estimate: Float, factor: float, shift: float)
         near = np.abs(off) <= within
         if near.sum() < 4 or np.ptp(estimate[near]) < 1.0:
             break
-        factor, shift = map(float, np.polyfit(estimate[near], moved[near] + off[near], 1))
+        times, wanted = estimate[near], moved[near] + off[near]
+        deviation = times - times.mean()
+        factor = float(deviation @ wanted / (deviation @ deviation))
+        shift = float(wanted.mean() - factor * times.mean())
         within = max(within / 2, 0.05)
     return factor, shift
 

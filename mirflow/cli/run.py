@@ -118,8 +118,8 @@ _quiet_option = click.option("--quiet", "-q", is_flag=True, help="Do not print p
     type=click.Choice(("low", "all", "none")),
     default="low",
     show_default=True,
-    help="Cells of which causes of low scores are looked for: low ones, as far as a twentieth of the time allows; all "
-    "low ones; none.",
+    help="Cells of which causes of low scores are looked for: the lowest ones, for about a twentieth of what the run "
+    "costs; all low ones; none.",
 )
 @_quiet_option
 @click.pass_context
@@ -299,18 +299,11 @@ def _print_remarks(report: RunReport, store: str) -> None:
 
 def _print_causes(evaluations: Sequence[EvaluationReport], store: str, *, everything: bool) -> None:
     """Print what would make low scores right, in at most three lines: of each set of files once."""
-    from ..causes.doors import SHARE, causes_of_content, describe, spent
+    from ..causes.doors import causes_of_run, describe
 
-    seconds = None if everything else SHARE * spent() / len(evaluations)
-    seen: set[tuple[Any, ...]] = set()
-    findings, left = [], 0
-    for one in evaluations:
-        files = one.plan.task, one.plan.references, one.plan.estimates
-        if files not in seen:
-            seen.add(files)
-            diagnosis = causes_of_content(one.plan, one.content, seconds)
-            findings += diagnosis.findings
-            left += diagnosis.left
+    computed = [sum(one.counts.values()) - one.counts["reused"] - one.counts["removed"] for one in evaluations]
+    rows = [(one.plan, one.content, count) for one, count in zip(evaluations, computed, strict=True)]
+    findings, _, left = causes_of_run(rows, everything=everything)
     for line in describe(findings):
         echo(f"  {line}", err=True)
     if findings:

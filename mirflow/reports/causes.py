@@ -46,10 +46,10 @@ def find_causes_of_files(
     from ..analysis.selection import headline_metric
 
     plan = files[0].plan
-    judge = Judge.of(plan.task, plan.convention, metric, ds.attrs.get("grid") or None, plan.classes)
+    scored = names_of(ds, "metric")
+    judge = Judge.of(plan.task, plan.convention, metric, ds.attrs.get("grid") or None, plan.classes, scored)
     if judge is None:
         return Diagnosis([], 0, 0)
-    scored = names_of(ds, "metric")
     headline = str(judge.measure) if str(judge.measure) in scored else headline_metric(ds)
     rows = find_labels(ds, "system", systems)
     columns = find_labels(ds, "track", tracks)

@@ -162,3 +162,15 @@ def test_changes_have_inverses_for_the_other_side() -> None:
         again = undone.inverse()
         assert again is not None
         assert again.amount == pytest.approx(amount)
+
+
+def test_a_budget_bounds_what_is_searched_and_the_rest_is_tried_with_what_was_found() -> None:
+    references = [made("beat", seed) for seed in range(8)]
+    late = [Change("displacement", ESTIMATE, 7.13, "s").apply(Pair("beat", one, one)).estimate for one in references]
+    late[7] = made("beat", 70)
+    full = board("beat", {"a": late, "b": references}, references)
+    searched, every = (find_causes(full, lambda source: source.read()[0], budget=budget) for budget in (2.5, None))
+    assert [(diagnosis.looked, diagnosis.left) for diagnosis in (searched, every)] == [(8, 1), (8, 0)]
+    (system,) = every.findings
+    assert (system.track, system.tracks, system.out_of) == (ALL, 7, 8)
+    assert {one.change.cause for one in searched.findings} == {"displacement"}

@@ -1,0 +1,52 @@
+"""The lines with which a run ends depend on the data, not on the machine or on where results wait."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mirflow
+from mirflow.causes.doors import causes_of_run, describe
+
+CHORDS = ("C:maj", "G:maj", "A:min", "F:maj", "D:min", "E:7")
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path) -> Path:
+    """Three tracks of two systems; one system is four seconds late on two of them."""
+    rng = np.random.default_rng(7)
+    for track in "abc":
+        times, labels = np.cumsum(rng.uniform(1, 3, 40)), rng.choice(CHORDS, 40)
+        for side in ("ref", "est/ada", "est/bob"):
+            off = 4.0 if side == "est/bob" and track != "c" else 0.0
+            rows = zip(times[:-1] + off, times[1:] + off, labels, strict=False)
+            file = tmp_path / side / f"{track}.lab"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("".join(f"{start:.3f} {end:.3f} {label}\n" for start, end, label in rows))
+    (tmp_path / "p.yaml").write_text(
+        "evaluations:\n- task: chord\n  reference: ref/{track}.lab\n  estimates: est/{system}/{track}.lab\n"
+        "  metrics: [majmin]\nstore: p.zarr\n"
+    )
+    return tmp_path / "p.yaml"
+
+
+def lines(pipeline: Path, *, force: bool = False) -> list[str]:
+    report = mirflow.run(pipeline, scheduler="serial", force=force)
+    return describe(causes_of_run([(one.plan, one.content, 6) for one in report.evaluations]).findings)
+
+
+def test_a_run_says_the_same_of_results_in_memory_on_disk_and_in_the_store(
+    pipeline: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_memory = lines(pipeline)
+    assert in_memory[0].startswith("2 estimates are displaced: 'b', 'a'; majmin ")
+    assert lines(pipeline) == in_memory
+    monkeypatch.setattr("mirflow.engine.runs._MOST_IN_MEMORY", 0)
+    assert lines(pipeline, force=True) == in_memory
+
+
+def test_of_very_many_scores_those_of_some_tracks_are_compared(pipeline: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mirflow.causes.doors.MOST_SCORES", 4)
+    assert lines(pipeline)[0].startswith("track 'a': 'bob': the estimate is 4 s late")
