@@ -55,22 +55,22 @@ _SUFFIXES = {
 }
 
 
-_NO_NOTES = "mirflow.no_notes"
-"""Key of the context's `meta`: whether tables go without notes."""
+_NOTES = "mirflow.notes"
+"""Key of the context's `meta`: whether tables have all notes, or none; None: those about these numbers."""
 
 
-def _keep_notes_out(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    ctx.meta[_NO_NOTES] = value
+def _keep_notes(ctx: click.Context, param: click.Parameter, value: bool | None) -> None:
+    ctx.meta[_NOTES] = value
 
 
 def output_options(command: Command) -> Command:
-    """``--format``, ``--output`` and ``--no-notes``, which `emit` looks at."""
+    """``--format``, ``--output`` and ``--notes``, which `emit` looks at."""
     command = click.option(
-        "--no-notes",
-        is_flag=True,
+        "--notes/--no-notes",
+        default=None,
         expose_value=False,
-        callback=_keep_notes_out,
-        help="Omit the notes below tables. CSV, JSON and Parquet have none.",
+        callback=_keep_notes,
+        help="Explain columns and methods below tables, as files do; or no notes. CSV, JSON and Parquet have none.",
     )(command)
     command = click.option("--output", "-o", type=LocalPath(dir_okay=False), help="Write to a file.")(command)
     return click.option(
@@ -167,9 +167,10 @@ def emit(
     from ..reports.tables import Tabulation
 
     made = shown if isinstance(shown, Tabulation) else Tabulation((), lambda width: shown, lambda: shown)
-    if click.get_current_context().meta.get(_NO_NOTES):
-        if not for_people(style):
-            raise click.UsageError(f"--no-notes is about tables: {style} has no notes")
+    notes = click.get_current_context().meta.get(_NOTES)
+    if notes is not None and not for_people(style):
+        raise click.UsageError(f"--{'' if notes else 'no-'}notes is about tables: {style} has no notes")
+    if notes is False:
         made = made.without_notes()
     if style == "parquet":
         assert output is not None
@@ -180,7 +181,8 @@ def emit(
     elif style == "table":
         terminal = output is None and sys.stdout.isatty()
         bold = output is None and shows_styles(sys.stdout)
-        text = made.to_text(bold=bold, signed=signed or output is not None, charts=terminal)
+        written = output is not None
+        text = made.to_text(bold=bold, signed=signed or written, charts=terminal, details=bool(notes) or written)
     else:
         text = {"csv": made.to_csv, "json": made.to_json, "markdown": made.to_markdown}[style]()
     if output is None:

@@ -271,14 +271,31 @@ def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str
             _print_causes(report.evaluations, store, everything=diagnose == "all")
     if incomplete and on_purpose:
         echo(f"  {on_purpose}", err=True)
-    elif incomplete and not report.part:
-        echo(f"  all of them: mirflow problems {store}", err=True)
+    elif incomplete and quiet and not report.part:
+        echo(f"  all reasons: mirflow problems {store}", err=True)
     if not quiet and report.part:
         took = f"{report.seconds:.1f} s, {report.scheduler}"
         echo(f"{path}: part {report.part} computed ({took}); `mirflow publish` joins all parts", err=True)
     elif not quiet:
         state = "written" if report.published else "unchanged"
         echo(f"{path} {state} ({report.seconds:.1f} s, {report.scheduler})", err=True)
+        _print_headlines(report.evaluations, shown, store if not on_purpose else "")
+
+
+def _print_headlines(evaluations: Sequence[EvaluationReport], shown: Mapping[str, ResultInMemory], store: str) -> None:
+    """Print who has the best value by the first metric of up to three evaluations, and how many cells lack a score.
+
+    Without a store the reader knows why they do.
+    """
+    from ..reports.standings import rank_result
+
+    for name, result in shown.items() if len(shown) <= _NAMED else ():
+        standings = rank_result(result, tracks=int(result["n_tracks"].values))
+        echo(f"{name}, {result['metric'].values[0]}: {standings.sentence()}", err=True)
+    failed = sum(one.failed for one in evaluations)
+    if store and any(one.failed or one.partly or one.empty or one.warned for one in evaluations):
+        lacking = f"without a score: {counted(failed, 'cell')}; " if failed else ""
+        echo(f"{lacking}all reasons: mirflow problems {store}", err=True)
 
 
 def _print_broken(evaluations: Sequence[EvaluationReport]) -> None:

@@ -80,8 +80,7 @@ def comparison_tables(ds: xr.Dataset, *, percent: bool = False, all_pairs: bool 
     for metric, (unit, way) in enumerate(zip(ds["unit"].values, ds["orientation"].values, strict=True)):
         order = np.argsort((1.0 if way == "lower" else -1.0) * ds["value"].values[:, metric], kind="stable").tolist()
         in_percent = percent and not unit
-        quoted = quotable(ds, metric, order, in_percent)
-        tables.append(_ranking(ds, metric, order, in_percent, (quoted,) if quoted else ()))
+        tables.append(_ranking(ds, metric, order, in_percent))
         tables.append(_pairs(ds, metric, order, in_percent, all_pairs))
     return tables
 
@@ -110,7 +109,7 @@ def kinds_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
         f"difference: {names[0]} minus {names[1]}, of the score and of the losses by each kind of errors, with its "
         f"{100 * float(ds.attrs['level']):g} % confidence interval (what the corrected test does not exclude)",
         *(("ratios in percent",) if percent else ()),
-        *(note for note in _pair_notes(ds, 0) if note.startswith(("n:", "[-]"))),
+        *(note for note in _pair_notes(ds, 0)[0] if note.startswith(("n:", "[-]"))),
         f"p: {ds['test'].values[0]}: {TESTS[str(ds['test'].values[0])]}; p_corrected: over the kinds, by Holm (1979)",
         *caution_notes(ds.attrs),
     )
@@ -199,14 +198,19 @@ def _not_apart(names: Sequence[str]) -> str:
     return f"; it is not told apart from {named}" if names else ""
 
 
-def _ranking(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool, above: Sequence[str]) -> Table:
+def _ranking(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -> Table:
     names, letters, value = (ds[one].values for one in ("system", "letters", "value"))
+    apart = ds["significant"].values[order[0], :, metric] | (ds["orientation"].values[metric] == "none")
     rows = tuple(
-        (str(names[at]), show_value(float(value[at, metric]), percent), str(letters[at, metric]) or "-") for at in order
+        (
+            str(names[index]),
+            ShownValue(show_value(float(value[index, metric]), percent), best=not apart[index]),
+            str(letters[index, metric]) or "-",
+        )
+        for index in order
     )
     kind, name = (str(ds[one].values[metric]) for one in ("aggregate", "metric"))
     notes = (
-        *above,
         f"{kind}: {DECLARED[kind].words}",
         *(("ratios in percent",) if percent else ()),
         f"group: {letters_note(ds, metric)}",
@@ -221,7 +225,12 @@ def _ranking(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool, a
     def titles() -> dict[str, str]:
         return {name: title_in(ds, metric)}
 
-    return Table(("system", name, _LETTERS), rows, comparison_title(ds, metric), notes, caption=caption, titles=titles)
+    heads, title, quoted = (
+        ("system", name, _LETTERS),
+        comparison_title(ds, metric),
+        quotable(ds, metric, order, percent),
+    )
+    return Table(heads, rows, title, notes, sentence=quoted, caption=caption, titles=titles)
 
 
 def _has_wins(ds: xr.Dataset) -> bool:
@@ -246,9 +255,10 @@ def _pairs(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool, all
     columns = ("system", "other", "difference", "p", "p_corrected", *((_WON,) if unitwise else ()))
     caption = partial(comparison_caption, ds, metric, EVERY_TWO if all_pairs or len(order) < 3 else WITH_THE_BEST)
     chosen = COMPARED_WITH in ds.coords and bool(ds[COMPARED_WITH].values[metric])
-    resolution = _resolution_note(ds, metric, listed, percent)
-    notes = (*pairs_note(names, order, all_pairs, chosen), *_pair_notes(ds, metric), *resolution)
-    return Table(columns, tuple(rows), notes=notes, caption=caption, keys=2)
+    notes, details = _pair_notes(ds, metric)
+    notes = (*pairs_note(names, order, all_pairs, chosen), *notes)
+    details = (*details, *_resolution_note(ds, metric, listed, percent))
+    return Table(columns, tuple(rows), notes=notes, details=details, caption=caption, keys=2)
 
 
 _MCNEMAR = " (of right and wrong answers McNemar's test)"
@@ -292,7 +302,8 @@ def _is_floor(ds: xr.Dataset, metric: int, p: float) -> bool:
     return str(ds["test"].values[metric]) == "permutation" and bool(np.isclose(p, floor, rtol=1e-9, atol=0))
 
 
-def _pair_notes(ds: xr.Dataset, metric: int) -> tuple[str, ...]:
+def _pair_notes(ds: xr.Dataset, metric: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What counts in the pairs, and the meaning of their columns."""
     attrs, test, unitwise = ds.attrs, str(ds["test"].values[metric]), _has_wins(ds)
     pairs = tuple(compared_pairs(ds, metric).T)
     difference, low, counts = (ds[name].values[..., metric][pairs] for name in ("difference", "low", "n"))
@@ -303,18 +314,21 @@ def _pair_notes(ds: xr.Dataset, metric: int) -> tuple[str, ...]:
     policies += f"; {undefined_note(attrs)}" if unitwise else ""
     better = "has the larger value, equal, the smaller one" if neither else "is better than other, equal, worse"
     nothing = "no track has a score of two systems, so that nothing can be compared; are the tracks called alike?"
-    return (
+    notes = (
         *(() if counts.any() else (nothing,)),
         f"n: {pairs_span(ds, metric)} units ({unit}{clustered}); {policies}",
+        *(few_notes(difference, low, attrs) if test != "wilcoxon" else ()),
+        *caution_notes(attrs),
+    )
+    details = (
         f"difference: system minus other, with its {level} confidence interval ({say_intervals(attrs)})"
         if test != "wilcoxon"
         else "difference: system minus other, without an interval, as the test is about another number",
-        *(few_notes(difference, low, attrs) if test != "wilcoxon" else ()),
         f"p: {test}: {TESTS[test]}{_MCNEMAR if unitwise and _is_right_or_wrong(ds, metric) else ''}; corrected: "
         f"{attrs['correction']}: {CORRECTIONS[attrs['correction']]}",
         *((f"{_WON}: units on which system {better}",) if unitwise else ()),
-        *caution_notes(attrs),
     )
+    return notes, details
 
 
 def comparison_long_table(ds: xr.Dataset) -> Table:
@@ -394,7 +408,7 @@ def _mean_ranks(ds: xr.Dataset, metric: int, order: Sequence[int]) -> Table:
     worse, alike = (
         [at for at in others if bool(ds["significant"].values[first, at, metric]) == apart] for apart in (True, False)
     )
-    quoted = []
+    quoted = ""
     if others:
         second = (worse or others)[0]
         gap, *ends, pair_p = (
@@ -402,13 +416,12 @@ def _mean_ranks(ds: xr.Dataset, metric: int, order: Sequence[int]) -> Table:
             for name in ("rank_difference", "rank_low", "rank_high", "p_pair")
         )
         size = f"{gap:.4f} mean ranks {show_interval(ends, False, gap)}, p = {show_p(pair_p)}"
-        quoted.append(
+        quoted = (
             f"{names[first]} ranks before {names[second]} by {size}{_not_apart([names[at] for at in alike])}"
             if worse
             else f"{names[first]} and {names[second]} are not told apart: {names[first]} leads by {size}"
         )
     notes = (
-        *quoted,
         f"Friedman: {test}, over {n} units ({unit}) that every system has",
         f"critical difference: {critical:.4f} ({compared}); systems whose intervals "
         "overlap are not told apart; rank 1 is the best",
@@ -417,7 +430,7 @@ def _mean_ranks(ds: xr.Dataset, metric: int, order: Sequence[int]) -> Table:
         *caution_notes(ds.attrs),
     )
     caption = partial(comparison_caption, ds, metric)
-    return Table(columns, tuple(rows), comparison_title(ds, metric), notes, caption=caption)
+    return Table(columns, tuple(rows), comparison_title(ds, metric), notes, sentence=quoted, caption=caption)
 
 
 def _rank_pairs(ds: xr.Dataset, metric: int, order: Sequence[int], all_pairs: bool) -> Table:
@@ -467,25 +480,27 @@ def noninferiority_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
         max((row for row in every if row[2] == metric and not np.isnan(row[6])), key=lambda row: row[6], default=None)
         for metric in units
     ]
+    quoted = "; ".join(
+        f"{f'{row[2]}: ' if len(units) > 1 else ''}{_gate_sentence(row, attrs, percent and not units[row[2]])}"
+        for row in leads
+        if row is not None
+    )
     notes = (
-        *(
-            f"{f'{row[2]}: ' if len(units) > 1 else ''}{_gate_sentence(row, attrs, percent and not units[row[2]])}"
-            for row in leads
-            if row is not None
-        ),
         *(f"{kind}: {DECLARED[kind].words}" for kind in kinds),
         *(("ratios in percent",) if percent else ()),
+        *((f"mean gain of {ds.sizes['system']} systems: {', '.join(gains)}",) if several else ()),
+        *_loss_notes(ds),
+    )
+    details = (
         "before: the baseline, after: the system, on their common tracks",
         f"gain: system minus baseline, towards better values; [ ]: its {level} interval",
-        *((f"mean gain of {ds.sizes['system']} systems: {', '.join(gains)}",) if several else ()),
         f"interval: {say_intervals(attrs)}",
-        *_loss_notes(ds),
         f"not worse: the interval does not reach below {0 - attrs['margin']:g}; better, worse: it excludes 0",
     )
     last = (*(("lacking",) if lacking else ()), "verdict")
     columns = ("system", "baseline", "metric", "before", "after", "gain", level, "n", *last)
     titles = {name: title_in(ds, place) for place, name in enumerate(units)}
-    return Table(columns, tuple(rows), title_of(attrs), notes, titles=lambda: titles)
+    return Table(columns, tuple(rows), title_of(attrs), notes, details=details, sentence=quoted, titles=lambda: titles)
 
 
 def _loss_notes(ds: xr.Dataset) -> Iterator[str]:

@@ -6,18 +6,15 @@ import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..analysis.policies import MOST_SYSTEMS
-from ..analysis.scores import names_of
+from ..analysis.scores import Results, names_of
 from ..errors import counted
 from ..metrics.measures import SIGN_OF
 from ..ragged import Float
-
-if TYPE_CHECKING:
-    import xarray as xr
 from .interval_charts import Bounded
 
 LEADER, ALIKE, WORSE = "leader", "not told apart", "worse"
@@ -268,7 +265,7 @@ def relations_of(value: Sequence[float], letters: Sequence[str], sign: int) -> l
 
 
 def rank_result(
-    result: xr.Dataset,
+    result: Results,
     metric: int = 0,
     letters: Sequence[str] = (),
     tracks: int = 0,
@@ -279,7 +276,7 @@ def rank_result(
 
     Parameters
     ----------
-    result : xr.Dataset
+    result : xr.Dataset or ResultInMemory
         With or without intervals.
     metric : int
         Position of the metric.

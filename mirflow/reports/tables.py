@@ -104,6 +104,10 @@ class Table:
     """How its cells are signed, for files."""
     bare: bool = False
     """Whether the table goes without notes, also about its signatures; text without columns keeps them."""
+    details: tuple[str, ...] = ()
+    """Lines below `notes` that explain columns and methods: terminals show them where they are asked for."""
+    sentence: str = ""
+    """What a paper would quote of it: stands above the title."""
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -111,6 +115,7 @@ class Table:
                 raise ValueError(f"a row of {len(row)} entries under {len(self.columns)} columns: {row}")
         if self.bare and self.columns:
             object.__setattr__(self, "notes", ())
+            object.__setattr__(self, "details", ())
 
 
 def table_of(
@@ -162,7 +167,13 @@ def merge(tables: Sequence[Table]) -> Table:
 
 
 def to_text(
-    table: Table, width: int | None = None, *, bold: bool = False, signed: bool = False, charts: bool = False
+    table: Table,
+    width: int | None = None,
+    *,
+    bold: bool = False,
+    signed: bool = False,
+    charts: bool = False,
+    details: bool = False,
 ) -> str:
     """Write a table for a terminal.
 
@@ -173,18 +184,22 @@ def to_text(
         Columns of the terminal, for the prose to fold into and for blocks of columns; None: as wide as needed. Numbers
         are never cut.
     bold : bool
-        Whether the best values are bold, in the codes of a terminal.
+        Whether the best values, and those that are not told apart from them, are bold, in the codes of a terminal.
     signed : bool
         Whether the signatures of the numbers are among the notes.
     charts : bool
         Whether intervals are also drawn, where 120 columns or more have room for that.
+    details : bool
+        Whether the notes explain columns and methods.
     """
-    below = _signed(table)[2] if signed else table.notes
+    if table.details and not details:
+        table = replace(table, details=("columns and methods: --notes (details=True)",))
+    below = _signed(table)[2] if signed else (*table.notes, *table.details)
     if charts and width and width >= _WIDE:
         table = _with_charts(table, width)
-    title, *notes = [_fold(line, width) if width else line for line in (table.title, *below)]
+    sentence, title, *notes = [_fold(line, width) if width else line for line in (table.sentence, table.title, *below)]
     blocks = [_grid(block, width, bold) for block in blocks_of(table, width)] if table.columns else []
-    return "".join(f"{part}\n" for part in (title, "\n\n".join(blocks), *notes) if part)
+    return "".join(f"{part}\n" for part in (sentence, title, "\n\n".join(blocks), *notes) if part)
 
 
 _WIDE = 120
@@ -261,7 +276,9 @@ def _grid(table: Table, width: int | None, bold: bool) -> str:
     ]
     grid = Grid(*columns, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
     for row in table.rows:
-        styles = ["bold" if bold and isinstance(entry, ShownValue) and entry.best else "" for entry in row]
+        styles = [
+            "bold" if bold and isinstance(entry, ShownValue) and (entry.best or entry.marked) else "" for entry in row
+        ]
         shown = zip(map(show_entry, row), styles, strict=True)
         grid.add_row(*(Text(clean_text(text), style=style) for text, style in shown))
     out = io.StringIO()
@@ -307,7 +324,8 @@ def to_markdown(table: Table) -> str:
     heads, comments, notes = _signed(table)
     inside = ["", *(f" <!-- {one} -->" for one in comments)] if comments else [""] * len(plain)
     first, *others = (f"| {' | '.join(row)}{own} |" for row, own in zip(plain, inside, strict=True))
-    head = [table.title, ""] if table.title else []
+    head = [table.sentence, ""] if table.sentence else []
+    head += [table.title, ""] if table.title else []
     head += [*(f"<!-- {one} -->" for one in heads), ""] if heads else []
     foot = ["", *(f"{note}  " for note in notes)] if notes else []
     return "".join(f"{line}\n" for line in [*head, first, "|" + "---|" * len(table.columns), *others, *foot])
@@ -323,7 +341,7 @@ def to_html(table: Table) -> str:
     """
     heads, comments, below = _signed(table)
     title = "".join(f"<!-- {one} -->" for one in heads)
-    title += f'<div class="title">{_plain(table.title)}</div>' if table.title else ""
+    title += "".join(f'<div class="title">{_plain(text)}</div>' for text in (table.sentence, table.title) if text)
     if not table.columns:
         return title + "".join(f'<div class="note">{_plain(note)}</div>' for note in below)
     body: list[list[str]] = [[] for _ in table.rows]
@@ -336,7 +354,7 @@ def to_html(table: Table) -> str:
         for index, (row, cells) in enumerate(zip(table.rows, body, strict=True)):
             entry = row[place]
             text = _plain(show_entry(entry))
-            text = f"<b>{text}</b>" if isinstance(entry, ShownValue) and entry.best else text
+            text = f"<b>{text}</b>" if isinstance(entry, ShownValue) and (entry.best or entry.marked) else text
             cells.append(f"<td{of}>{text}</td>")
             cells.append(f'<td class="chart">{charts[index]}</td>' if charts else "")
     endings = [f"<!-- {comment} -->" for comment in comments] or [""] * len(body)
@@ -415,10 +433,11 @@ SIGNED = "signature: "
 
 def _signed(table: Table) -> tuple[list[str], list[str], tuple[str, ...]]:
     """Comments with the signatures of a table and with the names of each row's numbers, and all notes."""
+    notes = (*table.notes, *table.details)
     if table.signing is None:
-        return [], [], table.notes
+        return [], [], notes
     signatures = [f"{SIGNED}{one}" for one in table.signing.signatures()]
-    return table.signing.heads(), table.signing.comments(), () if table.bare else (*table.notes, *signatures)
+    return table.signing.heads(), table.signing.comments(), () if table.bare else (*notes, *signatures)
 
 
 NAMES = ("titles", "identifiers")
@@ -736,12 +755,10 @@ class Tabulation(Generic[Item]):
         """The rows for programs: full precision, a column for everything that is needed to read one alone."""
         return merge(self._rows())
 
-    def to_text(
-        self, width: int | None = None, *, bold: bool = False, signed: bool = False, charts: bool = False
-    ) -> str:
+    def to_text(self, width: int | None = None, **how: bool) -> str:
         """Text for a terminal of some columns; see :func:`mirflow.reports.tables.to_text`."""
         width = terminal_width() if width is None else width
-        shown = (to_text(table, width, bold=bold, signed=signed, charts=charts) for table in self._readable(width))
+        shown = (to_text(table, width, **how) for table in self._readable(width))
         return self.text or "\n".join(shown)
 
     def to_markdown(self) -> str:

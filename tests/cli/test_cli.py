@@ -368,7 +368,7 @@ class TestRun:
         assert second.startswith("  chord: 1 cell: invalid: est/bob/t05.lab:1: ")
         assert f"{'H' * 77}..." in second
         assert "H" * 78 not in second
-        assert last == f"  all of them: mirflow problems {tmp_path / 'store.zarr'}"
+        assert last == f"  all reasons: mirflow problems {tmp_path / 'store.zarr'}"
         found = [one for one in rows("problems", tmp_path / "store.zarr") if one["kind"] == "reason"]
         assert [(row["group"], row["system"], row["track"], row["status"]) for row in found] == [
             *(("chord", "ada", f"t{track:02d}", "missing_estimate") for track in range(4)),

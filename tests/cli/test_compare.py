@@ -7,6 +7,7 @@ import pytest
 import xarray as xr
 from statsmodels.stats.contingency_tables import mcnemar
 
+import mirflow
 from mirflow.errors import QueryError
 
 from ..commands import invoke, printed, refused, rows
@@ -47,7 +48,7 @@ def notes_of(*words):
 
 
 class TestQuotable:
-    """The first note names the best system, a worse one, the difference and its p-value."""
+    """The first line names the best system, a worse one, the difference and its p-value."""
 
     @pytest.fixture
     def scores(self):
@@ -59,7 +60,7 @@ class TestQuotable:
     def sentence(self, stored, scores, *words, **group):
         names = {"systems": ["ann", "bob", "cat"][: len(scores)], "standard": ["mean"]}
         ds = make_group(scores, **names, **group)
-        return notes_of("compare", stored(ds), "-m", "majmin", *words)[len(scores)], ds.mirflow.compare("majmin")
+        return printed("compare", stored(ds), "-m", "majmin", *words).splitlines()[0], ds.mirflow.compare("majmin")
 
     @pytest.mark.parametrize("percent", [False, True])
     def test_of_the_best_and_a_worse_one(self, stored, scores, percent):
@@ -88,7 +89,7 @@ class TestQuotable:
     def test_nothing_is_quoted_of_systems_without_common_tracks(self, stored, scores):
         status = np.full((2, 20), "ok", dtype=object)
         status[0, :10] = status[1, 10:] = "failed"
-        assert self.sentence(stored, scores[:2], status=status.astype(str))[0].startswith("mean: ")
+        assert self.sentence(stored, scores[:2], status=status.astype(str))[0].startswith("chord: ")
 
 
 @pytest.mark.parametrize("command", [("query",), ("compare",), ("compare", "--friedman"), ("plan",), ("show",)])
@@ -160,20 +161,20 @@ class TestIntervals:
 class TestCompare:
     def test_notes_name_the_policies_and_which_way_is_better(self, stored):
         ds = make_group(np.random.default_rng(0).random((2, 9, 1)), orientation=["none"])
-        notes = printed("compare", stored(ds), "-m", "majmin", "--replicates", 50)
+        notes = printed("compare", stored(ds), "-m", "majmin", "--replicates", 50, "--notes")
         assert "undefined (keep): scores with nothing to measure count as they are" in notes
         assert "units on which system has the larger value, equal, the smaller one" in notes
         assert "is better" not in notes
 
     def test_the_test_of_right_and_wrong_answers_is_mcnemars(self, stored):
         answers = np.array([[1, 1, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1], [0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0]])
-        right = stored(make_group(answers[..., np.newaxis].astype(float)))
-        assert "(of right and wrong answers McNemar's test)" in printed("compare", right, "-m", "majmin", "-a", "mean")
-        (row,) = rows("compare", right, "-m", "majmin", "-a", "mean")
+        right, mean = stored(make_group(answers[..., np.newaxis].astype(float))), ("-m", "majmin", "-a", "mean")
+        assert "(of right and wrong answers McNemar's test)" in printed("compare", right, *mean, "--notes")
+        (row,) = rows("compare", right, *mean)
         both = [[int(((answers[0] == a) & (answers[1] == b)).sum()) for b in (1, 0)] for a in (1, 0)]
         assert row["p"] == pytest.approx(mcnemar(both, exact=True).pvalue, rel=1e-12)
         half = stored(make_group((answers[..., np.newaxis] / 2).astype(float)))
-        assert "McNemar" not in printed("compare", half, "-m", "majmin", "-a", "mean")
+        assert "McNemar" not in printed("compare", half, *mean, "--notes")
 
     def test_people_see_the_ranking_and_its_notes(self, store):
         output = printed("compare", store, *MAJMIN)
@@ -181,14 +182,19 @@ class TestCompare:
         note = "group: systems that share a letter are not told apart at 0.05 (permutation test, max-T, n = 10)"
         assert note in output
         assert "n: 10 units (track); missing (common): only the tracks that every system has" in output
-        assert "p: permutation: the two systems' results swapped unit by unit" in output
+        tables = mirflow.compare(store, group="chord", metric="majmin").tables()
+        assert sum(len(table.notes) for table in tables) == 4
+        assert "columns and methods: --notes (details=True)" in output
+        explained = printed("compare", store, *MAJMIN, "--notes")
+        assert "p: permutation: the two systems' results swapped unit by unit" in explained
+        assert "columns and methods" not in explained
 
     def test_the_better_system_of_a_pair_is_named_first(self, store):
         for metric in ("majmin", "root"):
             output = printed(
                 "compare", store, "-g", "chord", "-m", metric, "--replicates", 100, "--all-pairs", "--no-notes"
             )
-            lines = [line.split() for line in output.replace(", ", ",").splitlines()]
+            lines = [line.split() for line in output.replace(", ", ",").splitlines()[1:]]
             pairs = [words for words in lines if len(words) > 6 and words[0] in ("S0", "S1", "S2")]
             assert len(pairs) == 3
             assert all(not words[2].startswith("-") for words in pairs)
@@ -196,8 +202,8 @@ class TestCompare:
 
     @pytest.mark.parametrize("how", [(), ("--friedman",)])
     def test_people_see_the_pairs_of_the_leader_unless_they_ask_for_all(self, store, how):
-        every = printed("compare", store, *MAJMIN, *how, "--all-pairs", "--no-notes").splitlines()
-        some = printed("compare", store, *MAJMIN, *how, "--no-notes").splitlines()
+        every = printed("compare", store, *MAJMIN, *how, "--all-pairs", "--no-notes").splitlines()[1:]
+        some = printed("compare", store, *MAJMIN, *how, "--no-notes").splitlines()[1:]
         ranking = [line.split()[0] for line in some if line[:2] in ("S0", "S1", "S2")][:3]
         pairs = [[line.split()[:2] for line in lines if line[:2] in ranking][3:] for lines in (some, every)]
         assert pairs[0] == [[ranking[0], other] for other in ranking[1:]]
@@ -243,7 +249,9 @@ class TestCompare:
     def test_signed_ranks_have_no_interval_of_the_difference(self, store):
         row = rows("compare", store, "-g", "chord", "-m", "root", "-a", "mean", "--test", "wilcoxon")[1]
         assert (row["low"], row["high"]) == (None, None)
-        assert "without an interval" in printed("compare", store, "-m", "root", "-a", "mean", "--test", "wilcoxon")
+        assert "without an interval" in printed(
+            "compare", store, "-m", "root", "-a", "mean", "--test", "wilcoxon", "--notes"
+        )
 
     def test_ratios_in_percent_and_nothing_else(self, stored):
         path = stored(random_group(2, 6, 2, unit=["", "dB"]))

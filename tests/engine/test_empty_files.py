@@ -38,7 +38,7 @@ def test_a_run_names_one_of_each_and_ends_well(pipeline: Path, options: list[str
     assert result.exit_code == 0
     assert f"  chord: 2 cells: empty_reference, with a score: {REFERENCE}\n" in result.stderr
     assert f"  chord: 1 cell: empty_estimate, with a score: {ESTIMATE}\n" in result.stderr
-    assert "all of them: mirflow problems" in result.stderr
+    assert "all reasons: mirflow problems" in result.stderr
 
 
 def test_a_run_counts_them_again_in_the_one_line_of_nothing_to_do(pipeline: Path, store: Path) -> None:

@@ -59,7 +59,7 @@ def test_a_run_tells_each_kind_and_succeeds(pipeline: Path) -> None:
     assert f"  beat: 1 cell: with a score: {LATE}" in result.stderr
     assert "all of the estimate, from 300.5 to 419.5 s, is after the reference ends (119.5 s)" in result.stderr
     assert "without some metrics" not in result.stderr
-    assert "all of them: mirflow problems" in result.stderr
+    assert "all reasons: mirflow problems" in result.stderr
 
 
 def test_a_run_says_it_again_when_nothing_is_computed(pipeline: Path, store: Path) -> None:

@@ -101,7 +101,7 @@ def test_values_before_and_after_are_those_on_common_tracks(tmp_path):
     values = [row[name] for row in (one, other) for name in ("before", "after", "gain")]
     assert values == pytest.approx([BASE[6:].mean(), BASE[6:].mean() + 0.1, 0.1, BASE.mean(), BASE.mean() + 0.3, 0.3])
     text = " ".join(printed(*words, "--percent").split())
-    assert f"S2 is better than S0 by 30.00 [{100 * other['low']:.2f}, {100 * other['high']:.2f}] mean:" in text
+    assert f"S2 is better than S0 by 30.00 [{100 * other['low']:.2f}, {100 * other['high']:.2f}] beat:" in text
     assert "mean gain of 2 systems: 20.00" in printed(*words, "--percent").splitlines()
     assert f"textbf{{{100 * one['after']:.2f}}}" in printed(*words, "--percent", "--format", "latex")
 

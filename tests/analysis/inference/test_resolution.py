@@ -164,7 +164,9 @@ class TestComparisons:
         asked = {"metric": "majmin", "group": "chord_mirex2013", "system": ["CB3", "CB4", "NMSD1"]}
         compared, planned = mirflow.compare(mirex2013_store, **asked), mirflow.plan(mirex2013_store, **asked)
         np.testing.assert_array_equal(compared.dataset["resolution"], planned.dataset["resolution"])
-        assert "with 217 units, true differences of 0.0127 to 0.0133 (by pair) or more" in compared.to_text()
+        assert "with 217 units, true differences of 0.0127 to 0.0133 (by pair) or more" in compared.to_text(
+            details=True
+        )
 
     @pytest.mark.parametrize("words", [{"test": "wilcoxon", "aggregate": "mean"}, {"friedman": True}])
     def test_by_ranks_have_none(self, mirex2013_store, words) -> None:

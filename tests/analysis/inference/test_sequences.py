@@ -61,7 +61,7 @@ def test_gates_hold_at_every_look_and_the_note_says_so() -> None:
     for row, name in enumerate(("S1", "S2")):
         pair = compare(ds, aggregate="mean", anytime=50, system=["S0", name])
         assert result["low"].values[row, 0] == pytest.approx(pair["low"].values[1, 0, 0], abs=1e-12)
-    text = " ".join(result.to_text().split())
+    text = " ".join(result.to_text(details=True).split())
     assert "not all of 1,000 hold; narrowest at n = 50" in text
 
 
