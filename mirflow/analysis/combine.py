@@ -126,14 +126,9 @@ def differing_references(given: Mapping[str, xr.Dataset]) -> str:
         return ""
     stores = [store for store in given if store in involved | by_length]
     where = f"in {', '.join(stores[:-1])} and {stores[-1]}"
-    return _said(differing, len(shared), where, longer)
-
-
-def _said(differing: Sequence[str], shared: int, where: str, longer: Collection[str]) -> str:
-    """A sentence that claims no more than is known."""
     one = len(differing) == 1
     which = "track" if one else "the first: track"
-    of = f"the reference{'' if one else 's'} of {len(differing)} of {counted(shared, 'shared track')}"
+    of = f"the reference{'' if one else 's'} of {len(differing)} of {counted(len(shared), 'shared track')}"
     first = f"({which} {differing[0]!r})"
     so = "systems of different stores are held against references that differ there"
     if len(longer) == len(differing):
@@ -427,7 +422,13 @@ def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:
         elif set(CELL) <= set(like.dims):
             variables[key] = joined_variable(key, having, labels, coords, variables)
     cautions = joined_cautions({store: ds.attrs for store, ds in given.items()})
-    told = {**cautions, **_references(name, given), **_declared_metrics(name, given)}
+    found: dict[str, dict[str, Any]] = {}
+    for store, ds in given.items():
+        for metric, record in ds.attrs.get(DECLARED_METRICS, {}).items():
+            if found.setdefault(metric, record) != record:
+                message = f"group {name!r}: metric {metric!r} is not defined in {store} as in the stores before it"
+                warnings.warn(f"{message}; run their pipelines again", MirflowWarning, stacklevel=4)
+    told = {**cautions, **_references(name, given), **({DECLARED_METRICS: found} if found else {})}
     same = {key: value for key, value in parts[0].ds.attrs.items() if all(p.ds.attrs.get(key) == value for p in parts)}
     known = {key: next(iter(values.values())) for key in _SETTINGS if (values := _known_setting(key, given))}
     return xr.Dataset(variables, coords, {**same, **known, **told, "stores": ", ".join(given)})
@@ -441,17 +442,6 @@ def _references(name: str, given: Mapping[str, xr.Dataset]) -> dict[str, str]:
     hint = "where they differ, score them again with the same references, or query the stores separately"
     warnings.warn(f"group {name!r}: {said}; {hint}", MirflowWarning, stacklevel=5)
     return {REFERENCES_DIFFER: said}
-
-
-def _declared_metrics(name: str, given: Mapping[str, xr.Dataset]) -> dict[str, dict[str, Any]]:
-    """The metrics from outside of mirflow of all stores; warns of those that are defined in different ways."""
-    found: dict[str, dict[str, Any]] = {}
-    for store, ds in given.items():
-        for metric, record in ds.attrs.get(DECLARED_METRICS, {}).items():
-            if found.setdefault(metric, record) != record:
-                message = f"group {name!r}: metric {metric!r} is not defined in {store} as in the stores before it"
-                warnings.warn(f"{message}; run their pipelines again", MirflowWarning, stacklevel=5)
-    return {DECLARED_METRICS: found} if found else {}
 
 
 def _check_settings(name: str, given: Mapping[str, xr.Dataset]) -> None:
@@ -583,19 +573,16 @@ def _coordinates(name: str, parts: Sequence[StorePart], dim: str, labels: Sequen
                     both = f"{entries[place]!r} in one store and {value!r} in {part.store}"
                     raise QueryError(f"group {name!r}: {dim} {labels[place]!r} has {key} {both}")
                 entries[place] = value
-        found[key] = _column(entries)
+        # Values as one array; gaps are NaN among numbers, else empty.
+        there = {type(value) for value in entries if value is not None}
+        if there and there <= {int, float}:
+            whole = there == {int} and None not in entries
+            found[key] = np.array(entries if whole else [np.nan if one is None else float(one) for one in entries])
+        elif there == {bool} and None not in entries:
+            found[key] = np.array(entries)
+        else:
+            found[key] = np.array(["" if entry is None else str(entry) for entry in entries], dtype=str)
     return found
-
-
-def _column(entries: Sequence[Any]) -> Array:
-    """Values as one array; gaps are NaN among numbers, else empty."""
-    there = {type(value) for value in entries if value is not None}
-    if there and there <= {int, float}:
-        whole = there == {int} and None not in entries
-        return np.array(entries if whole else [np.nan if one is None else float(one) for one in entries])
-    if there == {bool} and None not in entries:
-        return np.array(entries)
-    return np.array(["" if entry is None else str(entry) for entry in entries], dtype=str)
 
 
 def _along_tracks(name: str, key: str, parts: Sequence[StorePart], tracks: Sequence[str]) -> Array:

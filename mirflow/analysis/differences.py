@@ -81,7 +81,12 @@ def sides_of(given: Comparable, root: str | Path | None = None) -> dict[str, Com
 def _boards(given: Comparable, root: str | Path | None) -> tuple[str, dict[str, xr.Dataset], str | None]:
     """Its name, its evaluations, and the one that the name selects."""
     if not isinstance(given, str | Path):
-        return _labelled(given)
+        import xarray as xr
+
+        if isinstance(given, xr.Dataset):
+            return "dataset", {"": as_scores(given)}, None
+        nodes = {node.path.strip("/"): node for node in given.subtree if "score" in node.data_vars}
+        return str(given.name or "tree"), {name: as_scores(node.to_dataset()) for name, node in nodes.items()}, None
     path, group = split_group(given)
     if path.suffix.lower() in MAPPING_SUFFIXES:
         from ..published.score_tables import read_published
@@ -107,15 +112,6 @@ def split_group(given: str | Path) -> tuple[Path, str | None]:
     if whole or not (colon and before and group.isidentifier()):
         return Path(text), None
     return Path(before), group
-
-
-def _labelled(given: xr.Dataset | xr.DataTree) -> tuple[str, dict[str, xr.Dataset], None]:
-    import xarray as xr
-
-    if isinstance(given, xr.Dataset):
-        return "dataset", {"": as_scores(given)}, None
-    nodes = {node.path.strip("/"): node for node in given.subtree if "score" in node.data_vars}
-    return str(given.name or "tree"), {name: as_scores(node.to_dataset()) for name, node in nodes.items()}, None
 
 
 def _steps(ds: xr.Dataset) -> Mapping[str, float]:

@@ -108,7 +108,8 @@ def all_judged(judgements: Judgements) -> AllJudged:
     cleaned = clean(judgements.rows)
     for row, flaw in cleaned.flaws.items():
         query = judgements.tracks[row]
-        line = _line(source, query, flaw.item) if source else None
+        # Line of a judgement in its file, which is read again, as a collection has no lines.
+        line = _sources(source)[query].read()[0].line(flaw.item) if source else None
         raise InvalidAnnotationError(f"query {query!r}: {flaw.message}", path=source or None, line=line)
     rows = cleaned.rows
     owner = rows_of(rows.counts[0])
@@ -131,11 +132,6 @@ def _copied(judgements: Collection, owner: Int, label: Int) -> Bool:
     first = np.full(len(owner), len(judgements.tracks))
     np.minimum.at(first, pair, owner)
     return np.asarray(owner != first[pair])
-
-
-def _line(path: str, query: str, item: int) -> int | None:
-    """Line of a judgement in its file, which is read again, as a collection has no lines."""
-    return _sources(path)[query].read()[0].line(item)
 
 
 SCHEMES = MappingProxyType({"3-level": ((0,), (1,), (2,)), "2-level": ((0,), (1, 2))})

@@ -436,7 +436,17 @@ def select_table(ds: xr.Dataset, variable: str, query: Query) -> TableSelection:
         of scores it is refused where something is missing.
     """
     measure, table = find_measures(ds)[variable], table_of(ds, variable)
-    kind = _aggregate_of(query.aggregate, measure)
+    metric = measure.metric
+    allowed = table_aggregates(metric.orientation, metric.dims)
+    if query.aggregate is None:
+        kind = next(iter(allowed)) if metric.orientation == "none" else metric.standard_aggregate
+    else:
+        if query.aggregate not in allowed:
+            if query.aggregate not in DECLARED:
+                raise UnknownNameError("aggregate", query.aggregate, allowed)
+            why = f"is not defined for metric {str(measure)!r}; it has: {', '.join(allowed)}"
+            raise QueryError(f"aggregate {query.aggregate!r} {why}")
+        kind = query.aggregate
     classes, query = _over_tags(table, kind, query) if kind in ORDER_AGGREGATES else _over_classes(table, kind, query)
     over = over_of(table, str(measure), query)
     systems = find_labels(ds, "system", _sorted_systems(ds, variable, query))
@@ -585,16 +595,3 @@ def _best_first(ds: xr.Dataset, variable: str, query: Query) -> Names:
         total, count = np.where(known, value, 0.0).sum(axis=1), known.sum(axis=1)
     mean = divide(total, count, np.nan)
     return names_of(found, "system", ranked(mean, found.attrs["orientation"]))
-
-
-def _aggregate_of(kind: str | None, measure: Measure) -> str:
-    """The aggregate over tracks."""
-    metric = measure.metric
-    allowed = table_aggregates(metric.orientation, metric.dims)
-    if kind is None:
-        return next(iter(allowed)) if metric.orientation == "none" else metric.standard_aggregate
-    if kind not in allowed:
-        if kind not in DECLARED:
-            raise UnknownNameError("aggregate", kind, allowed)
-        raise QueryError(f"aggregate {kind!r} is not defined for metric {str(measure)!r}; it has: {', '.join(allowed)}")
-    return kind

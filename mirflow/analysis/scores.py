@@ -251,7 +251,22 @@ def group_tracks(ds: xr.Dataset, names: Sequence[str]) -> tuple[dict[str, Array]
     codes = np.zeros(ds.sizes["track"], dtype=np.int64)
     values = {}
     for name in names:
-        values[name], inverse = _distinct(_track_coordinate(ds, name))
+        along = {"track": np.array(names_of(ds, "track"), dtype=str), **coords_of(ds, "track")}
+        if name not in along:
+            for dim in ("system", "metric"):
+                if name == dim or name in coords_of(ds, dim):
+                    known = ", ".join(sorted(along))
+                    raise QueryError(f"by {name!r}: it lies along {dim}; tracks can be grouped by: {known}")
+            if len(along) == 1:
+                raise QueryError(
+                    f"unknown track coordinate {name!r}: the tracks have names only; metadata come from a table that "
+                    f"the pipeline names (tracks: metadata.csv), or scores.assign_coords({name}=('track', [...]))"
+                )
+            raise UnknownNameError("track coordinate", name, along)
+        column = along[name]
+        values[name], inverse = _distinct(
+            np.array([str(value) for value in column.tolist()]) if column.dtype.kind in "OT" else np.asarray(column)
+        )
         codes = codes * len(values[name]) + inverse
     return values, codes
 
@@ -275,23 +290,6 @@ def _distinct(column: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int]:
     if values.dtype.kind == "U" and len(values) and values[0] == "":
         return np.roll(values, -1), (places - 1) % len(values)
     return values, places
-
-
-def _track_coordinate(ds: xr.Dataset, name: str) -> npt.NDArray[Any]:
-    along = {"track": np.array(names_of(ds, "track"), dtype=str), **coords_of(ds, "track")}
-    if name not in along:
-        for dim in ("system", "metric"):
-            if name == dim or name in coords_of(ds, dim):
-                known = ", ".join(sorted(along))
-                raise QueryError(f"by {name!r}: it lies along {dim}; tracks can be grouped by: {known}")
-        if len(along) == 1:
-            raise QueryError(
-                f"unknown track coordinate {name!r}: the tracks have names only; metadata come from a table that the "
-                f"pipeline names (tracks: metadata.csv), or scores.assign_coords({name}=('track', [...]))"
-            )
-        raise UnknownNameError("track coordinate", name, along)
-    column = along[name]
-    return np.array([str(value) for value in column.tolist()]) if column.dtype.kind in "OT" else np.asarray(column)
 
 
 ANNOTATOR = "annotator"

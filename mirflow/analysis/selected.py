@@ -291,23 +291,20 @@ class SelectionTotals:
             names = selected.names("system"), selected.names("track")
             raise QueryError(list_missing(*names, np.concatenate(self._incomplete), selected.status))
         if selected.missing == "zero":
-            self._check_zero()
+            if STORES in self._selected.scores.attrs and (self._selected.status == Status.not_computed).any():
+                raise QueryError(
+                    "some systems and tracks are in different stores, so the weights of missing scores are "
+                    "unknown; choose missing skip or common (--missing)"
+                )
+            for column, orientation in enumerate(self._selected.names("orientation")):
+                if orientation == "lower" and self._lacking[column]:
+                    raise QueryError(
+                        f"metric {self._selected.names('metric')[column]!r}: lower is better, so a missing score "
+                        "cannot count as 0; choose missing skip or common (--missing)"
+                    )
         unknown = np.isnan(selected.duration)
         if unknown.any():
             check_durations(selected.aggregates, self.counting.any(axis=1) & unknown, selected.names("track"))
-
-    def _check_zero(self) -> None:
-        if STORES in self._selected.scores.attrs and (self._selected.status == Status.not_computed).any():
-            raise QueryError(
-                "some systems and tracks are in different stores, so the weights of missing scores are "
-                "unknown; choose missing skip or common (--missing)"
-            )
-        for column, orientation in enumerate(self._selected.names("orientation")):
-            if orientation == "lower" and self._lacking[column]:
-                raise QueryError(
-                    f"metric {self._selected.names('metric')[column]!r}: lower is better, so a missing score cannot "
-                    "count as 0; choose missing skip or common (--missing)"
-                )
 
 
 def check_durations(kinds: Sequence[str], unknown: Bool, tracks: Sequence[str]) -> None:

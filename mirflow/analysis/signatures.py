@@ -133,7 +133,16 @@ class Signature:
         if not self.task or not self.metrics or not all(self.metrics):
             raise SignatureError("a signature begins with a task and a metric, such as chord/majmin")
         for key, value in self.fields.items():
-            _check_field(key, value)
+            if key not in FIELDS:
+                raise UnknownNameError("field of signatures", key, FIELDS)
+            form, default = FIELDS[key].form, FIELDS[key].default
+            if isinstance(value, str) and form and value != default and not re.fullmatch(form, value):
+                raise SignatureError(f"invalid field {key}={value[:80]!r} of a signature: expected {FIELDS[key].words}")
+            if not isinstance(value, str) and any(isinstance(one, str) == FIELDS[key].paired for one in value):
+                expected = "pairs name:value" if FIELDS[key].paired else "names without a colon"
+                raise SignatureError(
+                    f"invalid field {key}={_written(value)[:80]!r} of a signature: expected {expected}"
+                )
         lacking = [key for key, one in FIELDS.items() if one.default is None and key not in self.fields]
         if lacking:
             raise SignatureError(f"a signature needs the fields {', '.join(lacking)}")
@@ -224,17 +233,6 @@ class Signature:
         )
 
 
-def _check_field(key: str, value: Value) -> None:
-    if key not in FIELDS:
-        raise UnknownNameError("field of signatures", key, FIELDS)
-    form, default = FIELDS[key].form, FIELDS[key].default
-    if isinstance(value, str) and form and value != default and not re.fullmatch(form, value):
-        raise SignatureError(f"invalid field {key}={value[:80]!r} of a signature: expected {FIELDS[key].words}")
-    if not isinstance(value, str) and any(isinstance(one, str) == FIELDS[key].paired for one in value):
-        expected = "pairs name:value" if FIELDS[key].paired else "names without a colon"
-        raise SignatureError(f"invalid field {key}={_written(value)[:80]!r} of a signature: expected {expected}")
-
-
 def quoted(text: str, safe: str = _SAFE) -> str:
     """A text without the characters that separate parts of a signature.
 
@@ -289,35 +287,27 @@ def sign(ds: xr.Dataset, query: Query, result: xr.Dataset, *, percent: bool = Fa
     """
     shared = _fields_of(ds, query, result)
     groups: dict[tuple[str, str, str], list[int]] = {}
-    about = _metrics_of(ds, result)
+    if "metric" in result.attrs:
+        name = str(result.attrs["metric"])
+        versions = [one.metric.version for one in find_measures(ds).values() if str(one) == name]
+        unit = str(result["value"].attrs.get("units", ""))
+        about = [(name, str(result.attrs["aggregate"]), str(versions[0] if versions else 1), unit)]
+    else:
+        names = ("metric", "aggregate", "version", "unit")
+        texts = [names_of(result, name) if name in result.coords else ["1"] * result.sizes["metric"] for name in names]
+        about = list(zip(*texts, strict=True))
     for place, (_, kind, version, unit) in enumerate(about):
         shown = "percent" if percent and not unit else ""
         groups.setdefault((kind, version, shown), []).append(place)
     signed = []
     for (kind, version, shown), places in groups.items():
-        own = {"agg": kind, "rev": version, "unit": shown, "n": show_span(_counts(result, places))}
+        # Numbers of scores that count, of the groups that have tracks: int64.
+        n = result["n"].where(result["n_tracks"] > 0, -1) if result["n_tracks"].ndim else result["n"]
+        values = (n.isel(metric=list(places)) if "metric" in n.dims else n).values
+        own = {"agg": kind, "rev": version, "unit": shown, "n": show_span(values[values >= 0].astype(np.int64))}
         metrics = tuple(about[place][0] for place in places)
         signed.append(Signature(str(ds.attrs.get("task") or UNKNOWN), metrics, {**shared, **own}))
     return signed
-
-
-def _metrics_of(ds: xr.Dataset, result: xr.Dataset) -> list[tuple[str, str, str, str]]:
-    """Identity, aggregate, version and unit of each metric."""
-    if "metric" in result.attrs:
-        name = str(result.attrs["metric"])
-        versions = [one.metric.version for one in find_measures(ds).values() if str(one) == name]
-        unit = str(result["value"].attrs.get("units", ""))
-        return [(name, str(result.attrs["aggregate"]), str(versions[0] if versions else 1), unit)]
-    names = ("metric", "aggregate", "version", "unit")
-    texts = [names_of(result, name) if name in result.coords else ["1"] * result.sizes["metric"] for name in names]
-    return list(zip(*texts, strict=True))
-
-
-def _counts(result: xr.Dataset, places: Sequence[int]) -> Any:
-    """Numbers of scores that count, of the groups that have tracks: int64."""
-    n = result["n"].where(result["n_tracks"] > 0, -1) if result["n_tracks"].ndim else result["n"]
-    values = (n.isel(metric=list(places)) if "metric" in n.dims else n).values
-    return values[values >= 0].astype(np.int64)
 
 
 def _fields_of(ds: xr.Dataset, query: Query, result: xr.Dataset) -> dict[str, Value]:
@@ -329,12 +319,20 @@ def _fields_of(ds: xr.Dataset, query: Query, result: xr.Dataset) -> dict[str, Va
     missing = str(result.attrs["missing"])
     systems = len(find_labels(ds, "system", query.system)) if missing == "common" else 1
     group, over = (str(result.attrs.get(name, "")) for name in ("group", "over"))
+    # Only options that differ from the defaults of the convention.
+    rules = get_task(task).conventions.get(convention) if has_task(task) else None
+    usual = {} if rules is None else rules.reading
     return {
         "group": "" if group == task else group,
         "conv": convention or UNKNOWN,
         "grid": grid if chosen_grid(task, convention, grid) else "",
         "combine": str(attrs.get("combine") or ""),
-        "read": _options_of(task, convention, attrs.get(READING) or {}),
+        "read": tuple(
+            (f"{side}.{name}", spell_option(value))
+            for side, options in (attrs.get(READING) or {}).items()
+            for name, value in options.items()
+            if value != usual.get(name)
+        ),
         "classes": Classes(tuple(names), credits).digest if names else "",
         "tracks": tuple(as_names(query.tracks) or ()),
         "where": query.where or "",
@@ -348,18 +346,6 @@ def _fields_of(ds: xr.Dataset, query: Query, result: xr.Dataset) -> dict[str, Va
         "ref": digest_references(ds, names_of(choose_tracks(ds, query), "track")),
         "mirflow": str((attrs.get("versions") or software_versions()).get("mirflow") or "unknown"),
     }
-
-
-def _options_of(task: str, convention: str, reading: Mapping[str, Mapping[str, Any]]) -> Pairs:
-    """Options of reading in which an evaluation differs from the defaults of its convention."""
-    rules = get_task(task).conventions.get(convention) if has_task(task) else None
-    usual = {} if rules is None else rules.reading
-    return tuple(
-        (f"{side}.{name}", spell_option(value))
-        for side, options in reading.items()
-        for name, value in options.items()
-        if value != usual.get(name)
-    )
 
 
 def digest_references(ds: Scores, tracks: Iterable[str]) -> str:

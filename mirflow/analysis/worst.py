@@ -77,7 +77,11 @@ def extremes(
     included = ~np.isnan(score)
     ordered = score if (orientation == "lower") == best else -score
     chosen = _overall(ordered, included, count) if overall else _each(ordered, included, count)
-    ties = _ties(ordered, included, chosen, overall)
+    with np.errstate(invalid="ignore"):
+        values = ordered.mean(axis=0, keepdims=True) if overall else ordered
+    known = np.asarray(included.all(axis=0, keepdims=True)) if overall else included
+    lists = zip(values, known, chosen, strict=True)
+    ties = [int((there & (row == row[own[-1]])).sum()) if len(own) else 0 for row, there, own in lists]
     coords = _coords(part, chosen, overall)
     attrs = {**_about(part, group, order), "left_out": str(int((~included).sum())), "orientation": orientation}
     if overall:
@@ -215,12 +219,3 @@ def _overall(ordered: Float, included: Bool, count: int) -> list[Int]:
     with np.errstate(invalid="ignore"):
         mean = ordered[:, places].mean(axis=0)
     return [places[np.argsort(mean, kind="stable")][:count].astype(np.int64)]
-
-
-def _ties(ordered: Float, included: Bool, chosen: list[Int], overall: bool) -> list[int]:
-    """Number of tracks with the value of the last one that is listed."""
-    with np.errstate(invalid="ignore"):
-        values = ordered.mean(axis=0, keepdims=True) if overall else ordered
-    known = np.asarray(included.all(axis=0, keepdims=True)) if overall else included
-    lists = zip(values, known, chosen, strict=True)
-    return [int((there & (row == row[own[-1]])).sum()) if len(own) else 0 for row, there, own in lists]

@@ -238,11 +238,6 @@ def paint(first: Int, stop: Int, code: Int, counts: Int, frames: Int) -> Runs:
     crossing[:-1] |= inner[:-1] & ((first[1:] < first[:-1]) | (stop[1:] < stop[:-1]))
     if crossing.any():
         first, stop, code, counts = _flatten(first, stop, code, counts, np.unique(owner[crossing]))
-    return _join(first, stop, code, counts, frames)
-
-
-def _join(first: Int, stop: Int, code: Int, counts: Int, frames: Int) -> Runs:
-    """Convert intervals with ascending starts and stops to runs, filling gaps."""
     offsets = offsets_of(counts)
     after = np.empty_like(stop)
     after[:-1] = first[1:]

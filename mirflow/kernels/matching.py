@@ -216,13 +216,6 @@ def _assign(first: Int, last: Int) -> tuple[Bool, Int]:
         return taken, first
     chained += 1
     free = first + 1
-    free[chained] = _chain(first, last, chained)
-    taken[chained] = free[chained] > np.maximum(first[chained], free[chained - 1])
-    return taken, free - 1
-
-
-def _chain(first: Int, last: Int, chained: Int) -> Int:
-    """``free`` of chained ranges, which overlap the previous range."""
     low, high = first[chained] + 1 - chained, last[chained] - chained
     begins = np.ones(len(chained), dtype=np.bool_)
     np.not_equal(chained[1:], chained[:-1] + 1, out=begins[1:])
@@ -239,7 +232,9 @@ def _chain(first: Int, last: Int, chained: Int) -> Int:
         low[open_], high[open_] = lower, upper
         step *= 2
         open_ = open_[length[open_] >= step]
-    return low + chained
+    free[chained] = low + chained
+    taken[chained] = free[chained] > np.maximum(first[chained], free[chained - 1])
+    return taken, free - 1
 
 
 def match_nearest_first(
@@ -355,18 +350,14 @@ def match_in_order(left: Int, right: Int, left_size: int, right_size: int) -> In
         return np.asarray((_first_of(left, left_size) & _first_of(right, right_size)).nonzero()[0])
     simple = (~tangled).nonzero()[0]
     chosen = simple[_first_of(left[simple], left_size) & _first_of(right[simple], right_size)]
-    return np.sort(np.concatenate([chosen, _match(left, right, rest)]))
-
-
-def _match(left: Int, right: Int, edges: Int) -> Int:
-    """Match some of the edges, one vertex at a time."""
     graph: dict[int, list[int]] = {}
     number: dict[tuple[int, int], int] = {}
-    for edge, first, second in zip(edges.tolist(), left[edges].tolist(), right[edges].tolist(), strict=True):
+    for edge, first, second in zip(rest.tolist(), left[rest].tolist(), right[rest].tolist(), strict=True):
         graph.setdefault(first, []).append(second)
         number[first, second] = edge
     partner = find_partners(graph)
-    return np.array([number[first, second] for second, first in partner.items()], dtype=np.int64)
+    matched = np.array([number[first, second] for second, first in partner.items()], dtype=np.int64)
+    return np.sort(np.concatenate([chosen, matched]))
 
 
 def find_partners(graph: Graph) -> dict[int, int]:
@@ -542,12 +533,26 @@ def match_heaviest(left: Int, right: Int, weight: Float) -> Int:
     chosen = [np.flatnonzero(lone)]
     rest = np.flatnonzero(~lone)
     if len(rest):
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
         part = _parts(*(np.unique(side[rest], return_inverse=True)[1] for side in (left, right)))
         order = np.argsort(part, kind="stable")
         ends = offsets_of(np.bincount(part))
         for low, high in pairwise(ends.tolist()):
             edges = rest[order[low:high]]
-            chosen.append(edges[_solve(left[edges], right[edges], weight[edges])])
+            _, rows = np.unique(left[edges], return_inverse=True)
+            _, columns = np.unique(right[edges], return_inverse=True)
+            size, width = int(rows.max()) + 1, int(columns.max()) + 1
+            # Left vertices may stay unmatched at a cost that outweighs any choice of real edges.
+            vertices = np.arange(size)
+            cost = np.concatenate([2.0 - weight[edges], np.full(size, 4.0 * size)])
+            cells = np.concatenate([rows, vertices]), np.concatenate([columns, vertices + width])
+            graph = coo_array((cost, cells), shape=(size, width + size))
+            taken, partner = min_weight_full_bipartite_matching(graph.tocsr())
+            matched = np.full(size, -1, dtype=np.int64)
+            matched[taken] = partner
+            chosen.append(edges[np.flatnonzero(matched[rows] == columns)])
     return np.sort(np.concatenate(chosen))
 
 
@@ -561,22 +566,3 @@ def _parts(left: Int, right: Int) -> Int:
     graph = coo_array((np.ones(len(left), dtype=np.int8), (left, right + size)), shape=(total, total))
     part = connected_components(graph.tocsr(), directed=False)[1]
     return np.asarray(part[left], dtype=np.int64)
-
-
-def _solve(left: Int, right: Int, weight: Float) -> Int:
-    """Solve one connected component; return indices of its edges."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
-
-    _, rows = np.unique(left, return_inverse=True)
-    _, columns = np.unique(right, return_inverse=True)
-    size, width = int(rows.max()) + 1, int(columns.max()) + 1
-    # Left vertices may stay unmatched at a cost that outweighs any choice of real edges.
-    vertices = np.arange(size)
-    cost = np.concatenate([2.0 - weight, np.full(size, 4.0 * size)])
-    cells = np.concatenate([rows, vertices]), np.concatenate([columns, vertices + width])
-    graph = coo_array((cost, cells), shape=(size, width + size))
-    taken, partner = min_weight_full_bipartite_matching(graph.tocsr())
-    matched = np.full(size, -1, dtype=np.int64)
-    matched[taken] = partner
-    return np.flatnonzero(matched[rows] == columns)

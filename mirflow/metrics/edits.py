@@ -98,23 +98,17 @@ class Edits:
             order = np.lexsort((columns[by], row))
             columns = {name: values[order] for name, values in columns.items()}
         if self.origin is not None:
-            columns, row = _joined(columns, row, np.concatenate(self.origin)[item], of_reference[item])
+            # Join pieces of the same interval that meet.
+            first = np.ones(len(row), dtype=np.bool_)
+            for values in (row, np.concatenate(self.origin)[item], of_reference[item]):
+                first[1:] &= values[1:] == values[:-1]
+            first[1:] &= columns["start"][1:] == columns["end"][:-1]
+            first[1:], first[:1] = ~first[1:], True
+            last = np.append(first[1:], True)[: len(first)]
+            joined = {name: values[last if name == "end" else first] for name, values in columns.items()}
+            columns, row = joined, row[first]
         counts = np.bincount(row, minlength=len(kinds)).astype(np.int64)
         return Ragged(columns, (counts,), both.labels)
-
-
-def _joined(
-    columns: Mapping[str, Column], row: Int, interval: Int, of_reference: Bool
-) -> tuple[dict[str, Column], Int]:
-    """Join pieces of the same interval that meet."""
-    first = np.ones(len(row), dtype=np.bool_)
-    for values in (row, interval, of_reference):
-        first[1:] &= values[1:] == values[:-1]
-    first[1:] &= columns["start"][1:] == columns["end"][:-1]
-    first[1:], first[:1] = ~first[1:], True
-    last = np.append(first[1:], True)[: len(first)]
-    joined = {name: values[last if name == "end" else first] for name, values in columns.items()}
-    return joined, row[first]
 
 
 Align = Callable[[Ragged, Ragged, Measure, bool], Mending]

@@ -64,11 +64,7 @@ def _reference(key: str) -> str:
     few = f"{', '.join(names[:-1])} and {names[-1]}" if names[1:] else names[0]
     authors = few if len(names) <= 3 else f"{names[0]} et al."
     venue = next((entry[field] for field in _VENUES if field in entry), "")
-    return _plain(", ".join(filter(None, (authors, entry["title"], venue, entry.get("year")))))
-
-
-def _plain(text: str) -> str:
-    """Remove commands from BibTeX text."""
+    text = ", ".join(filter(None, (authors, entry["title"], venue, entry.get("year"))))
     text = _ACCENT.sub(
         lambda match: unicodedata.normalize("NFC", match[2] + _COMBINING[match[1]]), text.replace(r"\ss", "ß")
     )

@@ -133,7 +133,10 @@ def demand_data(file: BenchmarkFile, given: str | Path | None = None) -> Path:
         raise BenchmarkError(why)
     flaws = list(_flaws(folder, data.files, digest_of))
     if mirdata is not None:
-        flaws += _mirdata_flaws(file, folder, homed=given is not None)
+        dataset, sources = _mirdata_sources(file, folder, homed=given is not None)
+        home = Path(dataset.data_home)
+        used = {_relative(path, home) for source in sources.values() for path in source.files}
+        flaws += _flaws(home, {name: sum for name, sum in dataset.checksums().items() if name in used}, _md5)
     if flaws:
         shown = "\n".join(f"  {flaw}" for flaw in flaws[:_SHOWN])
         more = f"\n  and {len(flaws) - _SHOWN} more" if len(flaws) > _SHOWN else ""
@@ -164,14 +167,6 @@ def _flaws(folder: Path, files: Mapping[str, str], digest: Any) -> Iterator[str]
 
 def _md5(data: bytes) -> str:
     return hashlib.md5(data, usedforsecurity=False).hexdigest()
-
-
-def _mirdata_flaws(file: BenchmarkFile, folder: Path, *, homed: bool) -> list[str]:
-    """Describe files of a data set of mirdata that do not have the checksums of its index."""
-    dataset, sources = _mirdata_sources(file, folder, homed=homed)
-    place = Path(dataset.data_home)
-    used = {_relative(path, place) for source in sources.values() for path in source.files}
-    return [*_flaws(place, {name: sum for name, sum in dataset.checksums().items() if name in used}, _md5)]
 
 
 def _mirdata_sources(

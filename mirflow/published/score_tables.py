@@ -150,7 +150,9 @@ class _RowReader:
         others = self.gathered.cells.setdefault((system, track), {})
         if name in others:
             self._refuse(row, f"system {system!r}, track {track!r}, {name} is also in {others[name][2]}")
-        others[name] = (_scaled(value, scale), heavy, here)
+        # Percentages are divided by 100, which is exact where 0.01 is not.
+        divisor = round(1 / scale, 6)
+        others[name] = (value / divisor if divisor.is_integer() and divisor > 1 else value * scale, heavy, here)
         if np.isfinite(value):
             step = 10.0**-decimals * scale
             self.gathered.steps[name] = min(step, self.gathered.steps.get(name, np.inf))
@@ -166,12 +168,6 @@ class _RowReader:
 
     def _refuse(self, row: Row, message: str) -> NoReturn:
         raise InvalidAnnotationError(message, path=self.table.name, line=row.line)
-
-
-def _scaled(value: float, scale: float) -> float:
-    """A number in the unit of the metric; percentages are divided by 100, which is exact where 0.01 is not."""
-    divisor = round(1 / scale, 6)
-    return value / divisor if divisor.is_integer() and divisor > 1 else value * scale
 
 
 _KNOWN_ONLY = ("orientation", "title", "unit")
@@ -204,7 +200,19 @@ def read_published(path: str | Path, *, root: str | Path | None = None, table: s
     own = Path(absolute(str(path))).parent / mapping.root
     folder = absolute(str(own if root is None else root))
     if table is not None:
-        mapping, folder = _with_table(mapping, table, path), str(Path(absolute(str(table))).parent)
+        files = [one for group in mapping.groups for one in group.tables]
+        if len(files) != 1:
+            why = f"names {len(files)} tables: a file can replace only a single table, a folder the root"
+            raise PipelineError([Problem("groups", why)], path)
+        name = Path(table).name
+        known = Pattern(Path(files[0].path).name).match(name)
+        lost = [key for key in Pattern(files[0].path).names if known is None or key not in known]
+        if lost:
+            why = f"{name!r} does not tell {', '.join(lost)}, which {files[0].path!r} takes from the file's name"
+            raise PipelineError([Problem("groups[0].tables[0].path", why)], path)
+        one = files[0].model_copy(update={"path": Path(files[0].path).name if known else name})
+        group = mapping.groups[0].model_copy(update={"tables": [one]})
+        mapping, folder = mapping.model_copy(update={"groups": [group]}), str(Path(absolute(str(table))).parent)
     return _published(mapping, folder, document, path, table)
 
 
@@ -249,22 +257,6 @@ def _published(
 def mapping_schema() -> dict[str, Any]:
     """The JSON Schema of mapping files, for editors."""
     return schema_of(TableMapping)
-
-
-def _with_table(mapping: TableMapping, table: str | Path, path: str | Path) -> TableMapping:
-    """A mapping of one table with another file in its place."""
-    files = [one for group in mapping.groups for one in group.tables]
-    if len(files) != 1:
-        why = f"names {len(files)} tables: a file can replace only a single table, a folder the root"
-        raise PipelineError([Problem("groups", why)], path)
-    name = Path(table).name
-    known = Pattern(Path(files[0].path).name).match(name)
-    lost = [key for key in Pattern(files[0].path).names if known is None or key not in known]
-    if lost:
-        why = f"{name!r} does not tell {', '.join(lost)}, which {files[0].path!r} takes from the file's name"
-        raise PipelineError([Problem("groups[0].tables[0].path", why)], path)
-    one = files[0].model_copy(update={"path": Path(files[0].path).name if known else name})
-    return mapping.model_copy(update={"groups": [mapping.groups[0].model_copy(update={"tables": [one]})]})
 
 
 def _measures(group: ScoreGroup, document: Document, place: Place, problems: list[Problem]) -> list[dict[str, Measure]]:

@@ -338,23 +338,19 @@ def _by_units(test: str, difference: Float) -> Float:
         columns = (settled if test == "wilcoxon" else difference)[:, differs]
         with np.errstate(all="ignore"):
             if test == "t":
-                found[differs] = _student(columns)
+                from scipy.special import stdtr
+
+                count = len(columns)
+                constant = settle(np.ptp(columns, axis=0)) == 0
+                mean, error = columns.mean(axis=0), columns.std(axis=0, ddof=1) / np.sqrt(count)
+                # All differences equal and not 0: no doubt is left; of infinite ones nothing can be said.
+                certain = np.where(np.isfinite(mean), np.inf, np.nan)
+                ratio = divide(mean, error, certain, where=~constant & (error > 0))
+                found[differs] = np.asarray(2 * stdtr(count - 1, -np.abs(ratio)))
             else:
                 # One pair at a time: scipy leaves the exact test for all columns if any of them has ties.
                 found[differs] = [stats.wilcoxon(column).pvalue for column in columns.T]
     return found
-
-
-def _student(difference: Float) -> Float:
-    from scipy.special import stdtr
-
-    count = len(difference)
-    constant = settle(np.ptp(difference, axis=0)) == 0
-    mean, error = difference.mean(axis=0), difference.std(axis=0, ddof=1) / np.sqrt(count)
-    # All differences equal and not 0: no doubt is left; of infinite ones nothing can be said.
-    certain = np.where(np.isfinite(mean), np.inf, np.nan)
-    ratio = divide(mean, error, certain, where=~constant & (error > 0))
-    return np.asarray(2 * stdtr(count - 1, -np.abs(ratio)))
 
 
 def _student_bounds(difference: Float, alpha: float) -> tuple[Float, Float]:

@@ -57,7 +57,12 @@ class PooledScores:
         for start in range(0, len(pairs), step):
             part = slice(start, start + step)
             first, second = pairs[part].T
-            found[part] = self._by_cluster(self._moves(score[first], score[second] + shift[part, np.newaxis]))
+            moves = self._moves(score[first], score[second] + shift[part, np.newaxis])
+            cluster, count = self.sample.cluster, self.sample.clusters
+            if np.array_equal(cluster, np.arange(count)):
+                found[part] = moves
+            else:
+                found[part] = np.asarray(moves @ (cluster[:, np.newaxis] == np.arange(count)).astype(np.float64))
         return found
 
     def _moves(self, first: Float, second: Float) -> Float:
@@ -76,12 +81,6 @@ class PooledScores:
         away = differences(first, second)
         sign = np.sign(np.where(np.abs(away) <= near, 0.0, away))
         return np.asarray(sign * (back[:, units:] - back[:, :units]))
-
-    def _by_cluster(self, moves: Float) -> Float:
-        cluster, count = self.sample.cluster, self.sample.clusters
-        if np.array_equal(cluster, np.arange(count)):
-            return moves
-        return np.asarray(moves @ (cluster[:, np.newaxis] == np.arange(count)).astype(np.float64))
 
     def bounds(self, difference: Float, critical: Float) -> tuple[Float, Float]:
         """The ends of the intervals of shifts that the test does not exclude.

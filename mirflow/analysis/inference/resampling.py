@@ -126,7 +126,13 @@ class Resampling:
         else:
             if units not in self.kept:
                 self.kept.clear()
-                self.kept[units] = _compact_counts(self.seed, self.replicates, units)
+                # A byte each: of n draws no unit has more than n, and 256 of one unit do not happen by chance.
+                kept = np.empty((self.replicates, units), dtype=np.uint8)
+                start = 0
+                for counts in _draw_counts(self.seed, self.replicates, units):
+                    kept[start : start + len(counts)] = counts
+                    start += len(counts)
+                self.kept[units] = kept
             for part in chunks(self.replicates, units):
                 yield self.kept[units][part].astype(np.float64)
 
@@ -176,16 +182,6 @@ def _counts_at_once(seed: int, replicates: int, units: int) -> Counts:
     """The same in one chunk. Many evaluations, and pairs of systems that lack different tracks, draw as many units."""
     counts = next(_draw_counts(seed, replicates, units), np.empty((0, units)))
     return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
-
-
-def _compact_counts(seed: int, replicates: int, units: int) -> Counts:
-    """The counts in a byte each: of n draws no unit has more than n, and 256 of one unit do not happen by chance."""
-    kept = np.empty((replicates, units), dtype=np.uint8)
-    start = 0
-    for counts in _draw_counts(seed, replicates, units):
-        kept[start : start + len(counts)] = counts
-        start += len(counts)
-    return kept
 
 
 def _sign(bits: npt.NDArray[Any]) -> Float:

@@ -607,7 +607,14 @@ def agreement_tables(judgements: Collection, people: bool, level: float | None =
     tables = []
     if broad or not others["compared"].any():  # also reports that there is nothing to compare
         agreement = grader_agreement(judgements)
-        tables.append(_table(agreement, "agreement of graders", people, _graders(agreement), name))
+        least, most = agreement.attrs["least_graders"], agreement.attrs["most_graders"]
+        many = str(most) if least == most else f"{least}-{most}"
+        notes = [f"graders per pair of query and candidate: {many}"]
+        if least != most:
+            notes.append(
+                "pairs have equal weight whatever their number of graders (Gwet); those with one only affect chance"
+            )
+        tables.append(_table(agreement, "agreement of graders", people, tuple(notes), name))
     if others["compared"].any():
         tables.append(_reliability_table(others, people, name))
     if broad and "value" in columns:
@@ -636,17 +643,6 @@ def _reliability_table(measured: xr.Dataset, people: bool, whose: str) -> Table:
     title = "other measures of agreement"
     columns = (*(["judgements"] if whose and not people else []), *columns)
     return Table(columns, tuple(rows), f"{whose}: {title}" if whose else title, notes if people else ())
-
-
-def _graders(agreement: xr.Dataset) -> tuple[str, ...]:
-    least, most = agreement.attrs["least_graders"], agreement.attrs["most_graders"]
-    many = str(most) if least == most else f"{least}-{most}"
-    notes = [f"graders per pair of query and candidate: {many}"]
-    if least != most:
-        notes.append(
-            "pairs have equal weight whatever their number of graders (Gwet); those with one only affect chance"
-        )
-    return tuple(notes)
 
 
 def _table(values: xr.Dataset, title: str, people: bool, notes: tuple[str, ...] = (), whose: str = "") -> Table:

@@ -111,7 +111,13 @@ def read_judgements(path: str | os.PathLike[str]) -> list[GraderJudgement]:
                 raise ValueError(f"invalid broad category {broad!r}: choose from {', '.join(BROAD)}")
             flags = _truth("repeat", repeat), _truth("cannot_hear", cannot_hear), _truth("known", known)
             moment = to_time(time) if time else None
-            values = broad.upper(), _number(fine), *flags, moment, _share(heard)
+            try:
+                value = float(heard) if heard else None
+            except ValueError:
+                value = math.nan
+            if value is not None and not 0 <= value <= 1:
+                raise ValueError(f"invalid heard {heard!r}: expected a share from 0 to 1")
+            values = broad.upper(), _number(fine), *flags, moment, value
         except ValueError as error:
             message = f"{error} (grader {grader!r}, query {query!r}, candidate {candidate!r})"
             raise InvalidAnnotationError(message, path=table.name, line=line) from None
@@ -128,16 +134,6 @@ def _number(text: str) -> float | None:
         raise ValueError(f"the fine judgement is not a number: {text!r}") from None
     if not math.isfinite(value):
         raise ValueError(f"the fine judgement is not finite: {text!r}")
-    return value
-
-
-def _share(text: str) -> float | None:
-    try:
-        value = float(text) if text else None
-    except ValueError:
-        value = math.nan
-    if value is not None and not 0 <= value <= 1:
-        raise ValueError(f"invalid heard {text!r}: expected a share from 0 to 1")
     return value
 
 

@@ -312,7 +312,9 @@ def _plain(value: Any) -> Any:
 
 def _ask(question: Question, service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Tabulation[Any]:
     """Answer a question to scores, in the order of the store, unless that would take too long."""
-    words = _words(asked)
+    renamed = {one.parameter: name for name, one in {**OPTIONS, **SHARED}.items() if one.parameter}
+    words = {renamed.get(name, name): value for name, value in asked.items()}
+    words.pop("format", None)
     group = words.pop("group", None)
     if words.keys() & {"ci", "significance"} and {"track", "annotator"} & set(words.get("by", ())):
         raise ApiError(400, "ci and significance need several tracks: leave out by=track")
@@ -322,13 +324,6 @@ def _ask(question: Question, service: Service, snapshot: Snapshot, asked: Mappin
     if sum(question.cost(*size, words) for size in sizes) > SECONDS:
         raise ApiError(413, "the computation would take too long: select fewer metrics or systems, or copy the store")
     return question.ask([boards], {"sort": "stored", **words} if question.best_first else words)
-
-
-def _words(asked: Mapping[str, Any]) -> dict[str, Any]:
-    renamed = {one.parameter: name for name, one in {**OPTIONS, **SHARED}.items() if one.parameter}
-    words = {renamed.get(name, name): value for name, value in asked.items()}
-    words.pop("format", None)
-    return words
 
 
 def _size(ds: xr.Dataset, words: Mapping[str, Any], metric: Names) -> tuple[int, int]:
@@ -489,7 +484,16 @@ def _route(service: Service, views: Views, operation: Operation) -> GuardedRoute
         viewer: Viewer | None = request.state.viewer
         try:
             style = _choose_format(operation, request)
-            asked = _read_parameters(operation, request)
+            options = operation.parameters
+            given: dict[str, list[str]] = {}
+            for name, value in request.query_params.multi_items():
+                if name not in options:
+                    raise ApiError(400, f"unknown parameter {name[:80]!r}; {suggest(name[:80], options)}")
+                given.setdefault(name, []).append(value)
+            for name, option in options.items():
+                if option.needed and name not in given:
+                    raise ApiError(400, f"{name} is needed: {option.help}")
+            asked = {name: _read(name, options[name], values) for name, values in given.items()}
             if operation.formats == _TABLES:
                 asked["format"] = style
             named = [request.path_params["store"]] if "store" in request.path_params else []
@@ -560,28 +564,24 @@ def _encode(found: Any, style: str) -> bytes:
         _check_rows(sum(item["value"].size for item in found.items if "value" in getattr(item, "data_vars", ())), style)
         found = found.rows()
     if style in ("arrow", "parquet"):
-        return _encode_arrow(found, style)
+        try:
+            import pyarrow as arrow
+            import pyarrow.parquet
+        except ImportError:
+            raise ApiError(
+                501, f"{style} needs pyarrow, which is not installed on this server; choose json or csv"
+            ) from None
+        table = to_arrow(found) if isinstance(found, Table) else arrow.Table.from_pandas(found, preserve_index=False)
+        written = io.BytesIO()
+        if style == "parquet":
+            pyarrow.parquet.write_table(table, written)
+        else:
+            with arrow.ipc.new_stream(written, table.schema) as stream:
+                stream.write_table(table)
+        return written.getvalue()
     if isinstance(found, Table):
         return (table_to_csv(found) if style == "csv" else table_to_json(found)).encode()
     return msgspec.json.encode(found)
-
-
-def _encode_arrow(found: Any, style: str) -> bytes:
-    try:
-        import pyarrow as arrow
-        import pyarrow.parquet
-    except ImportError:
-        raise ApiError(
-            501, f"{style} needs pyarrow, which is not installed on this server; choose json or csv"
-        ) from None
-    table = to_arrow(found) if isinstance(found, Table) else arrow.Table.from_pandas(found, preserve_index=False)
-    written = io.BytesIO()
-    if style == "parquet":
-        pyarrow.parquet.write_table(table, written)
-    else:
-        with arrow.ipc.new_stream(written, table.schema) as stream:
-            stream.write_table(table)
-    return written.getvalue()
 
 
 def _choose_format(operation: Operation, request: Request) -> str:
@@ -593,19 +593,6 @@ def _choose_format(operation: Operation, request: Request) -> str:
     if kind is None:
         raise ApiError(406, f"not acceptable: choose from {', '.join(kinds)}")
     return kinds[kind]
-
-
-def _read_parameters(operation: Operation, request: Request) -> dict[str, Any]:
-    options = operation.parameters
-    given: dict[str, list[str]] = {}
-    for name, value in request.query_params.multi_items():
-        if name not in options:
-            raise ApiError(400, f"unknown parameter {name[:80]!r}; {suggest(name[:80], options)}")
-        given.setdefault(name, []).append(value)
-    for name, option in options.items():
-        if option.needed and name not in given:
-            raise ApiError(400, f"{name} is needed: {option.help}")
-    return {name: _read(name, options[name], values) for name, values in given.items()}
 
 
 def _content_of(error: MirflowError) -> Content:

@@ -80,16 +80,13 @@ class Pictures:
         data = make()
         if data is not None:
             with suppress(OSError):  # a full disk is no reason to refuse a picture
-                self._keep(key, data)
+                self._path(key).write_bytes(data)
+                with self._lock:
+                    self._sizes[key] = len(data)
+                    while sum(self._sizes.values()) > self._most_bytes and len(self._sizes) > 1:
+                        old, _ = self._sizes.popitem(last=False)
+                        self._path(old).unlink(missing_ok=True)
         return data
-
-    def _keep(self, key: str, data: bytes) -> None:
-        self._path(key).write_bytes(data)
-        with self._lock:
-            self._sizes[key] = len(data)
-            while sum(self._sizes.values()) > self._most_bytes and len(self._sizes) > 1:
-                old, _ = self._sizes.popitem(last=False)
-                self._path(old).unlink(missing_ok=True)
 
     def _path(self, key: str) -> Path:
         return self._folder / f"{key}.png"

@@ -65,9 +65,22 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
         "tracks": _tracks,
         "track": _track,
     }
+
+    def report_block(request: Request) -> Response:
+        """Return compressed scores and other numbers of a report, which never change."""
+        visit = Visit(views, request.app.state.service, request)
+        try:
+            block = visit.report(request.path_params["store"]).block(request.path_params["address"])
+        except (UnknownNameError, StoreError, QueryError):
+            block = None
+        if block is None:
+            raise HTTPException(404)
+        keep = _FOR_GOOD if visit.viewer is None else PRIVATE
+        return Response(block, media_type="application/octet-stream", headers=keep)
+
     return [
         *(_route(views, path, make) for path, make in pages.items()),
-        _block_route(views),
+        GuardedRoute("/stores/{store}/report/blocks/{address:path}", report_block, role=None),
         _picture_route(views, "track_picture", _track_picture),
         _picture_route(views, "standings_picture", _standings_picture),
         GuardedRoute("/static/{digest}/{name}", report_asset, role=None),
@@ -296,22 +309,6 @@ def _report_track(visit: Visit, store: str, track: str) -> Content:
     if timeline is None:
         raise UnknownNameError("track", track, ())
     return Content(timeline, "application/json")
-
-
-def _block_route(views: Views) -> GuardedRoute:
-    def report_block(request: Request) -> Response:
-        """Return compressed scores and other numbers of a report, which never change."""
-        visit = Visit(views, request.app.state.service, request)
-        try:
-            block = visit.report(request.path_params["store"]).block(request.path_params["address"])
-        except (UnknownNameError, StoreError, QueryError):
-            block = None
-        if block is None:
-            raise HTTPException(404)
-        keep = _FOR_GOOD if visit.viewer is None else PRIVATE
-        return Response(block, media_type="application/octet-stream", headers=keep)
-
-    return GuardedRoute("/stores/{store}/report/blocks/{address:path}", report_block, role=None)
 
 
 Picture = tuple[str, Callable[[], bytes | None]]

@@ -7,7 +7,6 @@ import math
 import os
 import re
 from collections import OrderedDict
-from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
 from threading import Lock
@@ -180,26 +179,25 @@ def routes(service: Service) -> list[BaseRoute]:
             return PlainTextResponse("Not found.\n", 404, headers={"Cache-Control": "no-store"})
         snapshot, content = value
         etag = f"{snapshot.token}-{digest(request.url.path)}"
-        return _answer(request, content, etag, CORS if service.cors else {}, is_pinned=bool(token))
+        # The files of a generation never change.
+        keep = "public, max-age=31536000, immutable" if token else "no-cache"
+        headers = {
+            "ETag": f'"{etag}"',
+            "Cache-Control": keep,
+            "Cross-Origin-Resource-Policy": "cross-origin",
+            **(CORS if service.cors else {}),
+        }
+        if is_known(request.headers.get("if-none-match", ""), etag):
+            return Response(status_code=304, headers=headers)
+        if isinstance(content, bytes):
+            return Response(content, headers=headers, media_type="application/json")
+        try:
+            status = content.stat()
+        except FileNotFoundError:
+            return PlainTextResponse("This generation was removed. Open the store again.\n", 410)
+        return FileResponse(content, headers=headers, media_type="application/octet-stream", stat_result=status)
 
     return [GuardedRoute("/stores/{store}.zarr/{key:path}", store_value, role=None)]
-
-
-def _answer(
-    request: Request, content: bytes | Path, etag: str, shared: Mapping[str, str], *, is_pinned: bool
-) -> Response:
-    # The files of a generation never change.
-    keep = "public, max-age=31536000, immutable" if is_pinned else "no-cache"
-    headers = {"ETag": f'"{etag}"', "Cache-Control": keep, "Cross-Origin-Resource-Policy": "cross-origin", **shared}
-    if is_known(request.headers.get("if-none-match", ""), etag):
-        return Response(status_code=304, headers=headers)
-    if isinstance(content, bytes):
-        return Response(content, headers=headers, media_type="application/json")
-    try:
-        status = content.stat()
-    except FileNotFoundError:
-        return PlainTextResponse("This generation was removed. Open the store again.\n", 410)
-    return FileResponse(content, headers=headers, media_type="application/octet-stream", stat_result=status)
 
 
 def _file(folder: Path, key: str) -> Path | None:

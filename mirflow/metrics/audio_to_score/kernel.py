@@ -397,8 +397,15 @@ Alignment = tuple[int, ...]
 """For each notated time of the reference, the index of the aligned time of the estimate; -1: none."""
 
 
-def _distances(reference: Notation, estimate: Notation) -> Float:
-    """1 - F-measure of the notated pitches for each pair of times of both sides."""
+def alignments(reference: Notation, estimate: Notation, penalty: float, most: int) -> Iterator[Alignment]:
+    """Best alignments of notated times by dynamic time warping, at most `most` of them.
+
+    Skipping a time costs `penalty`; aligning two times costs 1 - F-measure of their pitches.
+    """
+    if not reference.notes or not estimate.notes:
+        return
+    left = 0
+    # 1 - F-measure of the notated pitches for each pair of times of both sides.
     pitches = sorted({note.pitch for note in reference.notes} & {note.pitch for note in estimate.notes})
     number = {pitch: index for index, pitch in enumerate(pitches)}
 
@@ -415,18 +422,8 @@ def _distances(reference: Notation, estimate: Notation) -> Float:
     for pitch in range(len(pitches)):
         hits += np.minimum(ours[:, pitch, np.newaxis], theirs[:, pitch])
     sizes = [np.array([len(notes) for notes in side.chordal], dtype=np.float64) for side in (reference, estimate)]
-    return 1.0 - harmonic_mean(divide(hits, sizes[1]), divide(hits, sizes[0][:, np.newaxis]))
-
-
-def alignments(reference: Notation, estimate: Notation, penalty: float, most: int) -> Iterator[Alignment]:
-    """Best alignments of notated times by dynamic time warping, at most `most` of them.
-
-    Skipping a time costs `penalty`; aligning two times costs 1 - F-measure of their pitches.
-    """
-    if not reference.notes or not estimate.notes:
-        return
-    left = 0
-    for last in _last_steps(_distances(reference, estimate), penalty):
+    distances = 1.0 - harmonic_mean(divide(hits, sizes[1]), divide(hits, sizes[0][:, np.newaxis]))
+    for last in _last_steps(distances, penalty):
         ways = min(last.ways, most - left)
         for way in range(ways):
             step, aligned = last, [last.aligned]

@@ -117,7 +117,10 @@ class HierarchySide:
         self._rows = rows
         self._levels = rows.offsets
         self._segments = offsets_of(rows.counts[1])
-        *codes, before, after, nothing = _fold([*rows.labels, BEFORE, AFTER, ""], fold)
+        vocabulary: dict[str, int] = {}
+        *codes, before, after, nothing = [
+            vocabulary.setdefault(fold(label), len(vocabulary)) for label in [*rows.labels, BEFORE, AFTER, ""]
+        ]
         self._codes = np.array([*codes, nothing], dtype=np.int64)  # the last one is for label -1
         self._padding = before, after
 
@@ -147,12 +150,6 @@ def to_rows(intervals_hier: Sequence[Array], labels_hier: Sequence[Iterable[Any]
     codes = np.array([vocabulary[name] for name in names], dtype=np.int64)
     columns = {"start": times[:, 0], "end": times[:, 1], "label": codes}
     return Ragged(columns, (np.array([len(counts)]), counts), tuple(vocabulary))
-
-
-def _fold(labels: Sequence[str], fold: Callable[[str], str] = str.lower) -> list[int]:
-    """Code labels, with equal codes for labels that are equal after `fold`."""
-    vocabulary: dict[str, int] = {}
-    return [vocabulary.setdefault(fold(label), len(vocabulary)) for label in labels]
 
 
 DIFFERENT_SHAPES = "Estimated and reference hierarchies must have the same shape."

@@ -88,7 +88,9 @@ def sample_series(
     only = np.zeros(1, dtype=np.int64)
     for row in np.flatnonzero(rows.counts[0]).tolist():
         melody = rows.take([row])
-        part = _reach(melody, times, to_end=not hold_last)
+        given, own = np.round(times, DECIMALS), np.round(melody.columns["time"], DECIMALS)
+        first = int(np.searchsorted(given, min(float(own[0]), 0.0)))
+        part = slice(first, int(np.searchsorted(given, own[-1], side="right")) if not hold_last else len(times))
         series = kernel.series_of(melody, only, _BASE)
         # Use the samples themselves, as the conversion to cents would round values that are not interpolated.
         plain = kernel.Series(series.times, _hertz(melody, series), series.voicing, series.counts, series.graded)
@@ -121,13 +123,6 @@ CURVE = GridForm(_on_grid, series_from_grid, ("frequency", "voicing"), task="mel
 """The form of melodies on a time grid."""
 _PIECE = 1 << 18
 """Times sampled at once."""
-
-
-def _reach(row: Ragged, times: Float, *, to_end: bool) -> slice:
-    """Times covered by a melody, from its first sample (or 0 s if that is earlier) to its last."""
-    given, own = np.round(times, DECIMALS), np.round(row.columns["time"], DECIMALS)
-    first = int(np.searchsorted(given, min(float(own[0]), 0.0)))
-    return slice(first, int(np.searchsorted(given, own[-1], side="right")) if to_end else len(times))
 
 
 def _hertz(row: Ragged, series: kernel.Series) -> Float:
@@ -423,29 +418,25 @@ def evidence(
     base = float(measure.parameters.get("base_frequency", 10.0))
     frames, length = compare(pair, base, hop, str(measure["resampling"]))
     classes = kernel.classes_of(frames, float(measure.parameters.get("cent_tolerance", 50.0)))
+    voiced, estimated = classes & kernel.VOICED > 0, classes & kernel.ESTIMATED > 0
+    answered = frames.estimate_cents != 0 if measure.metric.name in _OF_PITCH else estimated
+    verdict = np.where(estimated, _FALSE_ALARM, _SILENT).astype("<U16")
+    verdict[voiced] = _MISSED
+    verdict[voiced & answered] = _WRONG
+    verdict[voiced & answered & (classes & kernel.CHROMA > 0)] = _OCTAVE
+    verdict[voiced & answered & (classes & kernel.PITCH > 0)] = _RIGHT
     return {
         "start": frames.times,
         "end": np.append(frames.times[1:], frames.times[-1:] + length),
         "reference_frequency": _frequency(frames.reference_cents, frames.reference_voicing, base),
         "estimate_frequency": _frequency(frames.estimate_cents, frames.estimate_voicing, base),
-        "verdict": _verdict(classes, frames.estimate_cents, measure.metric.name in _OF_PITCH),
+        "verdict": verdict,
     }
 
 
 def _frequency(cents: Float, voicing: Float, base: float) -> Float:
     frequency = np.where(cents == 0, np.nan, base * 2.0 ** (cents / 1200.0))
     return np.where(voicing > 0, frequency, -frequency)
-
-
-def _verdict(classes: kernel.Classes, estimate_cents: Float, of_pitch: bool) -> Column:
-    voiced, estimated = classes & kernel.VOICED > 0, classes & kernel.ESTIMATED > 0
-    answered = estimate_cents != 0 if of_pitch else estimated
-    verdict = np.where(estimated, _FALSE_ALARM, _SILENT).astype("<U16")
-    verdict[voiced] = _MISSED
-    verdict[voiced & answered] = _WRONG
-    verdict[voiced & answered & (classes & kernel.CHROMA > 0)] = _OCTAVE
-    verdict[voiced & answered & (classes & kernel.PITCH > 0)] = _RIGHT
-    return verdict
 
 
 GRIDS = (REFERENCE, FRAMES)

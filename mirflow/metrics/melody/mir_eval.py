@@ -184,7 +184,10 @@ def resample_melody_series(
         return frequencies, voicing
     if not times_new.size:
         return np.zeros(0), np.zeros(0)
-    series = _series(times, frequencies, voicing)
+    count = _count(times)
+    columns = (np.append(column, end) for column, end in ((times, np.inf), (frequencies, 0.0), (voicing, 0.0)))
+    time, value, voiced = (column.astype(np.float64) for column in columns)
+    series = kernel.Series(time, value, voiced, count, kernel.is_graded(voiced, count + 1))
     order = np.argsort(times_new, kind="stable")
     _check_resampling(series, float(times_new.min()), resampling)
     _warn_of_steps(times, frequencies)
@@ -243,14 +246,6 @@ def to_cent_voicing(
             _check_on_hop(side, hop, resampling)
         frames = kernel.on_hop(reference, estimate, only, only, hop, resampling)
     return frames.reference_voicing, frames.reference_cents, frames.estimate_voicing, frames.estimate_cents
-
-
-def _series(times: Array, frequencies: Array, voicing: Array) -> kernel.Series:
-    """Make a single series, with the elements after its last sample."""
-    count = _count(times)
-    columns = (np.append(column, end) for column, end in ((times, np.inf), (frequencies, 0.0), (voicing, 0.0)))
-    time, value, voiced = (column.astype(np.float64) for column in columns)
-    return kernel.Series(time, value, voiced, count, kernel.is_graded(voiced, count + 1))
 
 
 def _row(time: Array, frequency: Array, voicing: Array | None) -> Ragged:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import tempfile
 import zipfile
@@ -363,7 +362,7 @@ class OrganiserPages:
             here="grading",
             round=opened,
             title=opened.config.title or opened.name,
-            closed=_minute(closed),
+            closed="" if closed is None else f"{closed:%Y-%m-%d %H:%M} UTC",
             counts=counts if closed is not None else {},
             trouble=trouble,
             given=given or {},
@@ -432,10 +431,6 @@ def _zipped(folder: Path) -> Response:
         headers=PRIVATE,
         background=BackgroundTask(made.unlink, missing_ok=True),
     )
-
-
-def _minute(time: dt.datetime | None) -> str:
-    return "" if time is None else f"{time:%Y-%m-%d %H:%M} UTC"
 
 
 def _text(form: Form, name: str) -> str:

@@ -92,7 +92,23 @@ def load_round(service: Service, config: GradingRound) -> OpenRound:
     """Load a round into the database."""
     assert service.database is not None
     with service.database.write() as session:
-        return _load(session, config, service.root, service.clock())
+        now = service.clock()
+        row = session.scalar(select(Round).where(Round.name == config.name))
+        if row is None:
+            row = Round(name=config.name, opened=now)
+            session.add(row)
+            session.flush()
+        text = _read_consent(config, service.root)
+        version = hashlib.sha256(text.encode()).hexdigest()[:12]
+        stored = select(ConsentText).where(ConsentText.round_id == row.id, ConsentText.version == version)
+        if session.scalar(stored) is None:
+            session.add(ConsentText(round_id=row.id, version=version, text=text, since=now))
+        pairs = {(pair.query, pair.candidate): pair for pair in _pairs(config, service.root)}
+        _update(session, row.id, pairs)
+        missing = _without_recording(config, service.root, pairs.values())
+        if missing:
+            _LOG.warning("round %s: %s", config.name, _shown(missing))
+        return OpenRound(config, service.root, row.id, text, version, missing)
 
 
 def rounds_of(service: Service) -> Rounds | None:
@@ -125,25 +141,6 @@ class Rounds:
         for config in planned_rounds(self._service):
             if config.name not in self._open:
                 self._open[config.name] = load_round(self._service, config)
-
-
-def _load(session: Session, config: GradingRound, root: Path, now: dt.datetime) -> OpenRound:
-    row = session.scalar(select(Round).where(Round.name == config.name))
-    if row is None:
-        row = Round(name=config.name, opened=now)
-        session.add(row)
-        session.flush()
-    text = _read_consent(config, root)
-    version = hashlib.sha256(text.encode()).hexdigest()[:12]
-    stored = select(ConsentText).where(ConsentText.round_id == row.id, ConsentText.version == version)
-    if session.scalar(stored) is None:
-        session.add(ConsentText(round_id=row.id, version=version, text=text, since=now))
-    pairs = {(pair.query, pair.candidate): pair for pair in _pairs(config, root)}
-    _update(session, row.id, pairs)
-    missing = _without_recording(config, root, pairs.values())
-    if missing:
-        _LOG.warning("round %s: %s", config.name, _shown(missing))
-    return OpenRound(config, root, row.id, text, version, missing)
 
 
 def check_round(config: GradingRound, root: Path) -> tuple[int, str]:

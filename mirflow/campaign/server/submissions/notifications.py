@@ -168,7 +168,20 @@ def claim(session: Session, service: Service, channel: Channel, now: dt.datetime
     while (row := session.scalar(first)) is not None:
         if channel == "webhook" or (row.user is not None and row.user.mail and row.user.revoked is None):
             row.tries, row.due = row.tries + 1, now + LEASE
-            return _message(service, row)
+            sent = row.submission
+            return Message(
+                row.key,
+                f"submission.{row.event}",
+                row.date,
+                service.title,
+                EVENTS[row.event],  # type: ignore[index]
+                service.origin + service.links.url("submission", submission=sent.id),
+                sent.id,
+                sent.name,
+                sent.user.name,
+                sent.split_names,
+                row.user.mail if row.user is not None else "",
+            )
         session.delete(row)
         session.flush()
     return None
@@ -228,23 +241,6 @@ def wait_after(tries: int) -> dt.timedelta:
 
 def _waiting(channel: Channel) -> tuple[ColumnElement[bool], ...]:
     return Notification.channel == channel, Notification.sent.is_(None), Notification.lost.is_(None)
-
-
-def _message(service: Service, row: Notification) -> Message:
-    sent = row.submission
-    return Message(
-        row.key,
-        f"submission.{row.event}",
-        row.date,
-        service.title,
-        EVENTS[row.event],  # type: ignore[index]
-        service.origin + service.links.url("submission", submission=sent.id),
-        sent.id,
-        sent.name,
-        sent.user.name,
-        sent.split_names,
-        row.user.mail if row.user is not None else "",
-    )
 
 
 def counts(session: Session) -> dict[tuple[str, str], int]:

@@ -237,7 +237,14 @@ def join(before: GroupContent | None, new: GroupContent) -> GroupContent:
     new : GroupContent
         Scores of one system; its tracks without a reference are left out.
     """
-    new = _of_references(new)
+    none = new.cells.status == Status.missing_reference
+    gone = {track for track, missing in zip(new.cells.track, none.tolist(), strict=True) if missing}
+    if gone:
+        rows = [index for index, track in enumerate(new.tracks) if track not in gone]
+        coords = {name: [values[index] for index in rows] for name, values in new.track_coords.items()}
+        cells = new.cells.take(np.flatnonzero(~none))
+        tracks = tuple(new.tracks[index] for index in rows)
+        new = replace(new, tracks=tracks, cells=cells, track_coords=coords)
     if before is None:
         return new
     _demand_same_rules(before, new)
@@ -282,18 +289,6 @@ def _joined_cells(before: GroupContent, new: GroupContent, measures: tuple[str, 
             added.score[row, keep] = old.score[rows[cell], keep]
             added.weight[row, keep] = old.weight[rows[cell], keep]
     return concatenate_cells([with_measures(before.cells, measures), added])
-
-
-def _of_references(content: GroupContent) -> GroupContent:
-    none = content.cells.status == Status.missing_reference
-    gone = {track for track, missing in zip(content.cells.track, none.tolist(), strict=True) if missing}
-    if not gone:
-        return content
-    rows = [index for index, track in enumerate(content.tracks) if track not in gone]
-    coords = {name: [values[index] for index in rows] for name, values in content.track_coords.items()}
-    cells = content.cells.take(np.flatnonzero(~none))
-    tracks = tuple(content.tracks[index] for index in rows)
-    return replace(content, tracks=tracks, cells=cells, track_coords=coords)
 
 
 def _demand_same_rules(before: GroupContent, new: GroupContent) -> None:
