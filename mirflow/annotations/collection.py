@@ -8,19 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import AnnotationError, UnknownNameError, counted
 from ..notebook import html_table
-from ..ragged import Bool, Column, Float, Int, Ragged, concatenate, row_of_items, with_used_labels
-from .account import ACCOUNT, Remark, write_account
+from ..ragged import Bool, Column, Int, Ragged, concatenate, row_of_items, with_used_labels
+from .account import ACCOUNT, Remark, read_account, write_account
 from .annotation import (
     DTYPES,
     Annotation,
     Attribute,
-    CodedLabels,
     absent,
     empty_annotation,
     from_ragged,
@@ -148,6 +147,8 @@ class Collection(TrackMapping):
     metadata: Mapping[str, Column] = field(default_factory=dict)
     """Values per track, such as ``artist`` or ``duration``."""
     attrs: Mapping[str, Attribute] = field(default_factory=dict)
+    originals: Mapping[int, Annotation] = field(default_factory=dict)
+    """Rows as their readers left them, with the lines of items and the remarks that messages need."""
 
     def __post_init__(self) -> None:
         if len(set(self.tracks)) != len(self.tracks):
@@ -175,9 +176,14 @@ class Collection(TrackMapping):
 
     def annotation(self, track: str) -> Annotation:
         """Return the annotation of a track as plain columns."""
-        row = self.row_of(track)
+        return self.at(self.row_of(track))
+
+    def at(self, row: int) -> Annotation:
+        """Return the annotation of a row as plain columns."""
+        if row in self.originals:
+            return self.originals[row]
         attrs = {name: values[row : row + 1].tolist()[0] for name, values in self.metadata.items()}
-        return from_ragged(self.kind, self.rows, row, {**self.attrs, **attrs, "track": track})
+        return from_ragged(self.kind, self.rows, row, {**self.attrs, **attrs, "track": self.tracks[row]})
 
     def sel(self, *, track: str | slice | Sequence[str] | Column) -> Collection:
         """Select tracks by name, in the given order; ``slice("a", "c")`` selects from a to c."""
@@ -186,8 +192,33 @@ class Collection(TrackMapping):
     def isel(self, *, track: int | slice | Sequence[int] | Int | Bool) -> Collection:
         """Select tracks by position, or by a mask with one value per track."""
         index = self._positions(track)
-        metadata = {name: values[index] for name, values in self.metadata.items()}
-        return Collection(self.kind, tuple(self.tracks[i] for i in index), self.rows.take(index), metadata, self.attrs)
+        return Collection(
+            self.kind,
+            tuple(self.tracks[row] for row in index),
+            self.rows.take(index),
+            {name: values[index] for name, values in self.metadata.items()},
+            self.attrs,
+            {place: self.originals[row] for place, row in enumerate(index.tolist()) if row in self.originals},
+        )
+
+    @cached_property
+    def accounts(self) -> dict[int, tuple[Remark, ...]]:
+        """The account of each row that has remarks."""
+        texts = enumerate(self.metadata[ACCOUNT].tolist() if ACCOUNT in self.metadata else ())
+        accounts = {row: read_account(text) for row, text in texts if text}
+        return accounts | {row: one.account for row, one in self.originals.items() if one.account}
+
+    def remarked(self, rule: str) -> Bool:
+        """Mask of the annotations with a remark of a rule."""
+        mask = np.zeros(len(self), dtype=np.bool_)
+        mask[[row for row, account in self.accounts.items() if any(one.rule == rule for one in account)]] = True
+        return mask
+
+    def holding(self, items: Bool) -> Bool:
+        """Mask of the annotations that hold any of some innermost items."""
+        mask = np.zeros(len(self), dtype=np.bool_)
+        mask[row_of_items(self.rows)[items]] = True
+        return mask
 
     def _describe(self) -> str:
         inner = [counted(size, dim) for dim, size in self.sizes.items() if dim != "track"]
@@ -294,93 +325,12 @@ def with_columns(kind: Kind, rows: Ragged, names: Iterable[str]) -> Ragged:
     return Ragged(columns, rows.counts, rows.labels, rows.depths)
 
 
-@dataclass(frozen=True, eq=False)
-class AnnotationRows(Sequence[Annotation]):
-    """Annotations of one kind, most of which are rows of common columns and become an `Annotation` on access.
-
-    It is what readers leave and repairs change, before there are the clean rows of a `Collection`: single annotations
-    hold the lines of their items, remarks and attributes, which messages need and flat arrays have no place for.
-
-    Rows of `parts` come first. They have one dim, no attributes, account and lines, and those of one part all have its
-    columns.
-
-    Examples
-    --------
-    >>> part = Ragged({"time": np.array([0.5, 1.0, 0.7])}, (np.array([2, 1]),))
-    >>> rows = AnnotationRows(KINDS["events"], (part,), (Annotation("events", {"time": np.zeros(1)}),))
-    >>> len(rows), rows[0].columns["time"].tolist(), rows.ragged.counts[0].tolist()
-    (3, [0.5, 1.0], [2, 1, 1])
-    """
-
-    kind: Kind
-    parts: tuple[Ragged, ...] = ()
-    others: tuple[Annotation, ...] = ()
-
-    @cached_property
-    def common(self) -> int:
-        """Number of the rows of `parts`."""
-        return sum(map(len, self.parts))
-
-    def __len__(self) -> int:
-        return self.common + len(self.others)
-
-    @overload
-    def __getitem__(self, row: int) -> Annotation: ...
-    @overload
-    def __getitem__(self, row: slice) -> Sequence[Annotation]: ...
-    def __getitem__(self, row: int | slice) -> Annotation | Sequence[Annotation]:
-        if isinstance(row, slice):
-            return [self[place] for place in range(len(self))[row]]
-        if row >= self.common or row < 0:
-            return self.others[row - self.common if row >= 0 else row]
-        for part, offsets in zip(self.parts, self._offsets, strict=True):
-            if row < len(part):
-                items = slice(offsets[row], offsets[row + 1])
-                columns = {name: column[items] for name, column in part.columns.items()}
-                codes = columns.pop("label", None)
-                labels = None if codes is None else list(CodedLabels(part.labels, codes))
-                return Annotation(self.kind.name, columns, labels)
-            row -= len(part)
-        raise IndexError(row)
-
-    @cached_property
-    def _offsets(self) -> list[list[int]]:
-        return [part.offsets.tolist() for part in self.parts]
-
-    @cached_property
-    def accounts(self) -> dict[int, tuple[Remark, ...]]:
-        """The account of each row that has remarks."""
-        return {row: one.account for row, one in enumerate(self.others, self.common) if one.account}
-
-    def remarked(self, rule: str) -> Bool:
-        """Mask of the annotations with a remark of a rule."""
-        found = np.zeros(len(self), dtype=np.bool_)
-        found[[row for row, account in self.accounts.items() if any(one.rule == rule for one in account)]] = True
-        return found
-
-    def holding(self, items: Bool) -> Bool:
-        """Mask of the annotations that hold any of some innermost items of `ragged`."""
-        found = np.zeros(len(self), dtype=np.bool_)
-        found[row_of_items(self.ragged)[items]] = True
-        return found
-
-    @property
-    def pitches(self) -> Float:
-        """Frequencies of the innermost items of `ragged`, in Hz."""
-        columns = self.ragged.columns
-        pitches: Float = columns["pitch"] if "pitch" in columns else columns["frequency"]
-        return pitches
-
-    @cached_property
-    def ragged(self) -> Ragged:
-        """All rows under one vocabulary; columns that only some have are filled as by `to_ragged`."""
-        if not len(self):
-            return to_ragged([empty_annotation(self.kind)]).take([])
-        parts = [*self.parts, *([to_ragged(self.others)] if self.others else [])]
-        if len(parts) == 1:
-            return parts[0]
-        names = dict.fromkeys(name for part in parts for name in part.columns)
-        return concatenate(with_columns(self.kind, part, names) for part in parts)
+def join_rows(kind: Kind, parts: Sequence[Ragged]) -> Ragged:
+    """All rows under one vocabulary; columns that only some parts have are filled as by `with_columns`."""
+    if not parts:
+        return to_ragged([empty_annotation(kind)]).take([])
+    names = dict.fromkeys(name for part in parts for name in part.columns)
+    return parts[0] if len(parts) == 1 else concatenate(with_columns(kind, part, names) for part in parts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

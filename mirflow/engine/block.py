@@ -641,7 +641,7 @@ def _note_implausible(
         if row in odd[0] or column in odd[1]:
             odd_pairs[pair] = ("reference", odd[0][row]) if row in odd[0] else ("estimate", odd[1][column])
             continue
-        annotations = references.annotations[row], estimates.annotations[column]
+        annotations = references.annotations.at(row), estimates.annotations.at(column)
         found = (test(work.measures, *annotations) for test, suspected in tests if suspected[pair])
         if doubtful := next(filter(None, found), None):
             odd_pairs[pair] = "pair", doubtful

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..annotations.annotation import Annotation
+from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.audio import seconds_of
-from ..annotations.collection import AnnotationRows, Collection, read_rows, with_columns
+from ..annotations.collection import Collection, join_rows, read_rows, with_columns
 from ..annotations.schema import Kind
 from ..annotations.source import Source
 from ..annotations.spacing import extents
@@ -51,7 +51,8 @@ class BlockSide:
         """Sources that cannot be scored."""
         self.annotations = self._read(kind)
 
-    def _read(self, kind: Kind) -> AnnotationRows:
+    def _read(self, kind: Kind) -> Collection:
+        """The annotations as given, by the names of their sources, of which those of equal texts share one."""
         parts, single = read_objects(self.sources)
         parts += read_rows(self.sources)
         files, others_of_files, self.digests = read_files(self.sources)
@@ -83,26 +84,22 @@ class BlockSide:
             if row == first + len(others):
                 others.append(annotation)
             self.row[number] = row
-        return AnnotationRows(kind, tuple(part for _, part in parts), tuple(others))
-
-    @property
-    def collection(self) -> Collection:
-        """The annotations as given, by the names of their sources, of which those of equal texts share one."""
-        names = [""] * len(self.annotations)
+        names = [""] * (first + len(others))
         for number, row in reversed([*enumerate(self.row.tolist())]):
             if row >= 0:
                 names[row] = self.label(number)
-        seen = Counter(names)
-        names = [name if seen[name] == 1 else f"{name} #{row}" for row, name in enumerate(names)]
-        return Collection(self.annotations.kind.name, tuple(names), self.annotations.ragged)
+        several = Counter(names)
+        names = [name if several[name] == 1 else f"{name} #{row}" for row, name in enumerate(names)]
+        rows = [part for _, part in parts] + ([to_ragged(others)] if others else [])
+        return Collection(kind.name, tuple(names), join_rows(kind, rows), originals=dict(enumerate(others, first)))
 
     def __repr__(self) -> str:
-        return f"<one side of a block: {self.collection!r}, {counted(len(self.troubles), 'source')} in trouble>"
+        return f"<one side of a block: {self.annotations!r}, {counted(len(self.troubles), 'source')} in trouble>"
 
     @cached_property
     def spans(self) -> Float:
         """Extents of each row, as given."""
-        return extents(self.annotations.kind, self._rows)
+        return extents(self.annotations.schema, self._rows)
 
     @cached_property
     def sizes(self) -> Int:
@@ -112,7 +109,7 @@ class BlockSide:
     @cached_property
     def _rows(self) -> Ragged:
         """All rows, as given."""
-        kind, rows = self.annotations.kind, self.annotations.ragged
+        kind, rows = self.annotations.schema, self.annotations.rows
         rows = Ragged(rows.columns, (np.append(rows.counts[0], 0), *rows.counts[1:]), rows.labels, rows.depths)
         return with_columns(kind, rows, ["label"]) if "label" in kind.required else rows
 
@@ -124,7 +121,7 @@ class BlockSide:
         for row, account in self.annotations.accounts.items():
             cleaned.repairs[row] += sum(remark.count for remark in account if remark.severity == "repair")
         for row, flaw in cleaned.flaws.items():
-            annotation = self.annotations[row]
+            annotation = self.annotations.at(row)
             for number in np.flatnonzero(self.row == row).tolist():
                 path = annotation.file(flaw.item) or self.label(number)
                 error = AnnotationError(flaw.text(annotation), path=path, line=annotation.line(flaw.item))
@@ -158,12 +155,14 @@ class BlockSide:
     def annotator(self, number: int) -> Any:
         """The annotator, as the annotation itself says, else as was asked for."""
         asked = getattr(self.sources[number], "annotator", None)
-        return self.annotations[int(self.row[number])].attrs.get("annotator", asked) if self.row[number] >= 0 else asked
+        return (
+            self.annotations.at(int(self.row[number])).attrs.get("annotator", asked) if self.row[number] >= 0 else asked
+        )
 
     def seconds(self, numbers: Int) -> Float:
         """Seconds from the first to the last time of some sources, or the length of audio; 0 without any."""
-        if self.annotations.kind.name == "audio":
-            read = (self.annotations[row] if row >= 0 else None for row in self.row[numbers].tolist())
+        if self.annotations.kind == "audio":
+            read = (self.annotations.at(row) if row >= 0 else None for row in self.row[numbers].tolist())
             lengths = [0.0 if one is None else seconds_of(one.columns["signal"].tolist()) for one in read]
             return np.array(lengths, dtype=np.float64)
         first, last, _ = self.spans[self.row[numbers]].T

@@ -13,12 +13,12 @@ import numpy as np
 
 from ..annotations.account import ACCOUNT, read_account, warn_of_accounts
 from ..annotations.annotation import Annotation, empty_annotation, to_ragged
-from ..annotations.collection import Collection, TrackMapping, collect, with_columns
+from ..annotations.collection import Collection, TrackMapping, collect, join_rows
 from ..annotations.schema import kind_of
 from ..annotations.source import Source
 from ..metrics.base import Pairs, Sparse, get_task
 from ..pipeline.plan import EvaluationPlan, Stale
-from ..ragged import Bool, Column, Int, concatenate
+from ..ragged import Bool, Column, Int
 from ..store.cells import NUMERATOR, concatenate_cells, no_numerators
 from .block import BLOCK, EACH_SCORE, EACH_WEIGHT, Works, name_extras, score_block
 
@@ -172,8 +172,7 @@ def join_blocks(
     kind: str, tracks: tuple[str, ...], metadata: Mapping[str, Column], parts: Sequence[Collection]
 ) -> Collection:
     """The collection of some blocks."""
-    present = dict.fromkeys(name for part in parts for name in part.rows.columns)
-    rows = concatenate(with_columns(part.schema, part.rows, present) for part in parts)
+    rows = join_rows(parts[0].schema, [part.rows for part in parts])
     names = dict.fromkeys(name for part in parts for name in part.metadata)
     return Collection(kind, tracks, rows, {**{name: _joined(parts, name) for name in names}, **metadata})
 

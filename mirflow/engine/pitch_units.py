@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..annotations.annotation import Annotation
-from ..annotations.collection import AnnotationRows
+from ..annotations.collection import Collection
 from ..metrics.base import Doubt
 from ..metrics.measures import Measure
 from ..ragged import Bool, Float
@@ -197,12 +197,18 @@ def _sounding(annotation: Annotation) -> Float:
     return pitch[np.isfinite(pitch) & (pitch > 0)]
 
 
-def _are_low(measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
-    return ~annotations.holding(annotations.pitches > HIGHEST_MIDI)
+def _are_low(measures: Sequence[Measure], annotations: Collection) -> Bool:
+    return ~annotations.holding(_pitches(annotations) > HIGHEST_MIDI)
 
 
-def _are_high(measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
-    return annotations.holding(~(annotations.pitches < _PIANO))
+def _are_high(measures: Sequence[Measure], annotations: Collection) -> Bool:
+    return annotations.holding(~(_pitches(annotations) < _PIANO))
+
+
+def _pitches(annotations: Collection) -> Float:
+    columns = annotations.rows.columns
+    pitches: Float = columns["pitch"] if "pitch" in columns else columns["frequency"]
+    return pitches
 
 
 PITCH_UNITS = (

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..annotations.annotation import Annotation
-from ..annotations.collection import AnnotationRows
+from ..annotations.collection import Collection
 from ..annotations.schema import Kind, kind_of
 from ..annotations.spacing import FASTEST, MANY, SLOWEST, SPACED, odd_spacing
 from ..metrics.base import Convention, Doubt, get_task, tasks
@@ -119,7 +119,7 @@ def _ignores_pedal(annotation: Annotation) -> bool:
     return any(remark.rule == "pedal" for remark in annotation.account)
 
 
-def _having_pedals(measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
+def _having_pedals(measures: Sequence[Measure], annotations: Collection) -> Bool:
     return annotations.remarked("pedal")
 
 
@@ -185,7 +185,7 @@ _PEDAL = Doubt(
 )
 
 
-def suspects(doubt: Doubt, measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
+def suspects(doubt: Doubt, measures: Sequence[Measure], annotations: Collection) -> Bool:
     """The annotations that a doubt may be about, by themselves or in a pair; False at the end, for the empty row."""
     found = np.ones(len(annotations) + 1, dtype=np.bool_)
     if doubt.suspects is not None:
@@ -195,7 +195,7 @@ def suspects(doubt: Doubt, measures: Sequence[Measure], annotations: AnnotationR
 
 
 def odd_sides(
-    doubts: Sequence[Doubt], measures: Sequence[Measure], task: str, annotations: AnnotationRows, spans: Float
+    doubts: Sequence[Doubt], measures: Sequence[Measure], task: str, annotations: Collection, spans: Float
 ) -> dict[int, str]:
     """The annotations of one side that are implausible by themselves, by row, with the doubt about each.
 
@@ -204,7 +204,7 @@ def odd_sides(
     doubts : sequence of Doubt
     measures : sequence of Measure
     task : str
-    annotations : AnnotationRows
+    annotations : Collection
     spans : float64 (rows, 3)
         Rows of `extents`.
     """
@@ -213,7 +213,7 @@ def odd_sides(
     for doubt in doubts:
         if doubt.of_side is not None:
             for row in np.flatnonzero(suspects(doubt, measures, annotations)).tolist():
-                if row not in texts and (text := doubt.of_side(annotations[row])):
+                if row not in texts and (text := doubt.of_side(annotations.at(row))):
                     texts[row] = text
     return {**texts, **found}
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..annotations.classes import Classes
-from ..annotations.collection import AnnotationRows
+from ..annotations.collection import Collection
 from ..annotations.schema import KINDS, TASK_KINDS, kind_of
 from ..errors import MetricError, MirflowError, PluginError, UnknownNameError
 from ..plugins import TASKS, declare, declared, find
@@ -160,10 +160,10 @@ class Doubt:
     """Annotation -> description of the oddity, None or empty."""
     of_pair: Callable[[Sequence[Measure], Annotation, Annotation], str | None] | None = None
     """(measures, reference, estimate) -> description of an oddity of the pair, None or empty."""
-    suspects: Callable[[Sequence[Measure], AnnotationRows], Bool] | None = None
+    suspects: Callable[[Sequence[Measure], Collection], Bool] | None = None
     """(measures, annotations) -> mask of those about which there may be a doubt; a pair is looked at for either side.
     None: all. It is about many at once, so that the usual ones take no time."""
-    suspect_pairs: Callable[[AnnotationRows, AnnotationRows, Int, Int], Bool] | None = None
+    suspect_pairs: Callable[[Collection, Collection, Int, Int], Bool] | None = None
     """(references, estimates, rows of both) -> mask of the pairs, among those, about which there may be a doubt."""
 
 

@@ -14,7 +14,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ..annotations.annotation import Annotation
-from ..annotations.collection import AnnotationRows
+from ..annotations.collection import Collection
 from ..ragged import Bool, offsets_of, row_of_items
 from .base import Doubt
 from .measures import Measure
@@ -116,8 +116,8 @@ def _single_label(task: str, measures: Sequence[Measure], reference: Annotation,
     return f"the estimate has the label {labels.pop()!r} throughout, which is perfect by {', '.join(won)} alone"
 
 
-def _having_a_single_label(measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
-    rows = annotations.ragged
+def _having_a_single_label(measures: Sequence[Measure], annotations: Collection) -> Bool:
+    rows = annotations.rows
     codes, counts = rows.columns["label"], rows.counts[0]
     mask: Bool = np.zeros(len(counts), dtype=np.bool_)
     filled = np.flatnonzero(counts)
@@ -146,8 +146,8 @@ def _unknown_chords(measures: Sequence[Measure], reference: Annotation, estimate
     return f"the estimate is X for {100 * share:.0f} % of its time, which {', '.join(won)} counts as right"
 
 
-def _having_unknown_chords(measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
-    rows = annotations.ragged
+def _having_unknown_chords(measures: Sequence[Measure], annotations: Collection) -> Bool:
+    rows = annotations.rows
     codes = [code for code, label in enumerate(rows.labels) if label in ("X", "U")]
     mask: Bool = np.zeros(len(annotations), dtype=np.bool_)
     mask[row_of_items(rows)[np.isin(rows.columns["label"], codes)]] = True

@@ -35,7 +35,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..annotations.annotation import Annotation
-from ..annotations.collection import AnnotationRows
+from ..annotations.collection import Collection
 from ..ragged import Bool, Int
 from .base import Doubt, Task
 from .beat import *  # noqa: F403
@@ -73,8 +73,8 @@ def doubt_positions(annotation: Annotation) -> str:
     )
 
 
-def _have_other_positions(measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
-    vocabulary = annotations.ragged.labels or ()
+def _have_other_positions(measures: Sequence[Measure], annotations: Collection) -> Bool:
+    vocabulary = annotations.rows.labels or ()
     return np.full(len(annotations), "2" in vocabulary, dtype=np.bool_)
 
 
@@ -104,8 +104,8 @@ def doubt_beats(measures: Sequence[Measure], reference: Annotation, estimate: An
     )
 
 
-def _differ_in_number(references: AnnotationRows, estimates: AnnotationRows, rows: Int, columns: Int) -> Bool:
-    counts = references.ragged.counts[0][rows], estimates.ragged.counts[0][columns]
+def _differ_in_number(references: Collection, estimates: Collection, rows: Int, columns: Int) -> Bool:
+    counts = references.rows.counts[0][rows], estimates.rows.counts[0][columns]
     several: Bool = np.maximum(*counts) >= _MORE * np.minimum(*counts)
     return several
 

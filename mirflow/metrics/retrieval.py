@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 
 from ..annotations.annotation import Annotation, to_ragged
-from ..annotations.collection import AnnotationRows
+from ..annotations.collection import Collection
 from ..errors import refuse_unknown
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import ideal, meet_judged, repeated
@@ -532,13 +532,13 @@ def doubt_order(measures: Sequence[Measure], reference: Annotation, estimate: An
     )
 
 
-def _are_by_numbers(measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
-    return np.full(len(annotations), "value" in annotations.ragged.columns, dtype=np.bool_)
+def _are_by_numbers(measures: Sequence[Measure], annotations: Collection) -> Bool:
+    return np.full(len(annotations), "value" in annotations.rows.columns, dtype=np.bool_)
 
 
-def _are_few(references: AnnotationRows, estimates: AnnotationRows, rows: Int, columns: Int) -> Bool:
-    counts = estimates.ragged.counts[0][columns]
-    few: Bool = (references.ragged.counts[0][rows] >= _FEWEST) & (counts > 2 * _FEWEST) & (counts <= _MOST)
+def _are_few(references: Collection, estimates: Collection, rows: Int, columns: Int) -> Bool:
+    counts = estimates.rows.counts[0][columns]
+    few: Bool = (references.rows.counts[0][rows] >= _FEWEST) & (counts > 2 * _FEWEST) & (counts <= _MOST)
     return few
 
 

@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 
 from ..annotations.annotation import Annotation
-from ..annotations.collection import AnnotationRows
+from ..annotations.collection import Collection
 from ..errors import MetricError, refuse_unknown, warn_caller
 from ..kernels.ratios import divide
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
@@ -532,8 +532,8 @@ _SLOWEST, _FASTEST = 15.0, 400.0
 """Bounds of plausible tempi in beats per minute."""
 
 
-def _are_unusual(measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
-    tempo = annotations.ragged.columns["tempo"]
+def _are_unusual(measures: Sequence[Measure], annotations: Collection) -> Bool:
+    tempo = annotations.rows.columns["tempo"]
     return annotations.holding(((tempo > 0) & (tempo < _SLOWEST)) | (tempo > _FASTEST))
 
 

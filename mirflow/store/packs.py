@@ -173,7 +173,7 @@ def read_pack(path: str | Path) -> Pack:
             if isinstance(track_name, str):
                 values = read_whole(root, key)
                 metadata[track_name] = np.array(values.tolist(), dtype=object) if values.dtype.kind == "T" else values
-        return Pack(kind.name, tracks, rows, metadata, attrs, digests)
+        return Pack(kind.name, tracks, rows, metadata, attrs, digests=digests)
 
 
 _RESERVED = (FORMAT_KEY, "kind", "coordinates")

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from mirflow.annotations.account import RULES, Account, Remark, read_account, write_account
 from mirflow.annotations.annotation import Annotation, intervals_of_text, split_levels, stack_levels
-from mirflow.annotations.collection import AnnotationRows, RowSource, collect, from_dataset, read_rows
+from mirflow.annotations.collection import RowSource, collect, from_dataset, read_rows
 from mirflow.annotations.labelled import from_dataset as annotation_from
 from mirflow.annotations.labelled import to_dataset
 from mirflow.annotations.rolls import frames_of
-from mirflow.annotations.schema import KINDS
 from mirflow.annotations.source import HeldSource
 from mirflow.errors import AnnotationError, InvalidAnnotationError
 from mirflow.readers.options import Reading
@@ -106,6 +105,5 @@ def test_tracks_of_a_collection_without_remarks_are_still_read_at_once() -> None
     whole = collect({"a": SPANS, "b": Annotation("intervals", SPANS.columns, ["C", "D"])})
     ((places, rows),) = read_rows([RowSource(whole, track, track) for track in whole.tracks])
     assert (places.tolist(), len(rows)) == ([1], 1)
-    rows_of_both = AnnotationRows(KINDS["intervals"], (rows,), (SPANS,))
-    assert rows_of_both.accounts == {1: (COLUMNS,)}
-    assert rows_of_both.remarked("columns").tolist() == [False, True]
+    assert whole.accounts == {0: (COLUMNS,)}
+    assert whole.remarked("columns").tolist() == [True, False]

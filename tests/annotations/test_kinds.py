@@ -235,7 +235,7 @@ def test_a_collection_of_a_pack_is_that_of_its_annotations(kind: str, tmp_path: 
 def test_a_side_of_a_block_is_a_labelled_collection() -> None:
     spans = [HeldSource(one, name) for name, one in named("intervals").items()]
     side = BlockSide([*spans, spans[0], None], DECLARED["intervals"])
-    found = side.collection
+    found = side.annotations
     assert found.tracks == ("t0", "t1", "t2")
     assert found.dataset.row_size.values.tolist() == [1, 0, 2]
     cleaned = side.clean(get_task("chord").convention())

@@ -16,8 +16,7 @@ import xarray as xr
 
 import mirflow
 from mirflow.annotations.annotation import Annotation
-from mirflow.annotations.collection import AnnotationRows
-from mirflow.annotations.schema import kind_of
+from mirflow.annotations.collection import collect
 from mirflow.engine.plausibility import doubts_of, every_doubt, suspects
 from mirflow.errors import AnnotationError, MirflowWarning
 from mirflow.evaluation.linter import check_paths
@@ -430,18 +429,21 @@ class TestScreens:
         rng = np.random.default_rng(0)
         rules = get_task(task).convention()
         measures = rules.select()
-        rows = AnnotationRows(kind_of(task), (), tuple(self.spoilt(sample(task, rng), rng) for _ in range(40)))
+        annotations = [self.spoilt(sample(task, rng), rng) for _ in range(40)]
+        rows = collect({str(number): one for number, one in enumerate(annotations)})
         pairs = np.repeat(np.arange(40), 40), np.tile(np.arange(40), 40)
         told = 0
         for doubt in [one for one in doubts_of(rules, measures) if one.suspects]:
             suspected = suspects(doubt, measures, rows)
             assert not suspected[-1]
             if doubt.of_side is not None:
-                odd = [bool(doubt.of_side(one)) for one in rows]
+                odd = [bool(doubt.of_side(one)) for one in annotations]
                 assert suspected[:-1][odd].all()
                 told += sum(odd)
             elif doubt.of_pair is not None:
-                odd = [bool(doubt.of_pair(measures, rows[i], rows[j])) for i, j in zip(*pairs, strict=True)]
+                odd = [
+                    bool(doubt.of_pair(measures, annotations[i], annotations[j])) for i, j in zip(*pairs, strict=True)
+                ]
                 found = suspected[pairs[0]] | suspected[pairs[1]]
                 if doubt.suspect_pairs is not None:
                     found &= doubt.suspect_pairs(rows, rows, *pairs)

@@ -11,9 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mirflow.annotations.annotation import Annotation
-from mirflow.annotations.collection import AnnotationRows
-from mirflow.annotations.schema import KINDS
+from mirflow.annotations.annotation import Annotation, from_ragged
 from mirflow.errors import AnnotationError
 from mirflow.readers import FileSource, Reading
 from mirflow.readers.file_blocks import has_usual_columns, parse_files, read_files
@@ -91,7 +89,7 @@ def parsed(data: list[bytes], reading: Reading, names: list[str]) -> list[Annota
     rows, single = parse_files(data, reading, names)
     found: list[Annotation | None] = [single.get(place) for place in range(len(data))]
     for places, part in rows:
-        annotations = AnnotationRows(KINDS[reading.kind], (part,))
+        annotations = [from_ragged(reading.kind, part, row) for row in range(len(part))]
         for place, annotation in zip(places.tolist(), annotations, strict=True):
             # What rows leave to their source: the name of the file, in which every line is a row.
             lines = range(1, len(annotation) + 1)

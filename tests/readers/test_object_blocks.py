@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mirflow.annotations.annotation import Annotation
-from mirflow.annotations.collection import AnnotationRows
+from mirflow.annotations.annotation import Annotation, from_ragged
+from mirflow.annotations.collection import join_rows
 from mirflow.errors import AnnotationError
 from mirflow.readers.object_blocks import read_objects
 from mirflow.readers.objects import ObjectSource, kind_named
@@ -27,9 +27,9 @@ def converted(task: str, things: list[Any]) -> tuple[list[ObjectSource], dict[in
     """Sources of things, and the annotations of those that are converted at once."""
     sources = [ObjectSource(thing, task, f"estimate {place}") for place, thing in enumerate(things)]
     parts, found = read_objects(sources)
-    rows = AnnotationRows(kind_named(task), tuple(part for _, part in parts))
+    rows = join_rows(kind_named(task), [part for _, part in parts])
     places = [place for places, _ in parts for place in places.tolist()]
-    return sources, found | {place: rows[row] for row, place in enumerate(places)}
+    return sources, found | {place: from_ragged(kind_named(task).name, rows, row) for row, place in enumerate(places)}
 
 
 @pytest.mark.parametrize(

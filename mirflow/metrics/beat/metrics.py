@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ...annotations.annotation import Annotation
-from ...annotations.collection import AnnotationRows
+from ...annotations.collection import Collection
 from ...kernels.intervals import batches
 from ...kernels.ratios import Scored
 from ...ragged import Bool, Float, Int, Ragged
@@ -354,9 +354,9 @@ def _trims(measures: Sequence[Measure]) -> dict[str, float]:
     return {measure.metric.name: float(measure["trim"]) for measure in measures if "trim" in measure.parameters}
 
 
-def _are_early(measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
+def _are_early(measures: Sequence[Measure], annotations: Collection) -> Bool:
     trim = min(_trims(measures).values(), default=-np.inf)
-    time = annotations.ragged.columns["time"]
+    time = annotations.rows.columns["time"]
     return ~annotations.holding(time >= trim) | annotations.holding(np.isnan(time))
 
 

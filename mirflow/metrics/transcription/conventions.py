@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ...annotations.annotation import Annotation
-from ...annotations.collection import AnnotationRows
+from ...annotations.collection import Collection
 from ...ragged import Bool, Float, Int, Ragged, rows_of
 from ...theory.pitch import HIGHEST_MIDI, hz_to_midi
 from ..base import Convention, Doubt, Grid, Pairs, Scores, Task
@@ -181,39 +181,39 @@ def doubt_channels(annotation: Annotation) -> str:
 _CHANNELS = 16
 
 
-def _may_have_channels(measures: Sequence[Measure], annotations: AnnotationRows) -> Bool:
-    velocity = annotations.ragged.columns.get("velocity")
+def _may_have_channels(measures: Sequence[Measure], annotations: Collection) -> Bool:
+    velocity = annotations.rows.columns.get("velocity")
     scored = any(measure.metric.name.startswith("velocity") for measure in measures)
     if velocity is None or not scored:
         return np.zeros(len(annotations), np.bool_)
     return ~annotations.holding((velocity < 1) | (velocity > _CHANNELS))
 
 
-def _having_velocities(measures: Sequence[Measure], annotations: AnnotationRows, above: float = -np.inf) -> Bool:
-    velocity = annotations.ragged.columns.get("velocity")
+def _having_velocities(measures: Sequence[Measure], annotations: Collection, above: float = -np.inf) -> Bool:
+    velocity = annotations.rows.columns.get("velocity")
     return np.zeros(len(annotations), np.bool_) if velocity is None else annotations.holding(velocity > above)
 
 
-def _may_be_swapped(references: AnnotationRows, estimates: AnnotationRows, reference: Int, estimate: Int) -> Bool:
+def _may_be_swapped(references: Collection, estimates: Collection, reference: Int, estimate: Int) -> Bool:
     """The pairs in which most velocities of a side are pitches of the other, by tables of both."""
     sides = (estimates, estimate, references, reference), (references, reference, estimates, estimate)
     mask = np.zeros(len(reference), dtype=np.bool_)
     for side, row, other, against in sides:
-        velocity = side.ragged.columns.get("velocity")
+        velocity = side.rows.columns.get("velocity")
         if velocity is None:
             continue
-        owner = rows_of(side.ragged.counts[0])
+        owner = rows_of(side.rows.counts[0])
         whole = (velocity >= 0) & (velocity <= HIGHEST_MIDI) & (velocity == np.round(velocity))
         held = np.zeros((len(side), HIGHEST_MIDI + 1), dtype=np.float32)
         np.add.at(held, (owner[whole], velocity[whole].astype(np.int64)), 1)
-        heights = other.ragged.columns["pitch"]
+        heights = other.rows.columns["pitch"]
         number = np.round(hz_to_midi(np.where(heights > 0, heights, 1.0)))
         inside = (heights > 0) & (number >= 0) & (number <= HIGHEST_MIDI)
         wanted = np.zeros((len(other), HIGHEST_MIDI + 1), dtype=np.float32)
-        wanted[rows_of(other.ragged.counts[0])[inside], number[inside].astype(np.int64)] = 1
+        wanted[rows_of(other.rows.counts[0])[inside], number[inside].astype(np.int64)] = 1
         matched = np.einsum("pk,pk->p", held[row], wanted[against])
         outside = other.holding((heights > 0) & ~inside)  # the tables lack these
-        mask |= (matched + 0.5 >= 0.9 * side.ragged.counts[0][row]) | outside[against]
+        mask |= (matched + 0.5 >= 0.9 * side.rows.counts[0][row]) | outside[against]
     return mask
 
 
