@@ -12,13 +12,13 @@ from .common_options import Command, LocalPath
 from .output import echo
 from .run import run_command
 
-_ON_PURPOSE = "Some files of the example are missing, empty or broken on purpose, to show how they are counted."
+_ON_PURPOSE = "A file of the example is missing and one is empty on purpose, to show how they are counted."
 _NEXT = """\
 Next, in {folder}:
-  mirflow query stores/demo.zarr --group chord --metric majmin --by track
-  mirflow compare stores/demo.zarr --group chord --metric majmin
-  mirflow problems stores/demo.zarr
-  mirflow report stores/demo.zarr --output report.html
+  mirflow compare stores/demo.zarr -g chord         who is better, and how sure that is
+  mirflow diagnose stores/demo.zarr                 what would make low scores right
+  mirflow consensus stores/demo.zarr -g chord       where all systems contradict a reference
+  mirflow report stores/demo.zarr -o report.html    one page with all of it, to open in a browser
 The pipeline is demo.yaml, its files are in demo/. For your own files: mirflow init FOLDER"""
 
 
@@ -29,8 +29,9 @@ The pipeline is demo.yaml, its files are in demo/. For your own files: mirflow i
 def demo_command(context: click.Context, folder: Path, quiet: bool) -> None:
     """Write a small example to FOLDER (default: mirflow-demo), and score it.
 
-    It has a pipeline file and chords of six tunes by three fictional systems; some files are missing or broken on
-    purpose. FOLDER must be new or empty.
+    It has a pipeline file, and chords and beats of thirty tunes by six fictional systems, each with a character: one is
+    a second late on two tunes, one a semitone low on one, one taps every other beat, one lacks files. FOLDER must be
+    new or empty.
     """
     from ..published.benchmark_catalogue import demonstration
 
@@ -42,6 +43,6 @@ def demo_command(context: click.Context, folder: Path, quiet: bool) -> None:
     text = (source / "demo.yaml").read_text(encoding="utf-8").replace("\nstore: ../", "\nstore: ")
     (folder / "demo.yaml").write_text(text, encoding="utf-8")
     shutil.copytree(source / "demo", folder / "demo")
-    context.invoke(run_command, pipeline=folder / "demo.yaml", quiet=quiet, on_purpose=_ON_PURPOSE)
+    context.invoke(run_command, pipeline=folder / "demo.yaml", quiet=quiet, on_purpose=_ON_PURPOSE, diagnose="all")
     if not quiet:
         echo(_NEXT.format(folder=shlex.quote(str(folder))), err=True)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,47 +15,77 @@ import mirflow
 
 from ..commands import invoke
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, to work in."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+PIPELINES = Path(__file__).parents[2] / "pipelines"
 
 
-def test_the_example_is_written_and_scored_and_the_printed_commands_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    result = invoke("demo")
-    assert result.exit_code == 0
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """The folder that the command has written, and what it printed. No test may change it."""
+    folder = tmp_path_factory.mktemp("example") / "mirflow-demo"
+    return folder, invoke("demo", folder, code=0)
+
+
+@pytest.fixture(scope="module")
+def store(example: tuple[Path, Any]) -> Path:
+    """The scores of the example."""
+    return example[0] / "stores/demo.zarr"
+
+
+def test_the_example_is_written_and_scored_and_the_printed_commands_run(
+    example: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, result = example
     assert "chord: task chord" in result.stdout
-    assert set(mirflow.open_store("mirflow-demo/stores/demo.zarr").children) == {"chord", "chord_mirex2013"}
-    monkeypatch.chdir("mirflow-demo")
-    commands = re.findall(r"^  mirflow (.*)$", result.stderr.partition("Next")[2], re.MULTILINE)
-    assert len(commands) == 4
-    assert [invoke(*shlex.split(one)).exit_code for one in commands] == [0] * 4
+    monkeypatch.chdir(folder)
+    commands = re.findall(r"^  mirflow (.*?)(?:   .*)?$", result.stderr.partition("Next")[2], re.MULTILINE)
+    assert [command.split()[0] for command in commands] == ["compare", "diagnose", "consensus", "report"]
+    readme = (PIPELINES.with_name("README.md")).read_text()
+    assert set(re.findall(r"^mirflow (.*)$", readme.partition("\n## ")[0], re.MULTILINE)[-3:]) <= set(commands)
+    for command in commands:
+        invoke(*shlex.split(command), code=0)
     assert Path("report.html").exists()
     assert "nothing to do" in invoke("run", "demo.yaml").stderr
 
 
-def test_one_line_says_that_files_are_missing_and_broken_on_purpose() -> None:
-    lines = invoke("demo").stderr.splitlines()
-    assert [line for line in lines if "missing, empty or broken on purpose" in line]
-    assert not [
-        line for line in lines if "not a chord" in line or "has no estimate" in line or "mirflow problems" in line
-    ][1:]
+def test_one_line_says_that_files_are_missing_and_empty_on_purpose(example: tuple[Path, Any]) -> None:
+    assert example[1].stderr.count("missing and one is empty on purpose") == 1
+    assert not re.search("has no estimate|mirflow problems", example[1].stderr)
 
 
-def test_the_first_suggestion_shows_every_score_that_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    command = re.search(r"^  mirflow (query .*)$", invoke("demo").stderr, re.MULTILINE)
-    assert command is not None
-    monkeypatch.chdir("mirflow-demo")
-    shown = invoke(*shlex.split(command[1])).stdout
-    assert re.search(r"oak +auld-lang-syne +0\.\d{4} +1 +0\n", shown)  # though that of another system is broken
-    assert not re.search(r" - +0 +0\n", shown)
+def test_the_causes_that_are_found_are_those_planted(store: Path) -> None:
+    beats, chords = mirflow.diagnose(store, group="beat"), mirflow.diagnose(store, group="chord")
+    rows = [row for ds in (beats, chords) for row in ds.to_dataframe().itertuples()]
+    assert sorted((row.system, row.track, row.side, row.cause, round(row.amount, 1)) for row in rows) == [
+        ("ash", "water-is-wide", "estimate", "transposition", 1.0),
+        ("fir", "skye-boat-song", "estimate", "displacement", -1.0),
+        ("fir", "star-of-the-county-down", "estimate", "displacement", -1.0),
+        ("yew", "*", "estimate", "metrical_level", 2.0),
+    ]
 
 
-def test_a_folder_with_files_is_left_alone(folder: Path) -> None:
-    (folder / "notes.txt").write_text("mine")
+def test_the_example_has_ties_ranks_a_wrong_reference_and_cells_without_score(store: Path) -> None:
+    pairs = mirflow.compare(store, "majmin", group="chord").to_dataframe().query("system == 'oak'")
+    assert set(pairs.other[pairs.p_corrected > 0.05]) == {"elm", "fir"}
+    (place,) = mirflow.consensus(store, group="chord")
+    assert (place.track, place.reference, place.consensus) == ("clementine", "F:maj", "C:maj")
+    lines = invoke("problems", store, "--format", "csv", code=0).stdout.splitlines()
+    assert [line.split(",")[1:4] for line in lines[1:]] == [
+        ["bay", "early-one-morning", "empty_estimate"], ["bay", "motherless-child", "missing_estimate"]
+    ]  # fmt: skip
+
+
+def test_the_data_are_what_the_script_writes_and_are_small(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, PIPELINES / "make_demo.py", tmp_path], check=True)
+    written = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    folder = PIPELINES / "demo"
+    assert written == {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert sum(map(len, written.values())) < 600_000
+
+
+def test_a_folder_with_files_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.txt").write_text("mine")
     result = invoke("demo", ".")
     assert result.exit_code == 2
     assert "is not empty" in result.stderr
-    assert [one.name for one in folder.iterdir()] == ["notes.txt"]
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
