@@ -41,13 +41,14 @@ def browser() -> Iterator[Any]:
 
 ALL_TABS = """() => {
   const sheet = new CSSStyleSheet();
-  sheet.replaceSync("#main > .away { display: block !important; }");
+  sheet.replaceSync("#main > .away { display: block !important; } .counted > div { position: static !important; } " +
+    ".counted::details-content { content-visibility: visible; block-size: auto; }");
   document.adoptedStyleSheets = [sheet];
 }"""
 
 
 def unfold(page: Any) -> None:
-    """Show all tabs at once, and the table of systems, which a report folds below the chart, while the page is open."""
+    """Show all tabs at once, all choices, and the table of systems, which is folded below the chart."""
     page.evaluate(ALL_TABS)
     page.evaluate("document.querySelector('#leaderboard details:not([open]) > summary')?.click()")
 

@@ -279,8 +279,8 @@ def standings_of(ranked: RankedEvaluation, decimals: int | None = None) -> Stand
             counts.add(score.n)
         relation = "" if like_best is None else LEADER if system.rank == 1 else ALIKE if like_best else WORSE
         value, low, high = (math.nan if end is None else float(end) for end in (score.value, score.low, score.high))
-        gap = [math.nan if end is None else float(end) for end in (system.gap_low, system.gap_high)]
-        rows.append(Standing(system.name, value, low, high, relation, system.letters, *gap))
+        gap, top = (math.nan if end is None else float(end) for end in (system.gap_low, system.gap_high))
+        rows.append(Standing(system.name, value, low, high, relation, system.letters, gap, top))
     return Standings(
         rows,
         unit=headline.unit,

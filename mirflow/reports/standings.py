@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,7 @@ DECIMALS = 3
 """Of ratios on pages; intervals seldom settle more."""
 _NAMED = 4
 """Systems that a sentence names; of more it gives the number."""
-_ROW = 30
+_ROW = 27
 """Height of a row of the chart in pixels."""
 _ROOM = 0.06
 """Share of the scale that stays free beyond the farthest interval."""
@@ -48,6 +48,8 @@ class Standing:
     gap_high: float = math.nan
     """Ends of the interval of its difference to the leader, which holds 0 where the two are not told apart; NaN where
     that was not tested, and of the leader."""
+    first: int | None = None
+    """Percent of bootstrap replicates over tracks in which it is the best."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,10 @@ class Standings:
             else f"{value:.4g}"
         )
 
+    def show_signed(self, value: float) -> str:
+        """Format a difference."""
+        return f"{'+' if value > 0 else MINUS if value < 0 else ''}{self.show(abs(value))}"
+
     def lead(self) -> str:
         """The first sentence: who leads, or between which values the systems lie."""
         return text_of(self._lead())
@@ -151,23 +157,26 @@ class Standings:
         """Both together."""
         return f"{self.lead()} {self.rest()}".strip()
 
-    def nodes(self) -> list[Node]:
+    def nodes(self, link: Callable[[str, str], str] | None = None, most: int | None = None) -> list[Node]:
         """The sentence and the chart, as elements of a page that has the style of the report.
 
         Ratios have an attribute ``data-value``, and the numbers of the scale ``data-tick``, so that a script can write
         them as percentages.
+
+        Parameters
+        ----------
+        link : callable or None
+            Gives the address that compares two systems: each with the leader, the leader with the one behind it.
+        most : int or None
+            Systems that have a row; of all others a row says how many there are.
         """
         scale, rest = _Scale.of(self), self.rest()
         bounded = scale.leader is not None or any(not math.isnan(row.low) for row in self.rows)
         ends = "Difference to the leader" if scale.leader is not None else f"{100 * self.level:g} % interval"
-        about = f"dot: value; line: {100 * self.level:g} % interval" if bounded else "dot: value"
-        if scale.leader is not None:
-            about += (
-                " of the difference to the leader, of all together: it reaches the leader's value where the two are "
-            )
-            about += "not told apart"
-        if any(row.relation for row in self.rows):
-            about += "; filled: leader or worse; hollow: not told apart"
+        about = ""
+        if bounded:
+            gap = " of the difference to the leader, of all systems together" if scale.leader is not None else ""
+            about = f"Lines: {100 * self.level:g} % intervals{gap}."
         heads = [
             node("th", "#", scope="col", kind="number rank"),
             node("th", "System", scope="col", kind="who"),
@@ -176,12 +185,22 @@ class Standings:
             *([node("th", ends, scope="col", kind="ends")] if bounded else []),
             node("th", node("span", "Test", kind="unseen"), scope="col", kind="test"),
         ]
-        rows = [self._row(row, scale, bounded) for row in self.rows]
+        rivals = [row.system for row in self.rows[1:2]] + [self.rows[0].system] * (len(self.rows) - 1)
+        links = [link(row.system, rival) if link else "" for row, rival in zip(self.rows, rivals, strict=False)]
+        links += [""] * (len(self.rows) - len(links))
+        rows = [self._row(row, scale, bounded, to) for row, to in zip(self.rows[:most], links, strict=False)]
+        if most is not None and len(self.rows) > most:
+            least, last = (self._number(self.rows[at].value) for at in (most, -1))
+            left = node(
+                "th", f"{len(self.rows) - most} more: ", least, " to ", last, scope="row", colspan="5", kind="quiet"
+            )
+            rows.append(node("tr", node("td", kind="number quiet rank"), left, kind="rest"))
         table = [node("thead", node("tr", *heads)), node("tbody", *rows)]
         lead = node("p", node("strong", *self._lead()), f" {rest}" if rest else "", kind="lead")
-        return [lead, node("table", node("caption", about, kind="note"), *table, kind="forest")]
+        caption = [node("caption", about, kind="note")] if about else []
+        return [lead, node("table", *caption, *table, kind="forest")]
 
-    def _row(self, row: Standing, scale: _Scale, bounded: bool) -> Node:
+    def _row(self, row: Standing, scale: _Scale, bounded: bool, link: str) -> Node:
         better = sum(self.sign * one.value > self.sign * row.value for one in self.rows)
         rank = "" if math.isnan(row.value) or not self.sign else str(better + 1)
         kind = {LEADER: "first", ALIKE: "alike", WORSE: "worse"}.get(
@@ -190,15 +209,17 @@ class Standings:
         low, high = (row.gap_low, row.gap_high) if scale.leader is not None else (row.low, row.high)
         interval = "" if math.isnan(low) else f"[{self.show(low)}, {self.show(high)}]"
         ends = {f"data-{name}": f"{end:.10g}" for name, end in (("low", low), ("high", high)) if interval}
+        often = [f" first in {row.first} %"] if row.first is not None and row.relation in (LEADER, ALIKE) else []
         ends |= {"data-from": f"{scale.leader:.10g}"} if ends and scale.leader is not None else {}
+        name = node("a", row.system, kind="link", href=link) if link else row.system
         return node(
             "tr",
             node("td", rank, kind="number quiet rank"),
-            node("th", row.system, scope="row", title=row.system),
+            node("th", name, scope="row", title=row.system),
             node("td", scale.chart(row), kind="chart"),
             node("td", self._number(row.value), kind="number strong"),
             *([node("td", interval, kind="ends quiet", **ends)] if bounded else []),
-            node("td", row.relation, kind="test quiet"),
+            node("td", row.relation, node("small", *often) if often else "", kind="test quiet"),
             kind=kind,
         )
 
@@ -271,6 +292,7 @@ def rank_result(
     tracks: int = 0,
     tested: bool = False,
     gaps: Float | None = None,
+    first: Sequence[int] = (),
 ) -> Standings:
     """The systems of the result of a query by one of its metrics, the best first.
 
@@ -289,6 +311,8 @@ def rank_result(
     gaps : float64 (2, systems) or None
         Ends of the intervals of their differences to the best one, as
         :func:`mirflow.analysis.inference.comparisons.gaps_to_best` gives them.
+    first : sequence of int
+        Of each system the percent of replicates in which it is the best, if that is known.
     """
     value, n = (result[name].values[:, metric] for name in ("value", "n"))
     nowhere = np.full(len(value), np.nan)
@@ -298,6 +322,7 @@ def rank_result(
     relations = relations_of(columns[0], letters, sign)
     ends = np.full((2, len(value)), np.nan) if gaps is None or not any(relations) else gaps
     named = names_of(result, "system"), *columns, relations, letters or [""] * len(relations), *ends.tolist()
+    named = *named, first or [None] * len(relations)
     rows = [Standing(*row) for row in zip(*named, strict=True)]
     order = np.argsort(-sign * value, kind="stable").tolist()  # NaN comes last
     common = len(set(n.tolist())) == 1 and result.attrs.get("missing") == "common"

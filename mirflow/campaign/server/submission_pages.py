@@ -373,7 +373,7 @@ def show_change(views: Views, request: Request) -> Response:
         address = service.links.url("track", store=split, evaluation=evaluation, track=track)
         return RedirectResponse(address, 303)
     second = first_difference(*estimates) if len(estimates) == 2 else None
-    fragment = report_link(evaluation, track, second, metric, system)
+    fragment = report_link(evaluation, track, second, metric=metric, ear=system)
     return RedirectResponse(service.links.url("store", store=split) + fragment, 303)
 
 

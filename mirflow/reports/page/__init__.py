@@ -19,9 +19,19 @@ from ...progress import Progress, progress_of
 from ...store.generations import write_atomically
 from ..origins import Roots, Shelf
 from .assembly import assemble
-from .contents import Subject, add_causes, add_doubts, add_errors, describe_page, first_screen, read_subject
+from .contents import (
+    Described,
+    Subject,
+    add_causes,
+    add_doubts,
+    add_errors,
+    describe_page,
+    draw_first_screens,
+    read_subject,
+)
 from .data import Shown
 from .embed import CompressedParts, pack_json, to_json
+from .first_screen import first_html
 from .timelines import (
     BYTES,
     CELLS,
@@ -159,19 +169,19 @@ def write_page(
         reported.stage("writing the page")
         blocks = CompressedParts()
         contents = describe_page(subject, drawn.evaluations, blocks, shown)
+        errors: Described = {}
         if references and drawn.tracks:
             add_doubts(contents, subject, blocks, drawn.tracks, shelf=shelf)
-            add_errors(contents, drawn.errors, blocks)
+            errors = add_errors(contents, drawn.errors, blocks)
             reported.stage("looking for the causes of low scores")
             add_causes(contents, subject, drawn.tracks)
         places, dropped = _pack(drawn, blocks, BYTES if wanted == "auto" else None)
         vocabulary = blocks.add(pack_json(drawn.vocabulary.entries()))
+        draw_first_screens(contents, subject, shown, errors, [name for name, _ in places])
         contents |= {"timelines": places, "vocabulary": vocabulary, "verdicts": list(drawn.verdicts)}
         about = f"{subject.name}, where {where}" if where else subject.name
         tab = title or f"{subject.title} ({about})"
-        data = assemble(html.escape(tab), to_json(contents), blocks.texts, links, *first_screen(contents)).encode(
-            "utf-8"
-        )
+        data = assemble(html.escape(tab), to_json(contents), blocks.texts, links, *first_html(contents)).encode("utf-8")
         write_output(Path(output), data)
     notes = (
         *subject.notes,

@@ -182,17 +182,17 @@ def _fill(title: str, head: Sequence[str], tail: Sequence[str], links: Sequence[
     return Template(read_asset("page.html")).substitute(parts)
 
 
-def report_link(
-    evaluation: str = "", track: str = "", seconds: float | None = None, metric: str = "", system: str = ""
-) -> str:
+def report_link(evaluation: str = "", track: str = "", seconds: float | None = None, **fields: str) -> str:
     """The part of a report's address, from ``#`` on, that leads to an evaluation, a track, and a moment of it.
 
     Parameters
     ----------
-    evaluation, track, metric, system : str
-        Names as the report has them; empty: what the report shows at first. The system plays in the right ear.
+    evaluation, track : str
+        Names as the report has them; empty: what the report shows at first.
     seconds : float or None
         Where the cursor of the track's timeline is.
+    **fields : str
+        What else the address says, as the page names it: ``metric``, ``tab``, ``ear``, the system in the right ear.
 
     Examples
     --------
@@ -202,8 +202,14 @@ def report_link(
     ''
     """
     time = "" if seconds is None else f"{max(0.0, seconds):.3f}".rstrip("0").rstrip(".")
+    named = {"time": time, **fields, "evaluation": evaluation, "track": track}
     # In the order in which the page writes them, so that it does not write its address anew.
-    named = {"evaluation": evaluation, "metric": metric, "track": track}
-    named |= {"time": time, "ear": system} if track else {}
-    written = urlencode({name: value for name, value in named.items() if value})
+    needless = () if track else ("time", "seen", "ear", "beside")
+    written = urlencode({name: named[name] for name in _FIELDS if named.get(name) and name not in needless})
     return f"#{written}" if written else ""
+
+
+_FIELDS = (
+    *("evaluation", "metric", "gains", "against", "wrong", "tab", "track", "from", "error", "place", "time", "seen"),
+    *("ear", "beside"),
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from ...analysis.evaluations import ScoresLike
 from ...analysis.scores import by_annotator, has_annotators, names_of
 from ...analysis.selection import find_metrics, restrict
 from ...annotations.schema import kind_of
-from ...errors import MirflowError, QueryError, UnknownNameError, counted
+from ...errors import MirflowError, QueryError, UnknownNameError
 from ...metrics.base import has_task
 from ...metrics.literature import to_bibtex
 from ...pipeline.document import without_folders
@@ -21,19 +21,21 @@ from ..captions import metric_title, task_title
 from ..doubted_references import describe_disagreements
 from ..origins import Files, Origin, Roots, Shelf, page_title, read_origins, store_names
 from ..scorecard import ScoredEvaluation, scorecard
-from ..standings import Node, node, text_of, to_html
+from ..standings import Node
 from .assembly import report_link
 from .data import (
+    ALL,
     Shown,
     describe_evaluation,
     describe_inference,
     describe_stores,
     describe_words,
-    draw_standings,
+    inferred_metrics,
     main_metrics,
 )
 from .embed import Parts, pack_json, packed_size
 from .error_places import ErrorLists
+from .first_screen import FirstScreen
 from .timelines import find_evaluation_files
 
 if TYPE_CHECKING:
@@ -98,10 +100,6 @@ def describe_page(
     """
     evaluations = _describe_evaluations(subject, timelines, parts, shown)
     card = _scorecard(subject, evaluations, parts)
-    for one in evaluations:
-        one["inference"] = [
-            (metric, draw_standings(own) if isinstance(own, dict) else own) for metric, own in one["inference"]
-        ]
     return {
         "title": subject.title,
         "name": subject.name,
@@ -164,8 +162,8 @@ def add_causes(contents: dict[str, Any], subject: Subject, tracks: Collection[st
     Parameters
     ----------
     contents : dict
-        As `describe_page` gives it; the key ``causes`` of evaluations is added: a ``summary``, and ``rows`` of track
-        and system (``*``: all), the side, what it is in words, the score and what this would be.
+        As `describe_page` gives it; the key ``causes`` of evaluations is added: how many references are ``suspect``,
+        and ``rows`` of track and system (``*``: all), the side, what it is in words, the score and what this would be.
     subject : Subject
     tracks : collection of str
         Tracks to look at.
@@ -181,13 +179,14 @@ def add_causes(contents: dict[str, Any], subject: Subject, tracks: Collection[st
             continue
         suspect = sum(one.change.side == "reference" and one.track != "*" for one in findings)
         rows = [[one.track, one.system, one.change.side, one.statement, one.score, one.would_be] for one in findings]
-        summary = (
-            f"{counted(suspect, 'reference')} suspect" if suspect else f"{counted(len(rows), 'cause')} of low scores"
-        )
-        evaluation["causes"] = {"summary": summary, "rows": rows}
+        evaluation["causes"] = {"suspect": suspect, "rows": rows}
 
 
-def add_errors(contents: dict[str, Any], found: Mapping[int, Mapping[str, ErrorLists]], parts: Parts) -> None:
+Described = Mapping[int, Sequence[Mapping[str, Any]]]
+"""Of evaluations, by their numbers, the errors by each metric that judges, as the page lists them."""
+
+
+def add_errors(contents: dict[str, Any], found: Mapping[int, Mapping[str, ErrorLists]], parts: Parts) -> Described:
     """Add what goes wrong in each evaluation, by the metrics that judge, as parts of the page.
 
     Parameters
@@ -199,8 +198,9 @@ def add_errors(contents: dict[str, Any], found: Mapping[int, Mapping[str, ErrorL
     parts : Parts
         It grows.
     """
-    room = TOTALS
+    room, described = TOTALS, {}
     for number, by_rule in found.items():
+        described[number] = []
         entries = contents["evaluations"][number]["errors"] = []
         for rule, lists in by_rule.items():
             one = lists.describe(rule)
@@ -212,34 +212,43 @@ def add_errors(contents: dict[str, Any], found: Mapping[int, Mapping[str, ErrorL
             else:
                 room -= size
             entries.append([rule, parts.put(f"{number}/errors/{rule}", partial(pack_json, one)), "byTrack" in one])
+            described[number].append(one)
+    return described
 
 
 TOTALS = 300_000
 """Compressed size that the totals of errors by track stay below in a page: those of further metrics are left out."""
-_LISTED = 3
-"""Evaluations from which on the scorecard comes first, as in overview.js."""
 
 
-def first_screen(contents: Mapping[str, Any]) -> tuple[str, str]:
-    """Who leads by the main metric: as HTML that needs no script, and as a sentence."""
-    first = contents["evaluations"][0]
-    found: Mapping[str, Any] = next((own for metric, own in first["inference"] if metric in first["main"][:1]), {})
-    standings = found.get("standings", [])
-    sentence = text_of(standings[:1])
-    size = f"{counted(len(first['systems']), 'system')}, {counted(first['trackCount'], 'track')}"
-    head = [node("h1", contents["title"]), node("p", f"{contents['name']}: {size}")]
-    if standings:
-        lead, *rest = standings[0][2]
-        head[0] = node("h1", text_of([lead]).removesuffix("."))
-        standings = [node("p", *rest, kind="lead"), *standings[1:]]
-    card = contents["scorecard"]
-    boxes = [node("section", *card, id="overview")] if isinstance(card, list) and card else []
-    if not standings:
-        return to_html([*head, *boxes]), size
-    suspect = [node("p", f"{first['causes']['summary']}: why scores are low.")] if "causes" in first else []
-    chart = ("div", {"id": "standings"}, [*standings, *suspect])
-    parts = [*boxes, chart] if len(contents["evaluations"]) >= _LISTED else [chart, *boxes]
-    return to_html([*head, *parts]), f"{sentence} {size}."
+def draw_first_screens(
+    contents: dict[str, Any],
+    subject: Subject,
+    shown: Shown = ALL,
+    errors: Described | None = None,
+    timelines: Collection[str] = (),
+) -> None:
+    """Draw the standings and what is beside them, once causes and errors are known.
+
+    Parameters
+    ----------
+    contents : dict
+        As `describe_page` gives it; in ``inference`` of evaluations elements take the place of standings.
+    subject : Subject
+    shown : Shown
+    errors : mapping of int to sequence of mapping, or None
+        As `add_errors` gives them.
+    timelines : collection of str
+        Tracks that have one.
+    """
+    for number, one in enumerate(contents["evaluations"][: len(subject.boards)]):
+        told = (errors or {}).get(number, ())
+        causes = one["causes"]["rows"] if "causes" in one else ()
+        scores = subject.boards[one["name"]]
+        screen = FirstScreen(scores, one, shown.by_track, causes, told, frozenset(timelines))
+        one["inference"] = [
+            (metric, screen.draw(metric, found) if isinstance(found, dict) else found)
+            for metric, found in one["inference"]
+        ]
 
 
 def _scorecard(subject: Subject, evaluations: Sequence[Mapping[str, Any]], parts: Parts) -> list[Node] | int | str:
@@ -280,15 +289,34 @@ def _describe_evaluations(
         made = describe_evaluation(name, ds, first[name], parts, shown, number)
         form = kind_of(made["task"]).drawn_as if has_task(made["task"]) else ""
         stores = describe_stores(name, subject.origins)
-        evaluations.append({**made, "stores": stores, "timeline": {**timeline, "form": form}})
+        made |= {"stores": stores, "timeline": {**timeline, "form": form}}
+        made["inference"] = _inference(ds, made, parts, shown, number)
+        evaluations.append(made)
     # Timelines are found by the numbers of the evaluations, so that these stand behind all of them.
     for number, (name, ds) in enumerate(boards.items()):
         if has_annotators(ds):
             named = f"{name} by annotator", by_annotator(ds), first[name], parts
-            made = describe_evaluation(*named, replace(shown, inference=False), len(evaluations))
-            known = evaluations[number]
-            evaluations.append({**made, "stores": known["stores"], "timeline": {**known["timeline"], "of": number}})
+            made, known = describe_evaluation(*named, shown, len(evaluations)), evaluations[number]
+            timeline = {**known["timeline"], "of": number}
+            evaluations.append({**made, "inference": [], "stores": known["stores"], "timeline": timeline})
     return evaluations
+
+
+def _inference(
+    scores: xr.Dataset, made: Mapping[str, Any], parts: Parts, shown: Shown, number: int
+) -> list[tuple[int, Any]]:
+    """Of each metric its intervals, or where the page finds them when it shows the metric."""
+    name, main = made["name"], made["main"]
+    metrics = inferred_metrics(scores, main)
+    if not shown.aggregates or not shown.by_track:
+        return describe_inference(scores, metrics, main, name)
+    screen = FirstScreen(scores, made)
+
+    def pack(metric: int) -> bytes:
+        described = describe_inference(scores, [metric], main, name)
+        return pack_json(next((screen.draw(metric, found) for _, found in described), None))
+
+    return [(metric, parts.put(f"{number}/{metric}/inference", partial(pack, metric))) for metric in metrics]
 
 
 def _restrict(boards: Mapping[str, xr.Dataset], where: str) -> tuple[dict[str, xr.Dataset], tuple[str, ...]]:

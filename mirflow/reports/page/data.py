@@ -155,10 +155,10 @@ def describe_inference(
     list of (int, dict)
         Position of a metric; ``aggregate``, ``low`` and ``high``, one a system (ends of the 95 % intervals; None where
         there are too few tracks, words where they are infinite), ``letters`` and ``ranks`` (none where nothing was
-        compared, or too few units were), ``first`` (of the first main metric the shares of bootstrap replicates in
-        which each system is the best; else none), ``pairs`` (of each two systems, the one with the smaller position
-        first, the difference, its interval and the corrected p-value; none of many systems), ``how``, the methods, with
-        the ``signature`` of the values, and for main metrics ``standings``, which `draw_standings` draws.
+        compared, or too few units were), ``first`` and ``percent`` (of the first main metric the shares of bootstrap
+        replicates in which each system is the best; else none), ``pairs`` (of each two systems, the one with the
+        smaller position first, the difference, its interval and the corrected p-value; none of many systems), ``how``,
+        the methods, with the ``signature`` of the values, and for main metrics ``standings``.
     """
     names = names_of(scores, "metric", metrics)
     if not names:
@@ -187,15 +187,11 @@ def describe_inference(
         about = {"aggregate": aggregates[at], **compared, "how": words, "signature": str(signed[names[at]])}
         if metric in main:
             tested = bool(compared["how"])
-            about["standings"] = rank_result(found, at, compared["letters"], scores.sizes["track"], tested, gaps)
+            known = compared["letters"], scores.sizes["track"], tested, gaps, compared["percent"]
+            about["standings"] = rank_result(found, at, *known)
         about.pop("gaps", None)
         described.append((metric, {**both, **about}))
     return described
-
-
-def draw_standings(found: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Put elements in place of the standings of a metric."""
-    return {**found, "standings": found["standings"].nodes()} if found and "standings" in found else found
 
 
 def _end(value: float) -> float | str | None:
@@ -205,7 +201,7 @@ def _end(value: float) -> float | str | None:
     return None if math.isnan(value) else value
 
 
-_NOT_COMPARED: Mapping[str, Any] = {"letters": [], "ranks": [], "first": [], "pairs": [], "how": ""}
+_NOT_COMPARED: Mapping[str, Any] = {"letters": [], "ranks": [], "first": [], "percent": [], "pairs": [], "how": ""}
 _REPLICATES = 10_000
 _PAIRED = 24
 """Most systems of which the page has the difference of each two."""
@@ -245,7 +241,21 @@ def _first_shares(scores: xr.Dataset, name: str, how: str) -> dict[str, Any]:
     if np.isnan(shares).all():
         return {}
     words = f"{how} First: share of {_REPLICATES:,} bootstrap replicates over tracks in which a system is the best."
-    return {"first": [_rounded(share) for share in shares.tolist()], "how": words}
+    return {"first": [_rounded(share) for share in shares.tolist()], "percent": _percentages(shares), "how": words}
+
+
+def _percentages(shares: Float) -> list[int]:
+    """Shares that sum to one in percent that sum to 100: those that are rounded down by most are rounded up.
+
+    Examples
+    --------
+    >>> _percentages(np.array([0.534, 0.403, 0.063]))
+    [53, 40, 7]
+    """
+    exact = 100 * np.nan_to_num(shares)
+    whole = np.floor(exact + 1e-9).astype(int)
+    whole[np.argsort(whole - exact, kind="stable")[: max(0, round(exact.sum()) - int(whole.sum()))]] += 1
+    return [int(one) for one in whole]
 
 
 def _rounded(value: float) -> float | None:
@@ -370,6 +380,22 @@ class EvaluationNumbers:
             flags += included.astype(int) << (_POLICIES + index)
         return flags[..., 0].astype(np.uint8)
 
+    def included(self, metric: int) -> tuple[Float, Bool]:
+        """Scores (systems, tracks) and which of them count under the usual policy."""
+        score, included = self._of(metric).counted[self.policies[0]]
+        return score[..., 0], included[..., 0]
+
+    def lacking(self, metric: int) -> int:
+        """How many scores are missing, of those that can be."""
+        return int(self._of(metric).gaps.missing.sum())
+
+    def best_of_each(self, metric: int, kind: str, best: Array, tracks: Bool) -> float:
+        """An aggregate of the scores of one system of each track, `best`, over the tracks that are chosen."""
+        numbers = self._of(metric)
+        chosen = np.flatnonzero(tracks)
+        score, weight = (one[best[chosen], chosen, :][np.newaxis] for one in (numbers.score, numbers.weight))
+        return float(reduce(score, weight, self.duration[chosen], kind, np.ones(score.shape, dtype=bool))[0, 0])
+
     def aggregates(self, metric: int, kinds: Sequence[str], policy: str) -> Float:
         """Aggregates over all tracks.
 
@@ -429,8 +455,6 @@ class Shown:
     aggregates: bool = False
     """Aggregates over all tracks, so that the first table needs no scores; with scores by track, intervals are parts of
     their own too."""
-    inference: bool = True
-    """Intervals and letters."""
     folders: bool = True
     """Absolute paths of the pipeline file."""
 
@@ -491,11 +515,11 @@ def describe_evaluation(
         "systemCoords": _coords(coords_of(scores, "system")),
         "tracks": names_of(scores, "track") if shown.by_track else [],
         "trackCount": scores.sizes["track"],
+        "lacking": numbers.lacking(main[0]) if main else 0,
         "trackCoords": coords,
         "groupings": [[by, [own[0] for own in grouping]] for by, grouping in groupings.items()],
         "metrics": metrics,
         "main": list(main),
-        "inference": _inference(name, scores, main, parts, shown, number),
         "duration": parts.put(f"{number}/duration", partial(pack_floats, numbers.duration)) if shown.by_track else None,
         "statuses": [[status_name, many] for status_name, many in counts if any(many)],
         "problems": parts.put(f"{number}/problems", lambda: pack_json(_problems(scores, shown))),
@@ -508,23 +532,6 @@ def describe_evaluation(
 
 def _pack_aggregates(numbers: EvaluationNumbers, metric: int, kinds: Sequence[str], policy: str) -> bytes:
     return pack_floats(numbers.aggregates(metric, kinds, policy))
-
-
-def _inference(
-    name: str, scores: xr.Dataset, main: Sequence[int], parts: Parts, shown: Shown, number: int
-) -> list[tuple[int, Any]]:
-    """Of each metric its intervals, or where the page finds them when it shows the metric."""
-    if not shown.inference:
-        return []
-    metrics = inferred_metrics(scores, main)
-    if not shown.aggregates or not shown.by_track:
-        return describe_inference(scores, metrics, main, name)
-
-    def pack(metric: int) -> bytes:
-        described = describe_inference(scores, [metric], main, name)
-        return pack_json(draw_standings(next((found for _, found in described), None)))
-
-    return [(metric, parts.put(f"{number}/{metric}/inference", partial(pack, metric))) for metric in metrics]
 
 
 def describe_words() -> dict[str, Any]:

@@ -20,7 +20,7 @@ from ..figures.page_pictures import can_draw, draw_track
 from ..figures.timeline import find_worst
 from ..origins import Roots, Shelf
 from .assembly import assemble_shell, script, style
-from .contents import add_doubts, describe_page, read_subject
+from .contents import add_doubts, describe_page, draw_first_screens, read_subject
 from .data import Shown
 from .embed import LEVEL, pack_json
 from .timelines import CELLS, EvaluationOrigin, ShownMetrics, Timelines, add_evaluation, find_evaluation_files
@@ -243,6 +243,7 @@ class LivePage:
                 if self._origins[name].files and ds.sizes["system"] * ds.sizes["track"] <= CELLS:
                     part = self._parts.put(f"{number}/errors", partial(self._pack_errors, name))
                     contents["evaluations"][number]["errors"] = [["", part, True]]
+        draw_first_screens(contents, subject, shown)
         first = {
             f"{number}/{metric}/values" for number, one in enumerate(contents["evaluations"]) for metric in one["main"]
         }

@@ -18,7 +18,7 @@ from ...evaluation.sides import task_of
 from ...metrics.base import get_task
 from ...store.generations import write_atomically
 from .assembly import assemble
-from .contents import describe_page, read_subject
+from .contents import describe_page, draw_first_screens, read_subject
 from .data import ALL
 from .embed import CompressedParts, pack_json, to_json
 from .timelines import Explainer, ShownMetrics, Timelines, Track
@@ -125,6 +125,7 @@ def timeline(
     subject = read_subject(scores, explainer.rules.rules[:1], title=track)
     told = {"rules": explainer.rules.rules, "able": explainer.rules.able or [], "note": ""}
     contents = describe_page(subject, [told], parts, ALL)
+    draw_first_screens(contents, subject)
     places = [(track, parts.add(pack_json(own.described())))]
     vocabulary = parts.add(pack_json(drawn.vocabulary.entries()))
     contents |= {"timelines": places, "vocabulary": vocabulary, "verdicts": list(drawn.verdicts)}

@@ -196,7 +196,7 @@ def test_tabs_and_tracks_are_one_choice_away(store_page, visit):
     sections = (
         "[...document.querySelectorAll('#main section')].filter((part) => part.checkVisibility()).map(({ id }) => id)"
     )
-    assert page.evaluate(sections) == ["leaderboard", "overview"]
+    assert page.evaluate(sections) == ["leaderboard"]
     tabs = page.get_by_role("navigation", name="Parts of the page")
     tabs.get_by_role("button", name="Tracks").click()
     page.wait_for_function(f"() => {sections}.includes('tracks')")

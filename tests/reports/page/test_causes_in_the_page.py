@@ -44,13 +44,15 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_page_holds_what_diagnose_finds(store: Path, tmp_path: Path) -> None:
     write_page(store, tmp_path / "page.html")
     (evaluation,) = contents_of(tmp_path / "page.html")["evaluations"]
-    assert evaluation["causes"]["summary"] == "1 reference suspect"
+    assert evaluation["causes"]["suspect"] == 1
     found = {(track, system, side) for track, system, side, *_ in evaluation["causes"]["rows"]}
     assert found == {("b", "*", "reference"), ("c", "bob", "estimate")}
     dataset = mirflow.diagnose(store).items[0]
     for (*_, statement, _, _), sentence in zip(evaluation["causes"]["rows"], dataset.sentence.values, strict=True):
         assert sentence.startswith(f"{statement}: ")
-    assert "1 reference suspect: why scores are low." in (tmp_path / "page.html").read_text()
+    text = (tmp_path / "page.html").read_text()
+    assert "1 reference suspect</p>" in text
+    assert '<div id="listen" data-track="c"' in text, "the track on which the two differ most"
     write_page(store, tmp_path / "without.html", references=False)
     assert "causes" not in contents_of(tmp_path / "without.html")["evaluations"][0]
 
@@ -58,8 +60,14 @@ def test_a_page_holds_what_diagnose_finds(store: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_causes_are_where_people_look(store, tmp_path, visit):
     write_page(store, tmp_path / "page.html")
+    page = visit(tmp_path / "page.html", unfolded=False)
+    assert page.locator("#listen .lanename b").all_inner_texts()[0] == "reference"
+    assert "bob: the estimate is 1 semitone" in page.locator("#listen .cause").inner_text()
+    page.locator("#listen a", has_text="All").click()
+    page.wait_for_selector("dialog[open] canvas[tabindex]")
+    assert "track=c" in page.url
     page = visit(tmp_path / "page.html")
-    page.locator("#head button", has_text="1 reference suspect").click()
+    page.locator("#tabs button", has_text="1 suspect").click()
     rows = page.locator("#caused tbody tr")
     assert [text.split("\t")[:2] for text in rows.all_inner_texts()] == [["b", "most systems"], ["c", "bob"]]
     assert "5 s late" in rows.first.inner_text()

@@ -11,7 +11,7 @@ from mirflow.analysis.scores import as_scores, names_of
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.schema import KINDS
 from mirflow.reports.page.assembly import assemble, order_modules, read_asset, script
-from mirflow.reports.page.data import describe_inference, draw_standings, main_metrics, order_tracks
+from mirflow.reports.page.data import describe_inference, main_metrics, order_tracks
 from mirflow.reports.page.embed import (
     ITEMS,
     TIMELESS,
@@ -22,6 +22,7 @@ from mirflow.reports.page.embed import (
     pack_floats,
     to_json,
 )
+from mirflow.reports.page.first_screen import FirstScreen
 from tests.groups import make_group, random_group
 
 
@@ -205,10 +206,11 @@ class TestInference:
 
     def test_of_one_metric_alone_is_the_same_as_among_others(self):
         board = as_scores(random_group(4, 30, 3, metrics=["root", "majmin", "sevenths"]))
-        every = {place: draw_standings(own) for place, own in describe_inference(board, [2, 0, 1], [2, 0])}
+        draw = FirstScreen(board, {"name": "", "metrics": [{"name": name} for name in "abc"]}).draw
+        every = {place: draw(place, own) for place, own in describe_inference(board, [2, 0, 1], [2, 0])}
         for place in range(3):
             ((_, alone),) = describe_inference(board, [place], [2, 0])
-            assert draw_standings(alone) == every[place]
+            assert draw(place, alone) == every[place]
 
 
 class TestScript:

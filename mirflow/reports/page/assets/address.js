@@ -161,6 +161,15 @@ export function readAddress(state, text) {
   state.unknown = unknown;
 }
 
+/** Take over what a link of the page says, and leave the rest as it is. */
+export function follow(state, text) {
+  const given = new URLSearchParams(text);
+  return state.change((now) => {
+    if (given.has("track")) now.timeline = { ...now.timeline, ...BEGINNING, beside: -1, list: "tracks" };
+    for (const [name, , take] of FIELDS) if (given.has(name) && given.get(name) !== { evaluation: now.now.name, metric: now.about?.name }[name]) take(now, given.get(name));
+  });
+}
+
 /** The whole address of what is shown. */
 export function linkTo(state) {
   const text = writeAddress(state);

@@ -1,6 +1,5 @@
 /** Why scores are low: what would make a side right, as `mirflow diagnose` finds it. */
 
-import { goTo } from "./tabs.js";
 import { el, section, table, th } from "./dom.js";
 import { count, formatter } from "./format.js";
 
@@ -25,10 +24,6 @@ export function becauseOf({ now }, track) {
 /** Whether a whole reference seems wrong: its places are not worth a look one by one. */
 export const isSuspect = ({ now }, track) => (now.causes ? now.causes.rows : []).some(([name, system, side]) =>
   name === track && system === ALL && side === "reference");
-
-/** How many references seem wrong, and the way to them. */
-export const suspectsOf = (state) => (state.now.causes ? el("button", { type: "button", class: "link",
-  onclick: () => goTo(state, "causes", () => {}) }, state.now.causes.summary) : null);
 
 /**
  * @param {import("./state.js").State} state

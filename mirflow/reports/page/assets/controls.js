@@ -1,27 +1,30 @@
-/** The line below the headline: evaluation, metric, aggregate, groups, what is done about missing scores. */
+/** The sentence below the headline: what is shown, of what, and how it is counted; each part of it is a choice. */
 
 import { choice, el } from "./dom.js";
 import { CONTENTS } from "./data.js";
-import { titleOf } from "./format.js";
+import { count, titleOf } from "./format.js";
 import { drawFilter } from "./filterbar.js";
+
+/** Whether the choices of how it is counted are shown. */
+const counted = { open: false };
 
 /** @param {import("./state.js").State} state */
 export function drawControls(state) {
   const bar = document.getElementById("controls");
   const active = document.activeElement && document.activeElement.getAttribute("name");
   const { evaluations } = state.contents;
-  const parts = [];
-  const add = (name, made) => {
+  const [parts, ways] = [[], []];
+  const add = (name, made, list = ways) => {
     made.querySelector("select, input").setAttribute("name", name);
-    parts.push(made);
+    list.push(made);
   };
   if (evaluations.length > 1) {
     add("evaluation", choice("Evaluation", evaluations.map((one, place) => [place, one.name]), state.evaluation,
-      (value) => state.change((now) => now.take(Number(value)))));
+      (value) => state.change((now) => now.take(Number(value)))), parts);
   }
   if (state.metric >= 0) {
     add("metric", choice("Metric", state.now.metrics.map((metric, place) => [place, titleOf(metric)]), state.metric,
-      (value) => state.change((now) => now.takeMetric(Number(value)))));
+      (value) => state.change((now) => now.takeMetric(Number(value)))), parts);
     add("aggregate", choice("Aggregate", state.about.aggregates.map((name) => [name, nameOf(state, name)]),
       state.aggregate, (value) => state.change((now) => { now.aggregate = value; })));
     const groupable = state.groupable;
@@ -36,7 +39,12 @@ export function drawControls(state) {
     add("percent", el("label", { class: "choice tick" }, box, el("span", {}, "Percent")));
   }
   const filter = state.now.tracks.length && state.metric >= 0 ? drawFilter(state) : null;
-  bar.replaceChildren(...[...parts, filter].filter(Boolean));
+  const { systems, trackCount, lacking } = state.now;
+  const size = el("span", { class: "size" }, `${count(systems.length, "system")}, ${count(trackCount, "track")}`);
+  const words = lacking ? `${count(lacking, "score")} missing: ${{ common: "only tracks that all have", skip: "left out", zero: "counted as 0" }[state.missing]}` : "nothing is missing";
+  const box = ways.length ? el("details", { class: "counted", open: counted.open, ontoggle: () => { counted.open = box.open; } },
+    el("summary", { title: "How it is counted" }, words), el("div", {}, ways)) : null;
+  bar.replaceChildren(...[...parts, size, box, filter].filter(Boolean));
   // The bar is made anew after each choice: whoever uses the keyboard stays where they were.
   if (active) bar.querySelector(`[name="${active}"]`)?.focus();
 }
@@ -49,6 +57,5 @@ function nameOf(state, aggregate) {
 /** What the values are, in a sentence. */
 export function explainValues(state) {
   const { title, words } = CONTENTS.aggregates[state.aggregate];
-  return `${title}: ${words}. ` +
-    `Missing scores (${state.missing}): ${CONTENTS.missing[state.missing]}.`;
+  return `${title}: ${words}.${state.now.lacking ? ` Missing scores (${state.missing}): ${CONTENTS.missing[state.missing]}.` : ""}`;
 }

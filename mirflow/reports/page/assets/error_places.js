@@ -5,11 +5,8 @@ import { count, titleOf } from "./format.js";
 import { readJson } from "./data.js";
 import { errorsOfShown } from "./error_totals.js";
 import { rankSystems } from "./leaderboard.js";
-import { FETCHED } from "./source.js";
 
 const shown = { most: 12 };
-/** Kinds of errors on the first screen. */
-const COSTLIEST = 4;
 /** Seconds that are seen before and after a place. */
 const AROUND = 4;
 const WIDTH = 200;
@@ -66,29 +63,6 @@ const wordOf = ({ unit }, amount) => (unit === "s" ? `${write(amount)} s` : `${w
 /** Which tracks the errors of a system are those of: not all of them in a large evaluation, nor those without it. */
 const extentOf = ({ now }, tracks) => (tracks === now.trackCount ? (tracks > 1 ? `all ${count(tracks, "track")}` : "the one track") :
   `${now.timeline.sampled ? `the ${tracks.toLocaleString("en")} hardest` : tracks.toLocaleString("en")} of ${count(now.trackCount, "track")}`);
-
-/** The costliest kinds of errors of the best system, where the page has them; each leads to its places. */
-export async function drawCostliest(state, open) {
-  const part = partOf(state.now, nameOf(state));
-  if (part === undefined || FETCHED) return null;
-  const found = errorsOfShown(await readJson(part), state);
-  const system = found ? await systemOf(state, found) : -1;
-  const kinds = (found?.systems[system]?.kinds ?? []).filter(({ amount }) => amount > 0).sort((a, b) => b.amount - a.amount).slice(0, COSTLIEST);
-  if (!kinds.length) return null;
-  const few = found.narrowed ? "" : ` on ${extentOf(state, found.systems[system].tracks)}`;
-  return [el("h2", {}, `What costs ${state.now.systems[system]} most${few}`), el("div", { class: "costs" }, kinds.map((kind) => {
-    const places = placesOf(state, found, kind);
-    const look = () => {
-      state.wrong = { ...state.wrong, of: system, kind: kind.name, place: 0 };
-      const { track, ...at } = momentOf(places[0], system);
-      open(track, "errors", at);
-    };
-    return [places.length ? el("button", { type: "button", class: "link", title: kind.name, onclick: look }, kind.name) : el("span", { title: kind.name }, kind.name),
-      svg("svg", { viewBox: `0 0 ${WIDTH} 16`, preserveAspectRatio: "none", "aria-hidden": "true", class: "amount" },
-        svg("rect", { x: 0, y: 3, width: Math.max(1, (WIDTH * kind.amount) / kinds[0].amount), height: 10 })),
-      el("span", { class: "number quiet" }, wordOf(found, kind.amount))];
-  }))];
-}
 
 /**
  * @param {import("./state.js").State} state

@@ -6,7 +6,6 @@ import { count, formatter, titleOf, unitOf } from "./format.js";
 import { readShown } from "./filter.js";
 import { WHOLE, fittingInference, rankSystems } from "./leaderboard.js";
 import { include } from "./reduce.js";
-import { goTo } from "./tabs.js";
 
 const MOST = 5;
 /** Differences of scores that are rounding errors. */
@@ -61,25 +60,6 @@ export async function drawGains(state, open) {
     tableOf(state, rows.slice(0, MOST), included.value, of, against, look) : el("p", { class: "note" }, "None."));
   return section("gains", "Gains and losses", note, el("div", { class: "bar" }, choose("of", "System", of), choose("against", "Baseline", against)),
     of === against ? null : [testOf(state, of, against), waterfall(state, changed, look), groupsOf(state, changed), el("div", { class: "pair" }, list("Gains most", better), list("Loses most", worse))]);
-}
-
-/** The best two, or those that are chosen, in a card: the difference, each track, and the two tracks that differ most. */
-export async function drawPair(state, open) {
-  const { systems, tracks } = state.now;
-  if (!state.contents.byTrack || state.shownSystems.length < 2 || !state.about.sign) return null;
-  const included = include(await readShown(state), state.policy);
-  const [first, second] = await pairOf(state);
-  const changed = changesOf(included, first, second, tracks.length, state.about.sign);
-  if (first === second || !changed.length) return null;
-  const [better, worse] = [changed.filter(([, gain]) => gain > 0).length, changed.filter(([, gain]) => gain < 0).length];
-  const look = (track) => open(track, "tracks", { ear: first, beside: second });
-  const write = signedFormatter(formatter(state.about, state.percent));
-  const extreme = ([track, gain], kind) => el("span", { class: kind }, el("button", { type: "button", class: `link ${kind}`, title: `Open the timeline of ${tracks[track]}`,
-    onclick: () => look(track) }, `${tracks[track]} ${write(gain)}`), becauseOf(state, tracks[track]));
-  const [most, least] = [changed[0], changed.at(-1)];
-  return [el("h2", {}, el("button", { type: "button", class: "link", onclick: () => goTo(state, "gains", (now) => { now.pair = { of: first, against: second }; }) },
-    `${systems[first]} against ${systems[second]}`)), testOf(state, first, second), el("p", { class: "note" }, `Better on ${better}, worse on ${worse} of ${count(changed.length, "track")}.`),
-  waterfall(state, changed, look), el("p", { class: "extremes" }, most[1] > 0 ? extreme(most, "good") : null, least[1] < 0 ? extreme(least, "bad") : null)];
 }
 
 /** The difference of the values with its interval, and whether it is significant, where the page knows them. */

@@ -10,6 +10,8 @@ export function listen(view, canvas) {
   const placeOf = (event) => event.clientX - canvas.getBoundingClientRect().left;
   const at = (event) => view.timeAt(placeOf(event));
   canvas.addEventListener("wheel", (event) => {
+    // Among other parts of a page the wheel scrolls it.
+    if (view.does.aside && !event.ctrlKey) return;
     event.preventDefault();
     const sideways = event.shiftKey ? event.deltaY : event.deltaX;
     if (Math.abs(sideways) > Math.abs(event.shiftKey ? 0 : event.deltaY)) view.pan((sideways / view.inner) * (view.to - view.from));

@@ -88,12 +88,12 @@ export class LanesView extends TimeSpan {
     return this.recording ? WAVE + (this.recording.spectrum ? SPECTRUM : 0) : 0;
   }
 
-  /** @param {{time: number, seen: number[]|null}} at what is looked at first */
-  start({ time, seen }) {
+  /** @param {{time: number, seen: number[]|null, high?: number}} at what is looked at first; the height of lanes where it is not what the window has room for */
+  start({ time, seen, high = 0 }) {
     const box = this.canvas.parentElement;
     const measure = () => {
       const room = Math.floor((innerHeight * 0.96 - 300 - this.soundHeight) / this.lanes.length);
-      const height = Math.max(this.least, Math.min(room, Math.round(this.least * 1.6)));
+      const height = high || Math.max(this.least, Math.min(room, Math.round(this.least * 1.6)));
       if (!box.clientWidth || (box.clientWidth === this.width && height === this.laneHeight)) return;
       const first = this.width === 0;
       this.width = box.clientWidth;

@@ -7,7 +7,6 @@ import { endsOf, include, quantile, reduce } from "./reduce.js";
 import { CONTENTS, inferenceOf, readStatistic, readValues } from "./data.js";
 import { addChips, groupChip, readShown, shownOf } from "./filter.js";
 import { standingsOfShown, writePercent } from "./standings.js";
-import { goTo } from "./tabs.js";
 
 /** Values of one metric over all tracks or those of a group, with n and the number of missing scores, for each system. */
 export async function valuesOf(state, metric, aggregate, members = null) {
@@ -46,27 +45,17 @@ export function fittingInference(state, arrived) {
   return found && found.aggregate !== state.aggregate ? null : found;
 }
 
-/** Shares in percent that sum to 100 if the shares sum to one: those that are rounded down by most are rounded up. */
-function percentages(shares) {
-  const exact = shares.map((share) => 100 * (share ?? NaN)), whole = exact.map((one) => Math.floor(one + 1e-9));
-  if (!(Math.abs(exact.reduce((sum, one) => sum + one, 0) - 100) < 1e-6)) return exact.map(Math.round);
-  const order = [...exact.keys()].sort((a, b) => (exact[b] - whole[b]) - (exact[a] - whole[a]) || a - b);
-  for (const place of order.slice(0, 100 - whole.reduce((sum, one) => sum + one, 0))) whole[place] += 1;
-  return whole;
-}
-
 /** @param {() => void} again called when there is more to be drawn */
 export async function drawLeaderboard(state, again) {
   const { now, about } = state;
   const rows = await valuesOf(state, state.metric, state.aggregate);
   const inference = fittingInference(state, again);
-  const percents = percentages(inference?.first ?? []);
   const others = now.main.filter((metric) => metric !== state.metric);
   const columns = await Promise.all(others.map((metric) => valuesOf(state, metric, now.metrics[metric].standard_aggregate)));
   const entries = state.shownSystems.map((system) => ({ name: now.systems[system], system, ...rows[system],
     low: inference ? endOf(inference.low[system]) : null, high: inference ? endOf(inference.high[system]) : null,
     letters: inference && inference.letters.length ? inference.letters[system] : "",
-    ranks: inference && inference.letters.length ? inference.ranks[system] : "", first: inference?.first?.length ? inference.first[system] : null, percent: percents[system], others: columns.map((one) => one[system].value) }));
+    ranks: inference && inference.letters.length ? inference.ranks[system] : "", first: inference?.first?.length ? inference.first[system] : null, percent: inference?.percent?.[system], others: columns.map((one) => one[system].value) }));
   rank(entries, about.sign);
   const { column, turned } = state.ranking;
   const turn = turned ? -1 : 1;
@@ -78,11 +67,13 @@ export async function drawLeaderboard(state, again) {
   // A table that is read already is not folded when the chart arrives.
   if (inference === undefined) state.unfolded = true;
   const nodes = state.shown ? standingsOfShown(state, entries) : inference?.standings;
-  const standings = nodes ? standingsOf(state, nodes, state.shown ? [] : percents) : null;
-  const board = section("leaderboard", `Systems by ${titleOf(about)}${unitOf(about, state.percent)}`,
+  const standings = nodes ? standingsOf(state, nodes) : null;
+  const more = !state.shown && inference ? [["second", inference.beside], ["listens", inference.listen]] : [];
+  const title = `Systems by ${titleOf(about)}${unitOf(about, state.percent)}`;
+  const board = section("leaderboard", title,
     state.shown ? `Shown: ${shownOf(state)}.` : null, now.references ? el("p", { class: "warning", role: "note" }, `References: ${now.references}.`) : null,
     ...warningsOf(now), standings ? fold(state, parts) : parts, state.shown ? noteOf(state, inference) : null);
-  return el("div", { id: "ranking" }, standings, board);
+  return el("div", { id: "ranking" }, standings, more.filter(([, own]) => own?.length).map(([id, own]) => el("div", { id }, ...build(own))), board);
 }
 
 /** Positions of the systems by the chosen values, the best first, as all parts of the page list them. */
@@ -94,30 +85,16 @@ export async function rankSystems(state) {
 }
 
 /** Who leads, who is not told apart, and a chart, as they were written with the page. */
-function standingsOf(state, nodes, percents) {
+function standingsOf(state, nodes) {
   const made = el("div", { id: "standings" }, ...build(nodes));
   if (state.percent && state.about.unit === "" && !state.shown) writePercent(made);
-  for (const row of percents.length ? made.querySelectorAll("tr:is(.first, .alike)") : []) {
-    const share = percents[state.now.systems.indexOf(row.querySelector("th").title)];
-    if (Number.isFinite(share)) row.lastChild.append(el("small", { title: "Share of bootstrap replicates over tracks in which it is the best" }, ` first in ${share} %`));
-  }
-  // A system is compared with the leader, the leader with the one behind it.
-  const names = [...made.querySelectorAll("tbody th")];
-  const place = (name) => state.now.systems.indexOf(name.title);
-  if (state.contents.byTrack && state.about.sign && names.length > 1) {
-    for (const name of names) {
-      const pair = { of: place(name), against: place(name === names[0] ? names[1] : names[0]) };
-      name.replaceChildren(el("button", { type: "button", class: "link", title: `Compare ${name.title} with ${state.now.systems[pair.against]}`,
-        onclick: () => goTo(state, "gains", (one) => { one.pair = pair; }) }, name.title));
-    }
-  }
   return made;
 }
 
 /** The table, folded until it is asked for. */
 function fold(state, parts) {
   const box = el("details", { open: state.unfolded, ontoggle: () => { state.unfolded = box.open; } },
-    el("summary", {}, "Table of all systems and metrics"), parts);
+    el("summary", {}, "All systems and metrics, in a table"), parts);
   return box;
 }
 

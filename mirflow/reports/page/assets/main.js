@@ -2,22 +2,23 @@
 
 import { el, section } from "./dom.js";
 import { count } from "./format.js";
-import { keepAddress } from "./address.js";
+import { follow, keepAddress } from "./address.js";
 import { drawAlike } from "./alike.js";
-import { drawCauses, suspectsOf } from "./causes.js";
+import { drawCauses } from "./causes.js";
 import { drawControls } from "./controls.js";
 import { drawCoverage } from "./coverage.js";
 import { drawDifficulty } from "./difficulty.js";
 import { drawDistributions } from "./distributions.js";
 import { drawDoubts } from "./doubts.js";
-import { drawCostliest, drawErrors } from "./error_places.js";
+import { drawErrors } from "./error_places.js";
 import { drawExtras } from "./extras.js";
 import { applyFilter, labelOf, shownOf } from "./filter.js";
-import { drawGains, drawPair } from "./gains.js";
+import { drawGains } from "./gains.js";
 import { drawHeatmap } from "./heatmap.js";
 import { drawLeaderboard } from "./leaderboard.js";
+import { drawListen } from "./listen.js";
 import { drawLosses } from "./losses.js";
-import { LISTED, drawOverview } from "./overview.js";
+import { drawOverview } from "./overview.js";
 import { drawProvenance } from "./provenance.js";
 import { drawTolerance } from "./tolerance.js";
 import { drawTracks } from "./tracks.js";
@@ -44,14 +45,10 @@ function headline() {
 }
 
 function drawHead() {
-  const { contents, now } = state;
-  // The title is about the page, these numbers are about the evaluation.
-  const several = contents.evaluations.length > 1;
-  const size = `${count(now.systems.length, "system")}, ${count(now.trackCount, "track")}`;
-  const parts = [several ? `${now.name}: ${size} (1 of ${contents.evaluations.length} evaluations)` : size,
-    state.shown ? `${shownOf(state)} shown: ${state.filter.map((chip) => labelOf(state, chip)).join("; ")}` : "", contents.where ? `only tracks where ${contents.where}` : "", contents.stores.length > 1 ? count(contents.stores.length, "store") : ""];
+  const { contents } = state;
+  const parts = [state.shown ? `${shownOf(state)} shown: ${state.filter.map((chip) => labelOf(state, chip)).join("; ")}` : "", contents.where ? `only tracks where ${contents.where}` : "", contents.stores.length > 1 ? count(contents.stores.length, "store") : ""];
   document.getElementById("head").replaceChildren(headline(),
-    el("p", {}, parts.filter(Boolean).join("  ·  "), suspectsOf(state) ? ["  ·  ", suspectsOf(state)] : null), state.unknown.length ? el("p", { class: "warning", role: "note" },
+    parts.some(Boolean) ? el("p", {}, parts.filter(Boolean).join("  ·  ")) : "", state.unknown.length ? el("p", { class: "warning", role: "note" },
       `The link names what this page does not have: ${state.unknown.join(", ")}.`) : "");
 }
 
@@ -64,13 +61,6 @@ function tell(part) {
   return part;
 }
 
-/** What stands beside the chart: the best two, and what costs the best one most. */
-async function drawSecond(ranking) {
-  const parts = await Promise.all([drawPair(state, openTimeline), drawCostliest(state, openTimeline)]);
-  const standings = ranking.querySelector("#standings");
-  if (standings && parts.some(Boolean)) standings.after(el("div", { id: "second" }, parts.filter(Boolean)));
-}
-
 /** The table of systems; what arrives later is drawn into it, unless something else is shown by then. */
 async function drawRanking() {
   const { turn } = state;
@@ -79,8 +69,8 @@ async function drawRanking() {
     const made = await drawRanking();
     const there = document.getElementById("ranking");
     const focus = there.querySelector(":focus")?.getAttribute("data-sort");
-    await drawSecond(made);
     there.replaceWith(made);
+    drawListen(state);
     showTab(state, [...document.getElementById("main").children]);
     drawHead();
     const gains = document.getElementById("gains");
@@ -124,12 +114,8 @@ async function draw() {
   // The intervals may have arrived meanwhile.
   if ((FETCHED || state.shown) && state.metric >= 0) parts[0] = await drawRanking();
   parts.forEach(tell);
-  const ranking = /** @type {Element} */ (parts[0]);
-  if (ranking.id === "ranking") await drawSecond(ranking);
   const scrolled = scrollY;
-  // Of two evaluations the chosen one comes first.
-  const first = state.contents.evaluations.length < LISTED ? parts.splice(0, 1) : [];
-  const sections = [...first, overview, ...parts].filter(Boolean);
+  const sections = [...parts, overview].filter(Boolean);
   main.replaceChildren(...sections);
   showTab(state, sections);
   drawHead();
@@ -137,6 +123,7 @@ async function draw() {
   document.getElementById(state.part || "-")?.classList.add("alone");
   settle();
   offerCopies(state);
+  drawListen(state);
   scrollTo(0, scrolled);
   document.documentElement.dataset.drawn = (performance.now() - started).toFixed(1);
 }
@@ -146,6 +133,18 @@ state.onChange(applyFilter);
 state.onChange(draw);
 state.onChange(settleTimeline);
 keepAddress(state);
+document.getElementById("main").addEventListener("click", (event) => {
+  const link = /** @type {Element} */ (event.target).closest("#ranking a[href^='#']");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  const text = link.getAttribute("href").slice(1);
+  follow(state, text).then(() => { if (text.includes("tab=")) toTop(); });
+});
+/** Begin a tab from above. */
+function toTop() {
+  scrollTo(0, 0);
+  /** @type {HTMLElement|null} */ (document.querySelector("#main > section:not(.away)"))?.focus({ preventScroll: true });
+}
 // An anchor would take the place of the state in the address.
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();

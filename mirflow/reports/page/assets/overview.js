@@ -4,10 +4,8 @@ import { build, el, section, table, th } from "./dom.js";
 import { count, titleOf } from "./format.js";
 import { readJson } from "./data.js";
 import { drawScorecard } from "./scorecard.js";
+import { LISTED } from "./state.js";
 import { writePercent } from "./standings.js";
-
-/** Evaluations from which on they are listed, above all else; of fewer, the bar on top names them. */
-export const LISTED = 3;
 
 /** The sentence about who leads by the usual metric, where it came with the page. */
 function sentenceOf(one, percent) {

@@ -4,7 +4,7 @@ import { count, niceTicks, tickFormatter, unitOf } from "./format.js";
 import { endsOf } from "./reduce.js";
 import { shownOf } from "./filter.js";
 
-const [ROW, ROOM, NAMED] = [30, 0.06, 4];
+const [ROW, ROOM, NAMED] = [27, 0.06, 4];
 
 const listed = (names) => (names.length > NAMED ? `${names.length} systems` : [names.slice(0, -1).join(", "), names.at(-1)].filter(Boolean).join(" and "));
 
@@ -71,7 +71,7 @@ export function standingsOfShown(state, entries) {
       ...(Number.isNaN(value) ? [] : [["circle", { cx: place(value), cy: ROW / 2, r: 5 }, []]])]]]],
     ["td", { class: "number strong" }, [["data", Number.isFinite(value) ? { "data-value": value } : {}, [write(value)]]]]]]);
   return [["p", { class: "lead" }, [["strong", {}, [lead]], ` ${rest}`]],
-    ["table", { class: "forest" }, [["caption", { class: "note" }, ["dot: value"]], ["thead", {}, [["tr", {}, heads]]], ["tbody", {}, rows]]]];
+    ["table", { class: "forest" }, [["thead", {}, [["tr", {}, heads]]], ["tbody", {}, rows]]]];
 }
 
 function scaleOf(entries, { unit }) {

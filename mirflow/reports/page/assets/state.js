@@ -35,9 +35,13 @@ import { fits, labelOf } from "./filter.js";
  *   one of the chosen metric
  */
 
+/** Evaluations from which on what is about all of them comes first. */
+export const LISTED = 3;
+
 /** What a reader asks, and the sections that answer it. */
 export const TABS = [
-  ["ranking", "Ranking", ["ranking", "leaderboard", "overview", "tolerance"]],
+  ["overview", "Overview", ["overview"]],
+  ["ranking", "Ranking", ["ranking", "leaderboard", "tolerance"]],
   ["compare", "Compare", ["gains", "alike"]],
   ["tracks", "Tracks", ["tracks", "difficulty", "heatmap", "distributions"]],
   ["errors", "Errors", ["errors", "losses", "extras"]],

@@ -2,7 +2,7 @@
 
 import { copyButton, el } from "./dom.js";
 import { linkTo } from "./address.js";
-import { TABS } from "./state.js";
+import { LISTED, TABS } from "./state.js";
 
 /** The tab that has a section. */
 export const tabOf = (id) => TABS.find(([, , parts]) => parts.includes(id))?.[0] ?? "about";
@@ -15,8 +15,11 @@ export function showTab(state, parts) {
   const bar = document.getElementById("tabs");
   const active = bar.contains(document.activeElement) && document.activeElement.getAttribute("name");
   const show = (tab) => state.change((now) => { now.tab = tab; }).then(() => scrollTo(0, 0));
-  const tabs = TABS.filter(([name]) => names.has(name)).map(([name, title]) => el("button", { type: "button", name: `tab ${name}`,
-    "aria-current": name === chosen ? "page" : null, onclick: () => show(name) }, title));
+  // Of a few evaluations each is looked at by itself.
+  const order = state.contents.evaluations.length < LISTED ? [...TABS.slice(1, -1), TABS[0], TABS.at(-1)] : TABS;
+  const tabs = order.filter(([name]) => names.has(name)).map(([name, title]) => el("button", { type: "button", name: `tab ${name}`,
+    "aria-current": name === chosen ? "page" : null, onclick: () => show(name) }, title,
+    name === "references" && state.now.causes?.suspect ? el("small", { class: "bad" }, ` ${state.now.causes.suspect} suspect`) : null));
   const copy = copyButton("Copy link", () => linkTo(state));
   copy.querySelector("button").setAttribute("name", "copy");
   bar.replaceChildren(el("b", { title: state.contents.name }, state.contents.name), el("div", {}, tabs), copy);

@@ -21,7 +21,7 @@ import { LanesView } from "./lanesview.js";
 const REST = 250;
 
 /** What a track holds: lanes for the references and for every system; null where the page has none. */
-async function readTrack(state, track) {
+export async function readTrack(state, track) {
   const found = await readTimeline(state.evaluation, state.now.tracks[track], state.metric < 0 ? "" : state.about.name);
   if (!found) return null;
   const { annotations, verdicts, rules, able, changed, audio, peaks } = found;
@@ -166,7 +166,7 @@ async function showTrack(state, dialog) {
 }
 
 /** The scores of a track as text, and its systems, the best first. */
-async function scoresOf(state, track) {
+export async function scoresOf(state, track) {
   const { systems, tracks } = state.now;
   const order = systems.map((_, system) => system);
   if (state.metric < 0) return { texts: systems.map(() => ""), order };
@@ -184,14 +184,19 @@ async function scoresTable(state, track) {
   return table([th("System"), th(name, "number")], order.map((system) => tr(state.now.systems[system], [texts[system]], "number")));
 }
 
-function drawLanes(stage) {
-  const { state, found, scores, content, head, list, chosen } = stage;
-  const { timeline, now } = state;
+/** The lanes of a track, and how long the longest is. */
+export function lanesOf({ found, scores, state: { now } }) {
   const lanes = [...found.references.map(({ annotation, annotator }) => ({ annotation, evidence: [], score: "",
     name: annotator ? `reference (${annotator})` : "reference", system: -1 })),
   ...found.estimates.map(({ annotation, evidence, system }) => ({ annotation, evidence, system, score: scores.texts[system],
     name: now.systems[system] }))];
-  const whole = Math.max(1, ...lanes.map((lane) => (typeof lane.annotation === "string" ? 0 : endOf(lane.annotation))));
+  return { lanes, whole: Math.max(1, ...lanes.map((lane) => (typeof lane.annotation === "string" ? 0 : endOf(lane.annotation)))) };
+}
+
+function drawLanes(stage) {
+  const { state, found, content, head, list, chosen } = stage;
+  const { timeline, now } = state;
+  const { lanes, whole } = lanesOf(stage);
   stage.length = found.duration || whole;
   const unit = now.timeline.form === "patterns" ? "quarter notes" : "";
   const spoken = el("p", { class: "unseen", "aria-live": "polite" });

@@ -6,16 +6,11 @@ import { mixer } from "./mixer.js";
 import { player, soundsOf } from "./sound.js";
 import { linkTo } from "./address.js";
 
-/** The bar with what plays and what is judged; `redraw` when that changes. */
-export function toolbar(stage, redraw, view) {
-  const { state, found, chosen } = stage;
-  const { timeline, now } = state;
-  const { rules } = found;
-  const { recording } = stage;
+/** The button that plays what is chosen, from the cursor on; it gives the stage `toggle` and `restart`. */
+export function playButton(stage, view) {
+  const { state: { timeline }, found, chosen, recording } = stage;
   const sounding = recording || [...found.references, ...found.estimates].some(({ annotation }) =>
     typeof annotation !== "string" && soundsOf(annotation).length > 0);
-  // Annotations without a time axis have nothing to play where nothing sounds, and no ears.
-  const silent = !sounding && !view;
   const play = el("button", { type: "button", class: "play", disabled: !sounding, title: sounding ? null : "Nothing here sounds" }, "Play");
   const rest = () => {
     play.textContent = "Play";
@@ -40,7 +35,7 @@ export function toolbar(stage, redraw, view) {
     const first = heard ? from : Math.min(end, ...ears.filter((sounds) => sounds.length).map(([sound]) => sound.time));
     play.textContent = "Stop";
     player.play({ ears, from: Math.max(from, first), to: end, recording: heard, mix, speed: slow ? 0.5 : 1, loop, onend: rest });
-    if (view) follow(view);
+    if (view) follow(view, rest);
   };
   play.addEventListener("click", toggle);
   stage.toggle = toggle;
@@ -50,6 +45,26 @@ export function toolbar(stage, redraw, view) {
     player.stop();
     toggle();
   };
+  return sounding || view ? play : null;
+}
+
+/** The cursor goes with the sound. */
+function follow(view, rest) {
+  const go = () => {
+    if (!player.playing) return rest();
+    if (!view.canvas.isConnected) return;
+    view.moveTo(player.time, true);
+    requestAnimationFrame(go);
+  };
+  requestAnimationFrame(go);
+}
+
+/** The bar with what plays and what is judged; `redraw` when that changes. */
+export function toolbar(stage, redraw, view) {
+  const { state, found, chosen } = stage;
+  const { timeline, now } = state;
+  const { rules } = found;
+  const play = playButton(stage, view);
   const note = el("p", { class: "note marks" }, explainMarks(stage));
   const choosing = (name, label, options, value) => {
     const made = choice(label, options, value, (picked) => {
@@ -74,16 +89,6 @@ export function toolbar(stage, redraw, view) {
     if (view) Object.assign(timeline, { time: view.cursor });
     return linkTo(state);
   });
-  return [el("div", { class: "bar tools" }, silent ? null : play, left, silent ? null : ear, rule, view ? el("span", { class: "zoom" }, ...zoom, fit) : null,
+  return [el("div", { class: "bar tools" }, play, left, play && ear, rule, view ? el("span", { class: "zoom" }, ...zoom, fit) : null,
     copy, legendOf(found), el("span", { class: "clock", "aria-live": "off" })), ...(view ? mixer(stage, view) : []), note].filter(Boolean);
-}
-
-/** The cursor goes with the sound. */
-function follow(view) {
-  const go = () => {
-    if (!player.playing || !view.canvas.isConnected) return;
-    view.moveTo(player.time, true);
-    requestAnimationFrame(go);
-  };
-  requestAnimationFrame(go);
 }

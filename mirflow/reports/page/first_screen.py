@@ -1,0 +1,252 @@
+"""The first screen: who leads, the best two beside each other, what costs the best one most, and a track to listen to.
+
+All of it are elements with links into the page, so that it is there without scripts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import counted
+from ...metrics.aggregates import RATIOS
+from ..standings import LEADER, WORSE, Node, Standings, node, text_of, to_html
+from .assembly import report_link
+from .data import EvaluationNumbers
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from ...ragged import Float
+
+MOST = 12
+"""Systems of the chart: the table has the others."""
+_COSTLIEST = 4
+_AROUND = 4
+"""Seconds that are seen before and after a place with errors."""
+_EQUAL = 5e-11
+"""Differences of scores that are rounding errors, as in gains.js."""
+_COLUMNS, _HIGH, _WIDE = 160, 100, 200
+"""Most columns of the chart of gains, its height, and the length of the longest bar."""
+
+
+@dataclass(frozen=True)
+class FirstScreen:
+    """What the first screens of an evaluation are made of."""
+
+    scores: xr.Dataset
+    evaluation: Mapping[str, Any]
+    """As the page describes it."""
+    by_track: bool = True
+    causes: Sequence[Sequence[Any]] = ()
+    """Track, system, side, and what is the matter."""
+    errors: Sequence[Mapping[str, Any]] = ()
+    """Of each metric that judges, as the page lists them, the usual one first."""
+    timelines: Collection[str] = field(default_factory=frozenset)
+    """Tracks that have one."""
+
+    def draw(self, metric: int, found: Mapping[str, Any]) -> dict[str, Any]:
+        """Put elements in place of the standings of a metric: the chart, and what is beside and below it."""
+        if "standings" not in found:
+            return dict(found)
+        standings: Standings = found["standings"]
+        leading = [row.system for row in standings.rows if not math.isnan(row.value)][:2]
+        if not self.by_track or not standings.sign or len(leading) < 2:
+            alone = self._costs(metric, *leading[:1]) if self.by_track and leading else []
+            return {**found, "standings": standings.nodes(most=MOST), "beside": alone, "listen": []}
+        nodes = standings.nodes(lambda system, other: self._link(metric, "compare", gains=system, against=other), MOST)
+        rivals = [row.system for row in standings.rows[1:] if not math.isnan(row.value)]
+        pair = _Pair.of(self.scores, metric, standings, rivals[0])
+        # Two that are equal everywhere are nothing to listen to.
+        pairs = (_Pair.of(self.scores, metric, standings, rival) for rival in rivals)
+        unlike = next((one for one in pairs if one.gains.any()), pair)
+        beside = [*self._pair(metric, standings, pair), *self._costs(metric, leading[0])] if len(pair.gains) else []
+        return {**found, "standings": nodes, "beside": beside, "listen": self._listen(metric, standings, unlike)}
+
+    def _link(self, metric: int, tab: str = "", **more: str) -> str:
+        name = self.evaluation["metrics"][metric]["name"]
+        return report_link(self.evaluation["name"], more.pop("track", ""), None, metric=name, tab=tab, **more)
+
+    def _why(self, track: str) -> list[Node | str]:
+        """What is known of the low scores of a track; what is of the track as a whole is said once."""
+        own = [(system, words) for name, system, _, words, *_ in self.causes if name == track]
+        if not own:
+            return []
+        systems = ", ".join(system for system, _ in own if system != "*")
+        return [node("small", f"{systems}: {own[0][1]}" if systems else own[0][1], kind="cause")]
+
+    def _pair(self, metric: int, standings: Standings, pair: _Pair) -> list[Node]:
+        first, second, *_ = standings.rows
+        compare = self._link(metric, "compare", gains=first.system, against=second.system)
+        told = {LEADER: "equal", WORSE: "told apart"}.get(second.relation, second.relation)
+        interval = ""
+        if not math.isnan(second.gap_low):
+            ends = sorted(-standings.sign * end for end in (second.gap_low, second.gap_high))
+            words = " to ".join(standings.show_signed(end) for end in ends)
+            interval = f"{100 * standings.level:g} % interval of all systems together: {words}"
+        verdict = f" {told}:" if told else ""
+        better, worse = int((pair.gains > 0).sum()), int((pair.gains < 0).sum())
+        counts = f"{verdict} better on {counted(better, 'track')}, worse on {worse}."
+        oracle = ""
+        if not math.isnan(pair.oracle):
+            oracle = f" Picking the best system for each track would score {standings.show(pair.oracle)}."
+        gap = node("b", standings.show_signed(standings.sign * (first.value - second.value)))
+        extremes = []
+        for at, kind in ((0, "link good"), (-1, "link bad")):
+            track, gain = pair.tracks[at], float(pair.gains[at])
+            if gain > 0 if at == 0 else gain < 0:
+                words = f"{track} {standings.show_signed(gain)}"
+                link = node("a", words, href=self._track(metric, pair, at), kind=kind)
+                extremes.append(node("span", link, *self._why(track)))
+        return [
+            node("h2", "Compare ", node("a", f"{first.system} with {second.system}", kind="link", href=compare)),
+            node("p", gap, counts + oracle, kind="difference", **({"title": interval} if interval else {})),
+            pair.chart(),
+            node("p", *extremes, kind="extremes"),
+        ]
+
+    def _track(self, metric: int, pair: _Pair, at: int) -> str:
+        worse, better = (pair.second, pair.first) if pair.gains[at] > 0 else (pair.first, pair.second)
+        return self._link(metric, track=pair.tracks[at], ear=worse, beside=better)
+
+    def _costs(self, metric: int, system: str) -> list[Node]:
+        """The costliest kinds of errors of a system; each leads to its largest place."""
+        name = self.evaluation["metrics"][metric]["name"]
+        found = next((one for one in self.errors if one["rule"] == name), next(iter(self.errors), None))
+        own = found["systems"][self.evaluation["systems"].index(system)] if found else None
+        kinds = (
+            sorted((one for one in own["kinds"] if one["amount"] > 0), key=lambda one: -one["amount"]) if own else []
+        )
+        if not found or not own or not kinds:
+            return []
+        few, many = own["tracks"], self.evaluation["trackCount"]
+        hardest = "the " if self.evaluation["timeline"].get("sampled") else ""
+        some = f"{hardest}{few:,}{' hardest' if hardest else ''} of {counted(many, 'track')}"
+        extent = some if few < many else f"all {counted(many, 'track')}" if many > 1 else "the one track"
+        rows: list[Node] = []
+        for kind in kinds[:_COSTLIEST]:
+            wide = max(1.0, _WIDE * kind["amount"] / kinds[0]["amount"])
+            bar = node("rect", x="0", y="3", width=f"{wide:.1f}", height="10")
+            chart = {"viewBox": f"0 0 {_WIDE} 16", "preserveAspectRatio": "none", "aria-hidden": "true"}
+            amount = f"{kind['amount']:,.0f}" if kind["amount"] >= 100 else f"{kind['amount']:.3g}"
+            place = self._place(found["tracks"], kind)
+            link = self._link(metric, **place, wrong=system, ear=system) if place else ""
+            about = {"kind": "link", "href": link} if link else {}
+            name = node("a" if link else "span", kind["name"], title=kind["name"], **about)
+            rows += [name, node("svg", bar, kind="amount", **chart)]
+            rows.append(node("span", f"{amount} {found['unit']}", kind="number quiet"))
+        return [node("h2", f"What costs {system} most on {extent}"), node("div", *rows, kind="costs")]
+
+    def _place(self, tracks: Sequence[str], kind: Mapping[str, Any]) -> dict[str, str]:
+        """The largest place of a kind of errors, as the address says it; nothing where the page lists none."""
+        sizes = kind.get("count", kind.get("length", []))
+        if not sizes:
+            return {}
+        at = max(range(len(sizes)), key=sizes.__getitem__)
+        track = tracks[sum(kind["track"][: at + 1])]
+        place = {"track": track, "from": "errors", "error": kind["name"], "place": "1"}
+        if "start" in kind:
+            start, length = kind["start"][at] / 10, kind["length"][at] / 10
+            place |= {"time": f"{start:g}", "seen": f"{max(0, start - _AROUND):g}-{start + length + _AROUND:g}"}
+        return place
+
+    def _listen(self, metric: int, standings: Standings, pair: _Pair) -> list[Node]:
+        """The track with a timeline on which the best two differ most; a script adds its lanes."""
+        able = [at for at, track in enumerate(pair.tracks) if track in self.timelines and pair.gains[at]]
+        if not able:
+            return []
+        at = max(able, key=lambda one: abs(pair.gains[one]))
+        track = pair.tracks[at]
+        own, other = (f"{standings.show(one)}" for one in pair.values[:, at])
+        told = f"{track}: {pair.first} has {own}, {pair.second} has {other}."
+        data = {"data-track": track, "data-of": pair.first, "data-against": pair.second}
+        words = node(
+            "div",
+            node("h2", "Listen to the largest disagreement"),
+            node("p", told, *(" " if self._why(track) else "", *self._why(track)), kind="note"),
+            node("p", node("a", f"All {counted(len(self.evaluation['systems']), 'system')}", kind="link",
+                           href=self._track(metric, pair, at)), kind="bar"),
+        )  # fmt: skip
+        return [node("div", words, id="listen", **data)]
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """The best system and another one, track by track."""
+
+    first: str
+    second: str
+    tracks: Sequence[str]
+    """Those that both have, the largest gain of the first one first."""
+    gains: Float
+    values: Float
+    """float64 (2, tracks)."""
+    oracle: float
+    """The aggregate with the best system of each track; NaN where it is not of the metric, or all have too few."""
+
+    @classmethod
+    def of(cls, scores: xr.Dataset, metric: int, standings: Standings, second: str) -> _Pair:
+        first = standings.rows[0].system
+        systems, names = (scores[name].values.tolist() for name in ("system", "track"))
+        numbers = EvaluationNumbers(scores, [])
+        value, included = numbers.included(metric)
+        rows = [systems.index(one) for one in (first, second)]
+        tracks = np.flatnonzero(included[rows].all(axis=0))
+        own = value[rows][:, tracks]
+        with np.errstate(invalid="ignore"):
+            gains = np.where(own[0] == own[1], 0.0, standings.sign * (own[0] - own[1]))
+        gains[np.abs(gains) < _EQUAL] = 0.0
+        order = np.argsort(-gains, kind="stable")
+        every = np.asarray(included.all(axis=0))
+        kind = str(scores["standard_aggregate"].values[metric])
+        best = np.argmax(standings.sign * np.where(every, value, 0.0), axis=0)
+        oracle = numbers.best_of_each(metric, kind, best, every) if kind in RATIOS and every.any() else math.nan
+        return cls(first, second, [names[at] for at in tracks[order].tolist()], gains[order], own[:, order], oracle)
+
+    def chart(self) -> Node:
+        """The gain of every track as an upright line; of many tracks the largest of those that share one."""
+        columns = np.array_split(self.gains, min(_COLUMNS, len(self.gains)))
+        heights = np.array([part[np.argmax(np.abs(part))] for part in columns])
+        most = np.abs(heights[np.isfinite(heights)]).max(initial=0.0) or 1.0
+        heights = np.clip(np.nan_to_num(heights / most), -1, 1)
+        up, down = max(heights.max(), 0.0), max(-heights.min(), 0.0)
+        middle = _HIGH * up / ((up + down) or 1.0)
+        tall = _HIGH / ((up + down) or 1.0)
+        paths = []
+        for kind, side in (("gain", heights > 0), ("loss", heights < 0)):
+            drawn = "".join(
+                f"M{at + 0.5:g} {middle:.0f}V{middle - tall * one:.0f}"
+                for at, one in enumerate(heights.tolist())
+                if side[at]
+            )
+            paths += [node("path", d=drawn, kind=kind)] if drawn else []
+        axis = node("path", d=f"M0 {middle:.0f}H{len(heights)}", kind="zero")
+        box = {"viewBox": f"0 0 {len(heights)} {_HIGH}", "preserveAspectRatio": "none", "role": "img"}
+        words = f"{self.first} less {self.second} on each of {counted(len(self.gains), 'track')}, sorted"
+        return node("svg", *paths, axis, kind="gains", **box, **{"aria-label": words})
+
+
+def first_html(contents: Mapping[str, Any]) -> tuple[str, str]:
+    """The first screen by the main metric as HTML that needs no script, and who leads as a sentence."""
+    first = contents["evaluations"][0]
+    found: Mapping[str, Any] = next((own for metric, own in first["inference"] if metric in first["main"][:1]), {})
+    standings = found.get("standings", [])
+    sentence = text_of(standings[:1])
+    size = f"{counted(len(first['systems']), 'system')}, {counted(first['trackCount'], 'track')}"
+    card = contents["scorecard"]
+    boxes = [node("section", *card, id="overview")] if isinstance(card, list) and card else []
+    suspect = first["causes"]["suspect"] if "causes" in first else 0
+    doubted = f", {counted(suspect, 'reference')} suspect" if suspect else ""
+    about = node("p", f"{contents['name']}: {size}{doubted}")
+    if not standings:
+        return to_html([node("h1", contents["title"]), about, *boxes]), size
+    lead, *rest = standings[0][2]
+    head = [node("h1", text_of([lead]).removesuffix(".")), about]
+    beside = [node("div", *found["beside"], id="second")] if found["beside"] else []
+    chart = node("div", node("p", *rest, kind="lead"), *standings[1:], id="standings")
+    screen = node("div", chart, *beside, *found["listen"], id="ranking")
+    return to_html([*head, screen, *boxes]), f"{sentence} {size}."
