@@ -35,19 +35,18 @@ def from_arguments(kind: Kind, values: Sequence[Any]) -> Annotation:
     if len(values) > len(kind.arguments):
         raise InvalidAnnotationError(f"{len(values)} arguments: {kind.name} take {', '.join(kind.arguments)}")
     given = {name: value for name, value in zip(kind.arguments, values, strict=False) if value is not None}
-    annotation = _of_known(kind, given)
+    order = f"the arguments are {' and '.join(list(given))}, in this order"
+    try:
+        annotation = _of_known(kind, given)
+    except InvalidAnnotationError as error:
+        if error.message.startswith(f"{kind.arguments[0]} is not a number") and len(given) > 1:
+            raise InvalidAnnotationError(f"{error.message}; {order}") from None
+        raise
     if kind.arguments[:2] == ("time", "frequency") and not kind.dims[1:]:
-        _demand_times_first(annotation)
+        first, second = (np.diff(annotation.columns[name]) for name in ("time", "frequency"))
+        if (first < 0).any() and (second > 0).all():  # frequencies would be sorted as times
+            raise InvalidAnnotationError(f"time is not in order, but frequency is: {order}")
     return annotation
-
-
-def _demand_times_first(annotation: Annotation) -> None:
-    """Refuse frequencies and times in the wrong order, as frequencies would be sorted as times."""
-    first, second = (np.diff(annotation.columns[name]) for name in ("time", "frequency"))
-    if (first < 0).any() and (second > 0).all():
-        raise InvalidAnnotationError(
-            "time is not in order, but frequency is: the arguments are time and frequency, in this order"
-        )
 
 
 def from_columns(kind: Kind, given: Mapping[str, Any]) -> Annotation:

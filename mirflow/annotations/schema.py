@@ -8,7 +8,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
 
-from ..errors import PluginError, UnknownNameError
+from ..errors import AnnotationError, PluginError, UnknownNameError
 from ..plugins import TASKS, declared, find
 
 TASK_KINDS: Mapping[str, str] = MappingProxyType(
@@ -600,6 +600,8 @@ def kind_of(task: str) -> Kind:
     >>> kind_of("chord").dims
     ('segment',)
     """
+    if not isinstance(task, str):
+        raise AnnotationError(f"a task is named by text, such as 'beat', not by {type(task).__name__}")
     if task in TASK_KINDS:
         return KINDS[TASK_KINDS[task]]
     registered = find(TASKS, task)

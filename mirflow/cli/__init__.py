@@ -43,8 +43,14 @@ SECTIONS = {
     "tools": "Tools",
 }
 """The sections of ``mirflow --help``."""
-_MEANT = {"--limit": "--worst", "--top": "--best", "--output-format": "--format", "-f": "--format", "-n": "--worst"}
-"""Options of other programs, and those that do the same here."""
+_MEANT = {
+    "--limit": ("--worst", "-n"),
+    "--top": ("--best", "-n"),
+    "--output-format": ("--format",),
+    "-f": ("--format",),
+    "-n": ("--worst",),
+}
+"""Options of other programs, and those that do the same here, of which a command has at most one."""
 _STOPPED = (output.HUNG_UP, output.INTERRUPTED, output.TERMINATED)
 _EXITS = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in output.MEANINGS.items())
 
@@ -161,8 +167,8 @@ class Commands(click.Group):
             message = error.message
             if isinstance(error, click.NoSuchOption) and error.ctx is not None:
                 known = {name for option in error.ctx.command.params for name in option.opts}
-                near = _MEANT.get(error.option_name, "")
-                message += f" Did you mean {near}?" if near in known and near not in message else ""
+                for near in known.intersection(_MEANT.get(error.option_name, ())):
+                    message += f" Did you mean {near}?" if near not in message.split() else ""
             vars(error)["message"] = visible(message)
             error.show()
             return output.BAD_INPUT

@@ -235,7 +235,8 @@ def evaluate(
     >>> scores.score.sel(metric="majmin").item(), scores.weight.sel(metric="majmin").item()
     (0.75, 4.0)
     """
-    task, grid = task or task_of(reference, estimate), grid_of(grid, reference, estimate)
+    task = task_of(reference, estimate) if task is None else task
+    grid = grid_of(grid, reference, estimate)
     left, right = plain_pair(reference, estimate, task, convention, options)
     single = isinstance(left, Annotation)
     if single != isinstance(right, Annotation):
@@ -320,6 +321,7 @@ _IN_MEMORY = {
     "columns": "rename the columns",
     "time_unit": "convert the times, as in times / 1000",
     "pitch_unit": "mirflow.metrics.util.midi_to_hz converts pitches",
+    "hop": "the frames of scores are a grid, as in grid=0.01",
 }
 """Alternatives to options of reading for annotations in memory."""
 
@@ -511,7 +513,8 @@ def score(
         raise UnknownNameError("on_error", str(on_error), ("keep", "raise"))
     if block is not None and block < 1:
         raise AnnotationError(f"invalid block {block}: expected at least 1")
-    task, grid = task or task_of(references), grid_of(grid, references, estimates)
+    task = task_of(references) if task is None else task
+    grid = grid_of(grid, references, estimates)
     rules, kind = EvaluationRules.of(task, metrics, convention, grid, classes), kind_of(task)
     size = block_size(task) if block is None else block
     _refuse_parameters(options, rules.convention)
@@ -689,7 +692,7 @@ def evaluate_paths(
     """
     left, right = Path(reference), Path(estimate)
     own, other = split_sides(options)
-    task = task or task_of(*map(_speaking, (left, right)))
+    task = task_of(*map(_speaking, (left, right))) if task is None else task
     rules = EvaluationRules.of(task, metrics, convention, grid, classes)
     defaults = rules.convention.reading
     readings = Reading.of(task, defaults=defaults, **own), Reading.of(task, defaults=defaults, **other)

@@ -80,7 +80,7 @@ def explain(
         If the metric cannot be explained.
     """
     left, right = plain_pair(reference, estimate, task, convention, options)
-    task = task or task_of(reference)
+    task = task_of(reference) if task is None else task
     for side, value in (("reference", left), ("estimate", right)):
         demand_kind(task, side, value.kind)
     rules = get_task(task).convention(convention, as_classes(classes))

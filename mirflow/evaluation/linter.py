@@ -25,9 +25,9 @@ from ..errors import AnnotationError, UnreadableError, counted
 from ..metrics.base import Convention, get_task, tasks
 from ..metrics.constants import WINS
 from ..metrics.measures import LABELS, Measure
-from ..pipeline.draft import of_estimates
 from ..pipeline.load import plan_pipeline
 from ..pipeline.plan import Reference
+from ..pipeline.sides import of_estimates
 from ..ragged import Ragged
 from ..readers import read_all, schema_problems
 from ..readers.audio_files import audio_folders

@@ -497,9 +497,8 @@ def get_task(name: str) -> Task:
     >>> get_task("chord").convention().name
     'mir_eval'
     """
-    if not isinstance(name, str):
-        raise MetricError(f"a task is named by text, such as 'beat', not by {type(name).__name__}")
-    if name in TASK_KINDS:
+    if not isinstance(name, str) or name in TASK_KINDS:
+        kind_of(name)  # refuses what is no text
         task: Task = importlib.import_module(f".{name}", __package__).TASK
         return task
     found = find(TASKS, name)

@@ -33,7 +33,7 @@ from pydantic_core import core_schema
 from ..annotations.classes import Classes
 from ..annotations.schema import kind_of
 from ..errors import AnnotationError, MetricError, PluginError, UnknownNameError
-from ..metrics.base import Convention, Grid, get_task, refuse_namesakes
+from ..metrics.base import FRAMES, Convention, Grid, get_task, refuse_namesakes
 from ..metrics.measures import Measure, parse
 from ..readers.class_tables import read_classes
 from ..readers.label_maps import anchored
@@ -554,4 +554,5 @@ def _measures(
     known = {parameter.name for metric in metrics for parameter in metric.parameters}
     for name in sorted(unused):
         why = "no metric asked for has it" if name in known else str(UnknownNameError("parameter", name, known))
+        why += "; frames are declared by grid: {hop: SECONDS}" if name == "hop" and FRAMES in convention.grids else ""
         troubles.append((("parameters", name), why))

@@ -574,7 +574,11 @@ _OF_ONE_KIND = (
     ("drums", "notes multipitch", "drums and instrument apply to notes of MIDI files, not to {kind}"),
     ("instrument", "notes", "drums and instrument apply to notes of MIDI files, not to {kind}"),
     ("notation", "intervals", "notation applies to chord labels, which {task} does not have"),
-    ("hop", "multipitch", "hop applies to frames of multiple pitches, not to {kind}"),
+    (
+        "hop",
+        "multipitch",
+        "hop applies to frames of multiple pitches, not to {kind}; frames of scores are a grid, as in grid=0.01",
+    ),
     ("pedal", "notes multipitch", "pedal applies to notes of MIDI files, not to {kind}"),
     ("select", "events", "select applies to beats, not to {kind}"),
     ("downbeat", "events", "downbeat applies to beats, not to {kind}"),

@@ -117,7 +117,7 @@ def losses(
         return next(iter(found.values()))
     if group is not None or root is not None:
         raise QueryError("'group' and 'root' are about stores")
-    task = task or task_of(references, estimates)
+    task = task_of(references, estimates) if task is None else task
     chosen = get_task(task).convention(convention, options.get("classes"))
     measures = split_measures(chosen, metric)
     how: dict[str, Any] = {"metrics": measures, "convention": convention, **options}

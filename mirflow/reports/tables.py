@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
 
 from ..errors import QueryError, UnknownNameError, clean_text, counted
 from ..metrics.aggregates import AGGREGATES
@@ -716,6 +716,10 @@ class Tabulation(Generic[Item]):
             of = f" (of {names})" if names else ""
             raise QueryError(f"this result has {counted(len(found), 'dataset')}{of}, not one; choose one of its items")
         return found[0]
+
+    def __getattr__(self, name: str) -> NoReturn:
+        written = [one for one in dir(type(self)) if one.startswith("to_")]
+        raise AttributeError(f"a result has no {name!r}; it has {', '.join(written)}, and datasets as items")
 
     def __len__(self) -> int:
         return len(self.items)

@@ -71,7 +71,7 @@ _REFUSALS = {
     "ref not found": "no such tag; `mirflow history` lists commits and tags",
     "snapshot id not found": _NO_COMMIT,
     "snapshot not found": _NO_COMMIT,
-    "invalid snapshot id": "no such tag or commit; `mirflow history` lists them",
+    "invalid snapshot id": "no such tag, commit or date (YYYY-MM-DD); `mirflow history` lists them",
     "does not have a snapshot": "no commit is that old; `mirflow history` lists them",
     "tag already exists": "the tag exists already; tags stay with their commits, so choose another name",
     "dispatch failure": "cannot be reached; check the network, and AWS_ENDPOINT_URL if it is set",

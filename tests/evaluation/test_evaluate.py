@@ -98,8 +98,10 @@ def test_options_that_do_not_fit_are_errors(options: dict[str, Any], message: st
 
 
 def test_options_of_what_is_not_read_are_errors() -> None:
-    with pytest.raises(AnnotationError, match="the annotations in memory are not read"):
+    with pytest.raises(AnnotationError, match="in memory are not read: convert the times"):
         mirflow.evaluate(REFERENCE, ESTIMATE, "chord", time_unit="ms")
+    with pytest.raises(AnnotationError, match="the frames of scores are a grid"):
+        mirflow.evaluate(REFERENCE, ESTIMATE, "chord", hop=0.01)
     with pytest.raises(AnnotationError, match="'metric'; did you mean 'metrics'"):
         mirflow.evaluate(REFERENCE, ESTIMATE, "chord", metric=["majmin"])
 

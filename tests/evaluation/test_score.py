@@ -190,8 +190,10 @@ def test_sides_in_no_form_are_errors(references: Any, estimates: Any, message: s
 
 
 def test_a_task_that_is_no_text_is_an_error() -> None:
-    with pytest.raises(MetricError, match="a task is named by text, such as 'beat', not by dict"):
+    with pytest.raises(AnnotationError, match="a task is named by text, such as 'beat', not by dict"):
         mirflow.score("onset", REFERENCES, REFERENCES)  # type: ignore[arg-type]
+    with pytest.raises(AnnotationError, match="a task is named by text, such as 'beat', not by ndarray"):
+        mirflow.evaluate("beat", np.zeros(1), np.zeros(1))  # type: ignore[arg-type]
     with pytest.raises(
         AnnotationError, match="the first argument must be the name of a task, such as 'beat', not list"
     ):

@@ -175,7 +175,7 @@ class TestVersions:
     @pytest.mark.parametrize(
         ("version", "message"),
         [
-            ("2026", "no such tag or commit"),
+            ("2026", "no such tag, commit or date"),
             ("0123456789ABCDEFGHJK", "no such"),
             ("2001-01-01", "no commit is that old"),
         ],

@@ -98,7 +98,7 @@ def timeline(
     >>> mirflow.timeline([0.5, 1.0, 1.5], {"oak": [0.52, 1.0], "elm": [0.9]}, task="onset", track="take five")
     Timeline of 'take five' by f_measure: oak 0.8000, elm 0.0000
     """
-    task = task or task_of(reference)
+    task = task_of(reference) if task is None else task
     named = dict(estimates) if isinstance(estimates, Mapping) else {"estimate": estimates}
     pairs = [plain_pair(reference, one, task, convention, options) for one in named.values()]
     shown = [one for pair in pairs for one in pair if isinstance(one, Annotation)]
