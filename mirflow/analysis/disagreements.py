@@ -15,7 +15,7 @@ import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..errors import QueryError
-from ..kernels.latent_classes import fit_latent_classes
+from ..kernels.agreement import fit_latent_classes
 from ..ragged import Float, Int
 from ..theory.chords import encode_vocabulary
 from ..theory.keys import parse_key

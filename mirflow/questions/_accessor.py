@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from ..analysis.lazy_queries import lazy_query
-from ..analysis.queries import boards_of, choose_one, evaluate_query, headline_metrics
+from ..analysis.queries import boards_of, choose_one, evaluate_query, headline_metrics, lazy_query
 from ..analysis.query_options import Names, Query, QueryOptions, make_query
 from ..analysis.scores import as_scores, names_of, scores_frame
 from ..analysis.selected import count_unscored
@@ -88,7 +87,7 @@ class Inference:
         """Aggregates over the tracks of one evaluation; see :func:`mirflow.query`.
 
         With `lazy`, the answer to a query of lazy scores is lazy, too; see
-        :func:`mirflow.analysis.lazy_queries.lazy_query`.
+        :func:`mirflow.analysis.queries.lazy_query`.
         """
         if lazy:
             query = make_query("query", *positional, **words)

@@ -8,7 +8,7 @@ Returns
 -------
 Tabulation of xr.Dataset
     For each evaluation that of :func:`mirflow.analysis.inference.resolution.resolution`, with `annotations` that of
-    :func:`mirflow.analysis.inference.annotation_effort.annotation_effort`.
+    :func:`mirflow.analysis.inference.resolution.annotation_effort`.
 """
 
 from __future__ import annotations
@@ -66,8 +66,7 @@ def plan(
     percent: bool = False,
     all_pairs: bool = False,
 ) -> Answer:
-    from ..analysis.inference.annotation_effort import annotation_effort
-    from ..analysis.inference.resolution import resolution
+    from ..analysis.inference.resolution import annotation_effort, resolution
     from ..reports.inference_tables import effort_table, plan_table
 
     how: dict[str, Any] = {"correction": correction, "unit": unit, "cluster": cluster, "level": level, "rng": rng}

@@ -177,7 +177,7 @@ def effort_table(ds: xr.Dataset, metric: int, *, percent: bool = False, all_pair
     Parameters
     ----------
     ds : xr.Dataset
-        Of :func:`mirflow.analysis.inference.annotation_effort.annotation_effort`.
+        Of :func:`mirflow.analysis.inference.resolution.annotation_effort`.
     metric, percent, all_pairs
         As for :func:`plan_table`.
     """

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mirflow.kernels.latent_classes import fit_latent_classes
+from mirflow.kernels.agreement import fit_latent_classes
 
 ORACLE = json.loads(Path(__file__).with_name("dawid_skene.json").read_text())
 CODES = np.array(ORACLE["codes"])

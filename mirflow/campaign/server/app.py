@@ -26,7 +26,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...errors import MetricError, MirflowError, QueryError, UnknownNameError
-from . import account_pages, http_api, result_pages, stores_http, submission_pages, true_scores
+from . import account_pages, http_api, result_pages, stores_http, submission_pages
 from .accounts import AccountError
 from .cache import Front
 from .deletion import forget_addresses_daily
@@ -158,7 +158,7 @@ def _routes(service: Service) -> list[BaseRoute]:
         *result_pages.routes(service, views),
         *grader_pages.routes(service, rounds),
         *submission_pages.routes(service, views),
-        *true_scores.routes(service),
+        *result_pages.true_score_routes(service),
     ]
 
 

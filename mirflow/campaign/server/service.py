@@ -19,10 +19,9 @@ from ..file import Campaign, Split, is_campaign, load_campaign
 from ..site.archive import Archive, has_years, read_archive
 from ..site.pages import ADDRESSES, LiveLinks
 from .audit import AuditLog
-from .cache import Answers
+from .cache import Answers, Pictures
 from .database import Database
 from .limits import Network, RateLimits
-from .pictures import Pictures
 from .recordings import Recordings
 from .snapshots import Stores
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from mirflow.campaign.server.graders.loudness import TARGET, find_gains, gain_of, measure_loudness
+from mirflow.campaign.server.graders.grader_pages import TARGET, find_gains, gain_of, measure_loudness
 from mirflow.campaign.server.service import Service
 
 from .rounds import make_service
@@ -64,7 +64,7 @@ def test_a_recording_is_measured_once_until_it_is_changed(tmp_path: Path, monkey
     assert service.database is not None
     measured: list[Path] = []
     monkeypatch.setattr(
-        "mirflow.campaign.server.graders.loudness.measure_loudness", lambda path: (measured.append(path), -17.0)[1]
+        "mirflow.campaign.server.graders.grader_pages.measure_loudness", lambda path: (measured.append(path), -17.0)[1]
     )
     path = sines(tmp_path / "a.wav", [(-11, 1)])
     for _ in range(2):

@@ -20,8 +20,7 @@ from starlette.testclient import TestClient
 
 import mirflow
 from mirflow.campaign.server.app import create_app
-from mirflow.campaign.server.cache import Answers
-from mirflow.campaign.server.pictures import Pictures
+from mirflow.campaign.server.cache import Answers, Pictures
 from mirflow.campaign.server.service import Service, open_service, roots_by_store
 from mirflow.campaign.server.snapshots import Stores
 from mirflow.errors import MirflowError
