@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import multiprocessing
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
@@ -320,7 +321,8 @@ def start_forkserver() -> None:
 
 def _execute_on_cluster(graph: Graph, scheduler: Any, done: Done, waiting: Callable[[str], None]) -> None:
     try:
-        from distributed import Client
+        from distributed import Client, Security
+        from distributed.comm import connect
     except ImportError:
         message = "a cluster needs distributed: pip install 'mirflow[distributed]', or '.[distributed]' in a checkout"
         raise SchedulerError(message) from None
@@ -329,10 +331,22 @@ def _execute_on_cluster(graph: Graph, scheduler: Any, done: Done, waiting: Calla
         _Cluster(scheduler, waiting, own=False).execute(graph, done)
         return
     waiting(f"waiting for the dask scheduler at {scheduler}")
+
+    async def reach() -> None:
+        how = Security().get_connection_args("client")
+        link = await asyncio.wait_for(connect(scheduler, timeout=CONNECT_SECONDS, **how), 1.1 * CONNECT_SECONDS)
+        await link.close()
+
     try:
+        # A client waits without end for another program, such as the dashboard, or takes its answer for a length that
+        # no memory holds. In a thread, as a notebook has a loop of its own.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, reach()).result()
         client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise SchedulerError(f"no dask scheduler answers at {scheduler}: {error}") from None
+    except (OSError, ValueError, MemoryError) as error:
+        other = isinstance(error, MemoryError) or not str(error)
+        what = "another program does; is this the port of its dashboard?" if other else error
+        raise SchedulerError(f"no dask scheduler answers at {scheduler}: {what}") from None
     with _quiet_client(), closing(client):
         _Cluster(client, waiting, own=True).execute(graph, done)
 

@@ -228,6 +228,9 @@ class Question:
         """
         self.check(words)
         options = {name: value for name, value in words.items() if name in self.options}
+        for name, value in options.items():
+            if isinstance(value, bool) and (level := self.options[name].alone) is not None:
+                options[name] = level if value else None
         query = make_query(
             self.name, **{**self.defaults, **{name: words[name] for name in words if name not in options}}
         )

@@ -90,6 +90,8 @@ class Inference:
         :func:`mirflow.analysis.queries.lazy_query`.
         """
         if lazy:
+            for word in words.keys() & find("query").options.keys():
+                raise QueryError(f"{word!r} cannot stay lazy: it needs all scores at once; ask without lazy=True")
             query = make_query("query", *positional, **words)
             name, ds = self._choose(query.metric, group)
             return lazy_query(ds, query, name)

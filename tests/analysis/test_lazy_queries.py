@@ -78,6 +78,7 @@ def test_what_only_scores_can_tell_is_told_when_they_are_computed(lazy: xr.DataT
     [
         ({"sort": "best"}, "sort='best': a lazy answer has its labels now, and these depend on the scores"),
         ({"where": "duration > 3"}, "where='duration > 3': a lazy answer has its labels now"),
+        ({"ci": 0.95}, "'ci' cannot stay lazy: it needs all scores at once; ask without lazy=True"),
         ({"by": "annotator"}, "annotator: a lazy answer has its labels now, .*, or ask without lazy=True"),
     ],
 )

@@ -7,9 +7,12 @@ import operator
 import os
 import re
 import signal
+import socket
+import threading
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -159,9 +162,32 @@ def test_workers_with_other_code_are_an_error_that_says_so(
 
 def test_a_cluster_that_does_not_answer_is_an_error(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr(execution, "CONNECT_SECONDS", 1)
+    monkeypatch.setattr(execution, "CONNECT_SECONDS", 0.3)
     with pytest.raises(RunError, match=r"no dask scheduler answers at tcp://127\.0\.0\.1:1"):
         results(graph, "tcp://127.0.0.1:1")
+
+
+@pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", (2**40).to_bytes(8, "little") * 2])
+def test_another_program_in_place_of_a_cluster_is_an_error(
+    answer: bytes, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(execution, "CONNECT_SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+        def serve() -> None:
+            link, _ = server.accept()
+            with link, suppress(OSError):
+                link.sendall(answer)
+                while link.recv(2**16):
+                    pass
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with pytest.raises(RunError, match=rf"no dask scheduler answers at tcp://127\.0\.0\.1:{port}: another program"):
+            results(graph, f"tcp://127.0.0.1:{port}")
+        thread.join()
 
 
 def test_a_cluster_without_workers_is_an_error_that_says_so(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -237,6 +237,11 @@ class TestDegenerate:
         artists = random_world(1, 40, track_meta={"artist": [str(n % (least - 1)) for n in range(40)]})
         assert np.isnan(artists.mirflow.query(ci=level, cluster="artist")["low"]).all()
 
+    def test_true_asks_for_the_usual_level(self):
+        board = random_world(2, 8)
+        assert board.mirflow.query(ci=True).identical(board.mirflow.query(ci=0.95))
+        assert board.mirflow.query(ci=False).identical(board.mirflow.query())
+
     def test_no_track_at_all(self):
         found = random_world(2, 3).mirflow.query(tracks=[], ci=0.95)
         assert np.isnan([found["value"], found["low"], found["high"]]).all()
