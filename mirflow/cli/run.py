@@ -507,7 +507,7 @@ def _cure_of_one_side(score: Callable[..., xr.Dataset], options: Mapping[str, An
         common = {name: value for clause in reason.split("; ") for name, value in options_in(clause).items()}
     for side in SIDES if common and False not in common.values() else ():  # --no-header has no form for one side
         try:
-            ds = score(**apart, **{f"{side}_{name}": value for name, value in common.items()})
+            ds = score(**(apart | {f"{side}_{name}": value for name, value in common.items()}))
         except MirflowError:
             continue
         if int(ds.status.item()) == Status.ok and not text_of(str(ds.message.item()), "warning"):

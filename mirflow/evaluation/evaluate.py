@@ -537,10 +537,27 @@ def score(
     if kind.name in NAMED:
         works, cautions = _with_matched_names(rules, list(works), single=False)
     cautions += _apart(own, systems)
+    works = _refuse_bare_times(list(works)) if task == "downbeat" else works
     order = tuple(systems), tuple(tracks)
     if on_error == "keep" and are_lazy(references, estimates):
         return rules.lazy_dataset(list(works), cautions, block)
     return _score_blocks(rules, works, size, on_error, progress_of(progress), len(tracks), *order, cautions)
+
+
+def _refuse_bare_times(works: Sequence[TrackWork]) -> list[TrackWork]:
+    """The works with files of beats without positions that refuse to be read where others of a side have positions."""
+    sides = [[(index, one.source) for index, work in enumerate(works) for one in work.references[:1]]]
+    for system in range(len(works[0].systems)):
+        sides.append([(index, one) for index, work in enumerate(works) if (one := work.estimates[system]) is not None])
+    own, *systems = map(without_positions, sides)
+    return [
+        replace(
+            work,
+            references=tuple(replace(one, source=own.get(index, one.source)) for one in work.references),
+            estimates=tuple(bare.get(index, one) for bare, one in zip(systems, work.estimates, strict=True)),
+        )
+        for index, work in enumerate(works)
+    ]
 
 
 def _read_by_options(

@@ -31,11 +31,13 @@ from ..pipeline.sides import of_estimates
 from ..ragged import Ragged
 from ..readers import read_all, schema_problems
 from ..readers.audio_files import audio_folders
+from ..readers.beat_collections import without_positions
 from ..readers.content import absent, is_listed_file
 from ..readers.formats import TABLES, TASK_OF_SUFFIX, format_named
 from ..readers.jams import describe_absent, open_jams
 from ..readers.namespaces import NAMESPACES, OTHERS
 from ..readers.options import MAX_BYTES, Reading, split_sides
+from ..readers.sources import FileSource
 from ..readers.tables.table import TableSource, is_table, open_table
 from ..store.cells import EMPTY, Status, read_message, text_of
 from ..store.format import list_cautions, nested_attrs
@@ -231,16 +233,25 @@ def _check_each(given: Sequence[Path], settings: _Settings) -> Iterator[FileChec
         message = f"{counted(len(paths), 'file')} {suffix} beside others of the same tracks left out: {reason}"
         yield FileCheck(str(paths[0].parent), (FileProblem("warning", "twin", message),), "folder")
     left_out = {path for paths in twins.values() for path in paths}
+    bare: dict[Path, Source] = {}
+    if task == "downbeat":
+        reading = _reading(task, settings.options)
+        for folder in {path.parent for path in files if len(files) > 1}:
+            inner = [path for path in files if path.parent == folder and not is_pack(path)]
+            bare |= without_positions((path, FileSource(str(path), reading)) for path in inner)
     for path in files:
         if path in left_out:
+            continue
+        if path in bare:
+            yield replace(_check_source(bare[path], path.stem, settings), what="file")
             continue
         if is_pack(path):
             yield from _check_pack(path, settings)
             continue
-        reading = None if task is None or not path.is_file() else _reading(task, settings.options)
-        if task is None or reading is None or not is_table(path, reading):
+        how = None if task is None or not path.is_file() else _reading(task, settings.options)
+        if task is None or how is None or not is_table(path, how):
             yield _check_whole(path, settings)
-        elif reading.format_of(path.name) in TABLES:
+        elif how.format_of(path.name) in TABLES:
             yield from _check_table(path, task, settings)
         else:
             yield from _check_either(path, task, settings, is_given=path in given)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
+from os import PathLike
 from typing import TypeVar
 
 from ..annotations.source import Source
@@ -15,7 +16,9 @@ from ..errors import AnnotationError
 from .content import decode, open_file
 from .delimited import find_layout, find_separator, first_row
 from .formats import FORMATS
-from .sources import FileSource, SelectedSource
+from .objects import ObjectSource
+from .options import Reading
+from .sources import FileSource, SelectedSource, source_at
 from .tables.table import TableSource
 
 _HEAD = 4096
@@ -26,7 +29,8 @@ _Place = TypeVar("_Place", bound=Hashable)
 def without_positions(sources: Iterable[tuple[_Place, Source]]) -> dict[_Place, Source]:
     """The sources without positions among those of which others have them, as sources that refuse to be read.
 
-    They are text files, tracks of tables and entries of packs; JAMS files without positions are refused anyway.
+    They are text files (also as paths among objects), tracks of tables and entries of packs; JAMS files without
+    positions are refused anyway.
 
     Parameters
     ----------
@@ -42,7 +46,6 @@ def without_positions(sources: Iterable[tuple[_Place, Source]]) -> dict[_Place, 
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from .options import Reading
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for name, text in {"a": "0.5 1\\n1.0 2\\n", "b": "0.5\\n1.0\\n"}.items():
     ...         written = Path(folder, f"{name}.txt").write_text(text)
@@ -54,6 +57,8 @@ def without_positions(sources: Iterable[tuple[_Place, Source]]) -> dict[_Place, 
     bare: dict[_Place, Source] = {}
     some = False
     for place, source in sources:
+        if isinstance(source, ObjectSource) and isinstance(source.thing, str | PathLike):
+            source = source_at(source.thing, Reading.of(source.task, **(source.options or {})))
         if not isinstance(source, FileSource | TableSource | SelectedSource) or source.reading.selection is not None:
             continue
         held = _has_positions(source) if isinstance(source, FileSource) else _has_labels(source)

@@ -72,9 +72,12 @@ def select_beats(annotation: Annotation, reading: Reading, name: str | Path) -> 
             return _marked(annotation, reading.downbeat)
         if reading.labels is not None:
             annotation = reading.labels.apply(annotation)
-        position = _positions(annotation, name, mapped=reading.labels is not None)
-        annotation = _with_doubt(annotation, _without_bars(position))
-        return _taken(_with_remark(annotation, position), np.flatnonzero(position == 1))
+        position, within = _positions(annotation, name, mapped=reading.labels is not None)
+        if within:  # numbers of bars are no positions
+            annotation = replace(annotation, labels=[f"{number:g}" for number in position])
+        elif not _are_flags(position):
+            annotation = _with_remark(_with_doubt(annotation, _without_bars(position)), position)
+        return _taken(annotation, np.flatnonzero(position == 1))
     bar = annotation.columns.get("bar")
     if bar is None:
         raise InvalidAnnotationError(f"has no bar numbers, which select: {select} needs", path=name)
@@ -167,20 +170,28 @@ def _without_bars(position: Float) -> str:
     return ""
 
 
-def _positions(annotation: Annotation, name: str | Path, *, mapped: bool) -> Float:
-    """The position of each beat in its bar; NaN for labels that a map leaves without a number."""
+def _are_flags(position: Float) -> bool:
+    """True for 1 at downbeats and 0 at all other beats, of which some bar has several."""
+    return bool(np.isin(position, (0, 1)).all() and (position == 1).any() and (position[1:] + position[:-1] == 0).any())
+
+
+def _positions(annotation: Annotation, name: str | Path, *, mapped: bool) -> tuple[Float, bool]:
+    """The position of each beat in its bar, NaN for labels that a map leaves without a number; and whether the labels
+    have the number of the bar, too.
+    """
     labels = annotation.labels or ()
     # Files have few distinct positions, so few texts are converted.
     number = {label: _whole(label) for label in dict.fromkeys(labels)}
     if None in number.values():
         parted = _within_bars(labels)
         if parted is not None:
-            return parted
+            return parted, True
         if not mapped or all(one is None for one in number.values()):
             item = next(item for item, label in enumerate(labels) if number[label] is None)
             message = f"position in the bar is not a whole number: {labels[item]!r}{_remedy(labels)}"
             raise InvalidAnnotationError(message, path=name, line=annotation.line(item))
-    return np.array([np.nan if (one := number[label]) is None else one for label in labels], dtype=np.float64)
+    numbers = [np.nan if (one := number[label]) is None else one for label in labels]
+    return np.array(numbers, dtype=np.float64), False
 
 
 def _within_bars(labels: Sequence[str]) -> Float | None:

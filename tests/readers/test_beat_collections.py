@@ -102,6 +102,18 @@ def test_each_form_of_a_collection_refuses_the_track_without_positions(form: str
         mirflow.load_collection(pattern, "downbeat", **options)
 
 
+def test_the_check_of_a_folder_and_paths_in_memory_refuse_it_too(tmp_path: Path) -> None:
+    folder = files(tmp_path, a=PLACED, b=BARE)
+    checks = {check.track: check.worst for check in mirflow.check([folder], "downbeat", role="estimate")}
+    assert checks == {"a": None, "b": "error"}
+    paths = {name: folder / f"{name}.beats" for name in "ab"}
+    references = {name: np.array([5.5, 7.0]) for name in "ab"}
+    for sides in ((paths, references), (references, paths), (references, {"x": paths})):
+        with pytest.warns(MirflowWarning, match="has no positions in the bar"):
+            scored = mirflow.score(*sides, "downbeat", metrics=["f_measure"])
+        assert scored.status.values.ravel().tolist() == [Status.ok, Status.invalid]
+
+
 def test_beats_in_place_of_downbeats_are_doubted_in_memory(tmp_path: Path) -> None:
     beats = np.arange(5.0, 45.0, 0.5)
     labels = [str(place % 4 + 1) for place in range(len(beats))]

@@ -174,7 +174,8 @@ def test_the_downbeats_of_harmonix_are_the_same_in_text_and_jams(shared_data: Pa
 def test_positions_may_be_numbers_of_bar_and_beat_or_fractions_of_bars(labels: tuple[str, ...]) -> None:
     rows = "".join(f"{beat / 2}\t{label}\n" for beat, label in enumerate(labels))
     first = [beat / 2 for beat, label in enumerate(labels) if re.fullmatch(r"\d+(\.1|\.0+)?", label)]
-    assert times(rows, task="downbeat") == first
+    found = read_back(rows, task="downbeat")
+    assert (found.columns["time"].tolist(), set(found.labels or ()), found.account) == (first, {"1"}, ())
     assert times(rows, task="beat") == [beat / 2 for beat in range(6)]
 
 
@@ -210,6 +211,8 @@ def test_positions_without_a_downbeat_and_those_that_do_not_count_up_are_told() 
     assert told.columns["time"].tolist() == [0.5, 2.5]
     assert [(remark.rule, remark.line, remark.count) for remark in told.account] == [("positions", 3, 2)]
     assert read_back("0.5 3\n1.0 4\n1.5 1\n2.0 2\n2.5 3\n3.0 1\n", task="downbeat").account == ()
+    flags = read_back("0.5 1\n1.0 0\n1.5 0\n2.0 1\n", task="downbeat")
+    assert (flags.columns["time"].tolist(), flags.account) == ([0.5, 2.0], ())
 
 
 def test_a_first_position_that_no_bar_has_is_told(tmp_path: Path) -> None:
