@@ -51,6 +51,8 @@ _TRIED = 24
 """Other cells of a system on which a change is tried that made one of its cells right."""
 _ALIKE = 0.02
 """Scores so near to the best one are as good: of these the transformation declared first is taken."""
+_LEVEL = 0.1
+"""Beats between the beats are as good so far below it: half a beat later is no displacement."""
 _BAR = 1.2
 """Seconds of a displacement of beats from which more is demanded."""
 _SECTIONS_RESULT = 0.8
@@ -436,7 +438,8 @@ def _settle(cell: Cell, options: Sequence[tuple[Change, ...]], values: Float) ->
         far = cell.pair.task in PERIODIC and last.unit == "s" and abs(last.amount) > _BAR
         return len(changes), names.index(last.cause), far, -float(values[place])
 
-    chosen = min((place for place in good if values[place] >= best - _ALIKE), key=rank)
+    level = {place for place in good if options[place][-1].cause == "metrical_level"}
+    chosen = min((place for place in good if values[place] >= best - (_LEVEL if place in level else _ALIKE)), key=rank)
     cell.steps = [(change, cell.score, float(values[chosen])) for change in options[chosen]]
     return True
 
@@ -471,6 +474,8 @@ def _findings(board: Board, cells: Sequence[Cell], *, sampled: bool = False) -> 
         steps = [every[place][0].steps[every[place][1]] for place in group]
         amounts = sorted(step[0].amount for step in steps)
         change = replace(steps[0][0], amount=amounts[len(amounts) // 2])
+        if change.cause == "part" and amounts[-1] - amounts[0] > 1:  # each track has another length
+            change = replace(change, amount=np.nan)
         return change, float(np.mean([step[1] for step in steps])), float(np.mean([step[2] for step in steps]))
 
     weak = {place for place in left if every[place][0].weak}

@@ -185,7 +185,7 @@ def likely_shifts(reference: Annotation, estimate: Annotation, task: str, count:
     ends = [last_time(side) for side in (reference, estimate)]
     if not all(np.isfinite(ends)) or max(ends) <= 0:
         return []
-    hop = _HOPS.get(estimate.kind, _HOP) if task not in ("chord", "local_key", "segment") else _HOP
+    hop = _HOPS.get(estimate.kind, 3 * _HOP if task in ("segment", "hierarchy") else _HOP)
     framed = estimate.kind in ("series", "multipitch")
     hop = max(hop, max(ends) / (_MOST_FRAMES if framed else _MOST_BINS))
     bins = int(max(ends) / hop) + 2
@@ -202,6 +202,8 @@ def likely_shifts(reference: Annotation, estimate: Annotation, task: str, count:
         if not np.isfinite(values[top]) or values[top] <= 0:
             break
         shift = float(lags[top] * hop)
+        if task in ("segment", "hierarchy"):  # of few boundaries the median may be that of wrong ones
+            shifts.append(shift)
         if not framed:
             shift = refine_shift(onsets(reference), onsets(estimate), shift, 1.5 * hop + 0.05)
         values[max(0, top - apart) : top + apart + 1] = -np.inf

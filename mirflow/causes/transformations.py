@@ -67,6 +67,8 @@ class Change:
     def sentence(self, who: str) -> str:
         """What the cause is, in English; `who` is the subject, such as ``reference``."""
         text = TRANSFORMATIONS[self.cause].sentence
+        if self.unit == "s" and np.isnan(self.amount):
+            text = f"the {{who}} is {TRANSFORMATIONS[self.cause].several}"
         size, plural = abs(self.amount), "" if abs(self.amount) == 1 else "s"
         return text.format(who=who, amount=self.amount, size=size, plural=plural, unit=self.unit, way=_way(self))
 
@@ -212,7 +214,9 @@ def _reordered(side: Annotation, unit: str) -> Annotation:
         columns["time"], columns["frequency"] = columns["frequency"], columns["time"]
         order = np.argsort(columns["time"], kind="stable")
         return replace(side, columns={name: column[order] for name, column in columns.items()})
-    columns["end"] = columns["end"] + columns["start"] * (1 if unit.startswith("durations") else -1)
+    ends = columns["end"] + columns["start"] * (1 if unit.startswith("durations") else -1)
+    following = np.append(columns["start"][1:], np.inf)
+    columns["end"] = np.where(np.abs(ends - following) < 1e-6, following, ends)  # sums of floats would overlap
     return replace(side, columns=columns)
 
 
@@ -256,8 +260,15 @@ def _respelled(side: Annotation, unit: str, pair: Pair) -> Annotation:
     else:
         other = pair.estimate if side is pair.reference else pair.reference
         usual = {_plain(label): label for label in sorted(set(other.labels or ()))}
-        table = {label: usual.get(_plain(label), label) for label in set(side.labels or ())}
+        table = {label: usual.get(_plain(label), _chord(label, pair.task)) for label in set(side.labels or ())}
     return replace(side, labels=[table[label] for label in side.labels or ()])
+
+
+def _chord(label: str, task: str) -> str:
+    """The usual case of a chord that the other side lacks; other labels stay."""
+    text = label.strip()
+    usual = text[:1].upper() + text[1:].lower()
+    return label if task != "chord" or indicators.root_of(usual, task) is None else usual
 
 
 def _plain(label: str) -> str:
@@ -307,8 +318,9 @@ def _time_scales(pair: Pair) -> Iterator[Change]:
     if not all(np.isfinite(ends)) or min(ends) <= 0:
         return
     wanted = ends[0] / ends[1]
+    lengths = np.log(np.maximum([ends[0] - other[0], ends[1] - own[0]], 1e-9))
     for factor in (*_RATIOS.values(), *(1 / ratio for ratio in _RATIOS.values())):
-        if abs(np.log(wanted / factor)) < 0.3:
+        if min(abs(np.log(wanted / factor)), abs(lengths[0] - lengths[1] - np.log(factor))) < 0.3:
             yield Change("time_scale", ESTIMATE, factor, "factor")
     starts = {(ends[0] - other[0]) / max(1e-9, ends[1] - own[0]), wanted, (other[-1] - other[0]) / (own[-1] - own[0])}
     for factor in sorted(starts) if own[-1] > own[0] and other[-1] > other[0] else ():
@@ -480,7 +492,7 @@ def _transpositions(pair: Pair) -> Iterator[Change]:
     ),
     sentence="the {who} has only the first {amount:.3g} s",
     several="cut short",
-    near=0.5,
+    near=np.inf,
 )
 def _parts(pair: Pair) -> Iterator[Change]:
     """Only the first part of a track is annotated."""
