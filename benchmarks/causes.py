@@ -163,9 +163,9 @@ def is_found(changes: Sequence[Change], findings: Sequence[Finding], pair: Pair)
     for change, some in zip(changes, made, strict=True):
         for one in some:
             off = one.amount - change.amount
-            if change.unit == "s" and pair.task in PERIODIC:  # a steady track is as right whole beats later
+            if change.cause == "displacement" and pair.task in PERIODIC:  # a steady track is as right whole beats later
                 period = float(np.median(np.diff(indicators.onsets(pair.reference))))
-                off -= round(off / period) * period
+                off -= np.round(off / period) * period
             least = 0.02 * abs(change.amount) if change.unit == "factor" else 0.1
             near.append(np.isnan(change.amount) or abs(off) <= least)
     return all(made), all(made) and sum(near) >= len(changes)

@@ -12,6 +12,7 @@ from ..annotations.annotation import Annotation
 from ..annotations.schema import KINDS
 from ..errors import MirflowError
 from ..theory.leadsheet import leadsheet_to_harte
+from ..theory.pitch import midi_to_hz
 from ..theory.text_form import normal_form
 from . import indicators
 from .indicators import cut_at, last_time, onsets, pitches, retime, transpose
@@ -67,6 +68,11 @@ class Change:
     def sentence(self, who: str) -> str:
         """What the cause is, in English; `who` is the subject, such as ``reference``."""
         text = TRANSFORMATIONS[self.cause].sentence
+        if (
+            self.cause == "metrical_level"
+        ):  # of those between the beats are as many, and of others the first is the first
+            text = text.replace("right are {amount:.3g} times as many, ", "") if self.amount == 1 else text
+            text = text.replace(", {unit}", "") if self.unit == "factor" else text
         if self.unit == "s" and np.isnan(self.amount):
             text = f"the {{who}} is {TRANSFORMATIONS[self.cause].several}"
         size, plural = abs(self.amount), "" if abs(self.amount) == 1 else "s"
@@ -185,7 +191,7 @@ def _sides(pair: Pair) -> tuple[Annotation, Annotation]:
 @_declare(
     "columns",
     unit="",
-    limits="(start, duration) for (start, end) and the reverse; time and pitch swapped",
+    limits="(start, duration) for (start, end) and the reverse; time and pitch, or pitch and velocity swapped",
     fits=lambda task, kind: kind in (*_LASTING, "series"),
     apply=_on_side(lambda side, change, pair: _reordered(side, change.unit)),
     sentence="the columns of the {who} are in another order: {unit}",
@@ -202,6 +208,8 @@ def _columns(pair: Pair) -> Iterator[Change]:
                 yield Change("columns", name, float("nan"), "durations where ends are expected")
             elif float(np.mean(end[:-1] > 1.5 * start[1:])) > 0.5:
                 yield Change("columns", name, float("nan"), "ends where durations are expected")
+        if "velocity" in side.columns and (side.columns["velocity"] > 0).all():
+            yield Change("columns", name, float("nan"), "velocity before pitch")
         if side.kind == "series" and len(side) > 2:
             frequency = side.columns["frequency"]
             if float(np.mean(np.diff(frequency) > 0)) > 0.95:
@@ -214,6 +222,8 @@ def _reordered(side: Annotation, unit: str) -> Annotation:
         columns["time"], columns["frequency"] = columns["frequency"], columns["time"]
         order = np.argsort(columns["time"], kind="stable")
         return replace(side, columns={name: column[order] for name, column in columns.items()})
+    if unit.startswith("velocity"):
+        return replace(side, columns={**columns, "pitch": midi_to_hz(columns["velocity"]), "velocity": pitches(side)})
     ends = columns["end"] + columns["start"] * (1 if unit.startswith("durations") else -1)
     following = np.append(columns["start"][1:], np.inf)
     columns["end"] = np.where(np.abs(ends - following) < 1e-6, following, ends)  # sums of floats would overlap
@@ -346,16 +356,16 @@ def _time_option(factor: float) -> dict[str, str | float]:
 
 
 PERIODIC = ("beat", "downbeat")
-_LEVELS = (2.0, 0.5, 3.0, 1 / 3, 1.5, 2 / 3)
+_LEVELS = (2.0, 0.5, 3.0, 1 / 3, 1.5, 2 / 3, 4.0, 0.25)
 
 
 @_declare(
     "metrical_level",
     unit="factor",
-    limits="2, 3, 1/2, 1/3, 3/2, 2/3 times as many beats, from each beat; beats between the beats",
+    limits="2, 3, 4, 1/2, 1/3, 1/4, 3/2, 2/3 times as many beats, from each beat; beats between the beats",
     fits=lambda task, kind: task in ("beat", "downbeat", "tempo"),
     apply=_on_side(lambda side, change, pair: _at_level(side, change)),
-    sentence="the {who} is on another metrical level: {unit}",
+    sentence="the {who} is on another metrical level: right are {amount:.3g} times as many, {unit}",
     several="on another metrical level",
     near=0.01,
 )

@@ -40,7 +40,7 @@ from ..store.cells import (
 )
 from .block_sides import BlockSide
 from .pair_scores import BROKEN, LOST, score_pairs
-from .plausibility import doubts_of, implausible, odd_sides, suspects
+from .plausibility import doubts_of, odd_sides, suspects
 
 BLOCK = 64
 """Default number of tracks of a block."""
@@ -614,10 +614,9 @@ def _note_implausible(
     work: BlockWork, convention: Convention, pairs: BlockPairs, references: BlockSide, estimates: BlockSide
 ) -> None:
     """Note doubts about scored cells; with several references, only doubts about all of them."""
-    doubts, kind = doubts_of(convention, work.measures), kind_of(work.task)
+    doubts = doubts_of(convention, work.measures)
     sides = (references, pairs.reference), (estimates, pairs.estimate)
-    spans = implausible(kind.name, *(side.spans[rows] for side, rows in sides))
-    odd_pairs: dict[int, tuple[RemarkSide, str]] = {pair: ("pair", text) for pair, text in spans.items()}
+    odd_pairs: dict[int, tuple[RemarkSide, str]] = {}
     odd = [odd_sides(doubts, work.measures, work.task, side.annotations, side.spans) for side, _ in sides]
     asked = np.zeros(len(pairs.cell), dtype=np.bool_)
     for (_, rows), texts in zip(sides, odd, strict=True):
@@ -627,7 +626,6 @@ def _note_implausible(
     for side, rows in sides:  # other doubts follow from columns that are not what they are taken for
         if side.annotations.accounts:
             usable &= ~np.append(side.annotations.remarked("odd_columns"), False)[rows]
-    odd_pairs = {pair: odd for pair, odd in odd_pairs.items() if usable[pair]}
     compared = np.flatnonzero(usable)
     tests: list[tuple[PairTest, Bool]] = []
     for doubt in doubts:
@@ -635,8 +633,6 @@ def _note_implausible(
             tests.append((doubt.of_pair, _suspected(doubt, work.measures, references, estimates, pairs, compared)))
             asked |= tests[-1][1]
     for pair in compared[asked[compared]].tolist():
-        if pair in odd_pairs:
-            continue
         row, column = int(pairs.reference[pair]), int(pairs.estimate[pair])
         if row in odd[0] or column in odd[1]:
             odd_pairs[pair] = ("reference", odd[0][row]) if row in odd[0] else ("estimate", odd[1][column])

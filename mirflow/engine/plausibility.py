@@ -1,8 +1,9 @@
-"""Doubts about scored annotations: other units of times and pitches, other recordings, other labels.
+"""Doubts about scored annotations: units of times and pitches that one side shows, other labels, ignored pedals.
 
-Doubts are warnings and do not change scores. The limits are far from the errors of a poor system: wrong units are off
-by 10 (frames of 0.1 s) to 48,000 (samples), while a tracker that finds little, or continues after the end, stays within
-them. Doubts of one task are declared with it; `every_doubt` lists them all.
+Doubts are warnings and do not change scores. What a transformation of one side would make right is not doubted here but
+found by :mod:`mirflow.causes`: other units, recordings and ends. A doubt about a pair is left where none would: pitches
+that are MIDI numbers on both sides, names of two vocabularies, a pedal, reference and estimate without a common note.
+Doubts of one task are declared with it; `every_doubt` lists them all.
 """
 
 from __future__ import annotations
@@ -14,83 +15,16 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..annotations.collection import Collection
 from ..annotations.schema import Kind, kind_of
-from ..annotations.spacing import FASTEST, MANY, SLOWEST, SPACED, odd_spacing
+from ..annotations.spacing import FASTEST, MANY, SLOWEST, odd_spacing
 from ..metrics.base import Convention, Doubt, get_task, tasks
 from ..metrics.measures import FUNCTIONS, LABELS, Measure
 from ..ragged import Bool, Float
 from .pitch_units import PITCH_UNITS
 
-RATIO = 10.0
-"""Ratio of the sides' ends above which they are reported."""
-SECONDS = 30.0
-"""Seconds that it must end later besides: short excerpts have large ratios."""
-UNITS = 300.0
-"""Ratio of the ends of two sides of several items each above which they are reported even if both are short."""
-APART = 1.0
-"""Seconds above which sides without a common time are reported."""
-SHARE = 0.25
-"""Share of the reference's items that an estimate of single events must have to be reported as ending too early or
-before the reference begins: with fewer it has only missed what came later."""
-
 LABELLED = 5
 """Labelled items that each side must have for labels without a match to be reported."""
 MATCHED = 0.1
 """Share of an estimate's labelled items from which nothing is reported, if the reference has their labels."""
-
-_SINGLE = ("events", "hits", "notes", "following")
-"""Kinds of single events; items of others cover the time up to their end."""
-
-
-def implausible(kind: str, reference: Float, estimate: Float) -> dict[int, str]:
-    """The pairs whose sides probably differ in recording or unit, with the doubt about each.
-
-    Parameters
-    ----------
-    kind : str
-        Of the annotations.
-    reference, estimate : float64 (pairs, 3)
-        Rows of `extents`.
-
-    Examples
-    --------
-    >>> beats, milliseconds = np.array([[0.5, 180.0, 360.0]]), np.array([[500.0, 180000.0, 360.0]])
-    >>> implausible("events", beats, milliseconds)[0]  # doctest: +ELLIPSIS
-    'the estimate ends at 180000 s, the reference at 180 s: are both in seconds, and of the same recording? ...'
-    """
-    (begins, ends, count), (est_begins, est_ends, est_count) = reference.T, estimate.T
-    many: Bool = (est_count >= SHARE * count) | (kind not in _SINGLE)
-    with np.errstate(over="ignore"):  # what ends beyond all numbers ends too late
-        long = (est_ends > RATIO * ends) & (est_ends - ends > SECONDS)
-        short = (ends > RATIO * est_ends) & (ends - est_ends > SECONDS) & many
-        apart = np.maximum(ends, est_ends) > UNITS * np.minimum(ends, est_ends)
-        apart &= (np.minimum(count, est_count) >= SPACED) & (np.minimum(ends, est_ends) > 0)
-        long, short = long | (apart & (est_ends > ends)), short | (apart & (ends > est_ends))
-        after, before = est_begins > ends + APART, (est_ends < begins - APART) & many
-    found: dict[int, str] = {}
-    for pair in np.flatnonzero(long | short | after | before).tolist():
-        if long[pair] or short[pair]:
-            found[pair] = (
-                f"the estimate ends at {est_ends[pair]:.10g} s, the reference at {ends[pair]:.10g} s: "
-                f"are both in seconds, and of the same recording?{_in_milliseconds(ends[pair], est_ends[pair])}"
-            )
-        else:
-            where = f"after the reference ends ({ends[pair]:.10g} s)"
-            if before[pair]:
-                where = f"before the reference begins ({begins[pair]:.10g} s)"
-            found[pair] = (
-                f"all of the estimate, from {est_begins[pair]:.10g} to {est_ends[pair]:.10g} s, is {where}: "
-                "are both of the same recording?"
-            )
-    return found
-
-
-def _in_milliseconds(reference: float, estimate: float) -> str:
-    """Remedy for sides that end as late as each other if the later one is read in ms; empty for others."""
-    late, early = max(reference, estimate), min(reference, estimate)
-    if not early > 0 or not UNITS * early < late < early * (1e6 / UNITS):
-        return ""
-    side = "estimate" if estimate > reference else "reference"
-    return f" If only the {side} is in ms: time_unit: ms of this side alone (--{side}-time-unit ms)"
 
 
 def lone_pedal(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:
@@ -150,18 +84,6 @@ def unmatched_labels(measures: Sequence[Measure], reference: Annotation, estimat
     )
 
 
-SPAN = (
-    Doubt(
-        "implausible",
-        f"one side ends more than {RATIO:.0f} times as late as the other, and more than {SECONDS:.0f} s later: frames, "
-        "milliseconds and samples exceed this limit, a tracker that goes on after the end does not",
-    ),
-    Doubt(
-        "implausible",
-        f"the estimate lies entirely after or before its reference, with more than {APART:.0f} s between them",
-    ),
-)
-"""The doubts of `implausible`."""
 SPACING = Doubt(
     "time_unit",
     "the items of a side, or of both, are too far apart for seconds: more than "
@@ -221,7 +143,7 @@ def odd_sides(
 def general_doubts(kind: Kind) -> list[Doubt]:
     """The doubts about annotations of a kind, whatever the task, in the order in which they are reported."""
     return [
-        *([*SPAN, SPACING] if kind.times else []),
+        *([SPACING] if kind.times else []),
         *(PITCH_UNITS if kind.pitched else []),
         *([_PEDAL] if kind.name == "notes" else []),
         _VOCABULARIES,
@@ -237,7 +159,7 @@ def doubts_of(convention: Convention, measures: Sequence[Measure]) -> list[Doubt
 
 def every_doubt() -> list[Doubt]:
     """All doubts of all tasks, those of several tasks once."""
-    found = [*SPAN, SPACING, *PITCH_UNITS, _VOCABULARIES, _PEDAL]
+    found = [SPACING, *PITCH_UNITS, _VOCABULARIES, _PEDAL]
     for name in tasks():
         task = get_task(name)
         found += [*general_doubts(kind_of(name)), *task.doubts]

@@ -295,7 +295,7 @@ def _against(
             odd.setdefault(str(path), []).extend(causes)
         for message in map(str, ds["message"].values.ravel().tolist()):
             for remark in read_message(message):
-                if remark.kind == "warning" and remark.side != "reference":
+                if remark.kind == "warning" and remark.side == "pair":  # files are checked by themselves, too
                     label, _, text = remark.text.partition(": ")
                     odd.setdefault(label, []).append(FileProblem("warning", "implausible", text))
     return odd

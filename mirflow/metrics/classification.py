@@ -36,7 +36,7 @@ from ..errors import AnnotationError, MetricError, refuse_unknown
 from ..kernels import outcomes
 from ..kernels.outcomes import NONE, RATIOS, Outcomes
 from ..ragged import Bool, Column, Float, Int, Ragged
-from .base import Convention, Doubt, Pairs, Scores, Sparse, Task, score_by
+from .base import Convention, Pairs, Scores, Sparse, Task, score_by
 from .cleaning import Cleaned, keep_first, label_problems, number_labels, usable_pair
 from .measures import Measure, Weight, metric, metrics_in
 from .pair import documented
@@ -211,35 +211,11 @@ def convention(classes: Classes | None = None) -> Convention:
     )
 
 
-def doubt_spelling(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
-    """Report classes or tags of an estimate that differ from those of the reference only in case.
-
-    Examples
-    --------
-    >>> doubt_spelling((), Annotation("labels", {}, ["rock"]), Annotation("labels", {}, ["Rock"]))
-    "'Rock' and 'rock' differ only in case and count as different names"
-    """
-    wanted, estimated = set(reference.labels or ()), set(estimate.labels or ())
-    if estimated <= wanted:
-        return ""
-    folded = {label.casefold(): label for label in wanted - estimated}
-    label = next((label for label in sorted(estimated - wanted) if label.casefold() in folded), None)
-    if label is None:
-        return ""
-    return f"{label!r} and {folded[label.casefold()]!r} differ only in case and count as different names"
-
-
-SPELLING = Doubt(
-    "case",
-    "a class or tag of the estimate differs from one of the reference only in case, such as `Rock` and `rock`",
-    of_pair=doubt_spelling,
-)
 TASK = Task(
     "classification",
     "Classification",
     MappingProxyType({"mirex": convention()}),
     ("hierarchical_accuracy", "accuracy"),
-    doubts=(SPELLING,),
 )
 
 Labels = Sequence[str]

@@ -36,7 +36,7 @@ import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..annotations.collection import Collection
-from ..ragged import Bool, Int
+from ..ragged import Bool
 from .base import Doubt, Task
 from .beat import *  # noqa: F403
 from .beat import __all__ as __all__
@@ -44,11 +44,6 @@ from .beat.metrics import CONVENTIONS
 from .beat.mir_eval import FUNCTIONS
 from .event_errors import BEATS
 from .measures import Measure
-
-_MORE = 2.5
-"""How many times as many as the other side's downbeats there have to be for them to be beats."""
-_NEAR, _MET = 0.1, 0.6
-"""Seconds from a downbeat within which there has to be a beat, and the share of downbeats that have one."""
 
 
 def doubt_positions(annotation: Annotation) -> str:
@@ -78,51 +73,12 @@ def _have_other_positions(measures: Sequence[Measure], annotations: Collection) 
     return np.full(len(annotations), "2" in vocabulary, dtype=np.bool_)
 
 
-def doubt_beats(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
-    """Report a side whose times are probably those of all beats: several for each downbeat of the other side.
-
-    Examples
-    --------
-    >>> beats = Annotation("events", {"time": np.arange(0.5, 40.0, 0.5)})
-    >>> doubt_beats([], Annotation("events", {"time": np.arange(0.5, 40.0, 2.0)}), beats)  # doctest: +ELLIPSIS
-    'the estimate has 79 times, the reference 20 downbeats, most of which are among them: are they all beats? ...'
-    """
-    sides = {"reference": reference, "estimate": estimate}
-    few, many = sorted(sides, key=lambda side: len(sides[side]))
-    if any(sides[many].labels or ()):  # by which they were chosen
-        return ""
-    beats, downbeats = np.sort(sides[many].columns["time"]), sides[few].columns["time"]
-    if len(downbeats) < 2 or len(beats) < _MORE * len(downbeats):
-        return ""
-    index = np.searchsorted(beats, downbeats).clip(1, len(beats) - 1)
-    met = np.minimum(np.abs(beats[index] - downbeats), np.abs(beats[index - 1] - downbeats)) <= _NEAR
-    if met.mean() < _MET:
-        return ""
-    return (
-        f"the {many} has {len(beats)} times, the {few} {len(downbeats)} downbeats, most of which are among them: are "
-        "they all beats? Without positions in the bar, all times count as downbeats"
-    )
-
-
-def _differ_in_number(references: Collection, estimates: Collection, rows: Int, columns: Int) -> Bool:
-    counts = references.rows.counts[0][rows], estimates.rows.counts[0][columns]
-    several: Bool = np.maximum(*counts) >= _MORE * np.minimum(*counts)
-    return several
-
-
 DOUBTS = (
     Doubt(
         "positions",
         "labels are positions in the bar, of which others than 1 are scored as downbeats: data in memory of all beats",
         of_side=doubt_positions,
         suspects=_have_other_positions,
-    ),
-    Doubt(
-        "positions",
-        f"a side has {_MORE:g} times as many times as the other, which has its downbeats among them: all beats, "
-        "without positions in the bar",
-        of_pair=doubt_beats,
-        suspect_pairs=_differ_in_number,
     ),
 )
 

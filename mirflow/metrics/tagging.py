@@ -40,7 +40,6 @@ from ..kernels.ranking import Ordered
 from ..kernels.ratios import Scored
 from ..ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
 from .base import Convention, Doubt, Pairs, Shared, Sparse, Task, refuse_unjudged, score_by
-from .classification import SPELLING
 from .cleaning import Cleaned, label_problems, number_labels, set_aside, usable_pair
 from .measures import Measure, Parameter, Value, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
@@ -404,7 +403,6 @@ TASK = Task(
             "threshold between 0 and 1",
             of_pair=doubt_affinities,
         ),
-        SPELLING,
     ),
 )
 

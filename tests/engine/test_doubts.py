@@ -21,7 +21,7 @@ from mirflow.engine.plausibility import doubts_of, every_doubt, suspects
 from mirflow.errors import AnnotationError, MirflowWarning
 from mirflow.evaluation.linter import check_paths
 from mirflow.metrics.base import get_task
-from mirflow.theory.pitch import hz_to_midi, midi_to_hz
+from mirflow.theory.pitch import midi_to_hz
 
 from ..commands import invoke
 from ..samples import sample
@@ -116,7 +116,6 @@ MISTAKES = {
         "distances",
         "relevant items are in the worse half of 20: are the numbers distances",
     ),
-    "beats beside downbeats": Case("downbeat", beats(BARS), beats(), "positions", "the estimate has 40 times, the ref"),
     "cents on both sides": Case(
         "transcription",
         notes([5900, 6000, 6200]),
@@ -201,8 +200,8 @@ MISTAKES = {
         "beat",
         beats(),
         beats(scale=1000),
-        "implausible",
-        "ends at 19500 s, the reference at 19.5 s",
+        "time_unit",
+        "40 items in 19500 s, one every 500 s: are the times in ms",
     ),
     "a drum of which a third is not in the map": Case(
         "drums",
@@ -219,10 +218,6 @@ MISTAKES = {
         r"from 20 to 60 .* threshold 0.5: are they percentages\? Divide them by 100",
     ),
     "logits of tags": Case("tagging", "rock 1\nslow 0\n", "rock 0.3\nslow -2.5\n", "affinity", "are they logits"),
-    "a tag in another case": Case("tagging", "rock\n", "Rock\n", "case", "'Rock' and 'rock' differ only in case"),
-    "a class in another case": Case(
-        "classification", "rock\n", "Rock\n", "case", "'Rock' and 'rock' differ only in case"
-    ),
     "lyrics with headings": Case(
         "lyrics",
         "oh my love\n",
@@ -304,14 +299,14 @@ def test_a_doubt_is_kept_beside_the_reason_for_missing_scores(convention: str, t
 @pytest.mark.parametrize("good", GOOD)
 def test_good_annotations_are_not_doubted(good: str, tmp_path: Path) -> None:
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "(?s).*(empty|trim|no beats|nothing to measure)", MirflowWarning)
+        warnings.filterwarnings("ignore", "(?s).*(empty|trim|no beats|nothing to measure|level)", MirflowWarning)
         assert not GOOD[good].evaluate(tmp_path).message.item().startswith("warning (")
 
 
 def test_every_doubt_has_an_example() -> None:
     # In the tests of audio_to_score, of MIDI files, of beats, of note_alignment, of constants and of lyrics.
     elsewhere = {"harmony", "pedal", "early_beats", "other_notes", "contradiction"}
-    elsewhere |= {"constant", "unknown_chords", "text_form"}
+    elsewhere |= {"constant", "unknown_chords", "text_form", "positions"}
     remarked = {"odd_columns"}
     assert {doubt.rule for doubt in every_doubt()} | remarked == {case.rule for case in MISTAKES.values()} | elsewhere
     assert len({doubt.sign for doubt in every_doubt()}) == len(every_doubt())
@@ -414,9 +409,6 @@ class TestScreens:
     def spoilt(annotation: Annotation, rng: np.random.Generator) -> Annotation:
         """Columns with another unit, or with columns exchanged, or with values that are none."""
         columns = {name: column * rng.choice([1, 1, 1e-2, 60, 1000]) for name, column in annotation.columns.items()}
-        if rng.random() < 0.4 and {"velocity", "pitch"} <= columns.keys():
-            numbers = np.round(hz_to_midi(annotation.columns["pitch"]))
-            columns |= {"velocity": numbers, "pitch": midi_to_hz(annotation.columns["velocity"])}
         if rng.random() < 0.3:
             name = str(rng.choice(list(columns)))
             columns[name] = np.where(
@@ -445,8 +437,6 @@ class TestScreens:
                     bool(doubt.of_pair(measures, annotations[i], annotations[j])) for i, j in zip(*pairs, strict=True)
                 ]
                 found = suspected[pairs[0]] | suspected[pairs[1]]
-                if doubt.suspect_pairs is not None:
-                    found &= doubt.suspect_pairs(rows, rows, *pairs)
                 assert found[odd].all()
                 told += sum(odd)
         assert told

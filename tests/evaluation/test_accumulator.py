@@ -337,7 +337,7 @@ def test_doubts_are_warned_of_once_as_by_score() -> None:
     for _ in range(2):
         scores.reset()
         scores.update(beats, 1000 * beats, "a")
-        with pytest.warns(MirflowWarning, match="track 'a': .* are both in seconds") if _ == 0 else nullcontext():
+        with pytest.warns(MirflowWarning, match="track 'a': .* are the times in ms") if _ == 0 else nullcontext():
             assert scores.compute() == {"beat/f_measure": 0.0}
 
 

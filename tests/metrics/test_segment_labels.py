@@ -252,7 +252,6 @@ def test_songs_agree_with_songformers_evaluation(folder: Path) -> None:
         assert shares == pytest.approx({name: value["iou"] for name, value in result["iou"]["per_label"].items()})
 
 
-@pytest.mark.filterwarnings("ignore:.*are both of the same recording:mirflow.errors.MirflowWarning")
 def test_odd_songs_agree_or_are_scored_where_there_is_an_error(folder: Path) -> None:
     edges = json.loads((folder / "expected.json").read_text())["edge"]
     for key, one in edges.items():

@@ -119,8 +119,8 @@ def test_beats_in_place_of_downbeats_are_doubted_in_memory(tmp_path: Path) -> No
     labels = [str(place % 4 + 1) for place in range(len(beats))]
     with pytest.warns(MirflowWarning, match="labels such as '2' are positions in the bar, but all 80 beats count"):
         mirflow.evaluate({"time": beats, "label": labels}, beats[::4], "downbeat", metrics=["f_measure"])
-    for reference, estimate, side in ((beats[::4], beats, "estimate"), (beats, beats[::4], "reference")):
-        with pytest.warns(MirflowWarning, match=f"the {side} has 80 times, .* 20 downbeats, .*: are they all beats"):
+    for reference, estimate in ((beats[::4], beats), (beats, beats[::4])):
+        with pytest.warns(MirflowWarning, match="the estimate is on another metrical level"):
             mirflow.evaluate(reference, estimate, "downbeat", metrics=["f_measure"])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

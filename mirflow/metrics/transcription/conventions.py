@@ -11,8 +11,8 @@ import numpy as np
 
 from ...annotations.annotation import Annotation
 from ...annotations.collection import Collection
-from ...ragged import Bool, Float, Int, Ragged, rows_of
-from ...theory.pitch import HIGHEST_MIDI, hz_to_midi
+from ...ragged import Bool, Ragged
+from ...theory.pitch import HIGHEST_MIDI
 from ..base import Convention, Doubt, Grid, Pairs, Scores, Task
 from ..cleaning import Cleaned, set_aside
 from ..measures import Measure, Metric, Parameter
@@ -111,7 +111,7 @@ ONSETS_AND_FRAMES = Convention(
 )
 
 _PLAYED = 5
-"""Number of notes whose velocities are checked for swapped columns."""
+"""Number of notes whose velocities are looked at."""
 _ORDER = "are velocities and pitches swapped? Declare the order (columns), or swap the arrays"
 
 
@@ -129,33 +129,6 @@ def doubt_velocities(annotation: Annotation) -> str:
         return ""
     reach = f"velocities range from {np.nanmin(velocity):.4g} to {np.nanmax(velocity):.4g}"
     return f"{reach}, but from 0 to {HIGHEST_MIDI} in MIDI: {_ORDER}"
-
-
-def doubt_columns(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
-    """Report a side whose velocities, but not its pitches, are the other side's pitches as MIDI numbers.
-
-    Examples
-    --------
-    >>> times = {"start": np.arange(5.0), "end": np.arange(5.0) + 1}
-    >>> pitch, velocity = np.array([60.0, 62.0, 64.0, 65.0, 67.0]), np.array([90.0, 80.0, 91.0, 84.0, 99.0])
-    >>> right = Annotation("notes", {**times, "pitch": 440 * 2 ** ((pitch - 69) / 12), "velocity": velocity})
-    >>> swapped = Annotation("notes", {**times, "pitch": 440 * 2 ** ((velocity - 69) / 12), "velocity": pitch})
-    >>> doubt_columns((), right, swapped)  # doctest: +ELLIPSIS
-    "the estimate's velocities are pitches of the reference: are velocities and ...swapped? ..."
-    >>> doubt_columns((), right, right)
-    ''
-    """
-    for name, side, other, against in (
-        ("estimate", estimate, reference, "reference"),
-        ("reference", reference, estimate, "estimate"),
-    ):
-        velocity = side.columns.get("velocity")
-        if velocity is None or len(velocity) < _PLAYED or len(np.unique(velocity)) < _PLAYED:
-            continue
-        pitch, wanted = _numbers(side), np.unique(_numbers(other))
-        if np.isin(velocity, wanted).mean() >= 0.9 and np.isin(pitch, wanted).mean() <= 0.25:
-            return f"the {name}'s velocities are pitches of the {against}: {_ORDER}"
-    return ""
 
 
 def doubt_channels(annotation: Annotation) -> str:
@@ -194,34 +167,6 @@ def _having_velocities(measures: Sequence[Measure], annotations: Collection, abo
     return np.zeros(len(annotations), np.bool_) if velocity is None else annotations.holding(velocity > above)
 
 
-def _may_be_swapped(references: Collection, estimates: Collection, reference: Int, estimate: Int) -> Bool:
-    """The pairs in which most velocities of a side are pitches of the other, by tables of both."""
-    sides = (estimates, estimate, references, reference), (references, reference, estimates, estimate)
-    mask = np.zeros(len(reference), dtype=np.bool_)
-    for side, row, other, against in sides:
-        velocity = side.rows.columns.get("velocity")
-        if velocity is None:
-            continue
-        owner = rows_of(side.rows.counts[0])
-        whole = (velocity >= 0) & (velocity <= HIGHEST_MIDI) & (velocity == np.round(velocity))
-        held = np.zeros((len(side), HIGHEST_MIDI + 1), dtype=np.float32)
-        np.add.at(held, (owner[whole], velocity[whole].astype(np.int64)), 1)
-        heights = other.rows.columns["pitch"]
-        number = np.round(hz_to_midi(np.where(heights > 0, heights, 1.0)))
-        inside = (heights > 0) & (number >= 0) & (number <= HIGHEST_MIDI)
-        wanted = np.zeros((len(other), HIGHEST_MIDI + 1), dtype=np.float32)
-        wanted[rows_of(other.rows.counts[0])[inside], number[inside].astype(np.int64)] = 1
-        matched = np.einsum("pk,pk->p", held[row], wanted[against])
-        outside = other.holding((heights > 0) & ~inside)  # the tables lack these
-        mask |= (matched + 0.5 >= 0.9 * side.rows.counts[0][row]) | outside[against]
-    return mask
-
-
-def _numbers(annotation: Annotation) -> Float:
-    pitch = annotation.columns["pitch"]
-    return np.asarray(np.round(hz_to_midi(pitch[pitch > 0])))
-
-
 TASK = Task(
     "transcription",
     "Note transcription",
@@ -243,14 +188,6 @@ TASK = Task(
             f"all velocities of a side are one whole number from 1 to {_CHANNELS}, and a metric compares velocities",
             of_side=doubt_channels,
             suspects=_may_have_channels,
-        ),
-        Doubt(
-            "velocity",
-            "the velocities of a side are the other side's pitches as MIDI numbers, and its pitches are not: the "
-            "columns of velocities and pitches are swapped",
-            of_pair=doubt_columns,
-            suspects=_having_velocities,
-            suspect_pairs=_may_be_swapped,
         ),
     ),
 )
