@@ -30,13 +30,13 @@ from mirflow.causes.diagnosis import (
     RESULT,
     SINGLE,
     Board,
-    Finding,
+    Cause,
     Judge,
     find_causes,
     least_score,
 )
 from mirflow.causes.indicators import cut_at, last_time, retime, transpose
-from mirflow.causes.transformations import ESTIMATE, PERIODIC, TRANSFORMATIONS, Change, Pair
+from mirflow.causes.transformations import ESTIMATE, PERIODIC, TRANSFORMATIONS, Correction, LowPair
 from mirflow.reports.origins import Shelf, read_origins
 
 EVALUATIONS = (
@@ -51,19 +51,19 @@ EVALUATIONS = (
     ("mir_eval-fixtures", None),
     ("casd", None),
 )
-Planted = tuple[tuple[Change, ...], Annotation]
+Planted = tuple[tuple[Correction, ...], Annotation]
 """What undoes it, and the estimate with it; amounts of NaN are not compared."""
 SYMBOLS = {"maj7": "maj7", "min7": "m7", "maj": "", "min": "m", "7": "7"}
 TRACKS = 6
 """Tracks of a whole system."""
 
 
-def undone(cause: str, amount: float = np.nan, unit: str = "") -> Change:
+def undone(cause: str, amount: float = np.nan, unit: str = "") -> Correction:
     """What undoes a cause."""
-    return Change(cause, ESTIMATE, amount, unit or TRANSFORMATIONS[cause].unit)
+    return Correction(cause, ESTIMATE, amount, unit or TRANSFORMATIONS[cause].unit)
 
 
-def planted(pair: Pair, other: Pair | None, rng: np.random.Generator) -> Iterator[Planted]:
+def planted(pair: LowPair, other: LowPair | None, rng: np.random.Generator) -> Iterator[Planted]:
     """Everything that fits, with random amounts."""
     estimate, kind, columns = pair.estimate, pair.kind, pair.estimate.columns
     seconds, steps = round(float(rng.uniform(1.5, 20)), 3), int(rng.choice([-12, -5, -1, 1, 2, 4, 12]))
@@ -114,7 +114,7 @@ def planted(pair: Pair, other: Pair | None, rng: np.random.Generator) -> Iterato
     yield (undone("sides"),), pair.reference
 
 
-def pairs_of(store: Path, name: str | None, most: int) -> Iterator[tuple[Judge, list[Pair]]]:
+def pairs_of(store: Path, name: str | None, most: int) -> Iterator[tuple[Judge, list[LowPair]]]:
     """Pairs of each evaluation that score well enough."""
     boards, origins = read_origins(store)
     shelf = Shelf()
@@ -136,12 +136,12 @@ def pairs_of(store: Path, name: str | None, most: int) -> Iterator[tuple[Judge, 
                         isinstance(side, Annotation) and max(len(side), *map(len, side.columns.values()), 0) >= least
                         for side in sides
                     ):
-                        pairs.append(Pair(judge.task, *sides))  # type: ignore[arg-type]
+                        pairs.append(LowPair(judge.task, *sides))  # type: ignore[arg-type]
         values = judge.score(pairs)
         yield judge, [pair for pair, value in zip(pairs, values, strict=True) if value >= RESULT]
 
 
-def find(judge: Judge, wrong: Sequence[Pair], right: Sequence[Pair], others: Sequence[Pair]) -> list[Finding]:
+def find(judge: Judge, wrong: Sequence[LowPair], right: Sequence[LowPair], others: Sequence[LowPair]) -> list[Cause]:
     """The causes of what one system has of some tracks, where two others have what is right."""
     references = {f"t{at}": HeldSource(one.reference, f"reference {at}") for at, one in enumerate(wrong)}
     estimates = {
@@ -156,7 +156,7 @@ def find(judge: Judge, wrong: Sequence[Pair], right: Sequence[Pair], others: Seq
     return find_causes(board, lambda source: source.read()[0]).findings
 
 
-def is_found(changes: Sequence[Change], findings: Sequence[Finding], pair: Pair) -> tuple[bool, bool]:
+def is_found(changes: Sequence[Correction], findings: Sequence[Cause], pair: LowPair) -> tuple[bool, bool]:
     """Whether all causes were found, and with their amounts."""
     made = [[one.change for one in findings if one.change.cause == change.cause] for change in changes]
     near = []
@@ -178,7 +178,7 @@ def main() -> None:
     counts: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0] * 6)
     for store, name in EVALUATIONS:
         for judge, pairs in pairs_of(folder / f"{store}.zarr", name, most):
-            systems: dict[int, list[tuple[Pair, Pair]]] = defaultdict(list)
+            systems: dict[int, list[tuple[LowPair, LowPair]]] = defaultdict(list)
             for number, pair in enumerate(pairs):
                 others = [one for one in pairs if one.reference is not pair.reference]
                 others = [others[number % len(others)]] if others else []

@@ -14,7 +14,7 @@ import xarray as xr
 import mirflow
 from mirflow.analysis.query_options import OPTIONS
 from mirflow.errors import QueryError
-from mirflow.questions import Question, Words, find, names
+from mirflow.questions import Question, QuestionWords, find, names
 
 from .commands import invoke
 from .groups import make_group
@@ -147,7 +147,7 @@ def test_every_door_refuses_what_the_question_does_not_take(demo_store: Path, cl
 def test_every_word_has_an_example_and_a_type() -> None:
     taken = {name for one in QUESTIONS for name in one.takes} - {"group"}
     assert taken | set(OPTIONS) == set(WORDS)
-    assert taken - {"metric", "aggregate", "by"} <= set(Words.__annotations__)
+    assert taken - {"metric", "aggregate", "by"} <= set(QuestionWords.__annotations__)
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from ..metrics.base import Grid, get_task
 from ..metrics.measures import Measure
 from ..pipeline.plan import Reference
 from ..ragged import Bool, Float
-from .transformations import ESTIMATE, PERIODIC, REFERENCE, TRANSFORMATIONS, Change, Pair, fitting, needs_company
+from .transformations import ESTIMATE, PERIODIC, REFERENCE, TRANSFORMATIONS, Correction, LowPair, fitting, needs_company
 
 ALL = "*"
 """Stands for all tracks, or all systems."""
@@ -106,7 +106,7 @@ class Judge:
                 return cls(task, rules.name, measure, rules.grid(grid), classes)
         return None
 
-    def score(self, pairs: Sequence[Pair]) -> Float:
+    def score(self, pairs: Sequence[LowPair]) -> Float:
         """Scores of pairs, float64 (pairs,); 0 where a pair cannot be scored, or few of its items count."""
         if not pairs:
             return np.zeros(0)
@@ -142,7 +142,7 @@ class Board:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Cause:
     """One cause: what to do to the named side of a cell, a track or a system to make it right."""
 
     evaluation: str
@@ -150,7 +150,7 @@ class Finding:
     """`ALL`: most tracks of the system."""
     system: str
     """`ALL`: most systems of the track."""
-    change: Change
+    change: Correction
     metric: str
     score: float
     would_be: float
@@ -184,7 +184,7 @@ class Finding:
 class Diagnosis(NamedTuple):
     """What was found, of how many cells."""
 
-    findings: list[Finding]
+    findings: list[Cause]
     looked: int
     """Cells that were looked at."""
     left: int
@@ -197,11 +197,11 @@ class Cell:
 
     track: str
     system: str
-    pair: Pair
+    pair: LowPair
     others: tuple[str, ...] = ()
     """Tracks to whose references the estimate may belong."""
     score: float = 0.0
-    steps: list[tuple[Change, float, float]] = field(default_factory=list)
+    steps: list[tuple[Correction, float, float]] = field(default_factory=list)
     """Changes, one after the other, with the scores before and after each."""
     weak: bool = False
     """Whether the gain is below the bars, so that only other systems of the track can confirm it."""
@@ -296,14 +296,14 @@ def _read_cell(board: Board, system: int, track: int, read: Read, low: Sequence[
         return None, _UNREAD
     around = [*range(track - _NEIGHBOURS, track + _NEIGHBOURS + 1), *low[:_EXCHANGED]]
     others = tuple(board.tracks[at] for at in dict.fromkeys(around) if at != track and 0 <= at < len(board.tracks))
-    return Cell(name, of, Pair(board.judge.task, reference, estimate), others), 1 + sum(sizes) / _ITEMS_OF_UNIT
+    return Cell(name, of, LowPair(board.judge.task, reference, estimate), others), 1 + sum(sizes) / _ITEMS_OF_UNIT
 
 
 def _confirm(
     board: Board, cells: Sequence[Cell], rest: Sequence[tuple[int, int]], read: Read, budget: float
 ) -> list[Cell]:
     """Other low cells of the tracks and systems of what was found, with what makes them right: without a search."""
-    wanted: dict[tuple[int, int], list[Change]] = {}
+    wanted: dict[tuple[int, int], list[Correction]] = {}
     tries: dict[str, int] = {}
     for cell in cells:
         if len(cell.steps) != 1 or cell.weak or cell.steps[0][0].cause == "other_track":
@@ -314,7 +314,7 @@ def _confirm(
                 tries[cell.system] = tries.get(cell.system, 0) + same
                 wanted.setdefault((system, track), []).append(cell.steps[0][0])
     made: list[Cell] = []
-    options: list[list[tuple[Change, ...]]] = []
+    options: list[list[tuple[Correction, ...]]] = []
     spent = 0.0
     for place, changes in wanted.items():
         if spent < budget:
@@ -341,13 +341,13 @@ def _diagnose_cells(board: Board, cells: Sequence[Cell], read: Read) -> None:
     for cell, score in zip(cells, judge.score([cell.pair for cell in cells]), strict=True):
         cell.score = float(np.nan_to_num(score))
     usual = [one for one in fitting(judge.task, cells[0].pair.kind) if one.name != "other_track"] if cells else []
-    tried: list[list[tuple[Change, ...]]] = []
+    tried: list[list[tuple[Correction, ...]]] = []
     for cell in cells:
         tried.append([(change,) for one in usual for change in one.search(cell.pair)])
     results = _try(judge, cells, tried)
     rest: list[Cell] = []
-    alone: list[dict[Change, float]] = []
-    again: list[list[tuple[Change, ...]]] = []
+    alone: list[dict[Correction, float]] = []
+    again: list[list[tuple[Correction, ...]]] = []
     for cell, options, values in zip(cells, tried, results, strict=True):
         if not _settle(cell, options, values):
             firsts = [option for option in options if _hides(option[0])]
@@ -376,7 +376,7 @@ def _diagnose_cells(board: Board, cells: Sequence[Cell], read: Read) -> None:
             annotations = {track: read(board.references[track]) for track in cell.others if track in board.references}
             near = {track: one for track, one in annotations.items() if isinstance(one, Annotation) and len(one)}
             cell.pair = replace(cell.pair, others=near)
-        last: list[list[tuple[Change, ...]]] = [[(change,) for change in others.search(cell.pair)] for cell in left]
+        last: list[list[tuple[Correction, ...]]] = [[(change,) for change in others.search(cell.pair)] for cell in left]
         for cell, options, values in zip(left, last, _try(judge, left, last), strict=True):
             _settle(cell, options, values)
     for cell, options, values in zip(cells, tried, results, strict=True):
@@ -387,13 +387,13 @@ def _diagnose_cells(board: Board, cells: Sequence[Cell], read: Read) -> None:
                 cell.steps, cell.weak = [(change, cell.score, float(values[best]))], True
 
 
-def _hides(change: Change) -> bool:
+def _hides(change: Correction) -> bool:
     """Whether other causes cannot be seen before this one is undone."""
     near = change.cause == "time_scale" and abs(np.log(change.amount)) < _NEAR_ONE
     return TRANSFORMATIONS[change.cause].first and not near
 
 
-def _try(judge: Judge, cells: Sequence[Cell], options: Sequence[Sequence[tuple[Change, ...]]]) -> list[Float]:
+def _try(judge: Judge, cells: Sequence[Cell], options: Sequence[Sequence[tuple[Correction, ...]]]) -> list[Float]:
     """Scores of each cell after each of its options."""
     pairs = []
     for cell, some in zip(cells, options, strict=True):
@@ -407,7 +407,7 @@ def _try(judge: Judge, cells: Sequence[Cell], options: Sequence[Sequence[tuple[C
     return [np.nan_to_num(scores[end - len(some) : end]) for some, end in zip(options, ends, strict=True)]
 
 
-def least_score(change: Change, task: str) -> float:
+def least_score(change: Correction, task: str) -> float:
     """The score that a displacement needs where times repeat, or few of them decide."""
     if change.cause != "displacement":
         return 0.0
@@ -416,10 +416,10 @@ def least_score(change: Change, task: str) -> float:
     return _SECTIONS_RESULT if task in ("segment", "hierarchy") else 0.0
 
 
-def _settle(cell: Cell, options: Sequence[tuple[Change, ...]], values: Float) -> bool:
+def _settle(cell: Cell, options: Sequence[tuple[Correction, ...]], values: Float) -> bool:
     """Note the best change of a cell, if it is above the bars."""
 
-    def least(change: Change) -> float:
+    def least(change: Correction) -> float:
         return max(RESULT, TRANSFORMATIONS[change.cause].result, least_score(change, cell.pair.task))
 
     good = [
@@ -444,7 +444,7 @@ def _settle(cell: Cell, options: Sequence[tuple[Change, ...]], values: Float) ->
     return True
 
 
-def _findings(board: Board, cells: Sequence[Cell], *, sampled: bool = False) -> list[Finding]:
+def _findings(board: Board, cells: Sequence[Cell], *, sampled: bool = False) -> list[Cause]:
     """Join causes: first of tracks, then of systems; what remains are those of cells."""
     counts = {name: sum(track in board.references for track in own) for name, own in board.estimates.items()}
     systems_of = {
@@ -452,7 +452,7 @@ def _findings(board: Board, cells: Sequence[Cell], *, sampled: bool = False) -> 
     }
     looked = {name: sum(cell.system == name for cell in cells) for name in counts}
     metric = str(board.judge.measure)
-    made: list[Finding] = []
+    made: list[Cause] = []
     every = [(cell, step) for cell in cells for step in range(len(cell.steps))]
     left = set(range(len(every)))
 
@@ -470,7 +470,7 @@ def _findings(board: Board, cells: Sequence[Cell], *, sampled: bool = False) -> 
                 groups.append([place])
         return sorted(groups, key=len, reverse=True)
 
-    def middle(group: Sequence[int]) -> tuple[Change, float, float]:
+    def middle(group: Sequence[int]) -> tuple[Correction, float, float]:
         steps = [every[place][0].steps[every[place][1]] for place in group]
         amounts = sorted(step[0].amount for step in steps)
         change = replace(steps[0][0], amount=amounts[len(amounts) // 2])
@@ -501,7 +501,7 @@ def _findings(board: Board, cells: Sequence[Cell], *, sampled: bool = False) -> 
             if tracks >= (2 * MANY if sampled else MANY) and share >= MOST and tracks >= MOST / 2 * count:
                 change, score, would_be = middle(group)
                 tracks = len({every[place][0].track for place in group})
-                finding = Finding(board.evaluation, ALL, system, change, metric, score, would_be, 1, 1, tracks, count)
+                finding = Cause(board.evaluation, ALL, system, change, metric, score, would_be, 1, 1, tracks, count)
                 made.append(finding)
                 left -= set(group)
     for place in sorted(left - weak):
@@ -509,7 +509,7 @@ def _findings(board: Board, cells: Sequence[Cell], *, sampled: bool = False) -> 
         change, score, would_be = cell.steps[step]
         if not needs_company(change, board.judge.task):
             of = systems_of[cell.track]
-            made.append(Finding(board.evaluation, cell.track, cell.system, change, metric, score, would_be, 1, of))
+            made.append(Cause(board.evaluation, cell.track, cell.system, change, metric, score, would_be, 1, of))
     order = {(True, False): 0, (False, True): 1, (False, False): 2}
     return sorted(
         made,
@@ -518,8 +518,8 @@ def _findings(board: Board, cells: Sequence[Cell], *, sampled: bool = False) -> 
 
 
 def _of_track(
-    board: Board, cells: Sequence[Cell], change: Change, score: float, would_be: float, count: int, metric: str
-) -> Finding | None:
+    board: Board, cells: Sequence[Cell], change: Correction, score: float, would_be: float, count: int, metric: str
+) -> Cause | None:
     """A finding about a track: its reference is changed, if it can be, and all its pairs are scored again."""
     if board.judge.task in ("key", "tempo") and not (change.cause == "transposition" and abs(change.amount) == 1):
         return None
@@ -530,4 +530,4 @@ def _of_track(
         if better - score >= SHARED_GAIN:
             change, would_be = undone, better
     track = cells[0].track
-    return Finding(board.evaluation, track, ALL, change, metric, score, would_be, len(cells), count)
+    return Cause(board.evaluation, track, ALL, change, metric, score, would_be, len(cells), count)

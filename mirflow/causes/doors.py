@@ -16,7 +16,7 @@ from ..metrics.base import Grid
 from ..metrics.measures import Measure
 from ..pipeline.plan import EvaluationPlan
 from ..store.cells import Cells, GroupContent
-from .diagnosis import ALL, LOW, Board, Diagnosis, Finding, Judge, find_causes
+from .diagnosis import ALL, LOW, Board, Cause, Diagnosis, Judge, find_causes
 from .transformations import REFERENCE, TRANSFORMATIONS
 
 FREE = 8
@@ -90,7 +90,7 @@ class LowCells:
                     row = work.track, system, work.references[0].source, estimate, float(scores[place])
                     self._rows.append(row)
 
-    def find(self) -> list[Finding]:
+    def find(self) -> list[Cause]:
         """The causes of the noted cells: of a few all, of more those of a share of the scored cells."""
         if self._judge is None or not self._rows:
             return []
@@ -188,7 +188,7 @@ class _Estimates(Mapping[str, Source]):
         return sum(source is not None for source in self._sources)
 
 
-def describe(findings: Sequence[Finding], most: int = LINES) -> list[str]:
+def describe(findings: Sequence[Cause], most: int = LINES) -> list[str]:
     """A line for each cause, those of most cells first; the last one counts what is left out.
 
     Examples
@@ -196,7 +196,7 @@ def describe(findings: Sequence[Finding], most: int = LINES) -> list[str]:
     >>> describe([])
     []
     """
-    groups: dict[tuple[str, str, str], list[Finding]] = {}
+    groups: dict[tuple[str, str, str], list[Cause]] = {}
     for one in findings:
         whose = one.system if one.track == ALL else ""
         groups.setdefault((whose, one.change.side, one.change.cause), []).append(one)

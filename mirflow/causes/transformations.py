@@ -21,7 +21,7 @@ ESTIMATE, REFERENCE = "estimate", "reference"
 
 
 @dataclass(frozen=True)
-class Pair:
+class LowPair:
     """A pair that scores low."""
 
     task: str
@@ -37,7 +37,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Change:
+class Correction:
     """What is done to one side: ``amount`` is a number in ``unit``, or NaN, and the unit then says what."""
 
     cause: str
@@ -45,7 +45,7 @@ class Change:
     amount: float
     unit: str
 
-    def inverse(self) -> Change | None:
+    def inverse(self) -> Correction | None:
         """The change of the other side that makes the pair as alike; None if there is none."""
         undo = TRANSFORMATIONS[self.cause].undo
         if undo is None:
@@ -53,11 +53,11 @@ class Change:
         side = REFERENCE if self.side == ESTIMATE else ESTIMATE
         return replace(self, side=side, amount=undo(self.amount))
 
-    def apply(self, pair: Pair) -> Pair:
+    def apply(self, pair: LowPair) -> LowPair:
         """The pair after the change."""
         return TRANSFORMATIONS[self.cause].apply(pair, self)
 
-    def alike(self, other: Change, kind: str) -> bool:
+    def alike(self, other: Correction, kind: str) -> bool:
         """Whether another change of annotations of a kind is the same, as far as the cause goes."""
         if (self.cause, self.side, self.unit) != (other.cause, other.side, other.unit):
             return False
@@ -84,14 +84,14 @@ class Change:
         return {} if option is None else option(self)
 
 
-def _way(change: Change) -> str:
+def _way(change: Correction) -> str:
     late = change.amount < 0
     if change.cause == "displacement":
         return "late" if late else "early"
     return "too high" if late else "too low"
 
 
-Search: TypeAlias = Callable[[Pair], Iterator[Change]]
+Search: TypeAlias = Callable[[LowPair], Iterator[Correction]]
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Transformation:
     """Whether it makes sense for a task and a kind."""
     search: Search
     """Changes of the pair that are likely, the likeliest first."""
-    apply: Callable[[Pair, Change], Pair]
+    apply: Callable[[LowPair, Correction], LowPair]
     sentence: str
     several: str
     """What several sides with the cause are."""
@@ -116,7 +116,7 @@ class Transformation:
     """The amount of the other side; None if only this side can be changed."""
     near: float = 0.0
     """Amounts that are the same cause: a difference, of factors relative to them."""
-    option: Callable[[Change], dict[str, str | float]] | None = None
+    option: Callable[[Correction], dict[str, str | float]] | None = None
     result: float = 0.0
     """Least score afterwards, where more is needed than by default."""
     shared: bool = False
@@ -149,15 +149,17 @@ def _timed(task: str, kind: str) -> bool:
     return kind in ("events", "intervals", "notes", "hits", "pedals", "series", "multipitch", "hierarchy")
 
 
-def _changed(pair: Pair, change: Change, side: Annotation) -> Pair:
+def _changed(pair: LowPair, change: Correction, side: Annotation) -> LowPair:
     return replace(pair, reference=side) if change.side == REFERENCE else replace(pair, estimate=side)
 
 
-def _side(pair: Pair, change: Change) -> Annotation:
+def _side(pair: LowPair, change: Correction) -> Annotation:
     return pair.reference if change.side == REFERENCE else pair.estimate
 
 
-def _on_side(function: Callable[[Annotation, Change, Pair], Annotation]) -> Callable[[Pair, Change], Pair]:
+def _on_side(
+    function: Callable[[Annotation, Correction, LowPair], Annotation],
+) -> Callable[[LowPair, Correction], LowPair]:
     return lambda pair, change: _changed(pair, change, function(_side(pair, change), change, pair))
 
 
@@ -172,7 +174,7 @@ def _on_side(function: Callable[[Annotation, Change, Pair], Annotation]) -> Call
     option=lambda change: {"pitch_unit": "MIDI"} if change.unit == "MIDI" else {},
     first=True,
 )
-def _pitch_units(pair: Pair) -> Iterator[Change]:
+def _pitch_units(pair: LowPair) -> Iterator[Correction]:
     """The numbers of pitches are of another unit than Hz."""
     for name, side, other in ((ESTIMATE, pair.estimate, pair.reference), (REFERENCE, pair.reference, pair.estimate)):
         heard = pitches(other)
@@ -181,10 +183,10 @@ def _pitch_units(pair: Pair) -> Iterator[Change]:
         for unit in indicators.PITCH_UNITS:
             made = pitches(indicators.in_hertz(side, unit))
             if np.isfinite(made).any() and abs(float(np.nanmedian(made) - np.nanmedian(heard))) <= 18:
-                yield Change("pitch_unit", name, float("nan"), unit)
+                yield Correction("pitch_unit", name, float("nan"), unit)
 
 
-def _sides(pair: Pair) -> tuple[Annotation, Annotation]:
+def _sides(pair: LowPair) -> tuple[Annotation, Annotation]:
     return pair.reference, pair.estimate
 
 
@@ -199,21 +201,21 @@ def _sides(pair: Pair) -> tuple[Annotation, Annotation]:
     option=lambda change: {},
     first=True,
 )
-def _columns(pair: Pair) -> Iterator[Change]:
+def _columns(pair: LowPair) -> Iterator[Correction]:
     """The columns of a text file are in another order."""
     for name, side in ((ESTIMATE, pair.estimate), (REFERENCE, pair.reference)):
         if "end" in side.columns and len(side) > 2:
             start, end = side.columns["start"], side.columns["end"]
             if float(np.mean(end < start)) > 0.3:
-                yield Change("columns", name, float("nan"), "durations where ends are expected")
+                yield Correction("columns", name, float("nan"), "durations where ends are expected")
             elif float(np.mean(end[:-1] > 1.5 * start[1:])) > 0.5:
-                yield Change("columns", name, float("nan"), "ends where durations are expected")
+                yield Correction("columns", name, float("nan"), "ends where durations are expected")
         if "velocity" in side.columns and (side.columns["velocity"] > 0).all():
-            yield Change("columns", name, float("nan"), "velocity before pitch")
+            yield Correction("columns", name, float("nan"), "velocity before pitch")
         if side.kind == "series" and len(side) > 2:
             frequency = side.columns["frequency"]
             if float(np.mean(np.diff(frequency) > 0)) > 0.95:
-                yield Change("columns", name, float("nan"), "pitch before time")
+                yield Correction("columns", name, float("nan"), "pitch before time")
 
 
 def _reordered(side: Annotation, unit: str) -> Annotation:
@@ -241,7 +243,7 @@ def _reordered(side: Annotation, unit: str) -> Annotation:
     option=lambda change: {"notation": "leadsheet"} if change.unit.startswith("lead") else {},
     first=True,
 )
-def _labels(pair: Pair) -> Iterator[Change]:
+def _labels(pair: LowPair) -> Iterator[Correction]:
     """Labels differ in spelling only."""
     if not pair.estimate.labels or not pair.reference.labels:
         return
@@ -253,13 +255,13 @@ def _labels(pair: Pair) -> Iterator[Change]:
         for unit in ("leadsheet symbols", "case, blanks or Unicode"):
             if unit.startswith("lead") and pair.task != "chord":
                 continue
-            change = Change("labels", name, float("nan"), unit)
+            change = Correction("labels", name, float("nan"), unit)
             made = set(_respelled(side, unit, pair).labels or ())
             if made != labels and len(made & set(other.labels or ())) > len(labels & set(other.labels or ())):
                 yield change
 
 
-def _respelled(side: Annotation, unit: str, pair: Pair) -> Annotation:
+def _respelled(side: Annotation, unit: str, pair: LowPair) -> Annotation:
     if unit.startswith("lead"):
         table: dict[str, str] = {}
         for label in set(side.labels or ()):
@@ -319,7 +321,7 @@ _RATIOS = {
     option=lambda change: _time_option(change.amount),
     first=True,
 )
-def _time_scales(pair: Pair) -> Iterator[Change]:
+def _time_scales(pair: LowPair) -> Iterator[Correction]:
     """Times are in another unit, or of another sampling rate or tempo."""
     own, other = onsets(pair.estimate), onsets(pair.reference)
     if len(own) < 3 or len(other) < 3:
@@ -331,16 +333,16 @@ def _time_scales(pair: Pair) -> Iterator[Change]:
     lengths = np.log(np.maximum([ends[0] - other[0], ends[1] - own[0]], 1e-9))
     for factor in (*_RATIOS.values(), *(1 / ratio for ratio in _RATIOS.values())):
         if min(abs(np.log(wanted / factor)), abs(lengths[0] - lengths[1] - np.log(factor))) < 0.3:
-            yield Change("time_scale", ESTIMATE, factor, "factor")
+            yield Correction("time_scale", ESTIMATE, factor, "factor")
     starts = {(ends[0] - other[0]) / max(1e-9, ends[1] - own[0]), wanted, (other[-1] - other[0]) / (own[-1] - own[0])}
     for factor in sorted(starts) if own[-1] > own[0] and other[-1] > other[0] else ():
         for begin in (0.0, float(other[0] - own[0] * factor)):
             exact, shift = indicators.refine_scale(other, own, factor, begin)
             if 0.5 < exact < 2 and abs(exact - 1) > 0.004 and abs(shift) <= indicators.LONGEST_SHIFT:
-                yield Change("time_scale", ESTIMATE, float(f"{exact:.6g}"), "factor")
+                yield Correction("time_scale", ESTIMATE, float(f"{exact:.6g}"), "factor")
 
 
-def _scaled(side: Annotation, change: Change, pair: Pair) -> Annotation:
+def _scaled(side: Annotation, change: Correction, pair: LowPair) -> Annotation:
     return retime(side, change.amount, 0.0)
 
 
@@ -369,11 +371,11 @@ _LEVELS = (2.0, 0.5, 3.0, 1 / 3, 1.5, 2 / 3, 4.0, 0.25)
     several="on another metrical level",
     near=0.01,
 )
-def _levels(pair: Pair) -> Iterator[Change]:
+def _levels(pair: LowPair) -> Iterator[Correction]:
     """Beats or tempi are those of another metrical level, or beats are between the beats."""
     if pair.kind == "tempo":
         for factor in _LEVELS[:4]:
-            yield Change("metrical_level", ESTIMATE, factor, "factor")
+            yield Correction("metrical_level", ESTIMATE, factor, "factor")
         return
     own, other = onsets(pair.estimate), onsets(pair.reference)
     if min(len(own), len(other)) < 4:
@@ -384,17 +386,19 @@ def _levels(pair: Pair) -> Iterator[Change]:
             phases = round(1 / factor) if factor < 1 and factor != 2 / 3 else 1
             for phase in range(phases):
                 unit = "factor" if not phase else f"from beat {phase + 1}"
-                yield Change("metrical_level", ESTIMATE, factor, unit)
+                yield Correction("metrical_level", ESTIMATE, factor, unit)
     if abs(np.log(max(wanted, 1e-9))) < 0.25:
-        yield Change("metrical_level", ESTIMATE, 1.0, f"half a {'bar' if pair.task == 'downbeat' else 'beat'} later")
+        yield Correction(
+            "metrical_level", ESTIMATE, 1.0, f"half a {'bar' if pair.task == 'downbeat' else 'beat'} later"
+        )
         for name in [*_PHASES][1:] if pair.task == "downbeat" else ():
-            yield Change("metrical_level", ESTIMATE, 1.0, f"{name} of a bar later")
+            yield Correction("metrical_level", ESTIMATE, 1.0, f"{name} of a bar later")
 
 
 _PHASES = {"half": 0.5, "a quarter": 0.25, "three quarters": 0.75, "a third": 1 / 3, "two thirds": 2 / 3}
 
 
-def _at_level(side: Annotation, change: Change) -> Annotation:
+def _at_level(side: Annotation, change: Correction) -> Annotation:
     if side.kind == "tempo":
         return replace(side, columns={**side.columns, "tempo": side.columns["tempo"] * change.amount})
     times, factor = onsets(side), change.amount
@@ -420,7 +424,7 @@ def _at_level(side: Annotation, change: Change) -> Annotation:
     undo=lambda amount: -amount,
     near=0.35,
 )
-def _displacements(pair: Pair) -> Iterator[Change]:
+def _displacements(pair: LowPair) -> Iterator[Correction]:
     """All times of a side are late or early by the same number of seconds."""
     if min(len(pair.reference), len(pair.estimate)) < 3:
         return
@@ -432,7 +436,7 @@ def _displacements(pair: Pair) -> Iterator[Change]:
         shifts += [indicators.refine_shift(other, own, rest, period / 2) for rest in rests]
     for seconds in dict.fromkeys(round(seconds, 4) for seconds in shifts):
         if 0.03 <= abs(seconds) <= indicators.LONGEST_SHIFT:
-            yield Change("displacement", ESTIMATE, seconds, "s")
+            yield Correction("displacement", ESTIMATE, seconds, "s")
 
 
 @_declare(
@@ -446,7 +450,7 @@ def _displacements(pair: Pair) -> Iterator[Change]:
     undo=lambda amount: -amount,
     near=0.1,
 )
-def _tunings(pair: Pair) -> Iterator[Change]:
+def _tunings(pair: LowPair) -> Iterator[Correction]:
     """All pitches of a side are out of tune by the same part of a semitone."""
     semitones, _ = indicators.intervals_between(pair.reference, pair.estimate, pair.task)
     close = semitones[np.abs(semitones) <= 1.5]
@@ -458,7 +462,7 @@ def _tunings(pair: Pair) -> Iterator[Change]:
     near = close[np.abs(close - (edges[top] + 0.025)) <= 0.15]
     cents = float(np.median(near)) if len(near) else 0.0
     if 0.2 <= abs(cents) <= 0.7:
-        yield Change("tuning", ESTIMATE, round(cents, 3), "semitones")
+        yield Correction("tuning", ESTIMATE, round(cents, 3), "semitones")
 
 
 @_declare(
@@ -472,7 +476,7 @@ def _tunings(pair: Pair) -> Iterator[Change]:
     undo=lambda amount: -amount,
     near=0.25,
 )
-def _transpositions(pair: Pair) -> Iterator[Change]:
+def _transpositions(pair: LowPair) -> Iterator[Correction]:
     """All pitches, chords or keys of a side are higher or lower by the same whole number of semitones."""
     semitones, weight = indicators.intervals_between(pair.reference, pair.estimate, pair.task)
     if not len(semitones):
@@ -489,7 +493,7 @@ def _transpositions(pair: Pair) -> Iterator[Change]:
     for place in np.argsort(-counts, kind="stable")[:2].tolist():
         value = values[place]
         if value and counts[place] > 1.2 * unmoved:
-            yield Change("transposition", ESTIMATE, float(value), "semitones")
+            yield Correction("transposition", ESTIMATE, float(value), "semitones")
 
 
 @_declare(
@@ -504,12 +508,12 @@ def _transpositions(pair: Pair) -> Iterator[Change]:
     several="cut short",
     near=np.inf,
 )
-def _parts(pair: Pair) -> Iterator[Change]:
+def _parts(pair: LowPair) -> Iterator[Correction]:
     """Only the first part of a track is annotated."""
     ends = [last_time(side) for side in _sides(pair)]
     if all(np.isfinite(ends)) and min(ends) > 5 and min(ends) < 0.8 * max(ends):
         short = REFERENCE if ends[0] < ends[1] else ESTIMATE
-        yield Change("part", short, round(min(ends), 3), "s")
+        yield Correction("part", short, round(min(ends), 3), "s")
 
 
 @_declare(
@@ -522,13 +526,13 @@ def _parts(pair: Pair) -> Iterator[Change]:
     several="of other tracks",
     result=0.8,
 )
-def _other_tracks(pair: Pair) -> Iterator[Change]:
+def _other_tracks(pair: LowPair) -> Iterator[Correction]:
     """The estimate belongs to another track of the data."""
     end = last_time(pair.estimate)
     lengths = {name: abs(last_time(one) - end) for name, one in pair.others.items()}
     for name in sorted(lengths, key=lambda name: lengths[name])[:8]:
         if lengths[name] <= 0.25 * end:
-            yield Change("other_track", ESTIMATE, float("nan"), name)
+            yield Correction("other_track", ESTIMATE, float("nan"), name)
 
 
 @_declare(
@@ -541,9 +545,9 @@ def _other_tracks(pair: Pair) -> Iterator[Change]:
     several="exchanged with the other side",
     shared=True,
 )
-def _exchanged(pair: Pair) -> Iterator[Change]:
+def _exchanged(pair: LowPair) -> Iterator[Correction]:
     """Reference and estimate are exchanged."""
-    yield Change("sides", ESTIMATE, float("nan"), "")
+    yield Correction("sides", ESTIMATE, float("nan"), "")
 
 
 def fitting(task: str, kind: str) -> Sequence[Transformation]:
@@ -551,6 +555,6 @@ def fitting(task: str, kind: str) -> Sequence[Transformation]:
     return [one for one in TRANSFORMATIONS.values() if one.fits(task, kind)]
 
 
-def needs_company(change: Change, task: str) -> bool:
+def needs_company(change: Correction, task: str) -> bool:
     """Whether a finding about a single pair says nothing: one key or tempo is made right by some transformation."""
     return TRANSFORMATIONS[change.cause].shared or task in ("key", "tempo")

@@ -79,7 +79,7 @@ SHARED: Mapping[str, QueryOption] = {
 """Options that several questions have, by the name of the argument in Python."""
 
 
-class Words(QueryOptions, total=False):
+class QuestionWords(QueryOptions, total=False):
     """Types of what is asked by keyword; each question takes some of it."""
 
     metric: Names
@@ -139,7 +139,7 @@ class Ask(Protocol):
         self,
         scores: ScoresLike | Comparable,
         *positional: Comparable | Names,
-        **words: Unpack[Words],
+        **words: Unpack[QuestionWords],
     ) -> Answer:
         """Ask it; see the function's own documentation."""
         ...
@@ -244,7 +244,7 @@ class Question:
         for word in words:
             if word == "lazy":
                 refuse_lazy(self.name)
-            if word not in takes and (word in OPTIONS or word in Words.__annotations__):
+            if word not in takes and (word in OPTIONS or word in QuestionWords.__annotations__):
                 raise QueryError(f"{self.name!r} takes no {word!r}; it takes {', '.join(takes)}")
         refuse_unknown(self.name, words, takes)
 

@@ -15,8 +15,8 @@ from ..analysis.query_options import Query, as_names
 from ..analysis.scores import names_of
 from ..analysis.selection import find_labels
 from ..annotations.source import Source
-from ..causes.diagnosis import ALL, Board, Diagnosis, Finding, Judge, find_causes
-from ..causes.transformations import REFERENCE, Pair
+from ..causes.diagnosis import ALL, Board, Cause, Diagnosis, Judge, find_causes
+from ..causes.transformations import REFERENCE, LowPair
 from ..errors import QueryError, UnknownNameError, counted
 from ..readers.patches import PatchedTrack, ReferencePatch, edits_between, parse_patch
 from .doubted_references import file_digest
@@ -86,7 +86,7 @@ def diagnose_scores(
     made: list[xr.Dataset] = []
     reasons: list[str] = []
     shelf = Shelf()
-    corrections: list[tuple[list[Files], Finding]] = []
+    corrections: list[tuple[list[Files], Cause]] = []
     for name in boards if group is None else [group]:
         files = [one for one in (origin.files(name) for origin in origins) if one is not None]
         if not files:
@@ -111,7 +111,7 @@ def diagnose_scores(
     )
 
 
-def write_patch(path: str | Path, corrections: Sequence[tuple[Sequence[Files], Finding]]) -> None:
+def write_patch(path: str | Path, corrections: Sequence[tuple[Sequence[Files], Cause]]) -> None:
     """Write a patch file in which references have what findings say.
 
     Raises
@@ -130,7 +130,7 @@ def write_patch(path: str | Path, corrections: Sequence[tuple[Sequence[Files], F
         reference = shelf.read(references[0].source)
         if isinstance(reference, str) or one.track in tracks:
             continue
-        edited = one.change.apply(Pair(task, reference, reference)).reference
+        edited = one.change.apply(LowPair(task, reference, reference)).reference
         edits = edits_between(reference, edited)
         if edits:
             digest, today = file_digest(references[0].source, shelf), datetime.date.today().isoformat()

@@ -10,8 +10,8 @@ import pytest
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.source import HeldSource, Source
 from mirflow.causes import indicators
-from mirflow.causes.diagnosis import ALL, Board, Finding, Judge, find_causes
-from mirflow.causes.transformations import ESTIMATE, REFERENCE, TRANSFORMATIONS, Change, Pair
+from mirflow.causes.diagnosis import ALL, Board, Cause, Judge, find_causes
+from mirflow.causes.transformations import ESTIMATE, REFERENCE, TRANSFORMATIONS, Correction, LowPair
 from mirflow.readers.options import Reading
 
 CHORDS = ("C:maj", "G:maj", "A:min", "F:maj7", "D:min/b3", "E:7", "N", "Bb:maj")
@@ -45,36 +45,36 @@ def board(task: str, systems: dict[str, list[Annotation]], references: list[Anno
         return {track: HeldSource(one, f"{side} {track}") for track, one in zip(tracks, some, strict=True)}
 
     score = np.array([
-        judge.score([Pair(task, left, right) for left, right in zip(references, own, strict=True)])
+        judge.score([LowPair(task, left, right) for left, right in zip(references, own, strict=True)])
         for own in systems.values()
     ])  # fmt: skip
     estimates = {name: held(name, own) for name, own in systems.items()}
     return Board("x", judge, tracks, list(systems), held("reference", references), estimates, score)
 
 
-def causes(task: str, systems: dict[str, list[Annotation]], references: list[Annotation]) -> list[Finding]:
+def causes(task: str, systems: dict[str, list[Annotation]], references: list[Annotation]) -> list[Cause]:
     return find_causes(board(task, systems, references), lambda source: source.read()[0]).findings
 
 
 PLANTED = {
-    "displacement of chords": ("chord", Change("displacement", ESTIMATE, 4.0, "s")),
-    "displacement of beats": ("beat", Change("displacement", ESTIMATE, 7.13, "s")),
-    "displacement of notes": ("transcription", Change("displacement", ESTIMATE, 2.5, "s")),
-    "displacement of a melody": ("melody", Change("displacement", ESTIMATE, 12.0, "s")),
-    "transposition of chords": ("chord", Change("transposition", ESTIMATE, 2.0, "semitones")),
-    "transposition of notes": ("transcription", Change("transposition", ESTIMATE, -12.0, "semitones")),
-    "tuning": ("melody", Change("tuning", ESTIMATE, 0.55, "semitones")),
-    "milliseconds": ("onset", Change("time_scale", ESTIMATE, 1000.0, "factor")),
-    "another rate": ("beat", Change("time_scale", ESTIMATE, 44100 / 48000, "factor")),
-    "twice the tempo": ("beat", Change("metrical_level", ESTIMATE, 2.0, "factor")),
+    "displacement of chords": ("chord", Correction("displacement", ESTIMATE, 4.0, "s")),
+    "displacement of beats": ("beat", Correction("displacement", ESTIMATE, 7.13, "s")),
+    "displacement of notes": ("transcription", Correction("displacement", ESTIMATE, 2.5, "s")),
+    "displacement of a melody": ("melody", Correction("displacement", ESTIMATE, 12.0, "s")),
+    "transposition of chords": ("chord", Correction("transposition", ESTIMATE, 2.0, "semitones")),
+    "transposition of notes": ("transcription", Correction("transposition", ESTIMATE, -12.0, "semitones")),
+    "tuning": ("melody", Correction("tuning", ESTIMATE, 0.55, "semitones")),
+    "milliseconds": ("onset", Correction("time_scale", ESTIMATE, 1000.0, "factor")),
+    "another rate": ("beat", Correction("time_scale", ESTIMATE, 44100 / 48000, "factor")),
+    "twice the tempo": ("beat", Correction("metrical_level", ESTIMATE, 2.0, "factor")),
 }
 each_planted = pytest.mark.parametrize(("task", "planted"), PLANTED.values(), ids=PLANTED)
 
 
 @each_planted
-def test_what_was_planted_in_a_cell_is_found_and_undone(task: str, planted: Change) -> None:
+def test_what_was_planted_in_a_cell_is_found_and_undone(task: str, planted: Correction) -> None:
     reference = made(task)
-    right = Pair(task, reference, made(task, off=0.01))
+    right = LowPair(task, reference, made(task, off=0.01))
     wrong = planted.apply(right).estimate
     (found,) = causes(task, {"a": [right.estimate], "b": [wrong], "c": [right.estimate]}, [reference])
     undo = {"time_scale": 1 / planted.amount, "metrical_level": 1 / planted.amount}.get(planted.cause, -planted.amount)
@@ -106,7 +106,7 @@ def test_what_all_tracks_of_a_system_share_is_the_systems() -> None:
 
 def test_two_causes_are_found_one_after_the_other() -> None:
     reference = made("transcription")
-    late = Change("displacement", ESTIMATE, 3.0, "s").apply(Pair("transcription", reference, reference)).estimate
+    late = Correction("displacement", ESTIMATE, 3.0, "s").apply(LowPair("transcription", reference, reference)).estimate
     numbers = replace(late, columns={**late.columns, "pitch": indicators.pitches(late)})
     found = causes("transcription", {"a": [numbers]}, [reference])
     assert {one.change.cause for one in found} == {"pitch_unit", "displacement"}
@@ -140,14 +140,14 @@ def test_transpositions_change_roots_alone() -> None:
     ("task", "change"),
     [
         *(
-            ("beat", Change("time_scale", ESTIMATE, factor, "factor"))
+            ("beat", Correction("time_scale", ESTIMATE, factor, "factor"))
             for factor in (0.001, 1 / 44100, 0.01, 512 / 44100)
         ),
-        ("melody", Change("pitch_unit", ESTIMATE, float("nan"), "MIDI")),
-        ("chord", Change("labels", ESTIMATE, float("nan"), "leadsheet symbols")),
+        ("melody", Correction("pitch_unit", ESTIMATE, float("nan"), "MIDI")),
+        ("chord", Correction("labels", ESTIMATE, float("nan"), "leadsheet symbols")),
     ],
 )
-def test_the_options_that_mend_a_side_are_those_of_reading(task: str, change: Change) -> None:
+def test_the_options_that_mend_a_side_are_those_of_reading(task: str, change: Correction) -> None:
     option = change.option()
     assert option
     Reading.of(task, **option)
@@ -155,7 +155,7 @@ def test_the_options_that_mend_a_side_are_those_of_reading(task: str, change: Ch
 
 def test_changes_have_inverses_for_the_other_side() -> None:
     for name, amount in (("displacement", 3.0), ("transposition", 2.0), ("time_scale", 0.001)):
-        change = Change(name, ESTIMATE, amount, TRANSFORMATIONS[name].unit)
+        change = Correction(name, ESTIMATE, amount, TRANSFORMATIONS[name].unit)
         undone = change.inverse()
         assert undone is not None
         assert undone.side == REFERENCE
@@ -166,7 +166,9 @@ def test_changes_have_inverses_for_the_other_side() -> None:
 
 def test_a_budget_bounds_what_is_searched_and_the_rest_is_tried_with_what_was_found() -> None:
     references = [made("beat", seed) for seed in range(8)]
-    late = [Change("displacement", ESTIMATE, 7.13, "s").apply(Pair("beat", one, one)).estimate for one in references]
+    late = [
+        Correction("displacement", ESTIMATE, 7.13, "s").apply(LowPair("beat", one, one)).estimate for one in references
+    ]
     late[7] = made("beat", 70)
     full = board("beat", {"a": late, "b": references}, references)
     searched, every = (find_causes(full, lambda source: source.read()[0], budget=budget) for budget in (2.5, None))

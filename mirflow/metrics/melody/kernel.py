@@ -24,7 +24,7 @@ Sampled = tuple[Float, Float]
 
 
 @dataclass(frozen=True)
-class Series:
+class Melodies:
     """Concatenated melodies of rows; each row starts at 0 s or before."""
 
     times: Float
@@ -91,7 +91,7 @@ def to_cents(frequencies: Float, base_frequency: float) -> Float:
     return ratio
 
 
-def series_of(rows: Ragged, chosen: Int, base_frequency: float, resampled: bool = True) -> Series:
+def series_of(rows: Ragged, chosen: Int, base_frequency: float, resampled: bool = True) -> Melodies:
     """Take the melodies of nonempty rows, with a gap after each if they are to be `resampled`.
 
     In rows that start after 0 s, the first sample is repeated at 0 s. If there is no column ``voicing``, or a row of it
@@ -125,7 +125,7 @@ def series_of(rows: Ragged, chosen: Int, base_frequency: float, resampled: bool 
         np.copyto(voicing, given, where=np.repeat(~np.isnan(given[offsets_of(sizes)[:-1]]), sizes))
         voicing[frequency == 0] = 0.0
         graded = is_graded(voicing, sizes)
-    return Series(times, to_cents(frequency, base_frequency), voicing, counts, graded, gap)
+    return Melodies(times, to_cents(frequency, base_frequency), voicing, counts, graded, gap)
 
 
 def is_graded(voicing: Float, counts: Int) -> Bool:
@@ -135,7 +135,7 @@ def is_graded(voicing: Float, counts: Int) -> Bool:
     return np.asarray(between[ends[1:]] > between[ends[:-1]])
 
 
-def is_on_grid(series: Series, row: Int, times: Float, counts: Int) -> Bool:
+def is_on_grid(series: Melodies, row: Int, times: Float, counts: Int) -> Bool:
     """Mask of groups of times that equal the times of their rows, except for rounding: bool (groups,).
 
     The tolerance is 1e-8 s plus 1e-5 of the time.
@@ -152,7 +152,7 @@ def is_on_grid(series: Series, row: Int, times: Float, counts: Int) -> Bool:
     return same
 
 
-def resample(series: Series, row: Int, times: Float, counts: Int, resampling: str) -> Sampled:
+def resample(series: Melodies, row: Int, times: Float, counts: Int, resampling: str) -> Sampled:
     """Resample cents and voicing of series as in mir_eval.
 
     If the times equal those of the series, samples are unchanged. If the series ends before the last time, a silent
@@ -189,7 +189,7 @@ def resample(series: Series, row: Int, times: Float, counts: Int, resampling: st
     return cents, voicing
 
 
-def _end(series: Series, row: Int, sample: Int, times: Float, counts: Int, resampling: str, sampled: Sampled) -> None:
+def _end(series: Melodies, row: Int, sample: Int, times: Float, counts: Int, resampling: str, sampled: Sampled) -> None:
     """Fill in values after the last sample, up to a silent one at the last time."""
     ends, last = np.cumsum(counts), series.last[row]
     final, end = times[ends - 1], series.rounded[last]
@@ -229,7 +229,7 @@ class Frames:
     graded: tuple[bool, bool]
 
 
-def mean_hop(series: Series) -> Float:
+def mean_hop(series: Melodies) -> Float:
     """Mean distance of the samples of each row, 0 for a single one: float64 (rows,), seconds."""
     span = series.times[series.last] - series.times[series.first]
     steps = series.counts - 1
@@ -239,7 +239,7 @@ def mean_hop(series: Series) -> Float:
 def most_frames(samples: Int) -> Int:
     """Largest number of frames for series with given numbers of samples: int64 (n,).
 
-    Otherwise, a single late sample would produce millions of frames. Series that need more frames are refused; their
+    Otherwise, a single late sample would produce millions of frames. Melodies that need more frames are refused; their
     times are probably not in seconds.
 
     Examples
@@ -271,7 +271,7 @@ def hop_times(counts: Int, hop: float) -> Float:
     return np.asarray(np.round(times, _DECIMALS))
 
 
-def unreached(references: Series, estimates: Series, reference: Int, estimate: Int) -> Bool:
+def unreached(references: Melodies, estimates: Melodies, reference: Int, estimate: Int) -> Bool:
     """Mask of pairs whose reference starts before both 0 s and the estimate: bool (pairs,)."""
     begin = np.round(references.times[references.first[reference]], _DECIMALS)
     early = np.asarray(begin < np.round(estimates.times[estimates.first[estimate]], _DECIMALS))
@@ -283,7 +283,7 @@ def unreached(references: Series, estimates: Series, reference: Int, estimate: I
     return early
 
 
-def on_reference(references: Series, estimates: Series, reference: Int, estimate: Int, resampling: str) -> Frames:
+def on_reference(references: Melodies, estimates: Melodies, reference: Int, estimate: Int, resampling: str) -> Frames:
     """Resample both sides of pairs, except `unreached` ones, at the times of the reference."""
     counts = references.counts[reference]
     in_order = not references.gap and np.array_equal(reference, np.arange(len(references.counts)))
@@ -294,7 +294,9 @@ def on_reference(references: Series, estimates: Series, reference: Int, estimate
     return Frames(*own, *sampled, counts, times, (bool(references.graded.any()), bool(estimates.graded.any())))
 
 
-def on_hop(references: Series, estimates: Series, reference: Int, estimate: Int, hop: float, resampling: str) -> Frames:
+def on_hop(
+    references: Melodies, estimates: Melodies, reference: Int, estimate: Int, hop: float, resampling: str
+) -> Frames:
     """Resample both sides of pairs on frames from 0 s to the end of the reference.
 
     Each side is resampled up to its own end; the estimate is silent afterwards.
@@ -320,7 +322,7 @@ def on_hop(references: Series, estimates: Series, reference: Int, estimate: Int,
     )
 
 
-def _on_own_frames(series: Series, hop: float, resampling: str) -> tuple[Int, Float, Float, Float]:
+def _on_own_frames(series: Melodies, hop: float, resampling: str) -> tuple[Int, Float, Float, Float]:
     counts = hop_counts(series.times[series.last], hop)
     times = hop_times(counts, hop)
     sampled: Sampled = resample(series, np.arange(len(counts)), times, counts, resampling)

@@ -174,7 +174,7 @@ def sample_series(
         part = slice(first, int(np.searchsorted(given, own[-1], side="right")) if not hold_last else len(times))
         series = kernel.series_of(melody, only, _BASE)
         # Use the samples themselves, as the conversion to cents would round values that are not interpolated.
-        plain = kernel.Series(series.times, _hertz(melody, series), series.voicing, series.counts, series.graded)
+        plain = kernel.Melodies(series.times, _hertz(melody, series), series.voicing, series.counts, series.graded)
         for start in range(part.start, part.stop, _PIECE):  # several arrays are made per time
             piece = slice(start, min(start + _PIECE, part.stop))
             count = np.array([piece.stop - piece.start], dtype=np.int64)
@@ -206,7 +206,7 @@ _PIECE = 1 << 18
 """Times sampled at once."""
 
 
-def _hertz(row: Ragged, series: kernel.Series) -> Float:
+def _hertz(row: Ragged, series: kernel.Melodies) -> Float:
     """Absolute frequencies of a series, in the layout of its cents."""
     own = np.abs(row.columns["frequency"])
     early = int(series.counts[0]) - len(own)  # one more at 0 s if the first is later

@@ -187,7 +187,7 @@ def resample_melody_series(
     count = _count(times)
     columns = (np.append(column, end) for column, end in ((times, np.inf), (frequencies, 0.0), (voicing, 0.0)))
     time, value, voiced = (column.astype(np.float64) for column in columns)
-    series = kernel.Series(time, value, voiced, count, kernel.is_graded(voiced, count + 1))
+    series = kernel.Melodies(time, value, voiced, count, kernel.is_graded(voiced, count + 1))
     order = np.argsort(times_new, kind="stable")
     _check_resampling(series, float(times_new.min()), resampling)
     _warn_of_steps(times, frequencies)
@@ -280,7 +280,7 @@ def _check_times(*series: Array) -> None:
         raise ValueError("Times must be in ascending order")
 
 
-def _check_resampling(series: kernel.Series, begin: float, resampling: str) -> None:
+def _check_resampling(series: kernel.Melodies, begin: float, resampling: str) -> None:
     times = series.rounded[:-1]
     if resampling != "nearest" and (np.diff(times) == 0).any():
         raise ValueError("A series with repeated times cannot be resampled")
@@ -288,7 +288,7 @@ def _check_resampling(series: kernel.Series, begin: float, resampling: str) -> N
         raise ValueError(f"A value ({begin}) of the new times is below the first time of the series ({times[0]})")
 
 
-def _check_on_hop(side: kernel.Series, hop: float, resampling: str) -> None:
+def _check_on_hop(side: kernel.Melodies, hop: float, resampling: str) -> None:
     end = side.times[side.last]
     if not -hop < end[0] <= kernel.most_frames(side.counts)[0] * hop or not (counts := kernel.hop_counts(end, hop))[0]:
         raise ValueError(

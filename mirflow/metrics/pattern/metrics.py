@@ -218,7 +218,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     left, right = PatternSide(pairs.references, numbers[0]), PatternSide(pairs.estimates, numbers[1])
     values = np.zeros((2, len(pairs), len(measures)))
     for number, (row, other) in enumerate(zip(pairs.reference_row.tolist(), pairs.estimate_row.tolist(), strict=True)):
-        pair = _Pair(left[row], right[other])
+        pair = _ScoredPair(left[row], right[other])
         for column, measure in enumerate(measures):
             values[:, number, column] = measure.read(pair)
     return Scores(values[0], values[1])
@@ -228,7 +228,7 @@ Kind = Callable[[PatternComparison, Measure], tuple[Fraction, Fraction]]
 """Precision and recall, each with its weight."""
 
 
-class _Pair:
+class _ScoredPair:
     def __init__(self, reference: Patterns, estimate: Patterns) -> None:
         self.reference, self.estimate = reference, estimate
         self.comparison = None if reference.is_empty or estimate.is_empty else PatternComparison(reference, estimate)
@@ -247,15 +247,15 @@ class _Pair:
         return self.found[key]
 
 
-def _precision(kind: Kind, pair: _Pair, measure: Measure) -> Fraction:
+def _precision(kind: Kind, pair: _ScoredPair, measure: Measure) -> Fraction:
     return pair.both(kind, measure)[0]
 
 
-def _recall(kind: Kind, pair: _Pair, measure: Measure) -> Fraction:
+def _recall(kind: Kind, pair: _ScoredPair, measure: Measure) -> Fraction:
     return pair.both(kind, measure)[1]
 
 
-def _f_measure(kind: Kind, pair: _Pair, measure: Measure) -> Fraction:
+def _f_measure(kind: Kind, pair: _ScoredPair, measure: Measure) -> Fraction:
     score, weight = f_measure(*pair.both(kind, measure))
     return float(score), float(weight)
 
