@@ -5,6 +5,8 @@ that come along and the files of the page. A picture is shown, an HTML page is l
 
 ``<!-- tile: NAME TITLE -->`` makes a tile of a gallery of them: the picture, or a small view of the page (with the
 other files of its folder, if it has one), above the command. The name ``terminal`` shows what the command prints.
+
+``<!-- frame: NAME CAPTION -->`` shows an HTML page alive, with the caption below; ``NAME#PLACE`` opens it at a place.
 """
 
 from __future__ import annotations
@@ -24,14 +26,14 @@ from mirflow.cli import cli
 _FOLDER = "_made"
 _BLOCK = re.compile(
     r"^(?:<!-- file: (?P<file>\S+) -->\n+)?^```[^\n`]*\n(?P<body>.*?)^```$"
-    r"(?:\n+<!-- (?P<kind>made|tile): (?P<made>\S+)(?: (?P<caption>[^\n]*?))? -->$)?",
+    r"(?:\n+<!-- (?P<kind>made|tile|frame): (?P<made>[^\s#]+)(?P<place>#\S+)?(?: (?P<caption>[^\n]*?))? -->$)?",
     re.MULTILINE | re.DOTALL,
 )
 
 
 def show_made(text: str, page: str, output: Path) -> str:
     """A page with what its commands make in place of the marks; files go below the folder of the built pages."""
-    if "<!-- made: " not in text and "<!-- tile: " not in text:
+    if not re.search("<!-- (made|tile|frame): ", text):
         return text
     (output / _FOLDER).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
@@ -53,7 +55,12 @@ def _shown(block: re.Match[str], up: str, output: Path) -> str:
     if made.suffix not in (".svg", ".png", ".html"):
         return block[0]
     shutil.copy(made, output / _FOLDER / made.name)
-    target, caption = f"{up}{_FOLDER}/{made.name}", html.escape(block["caption"])
+    target, caption = f"{up}{_FOLDER}/{made.name}{block['place'] or ''}", html.escape(block["caption"])
+    if block["kind"] == "frame":
+        frame = f'<iframe src="{html.escape(target)}" title="{caption}" loading="lazy"></iframe>'
+        full = f'<a href="{html.escape(target)}">Open the page</a>'
+        tag = f'<figure class="live"><div>{frame}</div><figcaption>{caption} {full}</figcaption></figure>'
+        return f"{tag}\n\n{block[0]}"  # first what is seen, then how it is made
     tag = (
         f'<p><a href="{target}">{caption}</a></p>'
         if made.suffix == ".html"
@@ -87,8 +94,8 @@ def tile(title: str, command: str, view: tuple[str, str]) -> str:
 
 
 def buttons_text() -> str:
-    """Where to go from the first page, with the report that the gallery makes."""
-    ways = {f"{_FOLDER}/mirex-demo.html": "Live report", "tutorial.html": "Tutorial", "gallery.html": "Gallery"}
+    """Where to go from the first page."""
+    ways = {"tutorial.html": "Tutorial", "gallery.html": "Gallery", "from-python.html": "From Python"}
     links = " ".join(f'<a href="{address}">{words}</a>' for address, words in ways.items())
     return f'<p class="buttons">{links}</p>'
 
