@@ -38,8 +38,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("MIRFLOW_DATA", raising=False)
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
-    for name in ("tunes", "demo-benchmark"):
-        shutil.copytree(PIPELINES / name, tmp_path / name)
+    shutil.copytree(PIPELINES / "tunes", tmp_path / "tunes")
+    shutil.copytree(Path(__file__).parents[1] / "data" / "demo-benchmark", tmp_path / "demo-benchmark")
+    monkeypatch.setattr("mirflow.published.benchmark_catalogue.demonstration", lambda: tmp_path)
     return tmp_path / "tunes"
 
 
@@ -97,7 +98,7 @@ def test_the_table_of_a_process(folder: Path) -> None:
         "mirflow",
         "bench",
         "run",
-        "demo-chords",
+        "../demo-benchmark/demo-chords.yaml",
         "--estimates",
         str(folder / "estimates/elm"),
     ]
