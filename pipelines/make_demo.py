@@ -10,7 +10,7 @@ clock. The systems are derived from them with a seeded generator, and each has a
 - `yew` taps every other beat;
 - `bay` is hasty: it has no chords of one tune, an empty file of another, and one with an interval without length.
 
-One reference is wrong: bars 5 and 6 of Clementine are written as the tonic, where the tune has the dominant.
+One reference is wrong: in bars 5 and 6 of Clementine it has A minor, where the tune has the dominant, C.
 
     python pipelines/make_demo.py [FOLDER]      # default: the folder demo beside this file
 """
@@ -287,7 +287,7 @@ class Played:
         gaps = 60 / tune.tempo * (1 + 0.015 * rng.standard_normal(tune.beats * len(rows)))
         self.times = np.round(2 + np.concatenate([[0], np.cumsum(gaps)]), 3)
         self.key = root(rows[-1][-1]) + ("m" if minor(rows[-1][-1]) else "")
-        wrong = [["F"] if tune.name == WRONG and bar in (4, 5) else row for bar, row in enumerate(rows)]
+        wrong = [["A:min"] if tune.name == WRONG and bar in (4, 5) else row for bar, row in enumerate(rows)]
         self.chords, self.reference = self.timed(rows), self.timed(wrong)
 
     def timed(self, rows: list[list[str]]) -> list[Segment]:
