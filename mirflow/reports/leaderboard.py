@@ -26,6 +26,7 @@ from ..errors import QueryError
 from ..metrics.measures import SIGN_OF
 from ..ragged import Float
 from .captions import letters_note, metric_title, task_title
+from .inference_tables import show_ranks
 from .results import COLUMNS, column_of, count_tracks, values_of
 from .scorecard import ScoredEvaluation
 from .standings import ALIKE, LEADER, WORSE, Node, Standing, Standings, node, to_html
@@ -280,7 +281,9 @@ def standings_of(ranked: RankedEvaluation, decimals: int | None = None) -> Stand
         relation = "" if like_best is None else LEADER if system.rank == 1 else ALIKE if like_best else WORSE
         value, low, high = (math.nan if end is None else float(end) for end in (score.value, score.low, score.high))
         gap, top = (math.nan if end is None else float(end) for end in (system.gap_low, system.gap_high))
-        rows.append(Standing(system.name, value, low, high, relation, system.letters, gap, top))
+        first, last = system.rank_low, system.rank_high
+        ranks = "" if first is None or last is None else show_ranks(first, last)
+        rows.append(Standing(system.name, value, low, high, relation, system.letters, gap, top, ranks=ranks))
     return Standings(
         rows,
         unit=headline.unit,

@@ -50,6 +50,10 @@ class Standing:
     that was not tested, and of the leader."""
     first: int | None = None
     """Percent of bootstrap replicates over tracks in which it is the best."""
+    ranks: str = ""
+    """The ranks that tests do not exclude; empty: its place by the value."""
+    note: str = ""
+    """Stands behind the name of a system of the reader's own."""
 
 
 @dataclass(frozen=True)
@@ -214,13 +218,13 @@ class Standings:
         name = node("a", row.system, kind="link", href=link) if link else row.system
         return node(
             "tr",
-            node("td", rank, kind="number quiet rank"),
-            node("th", name, scope="row", title=row.system),
+            node("td", row.ranks or rank, kind="number quiet rank"),
+            node("th", name, *([node("small", f" {row.note}")] if row.note else []), scope="row", title=row.system),
             node("td", scale.chart(row), kind="chart"),
             node("td", self._number(row.value), kind="number strong"),
             *([node("td", interval, kind="ends quiet", **ends)] if bounded else []),
             node("td", row.relation, node("small", *often) if often else "", kind="test quiet"),
-            kind=kind,
+            kind=f"{kind} own" if row.note else kind,
         )
 
     def _number(self, value: float) -> Node:

@@ -22,7 +22,7 @@ from ...reports.figures.page_pictures import draw_standings, draw_track
 from ...reports.figures.timeline import find_worst
 from ...reports.leaderboard import Leaderboard, to_json
 from ...reports.origins import Roots, StoredPipeline
-from ...reports.page import write_page
+from ...reports.page import PageReport, write_page
 from ...reports.page.timelines import check_timelines, tracks_wanted
 from ...store.generations import remove, remove_left
 from ...store.read import read_scores
@@ -44,8 +44,8 @@ OWN = frozenset(
 """Names used by a site in its folder; all other files belong to the user and are kept."""
 KEPT = 500
 """Number of changes that a site records."""
-PICTURES = 100
-"""Most pictures of tracks of a store, unless more are asked for."""
+LINKED = 4
+"""Most evaluations of a store that its report links."""
 Drawn = tuple[bytes | None, float | None]
 """The picture of a track, and a second to listen to; None where there is none."""
 NEWS = 12
@@ -262,14 +262,23 @@ class _StorePages:
         contents = page_contents.store(
             name, scores, level=self.level, references=self.references, only_aggregates=self.only_aggregates
         )
+        report = self._write_report(folder, contents, path, root, progress)
+        notes = [] if self.timelines == "none" else [f"{name}: {note}" for note in report.notes]
+        contents = replace(contents, timelines=report.timelines)
         progress.stage("writing the tables")
-        # The tracks that are most worth looking at have pictures.
-        share = str(max(1, PICTURES // len(contents.ranked))) if self.timelines == "auto" else str(self.timelines)
-        pictured = {
-            (key, track)
-            for key, ds in (contents.datasets.items() if self.references else ())
-            for track in tracks_wanted(ds, contents.scores(key).headline, share, 1.0)
-        }
+        # Unless others are asked for, the tracks that the front page names have pictures.
+        if self.timelines == "auto":
+            pictured = {
+                (worth.evaluation, track.name)
+                for worth in (worth_listening(contents) if self.references else ())
+                for track in (*worth.suspects, *worth.disputed)
+            }
+        else:
+            pictured = {
+                (key, track)
+                for key, ds in (contents.datasets.items() if self.references else ())
+                for track in tracks_wanted(ds, contents.scores(key).headline, str(self.timelines), 1.0)
+            }
         first = next(iter(contents.datasets.values()), None)
         pipeline = None if first is None else StoredPipeline.of(first, root)
 
@@ -281,18 +290,17 @@ class _StorePages:
             return draw_track(ds, evaluation, track.track, root=pipeline), seconds
 
         write_store_pages(folder, pages, contents, draw, progress)
-        notes = self._write_report(folder, contents, path, root, progress)
         left = sorted(scores.keys() - contents.ranked.keys())
         notes += [f"{name}: {key}: only in the report, without a metric with one number per track" for key in left]
         return contents, notes
 
     def _write_report(
         self, folder: Folder, contents: StoreContents, path: str | Path, root: str | Path | None, progress: Progress
-    ) -> list[str]:
+    ) -> PageReport:
         file = folder.file_of("store", store=contents.name)
         url = DiskLinks(file, folder.twins).url
         links = [("Results", url("front"))]
-        if len(contents.ranked) <= page_contents.MANY:
+        if len(contents.ranked) <= LINKED:
             links += [(key, url("evaluation", store=contents.name, evaluation=key)) for key in contents.ranked]
         report = write_page(
             path,
@@ -305,7 +313,7 @@ class _StorePages:
             progress=progress,
         )
         folder.count(file, report.size)
-        return [] if self.timelines == "none" else [f"{contents.name}: {note}" for note in report.notes]
+        return report
 
 
 def write_store_pages(

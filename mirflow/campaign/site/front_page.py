@@ -13,12 +13,8 @@ from ...reports.leaderboard import scored_evaluation
 from ...reports.scorecard import scorecard
 from ...reports.standings import to_html
 from .changes import Change
-from .page_contents import MANY, EvaluationPage, ListedTrack, StoreContents, SystemRow, evaluation, list_track
+from .page_contents import EvaluationPage, ListedTrack, StoreContents, evaluation, list_track
 
-LEADERS = 3
-"""Least number of systems of an evaluation on the front page."""
-SHOWN = 5
-"""Most systems, if they do not differ significantly from the leader."""
 LISTED = 3
 """Tracks to list for each reason and evaluation."""
 WIDE = 10
@@ -118,7 +114,7 @@ class FrontPage:
     """The front page."""
 
     stores: list[StoreContents]
-    """Stores, newest first."""
+    """Stores, in the order of their declaration."""
     evaluations: list[EvaluationPage]
     """All evaluations, grouped by store."""
     news: Sequence[NewsItem]
@@ -152,9 +148,12 @@ class FrontPage:
         """Return the evaluations of a store."""
         return [page for page in self.evaluations if page.store.name == store.name]
 
-    def scorecards(self, store: StoreContents, url: Callable[..., str]) -> list[str]:
-        """Return tables of the systems of a store by its evaluations, in HTML, whose cells lead to the evaluations."""
-        # Evaluations that share systems are on one card, and by task what would be too wide.
+    def below_the_first(self, store: StoreContents, url: Callable[..., str]) -> tuple[list[str], list[EvaluationPage]]:
+        """Return tables of the systems of a store by its evaluations, and the evaluations after the first in none.
+
+        The tables are HTML, and their cells lead to the evaluations. Evaluations that share systems are in one, and by
+        task where that would be too wide.
+        """
         groups: list[tuple[set[str], list[EvaluationPage]]] = []
         for page in self.evaluations_of(store):
             names, pages = {row.system.name for row in page.rows}, [page]
@@ -171,23 +170,16 @@ class FrontPage:
             for page in pages:
                 tasks.setdefault(page.evaluation.task, []).append(page)
             cards += [pages] if min(len(names), len(pages)) <= WIDE else tasks.values()
-        texts = []
+        texts, alone = [], []
         for card in cards:
             ranked = [page.evaluation for page in card]
             addresses = [url("evaluation", store=store.name, evaluation=evaluation.name) for evaluation in ranked]
             columns = [scored_evaluation(*pair, store.decimals) for pair in zip(ranked, addresses, strict=True)]
-            texts.append(to_html(scorecard(columns)) if len(card) > 1 else "")
-        return [text for text in texts if text]
-
-    def is_long(self, store: StoreContents) -> bool:
-        """True if the evaluations of a store are listed in single lines."""
-        return len(store.ranked) > MANY
-
-    def shown(self, page: EvaluationPage) -> list[SystemRow]:
-        """Return the leaders that do not differ significantly from the first, and the viewer's own systems."""
-        like_best = sum(row.system.rank == 1 or bool(row.system.like_best) for row in page.rows)
-        leaders = page.rows[: min(max(like_best, LEADERS), SHOWN)]
-        return [row for row in page.rows if row in leaders or row.system.name in page.own]
+            table = to_html(scorecard(columns)) if len(card) > 1 else ""
+            texts += [table] if table else []
+            alone += [] if table else card
+        first = self.evaluations_of(store)[0]
+        return texts, [page for page in self.evaluations_of(store) if page in alone and page is not first]
 
 
 def front(
@@ -211,14 +203,13 @@ def front(
     splits : collection of str
         Stores that are splits of one campaign.
     """
-    ordered = sorted(stores, key=lambda store: store.created, reverse=True)
-    pages = [evaluation(store, name, own.get(store.name, ())) for store in ordered for name in store.ranked]
+    pages = [evaluation(store, name, own.get(store.name, ())) for store in stores for name in store.ranked]
     if listening is None:
-        listening = [worth for store in ordered for worth in worth_listening(store)]
+        listening = [worth for store in stores for worth in worth_listening(store)]
     # Evaluations that name the same tracks, such as those of one task by several rules, are joined.
     joined: dict[tuple[str, ...], WorthListening] = {}
     for worth in listening:
         key = (worth.store, *(track.name for track in worth.suspects), "", *(track.name for track in worth.disputed))
         first = joined.get(key)
         joined[key] = worth if first is None else replace(first, same=[*first.same, worth.evaluation])
-    return FrontPage(ordered, pages, news, [*joined.values()], splits)
+    return FrontPage([*stores], pages, news, [*joined.values()], splits)

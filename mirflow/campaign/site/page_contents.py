@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -35,7 +35,7 @@ from ...reports.leaderboard import (
     standings_of,
 )
 from ...reports.page.data import LONGEST_MESSAGE
-from ...reports.standings import Standing, Standings, ticks, to_html
+from ...reports.standings import Standing, Standings, to_html
 from ...reports.tables import plain_entry
 from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import list_cautions
@@ -128,12 +128,10 @@ def years_beside(store: str, board: Leaderboard, ranked: RankedEvaluation, syste
 
 MAIN = 7
 """Most metrics in the table of an evaluation."""
-MANY = 4
-"""Most evaluations of a store with a table each on the front page; more are listed in single lines."""
+LEADERS = 12
+"""Most systems of an evaluation on the front page, besides the viewer's own."""
 WORST = 20
 """Most tracks on the page of a system."""
-_CHART = 200.0
-_MARGIN = 6.0
 
 
 @dataclass(frozen=True)
@@ -154,6 +152,8 @@ class StoreContents:
     """Whether to link a report of the store."""
     by_track: bool = False
     """Whether there are pages of tracks."""
+    timelines: frozenset[str] | None = None
+    """Tracks with a timeline in the report; None: all of them."""
     decimals: int | None = None
     """Decimals of rounded scores; None: not rounded."""
 
@@ -161,6 +161,10 @@ class StoreContents:
     def ranked(self) -> dict[str, RankedEvaluation]:
         """The evaluations by name."""
         return {evaluation.name: evaluation for evaluation in self.board.evaluations}
+
+    def has_timeline(self, track: str) -> bool:
+        """True if a report shows a track over time."""
+        return self.has_report and (self.timelines is None or track in self.timelines)
 
     @cached_property
     def created(self) -> str:
@@ -314,8 +318,6 @@ class SystemRow:
     system: RankedSystem
     score: AggregatedScore
     """By the headline metric."""
-    chart: tuple[float, float | None, float | None] | None
-    """Pixels from the left of the value and the ends of its interval; None without a finite value."""
 
     @property
     def ranks(self) -> str:
@@ -323,26 +325,6 @@ class SystemRow:
         if self.system.rank_low is None or self.system.rank_high is None:
             return str(self.system.rank or "-")
         return show_ranks(self.system.rank_low, self.system.rank_high)
-
-
-def _rows(evaluation: RankedEvaluation) -> tuple[list[SystemRow], list[tuple[float, str]]]:
-    pairs = [(system, system.scores[evaluation.headline]) for system in evaluation.systems]
-    values = [
-        [end if isinstance(end, float) and math.isfinite(end) else None for end in (score.value, score.low, score.high)]
-        for _, score in pairs
-    ]
-    ends = [end for row in values for end in row if end is not None]
-    least, most = (min(ends), max(ends)) if ends else (0.0, 1.0)
-    scale = (_CHART - 2 * _MARGIN) / (most - least) if most > least else 0.0
-
-    def pixels(value: float) -> float:
-        return round(_MARGIN + (value - least) * scale, 1) if scale else _CHART / 2
-
-    rows = []
-    for (system, score), (value, *interval) in zip(pairs, values, strict=True):
-        low, high = (None if end is None else pixels(end) for end in interval)
-        rows.append(SystemRow(system, score, None if value is None else (pixels(value), low, high)))
-    return rows, [(pixels(value), f"{value:.6g}") for value in (ticks(least, most) if scale else ())]
 
 
 @dataclass(frozen=True)
@@ -356,8 +338,6 @@ class EvaluationPage:
     headline: RankedMetric
     rows: list[SystemRow]
     """From the best system to the worst."""
-    ticks: list[tuple[float, str]]
-    """The scale of the rows' charts: pixels from the left, and texts."""
     main: list[RankedMetric]
     """Metrics beside the headline in the table of systems."""
     facts: list[str]
@@ -396,6 +376,17 @@ class EvaluationPage:
     def forest(self) -> str:
         """The same as a chart, in HTML."""
         return to_html(self.standings.nodes()[1:])
+
+    def leaders(self, url: Callable[..., str]) -> str:
+        """The chart of the best systems and the viewer's own, in HTML, whose names lead to the systems' pages."""
+        standings = self.standings
+        rows = [
+            replace(row, note="yours") if row.system in self.own else row
+            for index, row in enumerate(standings.rows)
+            if index < LEADERS or row.system in self.own
+        ]
+        of_system = partial(url, "system", store=self.store.name, evaluation=self.evaluation.name)
+        return to_html(replace(standings, rows=rows).nodes(lambda system, rival: of_system(system=system))[1:])
 
     @cached_property
     def runtimes(self) -> RuntimeChart | None:
@@ -445,14 +436,13 @@ def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) ->
         for key in dict.fromkeys(key for system in ranked.systems for key in system.metadata)
         if any(system.metadata.get(key) not in ("", None) for system in ranked.systems)
     ]
-    rows, scale = _rows(ranked)
+    rows = [SystemRow(system, system.scores[ranked.headline]) for system in ranked.systems]
     return EvaluationPage(
         store=contents,
         evaluation=ranked,
         task=task_title(ranked.task),
         headline=by_name[ranked.headline],
         rows=rows,
-        ticks=scale,
         main=[by_name[key] for key in listed[: MAIN - 1]],
         facts=facts,
         like_best=[row.system.name for row in rows[1:] if row.system.like_best],

@@ -82,10 +82,15 @@ class PageReport:
     path: Path
     size: int
     """Bytes."""
-    tracks: int
+    timelines: frozenset[str]
     """Tracks with a timeline."""
     notes: tuple[str, ...]
     """Reason why there are not more."""
+
+    @property
+    def tracks(self) -> int:
+        """Number of tracks with a timeline."""
+        return len(self.timelines)
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -190,7 +195,7 @@ def write_page(
     if dropped:
         some = "timeline of 1 more track" if dropped == 1 else f"timelines of {dropped} more tracks"
         notes += (f"The {some} would make the page larger than it should be.",)
-    return PageReport(Path(output), len(data), len(places), notes)
+    return PageReport(Path(output), len(data), frozenset(name for name, _ in places), notes)
 
 
 def report(

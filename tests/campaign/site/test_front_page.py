@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from mirflow.campaign.site.changes import Change
-from mirflow.campaign.site.front_page import SHOWN, front, news_of, worth_listening
-from mirflow.campaign.site.page_contents import store
+from mirflow.campaign.site.front_page import front, news_of, worth_listening
+from mirflow.campaign.site.page_contents import LEADERS, store
 
 from ...groups import make_group, random_group
 
@@ -38,15 +40,24 @@ def test_the_front_page_has_all_evaluations_and_all_systems(campaign):
     assert front([campaign, other], splits=["campaign"]).systems == 6
 
 
+def address(name, **parts):
+    return "/".join(parts.values())
+
+
 def test_a_scorecard_has_the_systems_of_evaluations_that_share_some_and_leads_to_these(campaign):
     apart = {"chord": random_group(2, 6, 1, systems=["x", "y"]), **dict.fromkeys(("a", "b"), random_group(3, 6, 1))}
     page = front([campaign, store("other", apart)])
-    (card,) = page.scorecards(campaign, lambda name, **parts: "/".join(parts.values()))
+    (card,), alone = page.below_the_first(campaign, address)
+    assert alone == []
     assert card.count('href="campaign/chord"') == 5  # the head, and a cell for each system
     assert card.count('href="campaign/beat"') == 4
-    (card,) = page.scorecards(page.store("other"), lambda name, **parts: "/".join(parts.values()))
+    (card,), alone = page.below_the_first(page.store("other"), address)
     assert "other/a" in card
     assert "other/chord" not in card
+    assert alone == []  # the first one is above
+    turned = front([store("turned", dict(reversed(apart.items())))])
+    _, (chord,) = turned.below_the_first(turned.stores[0], address)
+    assert chord.evaluation.name == "chord"
 
 
 def test_evaluations_with_the_same_tracks_to_listen_to_are_named_together():
@@ -55,18 +66,12 @@ def test_evaluations_with_the_same_tracks_to_listen_to_are_named_together():
     assert [(one.evaluation, [*one.same]) for one in page.listening] == [("chord", ["strict"]), ("key", [])]
 
 
-def names(rows):
-    return [row.system.name for row in rows]
-
-
 def test_leaders_are_shown_with_what_the_viewer_has_submitted():
-    scores = np.linspace(0.9, 0.1, 9)[:, None] + np.random.default_rng(1).uniform(-0.01, 0.01, (9, 20))
-    page = front([store("s", {"chord": make_group(scores[..., None])})], own={"s": {"S7"}, "other": {"S5"}})
-    assert page.evaluations[0].like_best == []
-    assert names(page.shown(page.evaluations[0])) == ["S0", "S1", "S2", "S7"]
-    alike = front([store("s", {"chord": random_group(9, 8, 1)})]).evaluations[0]
-    assert len(alike.like_best) == 8
-    assert names(page.shown(alike)) == names(alike.rows[:SHOWN])
+    scores = np.linspace(0.9, 0.1, 15)[:, None] + np.random.default_rng(1).uniform(-0.01, 0.01, (15, 20))
+    page = front([store("s", {"chord": make_group(scores[..., None])})], own={"s": {"S13"}, "other": {"S14"}})
+    chart = page.evaluations[0].leaders(address)
+    assert re.findall(r'href="s/chord/(S\d+)"', chart) == [f"S{row}" for row in (*range(LEADERS), 13)]
+    assert chart.count("yours") == 1
 
 
 @pytest.mark.parametrize("lower", [False, True])

@@ -61,25 +61,6 @@ def test_scores_are_drawn_against_the_run_times_that_are_known():
     )
 
 
-def test_charts_are_on_one_scale(found):
-    rows = page_contents.evaluation(found, "chord").rows
-    spans = [(row.chart[1], row.chart[0], row.chart[2]) for row in rows]
-    assert all(0 <= low <= value <= high <= 200 for low, value, high in spans)
-    values, places = [row.score.value for row in rows], [row.chart[0] for row in rows]
-    assert np.corrcoef(values, places)[0, 1] == pytest.approx(1, abs=1e-4)
-
-
-def test_the_scale_has_the_places_of_round_values(found):
-    page = page_contents.evaluation(found, "chord")
-    slope, start = np.polyfit([row.score.value for row in page.rows], [row.chart[0] for row in page.rows], 1)
-    assert len(page.ticks) > 1
-    for pixels, text in page.ticks:
-        assert 0 <= pixels <= 200
-        assert slope * float(text) + start == pytest.approx(pixels, abs=0.5)
-    alone = page_contents.store("s", {"chord": make_group([[[0.5]]])})
-    assert page_contents.evaluation(alone, "chord").ticks == []
-
-
 def test_a_system_is_shown_by_all_metrics_with_its_rank_by_each(found):
     page = page_contents.system(found, "beat", "S2")
     assert [(row.metric.name, row.score.value, row.rank, row.best) for row in page.metrics] == [
