@@ -19,6 +19,22 @@ def normal_form(text: str) -> str:
     return " ".join((text if text.isascii() else unicodedata.normalize("NFC", text)).split())
 
 
+def ungarbled(text: str) -> str:
+    """The text whose UTF-8 was read in a Western encoding; any other text as it is.
+
+    Examples
+    --------
+    >>> ungarbled("\u00c3\u2030lectro"), ungarbled("Électro")
+    ('Électro', 'Électro')
+    """
+    for encoding in () if text.isascii() else ("latin-1", "cp1252"):
+        try:
+            return text.encode(encoding).decode("utf-8")
+        except UnicodeError:
+            continue
+    return text
+
+
 def are_normal(texts: Sequence[str]) -> bool:
     """True if all texts are in their normal form.
 

@@ -16,7 +16,7 @@ from ...annotations.annotation import Annotation, encode, to_ragged
 from ...errors import AnnotationError, refuse_unknown
 from ...kernels.ratios import Scored, f_measure, open_share, share
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of
-from ...theory.text_form import are_normal, normal_form
+from ...theory.text_form import are_normal, normal_form, ungarbled
 from ..base import Convention, Doubt, Grid, Pairs, Scores, Sparse, Task, read_scores, refuse_unjudged
 from ..cleaning import Cleaned, drop_items, usable_pair
 from ..edits import RIGHT, Edits, ErrorBudget, ErrorKind
@@ -522,22 +522,11 @@ def doubt_words(annotation: Annotation) -> str:
         return f"{chord_pro.strip()[:40]!r} is ChordPro, whose directives and chords count as words; remove them"
     if lines[0].lstrip()[:1] == "{" or (lines[0].lstrip()[:1] == "[" and lines[0].lstrip()[1:2] in ("{", '"', "")):
         return f"{lines[0][:40]!r} looks like JSON, which counts as words; use plain text or JAMS (.jams)"
-    garbled = next(filter(_is_garbled, lines), None)
+    garbled = next((line for line in lines if ungarbled(line) != line), None)
     if garbled is not None:
         return f"{garbled[:40]!r} is UTF-8 that was read in another encoding; save the text as UTF-8 again"
     heading = next(filter(_HEADING.fullmatch, lines), None)
     return f"{heading.strip()!r} counts as words of the lyrics; remove section headings" if heading else ""
-
-
-def _is_garbled(line: str) -> bool:
-    """True if the bytes of a line in a Western encoding are UTF-8 of other letters than ASCII."""
-    for encoding in () if line.isascii() else ("latin-1", "cp1252"):
-        try:
-            line.encode(encoding).decode("utf-8")
-        except UnicodeError:
-            continue
-        return True
-    return False
 
 
 TASK = Task(
