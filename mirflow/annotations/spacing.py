@@ -53,6 +53,8 @@ USUAL = MappingProxyType(
     }
 )
 """Seconds between two items of a task, at least and at most, with which another unit of times is proposed."""
+_DENSEST = 1 / 30
+"""Share of the least usual time between items below which they lie too close for seconds."""
 _UNITS = MappingProxyType({"ms": 1e-3, "frames@0.01": 1e-2, "samples@44100": 1 / 44100})
 """Units of times that are proposed, in seconds."""
 
@@ -87,7 +89,7 @@ def extents(kind: Kind, rows: Ragged) -> Float:
 
 
 def odd_spacing(task: str, spans: Float) -> dict[int, str]:
-    """The annotations whose items are too far apart for seconds, or too close for beats, with the doubt about each.
+    """The annotations whose items are too far apart or close for seconds, or frames and no beats, each with a doubt.
 
     Parameters
     ----------
@@ -101,23 +103,27 @@ def odd_spacing(task: str, spans: Float) -> dict[int, str]:
     {1: '120 items in 59500 s, one every 500 s: are the times in ms, frames or samples? ...; time_unit: ms reads ...'}
     >>> odd_spacing("beat", np.array([[0.0, 34.99, 3500.0]]))
     {0: '3500 items in 34.99 s, one every 0.01 s: are they frames, as of an activation curve? Beats are expected'}
+    >>> odd_spacing("onset", np.array([[0.006, 0.04, 69.0]]))  # doctest: +ELLIPSIS
+    {0: '69 items in 0.034 s, one every 0.0005 s: too close for seconds; were seconds read in another time_unit, ...'}
     """
     first, last, count = spans.T
     spacing = divide(last - first, count - 1, where=count >= SPACED)
     close = (count >= MANY) & (spacing < FASTEST.get(task, 0.0))
     far = spacing > SLOWEST.get(task, np.inf)
+    least, most = USUAL.get(task, (0.0, np.inf))
+    tiny = (spacing > 0) & (spacing < least * _DENSEST) & (count >= SPACED)
     found: dict[int, str] = {}
-    for row in np.flatnonzero(close | far).tolist():
+    for row in np.flatnonzero(close | far | tiny).tolist():
         length = last[row] - first[row]
-        found[row] = (
-            f"{count[row]:.0f} items in {length:.6g} s, one every {spacing[row]:.{4 if far[row] else 2}g} s: are "
-        )
-        if close[row]:
-            found[row] += "they frames, as of an activation curve? Beats are expected"
+        found[row] = f"{count[row]:.0f} items in {length:.6g} s, one every {spacing[row]:.{4 if far[row] else 2}g} s: "
+        if tiny[row]:
+            found[row] += "too close for seconds; were seconds read in another time_unit, or divided?"
             continue
-        least, most = USUAL[task]
+        if close[row]:
+            found[row] += "are they frames, as of an activation curve? Beats are expected"
+            continue
         units = [unit for unit, seconds in _UNITS.items() if least <= spacing[row] * seconds <= most]
-        found[row] += "the times in ms, frames or samples? Seconds are expected"
+        found[row] += "are the times in ms, frames or samples? Seconds are expected"
         if units:
             found[row] += f"; time_unit: {' or '.join(units)} reads such files, arrays have to be divided"
     return found

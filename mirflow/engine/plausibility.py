@@ -90,7 +90,7 @@ SPACING = Doubt(
     f"{SLOWEST['melody']:.0f} s between frames of pitches, {SLOWEST['beat']:.0f} s between beats, "
     f"{SLOWEST['transcription']:.0f} s between notes, {SLOWEST['segment'] / 60:.0f} minutes between sections. They "
     f"are milliseconds, frames or samples. Or {MANY} beats or more are less than {FASTEST['beat']:g} s apart, as "
-    "frames of an activation curve",
+    "frames of an activation curve; or items lie so close that seconds were read in another unit",
 )
 """The doubt of `odd_spacing`."""
 _VOCABULARIES = Doubt(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -157,7 +158,9 @@ def check_paths(
     checks = list(_check_each(given, settings))
     for one in _with_odd_labels(checks, settings.labels):
         found = one.problems if settings.has_reference(one.path) else tuple(_of_estimates(one.problems))
-        yield replace(one, problems=(*odd.pop(one.path, ()), *found))
+        texts = {problem.message for problem in found}
+        against = (problem for problem in odd.pop(one.path, ()) if problem.message not in texts)
+        yield replace(one, problems=(*against, *found))
     for path, problems in odd.items():
         yield FileCheck(path, tuple(problems), "track")
 
@@ -297,6 +300,7 @@ def _against(
             for remark in read_message(message):
                 if remark.kind == "warning" and remark.side == "pair":  # files are checked by themselves, too
                     label, _, text = remark.text.partition(": ")
+                    label = re.sub(r":\d+$", "", label)  # the line of a remark of its reader
                     odd.setdefault(label, []).append(FileProblem("warning", "implausible", text))
     return odd
 

@@ -36,10 +36,14 @@ def tell_odd_numbers(annotation: Annotation, reading: Reading) -> Annotation:
     if kind.name == "series":
         frequency = annotation.columns["frequency"]
         if len(frequency) and frequency.max() >= LOWEST:  # which NaN is not
-            return annotation
-        annotation = _without_nan(annotation)
-        message = _too_low(annotation.columns["frequency"], "frequencies")
-        message = message and f"{message}: pitches are in Hz, not in octaves or another unit"
+            low = frequency[(frequency > 0) & (frequency < LOWEST)]
+            if len(low) < _FEWEST or low.min() < low.max():
+                return annotation
+            message = f"{len(low)} frames at {low[0]:g} Hz count as voiced; if they are unvoiced, write 0 for them"
+        else:
+            annotation = _without_nan(annotation)
+            message = _too_low(annotation.columns["frequency"], "frequencies")
+            message = message and f"{message}: pitches are in Hz, not in octaves or another unit"
     elif kind.name == "notes":
         message = _odd_notes(annotation, usual=usual)
     elif kind.adjacent and usual and "end" in annotation.columns:

@@ -32,6 +32,12 @@ def test_notes_of_start_pitch_and_duration_are_told_with_columns_that_read_them(
     assert "declare" not in message
 
 
+def test_frames_at_one_frequency_that_is_no_pitch_may_be_unvoiced() -> None:
+    text = "".join(f"{frame / 100} {220 if frame % 3 else 1}\n" for frame in range(9))
+    assert told(parsed(text, "melody")) == ["3 frames at 1 Hz count as voiced; if they are unvoiced, write 0 for them"]
+    assert told(parsed("0 220\n0.01 1\n0.02 2\n", "melody")) == told(parsed("0 220\n0.01 0\n", "melody")) == []
+
+
 @pytest.mark.parametrize(
     ("task", "text", "last"),
     [
