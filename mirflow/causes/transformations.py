@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -13,7 +14,7 @@ from ..annotations.schema import KINDS
 from ..errors import MirflowError
 from ..theory.leadsheet import leadsheet_to_harte
 from ..theory.pitch import midi_to_hz
-from ..theory.text_form import normal_form
+from ..theory.text_form import normal_form, ungarbled
 from . import indicators
 from .indicators import cut_at, last_time, onsets, pitches, retime, transpose
 
@@ -235,7 +236,7 @@ def _reordered(side: Annotation, unit: str) -> Annotation:
 @_declare(
     "labels",
     unit="",
-    limits="case, blanks, Unicode; symbols such as Cm for C:min",
+    limits="case, blanks, quotes, hyphens, encoding; symbols such as Cm for C:min",
     fits=lambda task, kind: "label" in {one.name for one in KINDS[kind].variables},
     apply=_on_side(lambda side, change, pair: _respelled(side, change.unit, pair)),
     sentence="the labels of the {who} are spelled otherwise: {unit}",
@@ -252,7 +253,7 @@ def _labels(pair: LowPair) -> Iterator[Correction]:
         (REFERENCE, pair.reference, pair.estimate),
     ):
         labels = set(side.labels or ())
-        for unit in ("leadsheet symbols", "case, blanks or Unicode"):
+        for unit in ("leadsheet symbols", "case, punctuation or encoding"):
             if unit.startswith("lead") and pair.task != "chord":
                 continue
             change = Correction("labels", name, float("nan"), unit)
@@ -284,7 +285,8 @@ def _chord(label: str, task: str) -> str:
 
 
 def _plain(label: str) -> str:
-    return " ".join(normal_form(label).casefold().replace("_", " ").split())
+    # Quotes around a label, and what joins its words.
+    return " ".join(re.sub(r"^['\"]|['\"]$|(?<=\w)[-_](?=\w)", " ", ungarbled(normal_form(label)).casefold()).split())
 
 
 _RATIOS = {
