@@ -145,10 +145,15 @@ def system_coordinates(ds: xr.Dataset, groupings: Collection[str], taken: Collec
 
 def add_variables(result: xr.Dataset, **arrays: Array) -> xr.Dataset:
     """Put ``low``, ``high`` or ``like_best`` beside the values of a result, over the same dims."""
+    from ..lazy_array import plain_variable
+
     value = result["value"]
-    more = {name: (value.dims, array, {**value.attrs, "long_name": LONG_NAMES[name]}) for name, array in arrays.items()}
+    more = {
+        name: plain_variable(value.dims, array, {**value.attrs, "long_name": LONG_NAMES[name]})
+        for name, array in arrays.items()
+    }
     if "like_best" in more:
-        more["like_best"][2].pop("units", None)
+        more["like_best"].attrs.pop("units", None)
     found = result.assign(more)
     return found if "n_values" in found else found[[name for name in LONG_NAMES if name in found]]
 

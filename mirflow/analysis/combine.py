@@ -167,7 +167,7 @@ def reference_digests(ds: xr.Dataset, shared: set[str]) -> dict[str, str]:
         # Most often one system tells all of them.
         if len(found) == len(wanted):
             break
-        digests = ds[DIGEST].isel(system=system).values.tolist()
+        digests = ds[DIGEST].variable.isel(system=system).values.tolist()
         for place, track in wanted.items():
             reference = str(digests[place]).partition(":")[0]
             if reference and track not in found:

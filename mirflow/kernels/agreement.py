@@ -443,8 +443,12 @@ def fit_latent_classes(
     """
     from scipy import sparse
 
-    patterns, index = np.unique(codes, axis=1, return_inverse=True)
-    index = index.ravel()
+    # Patterns in the order of their classes; ranks stay below the number of items, so that no number overflows.
+    number, first = np.zeros(codes.shape[1], dtype=np.int64), np.zeros(min(1, codes.shape[1]), dtype=np.int64)
+    for row in codes:
+        first, index = np.unique(number * (classes + 1) + row + 1, return_index=True, return_inverse=True)[1:]
+        number = index.ravel().astype(np.int64)
+    patterns, index = codes[:, first], number
     total: Float = np.bincount(index, weights=weight, minlength=patterns.shape[1]).astype(np.float64)
     # 1 where an observer says a class of an item; a dense array would take many times as long to multiply.
     observer, item = np.nonzero(patterns >= 0)

@@ -144,8 +144,10 @@ Explainer = Callable[[Annotation, Annotation, Measure], Mapping[str, Column]]
 Raises an AnnotationError for an empty reference or a side that cannot be scored, and a MetricError for a measure that
 does not judge items one by one."""
 
-ManyExplainer = Callable[[Annotation, Sequence[Annotation], Measure], Sequence[Mapping[str, Column] | MirflowError]]
-"""(reference, estimates, measure) -> the evidence of each estimate, or the error of one that cannot be scored."""
+ManyExplainer = Callable[
+    [Sequence[Annotation], Sequence[Annotation], Measure], Sequence[Mapping[str, Column] | MirflowError]
+]
+"""(references, estimates, measure) -> the evidence of each pair, or the error of one that cannot be scored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +190,7 @@ class Convention:
     """(reference, estimate, measure) -> columns of the evidence for one score, by name. None if there is no
     evidence."""
     explain_many: ManyExplainer | None = None
-    """The same for several estimates of one track, if that is faster."""
+    """The same for several pairs, of which some may have the same reference, if that is faster."""
     bind: Callable[[Classes], Convention] | None = None
     """Classes or tags -> the convention restricted to them. None if it does not use classes."""
     unbound: tuple[str, ...] = ()

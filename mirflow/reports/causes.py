@@ -57,8 +57,8 @@ def find_causes_of_files(
     listed = [names_of(ds, "track")[column] for column in columns]
     values = np.full((len(own), len(listed)), np.nan)
     if headline == str(judge.measure):
-        found = ds["score"].isel(system=rows, track=columns).sel(metric=headline).transpose("system", "track")
-        values = np.asarray(found.values, dtype=np.float64)
+        found = ds["score"].variable.isel(metric=scored.index(headline)).transpose("system", "track")
+        values = np.asarray(found.values, dtype=np.float64)[np.ix_(rows, columns)]
     references: dict[str, Source] = {}
     estimates: dict[str, dict[str, Source]] = {system: {} for system in own}
     for file in files:

@@ -209,32 +209,39 @@ def test_many_are_as_one_and_one(name, rule):
     convention, evidence, evidences = functions(name)
     rng = np.random.default_rng(3)
     (measure,) = convention.select([rule])
-    for _ in range(20):
-        reference = random_chords(rng, 12)
-        estimates = [random_chords(rng, size) for size in rng.integers(0, 30, 5).tolist()]
-        for estimate, found in zip(estimates, evidences(reference, estimates, measure), strict=True):
-            alone = evidence(reference, estimate, measure)
-            assert not isinstance(found, AnnotationError)
-            assert alone.keys() == found.keys()
-            assert all(np.array_equal(alone[name], found[name]) for name in alone)
+    each = [random_chords(rng, 12) for _ in range(20)]
+    references = [each[place] for place in rng.integers(0, len(each), 100).tolist()]
+    estimates = [random_chords(rng, size) for size in rng.integers(0, 30, len(references)).tolist()]
+    for reference, estimate, found in zip(
+        references, estimates, evidences(references, estimates, measure), strict=True
+    ):
+        alone = evidence(reference, estimate, measure)
+        assert not isinstance(found, AnnotationError)
+        assert alone.keys() == found.keys()
+        assert all(np.array_equal(alone[name], found[name]) for name in alone)
 
 
-@pytest.mark.parametrize("name", JUDGING)
-def test_an_estimate_that_cannot_be_scored_leaves_the_others_alone(name):
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [("mir_eval", "majmin"), ("mir_eval", "seg"), ("decibel", "segmentation"), ("mirex2013", "majmin")],
+)
+def test_a_side_that_cannot_be_scored_leaves_the_others_alone(name, rule):
     convention, evidence, evidences = functions(name)
     rng = np.random.default_rng(4)
-    (measure,) = convention.select(["majmin"])
-    reference, good = random_chords(rng, 6), random_chords(rng, 6)
+    (measure,) = convention.select([rule])
+    reference, good, empty = random_chords(rng, 6), random_chords(rng, 6), random_chords(rng, 0)
     wrong = Annotation("intervals", {"start": np.zeros(1), "end": np.ones(1)}, ["H:moll"], attrs={"source": "a.lab"})
-    first, flawed, last = evidences(reference, [good, wrong, good], measure)
-    assert isinstance(flawed, AnnotationError)
-    assert str(flawed).startswith("a.lab:1: estimate: ")
+    pairs = [(reference, good), (reference, wrong), (empty, good), (wrong, good), (reference, good)]
+    first, flawed, nothing, side, last = evidences(*map(list, zip(*pairs, strict=True)), measure)
     alone = evidence(reference, good, measure)
     for found in (first, last):
         assert not isinstance(found, AnnotationError)
         assert all(np.array_equal(alone[name], found[name]) for name in alone)
-    with pytest.raises(AnnotationError, match="H:moll"):
-        evidence(reference, wrong, measure)
+    messages = ("a.lab:1: estimate: ", "the reference is empty", "a.lab:1: reference: ")
+    for found, message, pair in zip((flawed, nothing, side), messages, pairs[1:4], strict=True):
+        assert str(found).startswith(message)
+        with pytest.raises(AnnotationError, match=message):
+            evidence(*pair, measure)
 
 
 GivenPairs = list[tuple[Sequence_, Sequence_]]

@@ -139,7 +139,8 @@ def _of_numbers(
                 flat[systems, :, place] = sample.values()
             ends = interval_of(sample, flat[systems, :, place], how)
             low[systems, :, place], high[systems, :, place], normal[systems, :, place] = ends
-    result["value"].values = value
+    if unit != TRACK:
+        result["value"].values = value
     found = add_variables(result, low=low.reshape(value.shape), high=high.reshape(value.shape))
     known = ~np.isnan(low)
     attrs = how.attrs(normal[known] if known.any() else normal)

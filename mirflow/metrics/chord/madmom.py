@@ -317,21 +317,21 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
 
 
 def evidences(
-    reference: Annotation, estimates: Sequence[Annotation], measure: Measure
+    references: Sequence[Annotation], estimates: Sequence[Annotation], measure: Measure
 ) -> list[Evidence | AnnotationError]:
-    """Return the segments judged by a rule with their verdicts, for several estimates: a `ManyExplainer`."""
+    """Return the segments judged by a rule with their verdicts, for several pairs: a `ManyExplainer`."""
     if measure.metric.name not in RULES:
         raise MetricError(f"{measure} does not judge segments one by one; ask for one of {', '.join(RULES)}")
-    return judge(_clean, partial(_judge_segments, measure.metric.name), reference, estimates)
+    return judge(_clean, partial(_judge_segments, measure.metric.name), references, estimates)
 
 
-def _judge_segments(rule: str, reference: Ragged, estimates: Ragged) -> list[Evidence]:
-    distinct = Distinct(reference, estimates)
+def _judge_segments(rule: str, references: Ragged, estimates: Ragged, row: Int) -> list[Evidence]:
+    distinct = Distinct(references, estimates)
 
     def judged(batch: Cut) -> Float | Int:
         return distinct.judge(rule, batch.reference_chord, batch.estimate_chord)
 
-    return segments_of(reference, estimates, distinct.chords, judged, stretched=True)
+    return segments_of((references, estimates), row, distinct.chords, judged, stretched=True)
 
 
 _clean = partial(clean, refused=(*NO_TIMES, "reversed"))

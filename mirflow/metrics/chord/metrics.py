@@ -27,7 +27,6 @@ from ..cleaning import (
     interval_faults,
     intervals_in_order,
     set_aside,
-    usable,
 )
 from ..measures import Measure, Parameter, Weight, family, metric, metrics_in
 from . import kernel
@@ -407,19 +406,20 @@ def sort_out(pairs: Pairs, chords: Chords, merging: bool) -> tuple[dict[int, str
 
 
 Evidence = dict[str, Column]
-VERDICTS = {1: "right", 0: "wrong", -1: "not comparable"}
+_VERDICTS = np.array(["wrong", "right", "not comparable"])
+"""By their numbers: 0, 1 and -1."""
 
 
 def evidences(
-    reference: Annotation, estimates: Sequence[Annotation], measure: Measure
+    references: Sequence[Annotation], estimates: Sequence[Annotation], measure: Measure
 ) -> list[Evidence | AnnotationError]:
-    """Return the segments judged by a chord rule with their verdicts, for several estimates: a `ManyExplainer`.
+    """Return the segments judged by a chord rule with their verdicts, for several pairs: a `ManyExplainer`.
 
     The measure is one of the twelve rules, a chord symbol recall on exact time by one of them, or a segmentation, whose
     right segments are the largest pieces into which one side cuts those of the other. Columns are
     ``start``, ``end`` (seconds), ``reference``, ``estimate`` (labels) and ``verdict``, one of ``right``, ``wrong`` and
-    ``not comparable``. The right seconds over the comparable ones are the score. Estimates that cannot be scored are
-    replaced by an AnnotationError.
+    ``not comparable``. The right seconds over the comparable ones are the score. Pairs that cannot be scored have an
+    AnnotationError.
 
     Examples
     --------
@@ -427,68 +427,78 @@ def evidences(
     >>> def chords(end, label):
     ...     return Annotation("intervals", {"start": np.array([0.0]), "end": np.array([end])}, [label])
     >>> measure = get_task("chord").convention().select(["majmin"])[0]
-    >>> (found,) = evidences(chords(4.0, "C:7"), [chords(3.0, "C")], measure)
+    >>> (found,) = evidences([chords(4.0, "C:7")], [chords(3.0, "C")], measure)
     >>> found["end"].tolist(), found["estimate"].tolist(), found["verdict"].tolist()
     ([3.0, 4.0], ['C', 'N'], ['right', 'wrong'])
     """
     name = measure.metric.name
     if name in _PIECES:
-        return judge(clean, partial(_judge_pieces, name, True), reference, estimates)
+        return judge(clean, partial(_judge_pieces, name, True), references, estimates)
     rule = name if name in RULES else measure.parameters.get("rule")
     if rule is None or "hop" in measure.parameters:
         names = ", ".join((*_PIECES, *RULES))
         raise MetricError(f"{measure} does not judge segments one by one; ask for csr, or one of {names}")
-    return judge(clean, partial(_judge_segments, str(rule)), reference, estimates)
+    return judge(clean, partial(_judge_segments, str(rule)), references, estimates)
 
 
 def _decibel_evidences(
-    reference: Annotation, estimates: Sequence[Annotation], measure: Measure
+    references: Sequence[Annotation], estimates: Sequence[Annotation], measure: Measure
 ) -> list[Evidence | AnnotationError]:
-    """Return the segments of several estimates with verdicts under DECIBEL's recall or segmentation."""
+    """Return the segments of several pairs with verdicts under DECIBEL's recall or segmentation."""
     name = _DECIBEL_PIECES.get(measure.metric.name)
     if measure.metric.name != "csr" and name is None:
         names = ", ".join(_DECIBEL_PIECES)
         raise MetricError(f"{measure} does not judge segments one by one; ask for csr, {names}")
     segments = partial(_judge_segments, "majmin") if name is None else partial(_judge_pieces, name, False)
-    return judge(clean_unmerged, segments, reference, estimates)
+    return judge(clean_unmerged, segments, references, estimates)
 
 
 def judge(
     clean: Callable[[Ragged], Cleaned],
-    segments: Callable[[Ragged, Ragged], Sequence[Evidence]],
-    reference: Annotation,
+    segments: Callable[[Ragged, Ragged, Int], Sequence[Evidence]],
+    references: Sequence[Annotation],
     estimates: Sequence[Annotation],
 ) -> list[Evidence | AnnotationError]:
-    """Return the evidence of several estimates of a track; `segments` returns those of each, empty for flawed ones."""
-    left = usable(reference, clean(to_ragged([reference])), "reference")
-    if not len(left.columns["start"]):
-        raise InvalidAnnotationError("the reference is empty, so there is nothing to explain")
-    others = clean(to_ragged(estimates))
-    evidence: list[Evidence | AnnotationError] = list(segments(left, others.rows))
-    for index, flaw in others.flaws.items():
-        evidence[index] = error_of(flaw, estimates[index], "estimate")
-    return evidence
+    """Return the evidence of several pairs, or the errors of those that cannot be scored.
+
+    `segments` takes distinct references, and the estimate and the row of the reference of each pair to be judged.
+    """
+    distinct = {id(one): one for one in references}
+    places = {key: place for place, key in enumerate(distinct)}
+    rows = [places[id(one)] for one in references]
+    left, right = clean(to_ragged([*distinct.values()])), clean(to_ragged(estimates))
+    errors: dict[int, AnnotationError] = {}
+    for index, (place, reference, estimate) in enumerate(zip(rows, references, estimates, strict=True)):
+        if place in left.flaws:
+            errors[index] = error_of(left.flaws[place], reference, "reference")
+        elif not left.rows.counts[0][place]:
+            errors[index] = InvalidAnnotationError("the reference is empty, so there is nothing to explain")
+        elif index in right.flaws:
+            errors[index] = error_of(right.flaws[index], estimate, "estimate")
+    judged = np.array([index for index in range(len(rows)) if index not in errors], dtype=np.int64)
+    found = iter(segments(left.rows, right.rows.take(judged), np.array(rows, dtype=np.int64)[judged]))
+    return [errors[index] if index in errors else next(found) for index in range(len(rows))]
 
 
 def single_evidence(
-    explain_many: Callable[[Annotation, Sequence[Annotation], Measure], Sequence[Evidence | AnnotationError]],
+    explain_many: Callable[[Sequence[Annotation], Sequence[Annotation], Measure], Sequence[Evidence | AnnotationError]],
     reference: Annotation,
     estimate: Annotation,
     measure: Measure,
 ) -> Evidence:
     """Return the evidence of one estimate, or raise its error."""
-    (evidence,) = explain_many(reference, [estimate], measure)
+    (evidence,) = explain_many([reference], [estimate], measure)
     if isinstance(evidence, AnnotationError):
         raise evidence
     return evidence
 
 
-def _judge_segments(rule: str, reference: Ragged, estimates: Ragged) -> list[Evidence]:
-    chords = encode_sides(reference, estimates)
+def _judge_segments(rule: str, references: Ragged, estimates: Ragged, row: Int) -> list[Evidence]:
+    chords = encode_sides(references, estimates)
     table = chords.table
     return segments_of(
-        reference,
-        estimates,
+        (references, estimates),
+        row,
         chords,
         lambda batch: compare(table.take(batch.reference_chord), table.take(batch.estimate_chord), rule),
     )
@@ -498,9 +508,9 @@ _PIECES = ("overseg", "underseg", "seg")
 _DECIBEL_PIECES = dict(zip(("oversegmentation", "undersegmentation", "segmentation"), _PIECES, strict=True))
 
 
-def _judge_pieces(name: str, merging: bool, reference: Ragged, estimates: Ragged) -> list[Evidence]:
+def _judge_pieces(name: str, merging: bool, references: Ragged, estimates: Ragged, row: Int) -> list[Evidence]:
     """Right are the largest pieces into which one side cuts the runs of the other; of both sides, the worse one."""
-    chords = encode_sides(reference, estimates)
+    chords = encode_sides(references, estimates)
 
     def judged(batch: Cut) -> Int:
         over, under = largest_pieces(batch)
@@ -508,39 +518,56 @@ def _judge_pieces(name: str, merging: bool, reference: Ragged, estimates: Ragged
         worse = np.where((outside[1] > outside[0])[batch.pair], under, over)
         return {"overseg": over, "underseg": under, "seg": worse}[name].astype(np.int64)
 
-    return segments_of(reference, estimates, chords, judged, merging=merging)
+    return segments_of((references, estimates), row, chords, judged, merging=merging)
 
 
 def segments_of(
-    reference: Ragged,
-    estimates: Ragged,
+    sides: tuple[Ragged, Ragged],
+    row: Int,
     chords: Chords,
     judged: Callable[[Cut], Float | Int],
     *,
     merging: bool = True,
     stretched: bool = False,
 ) -> list[Evidence]:
-    """Return the segments of each estimate with verdicts, which `judged` returns for the points of a batch."""
-    row = np.arange(len(estimates), dtype=np.int64)
-    sides = ChordSide(reference, chords.reference), ChordSide(estimates, chords.estimate)
+    """Return the segments of each pair with verdicts, which `judged` returns for the points of a batch.
+
+    Parameters
+    ----------
+    sides : tuple of Ragged
+        References, and the estimate of each pair.
+    row : int64 (pairs,)
+        The reference of each pair.
+    chords : Chords
+        Of both sides.
+    judged : callable
+        1: right, 0: wrong, -1: not comparable.
+    merging, stretched : bool
+        Whether neighbours of equal chords are one, and whether the last one lasts as long as the reference does.
+    """
+    coded = ChordSide(sides[0], chords.reference), ChordSide(sides[1], chords.estimate)
     names = [
-        np.array([*(side.labels[code] for code in side.columns["label"].tolist()), NO_CHORD], dtype=str)
-        for side in (reference, estimates)
+        np.array([*side.labels, NO_CHORD], dtype=str)[np.append(side.columns["label"], len(side.labels))]
+        for side in sides
     ]
     evidence: list[Evidence] = []
-    merged = chords.merged if merging else None
-    for batch in cut(replace(lay_out(sides, np.zeros_like(row), row, merged), stretched=stretched)):
-        verdict = judged(batch)
-        columns = {
-            "reference": names[0][batch.reference.item[batch.line.left]],
-            "estimate": names[1][batch.estimate.item[batch.line.right]],
-            "verdict": np.array([VERDICTS[int(value)] for value in verdict], dtype=str),
+    axis = lay_out(coded, row, np.arange(len(row), dtype=np.int64), chords.merged if merging else None)
+    for batch in cut(replace(axis, stretched=stretched)):
+        lasting = np.flatnonzero(batch.seconds > 0)
+        start, pair = batch.times[lasting], batch.pair[lasting]
+        # A segment ends where the next one of its pair begins, the last one with the pair.
+        ends = offsets_of(batch.line.counts)[1:]
+        last = np.append(pair[1:] != pair[:-1], True)[: len(pair)]
+        end = np.where(last, batch.times[ends[pair] - 1], np.append(start[1:], 0.0)[: len(start)])
+        columns: Evidence = {
+            "start": start,
+            "end": end,
+            "reference": names[0][batch.reference.item[batch.line.left[lasting]]],
+            "estimate": names[1][batch.estimate.item[batch.line.right[lasting]]],
+            "verdict": _VERDICTS[np.asarray(judged(batch))[lasting].astype(np.int64)],
         }
-        for first, end in pairwise(offsets_of(batch.line.counts).tolist()):
-            lasting = first + np.flatnonzero(batch.seconds[first:end] > 0)
-            start = batch.times[lasting]
-            times = {"start": start, "end": np.append(start[1:], batch.times[end - 1])}
-            evidence.append(times | {name: column[lasting] for name, column in columns.items()})
+        bounds = np.searchsorted(pair, np.arange(len(batch) + 1)).tolist()
+        evidence += [{name: column[first:end] for name, column in columns.items()} for first, end in pairwise(bounds)]
     return evidence
 
 

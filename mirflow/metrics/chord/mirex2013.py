@@ -501,40 +501,38 @@ def _rule_of(measure: Measure) -> str:
 
 
 def evidences(
-    reference: Annotation, estimates: Sequence[Annotation], measure: Measure
+    references: Sequence[Annotation], estimates: Sequence[Annotation], measure: Measure
 ) -> list[Evidence | AnnotationError]:
-    """Return the stretches between cut points with their verdicts under a rule, for several estimates.
+    """Return the stretches between cut points with their verdicts under a rule, for several pairs.
 
     The measure is one of the five rules, or an outcome of one. Columns are ``start``, ``end`` (seconds), ``reference``,
     ``estimate`` (labels, N for none), ``verdict`` (``right``, ``wrong`` or ``not comparable``) and ``outcome`` (the
-    column to which the time is added, or ``left_out``). Estimates that cannot be scored are replaced by an
-    AnnotationError.
+    column to which the time is added, or ``left_out``). Pairs that cannot be scored have an AnnotationError.
 
     Examples
     --------
     >>> from mirflow.metrics.chord.mirex2013 import CONVENTION
     >>> def chords(end, label):
     ...     return Annotation("intervals", {"start": np.array([0.0]), "end": np.array([end])}, [label])
-    >>> (found,) = evidences(chords(4.0, "C:7"), [chords(3.0, "C")], CONVENTION.select(["majmin"])[0])
+    >>> (found,) = evidences([chords(4.0, "C:7")], [chords(3.0, "C")], CONVENTION.select(["majmin"])[0])
     >>> found["end"].tolist(), found["estimate"].tolist(), found["outcome"].tolist()
     ([3.0, 4.0], ['C', 'N'], ['all_correct', 'deleted'])
     """
     rule = _rule_of(measure)
     if not rule:
         raise MetricError(f"{measure} does not judge stretches of time; ask for one of the rules, such as majmin")
-    return judge(clean, partial(_judge_stretches, rule), reference, estimates)
+    return judge(clean, partial(_judge_stretches, rule), references, estimates)
 
 
-def _judge_stretches(rule: str, reference: Ragged, estimates: Ragged) -> list[Evidence]:
-    references = reference.take(np.zeros(len(estimates), dtype=np.int64))
-    labels = encode(reference.labels, [rule], reference=True), encode(estimates.labels, [rule], reference=False)
-    judged = Judged(*rank_times(references, estimates), labels)
+def _judge_stretches(rule: str, references: Ragged, estimates: Ragged, row: Int) -> list[Evidence]:
+    labels = encode(references.labels, [rule], reference=True), encode(estimates.labels, [rule], reference=False)
+    judged = Judged(*rank_times(references.take(row), estimates), labels)
     pieces, outcome = judged.pieces, judged.outcomes(rule)
     verdict = np.where(np.isin(outcome, RIGHT), "right", "wrong")
     columns = {
         "start": pieces.start,
         "end": pieces.end,
-        "reference": np.array([*reference.labels, "N"], dtype=str)[pieces.reference],
+        "reference": np.array([*references.labels, "N"], dtype=str)[pieces.reference],
         "estimate": np.array([*estimates.labels, "N"], dtype=str)[pieces.estimate],
         "verdict": np.where(outcome == Outcome.left_out, "not comparable", verdict),
         "outcome": np.array([one.name for one in Outcome])[outcome],

@@ -179,7 +179,7 @@ def write_page(
             add_doubts(contents, subject, blocks, drawn.tracks, shelf=shelf)
             errors = add_errors(contents, drawn.errors, blocks)
             reported.stage("looking for the causes of low scores")
-            add_causes(contents, subject, drawn.tracks)
+            add_causes(contents, subject, drawn.tracks, shelf)
         places, dropped = _pack(drawn, blocks, BYTES if wanted == "auto" else None)
         vocabulary = blocks.add(pack_json(drawn.vocabulary.entries()))
         draw_first_screens(contents, subject, shown, errors, [name for name, _ in places])

@@ -156,7 +156,7 @@ def add_doubts(
             contents["evaluations"][number]["doubts"] = parts_of[key]
 
 
-def add_causes(contents: dict[str, Any], subject: Subject, tracks: Collection[str]) -> None:
+def add_causes(contents: dict[str, Any], subject: Subject, tracks: Collection[str], shelf: Shelf) -> None:
     """Add what would make the low scores of each evaluation right, and how often the references seem wrong.
 
     Parameters
@@ -167,10 +167,11 @@ def add_causes(contents: dict[str, Any], subject: Subject, tracks: Collection[st
     subject : Subject
     tracks : collection of str
         Tracks to look at.
+    shelf : Shelf
+        The annotations that were read.
     """
     from ..causes import find_causes_of_files  # which imports all that scores
 
-    shelf = Shelf()
     for evaluation, (name, ds) in zip(contents["evaluations"], subject.boards.items(), strict=False):
         files = find_evaluation_files(name, subject.origins).files
         own = [track for track in names_of(ds, "track") if track in tracks]
@@ -198,7 +199,8 @@ def add_errors(contents: dict[str, Any], found: Mapping[int, Mapping[str, ErrorL
     parts : Parts
         It grows.
     """
-    room, described = TOTALS, {}
+    room = TOTALS
+    described: dict[int, list[dict[str, Any]]] = {}
     for number, by_rule in found.items():
         described[number] = []
         entries = contents["evaluations"][number]["errors"] = []

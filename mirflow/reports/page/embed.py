@@ -325,13 +325,15 @@ def _add_multipitch(found: Encoded, annotation: Annotation) -> None:
     found["p"] = _cents(annotation.columns["frequency"][np.repeat(fit, counts)])
 
 
-def encode_evidence(columns: Mapping[str, Column], kind: str, verdicts: dict[str, int]) -> Encoded:
-    """Encode the evidence of a score.
+def encode_evidence(
+    evidence: Sequence[Mapping[str, Column] | None], kind: str, verdicts: dict[str, int]
+) -> list[Encoded | None]:
+    """Encode the evidence of scores; None stays None.
 
     Parameters
     ----------
-    columns : mapping of str to array
-        As a convention's ``explain`` gives them.
+    evidence : sequence of mapping of str to array
+        As a convention's ``explain`` gives it.
     kind : str
         Of the annotations.
     verdicts : dict of str to int
@@ -339,19 +341,28 @@ def encode_evidence(columns: Mapping[str, Column], kind: str, verdicts: dict[str
 
     Returns
     -------
-    dict
+    list of dict
         Stretches of time (``s``, ``n``, ``v``: neighbours of the same verdict as one); or marks (``r``, ``e``, ``v``:
         None where a side has nothing; of notes their pitches ``p`` and ``q`` too, of drums their rows ``y``); or
         estimated pitches of frames (``m`` their times, ``n``, ``q``, ``v``); or the reference's pattern that each
         estimated one matches (``a``, ``v``); or, without a time axis, ``x``: rows of
         names and values as text, without those that are NaN, such as the rank of an item that was missed.
     """
+    held = [columns for columns in evidence if columns is not None]
+    sizes = [len(next(iter(columns.values()), ())) for columns in held]
+    codes: Column = np.zeros(sum(sizes), dtype=np.int64)
+    if held and kind not in TIMELESS:
+        words = [columns.get("verdict", np.full(size, "")) for columns, size in zip(held, sizes, strict=True)]
+        codes = _codes(np.concatenate(words), verdicts)
+    each = iter(np.split(codes, np.cumsum(sizes)[:-1]))
+    return [None if columns is None else _encode_columns(columns, kind, next(each)) for columns in evidence]
+
+
+def _encode_columns(columns: Mapping[str, Column], kind: str, codes: Column) -> Encoded:
     if kind in TIMELESS:
         most = WORDS if kind == "text" else ITEMS
         rows = zip(*(column[:most].tolist() for column in columns.values()), strict=True)
         return {"x": [_named_texts(dict(zip(columns, row, strict=True))) for row in rows]}
-    size = len(next(iter(columns.values()), ()))
-    codes = _codes(columns["verdict"] if "verdict" in columns else np.full(size, ""), verdicts)
     if KINDS[kind].drawn_as == "patterns" and "verdict" in columns:
         return {"a": matches(columns).tolist(), "v": codes.tolist()}
     if kind == "multipitch" and "estimate_frequency" in columns:

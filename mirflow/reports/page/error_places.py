@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -17,7 +18,7 @@ from ...metrics.cleaning import usable_pair
 from ...metrics.edits import RIGHT, Edits
 from ...metrics.measures import Measure
 from ...metrics.segment.segment_errors import SegmentEdits
-from ...ragged import Bool, Column, Float, Ragged
+from ...ragged import Bool, Column, Float, Ragged, offsets_of
 from ...theory.chords import QUALITIES, encode_chord
 from ...theory.harte import InvalidChordException
 from ...theory.keys import MODES, UNNAMED, parse_key
@@ -266,34 +267,51 @@ class ErrorFinder:
             self.kind, "tracks" if not KINDS[self.kind].times else "events"
         )
 
-    def find(self, columns: Mapping[str, Column], reference: Annotation, estimate: Annotation) -> Errors | None:
-        """Give the errors in the evidence for a score; None if it has no kinds of errors."""
-        if self.kind in _UNTOLD or not ({"verdict", "relation"} & set(columns)):
-            return None
-        if not KINDS[self.kind].times:
-            return self._of_items(columns, reference, estimate)
-        if {"start", "end"} <= set(columns):
-            return self._of_stretches(columns)
-        sides = [columns.get(name) for name in ("reference", "estimate")]
-        if any(side is None or side.dtype.kind != "f" for side in sides):
-            return None
-        return self._of_marks(columns, reference, estimate)
+    def find(
+        self, evidence: Sequence[Mapping[str, Column]], pairs: Sequence[tuple[Annotation, Annotation]]
+    ) -> list[Errors | None]:
+        """Give the errors in the evidence for the score of each pair; None if it has no kinds of errors."""
+        found: list[Errors | None] = [None] * len(pairs)
+        if self.kind in _UNTOLD:
+            return found
+        lasting = KINDS[self.kind].times
+        stretches: dict[int, Mapping[str, Column]] = {}
+        for place, (columns, pair) in enumerate(zip(evidence, pairs, strict=True)):
+            if not ({"verdict", "relation"} & set(columns)):
+                continue
+            sides = [columns.get(name) for name in ("reference", "estimate")]
+            if not lasting:
+                found[place] = self._of_items(columns, *pair)
+            elif {"start", "end"} <= set(columns):
+                stretches[place] = columns
+            elif all(side is not None and side.dtype.kind == "f" for side in sides):
+                found[place] = self._of_marks(columns, *pair)
+        for place, errors in zip(stretches, self._of_stretches([*stretches.values()]), strict=True):
+            found[place] = errors
+        return found
 
-    def _of_stretches(self, columns: Mapping[str, Column]) -> Errors:
+    def _of_stretches(self, evidence: Sequence[Mapping[str, Column]]) -> Iterator[Errors]:
         """What is heard as what, in seconds; of frames with several pitches, the verdicts."""
-        verdict, start, end = columns["verdict"], columns["start"], columns["end"]
+        if not evidence:
+            return
+        verdict, start, end = (np.concatenate([one[name] for one in evidence]) for name in ("verdict", "start", "end"))
         wrong, right = np.isin(verdict, _WRONG), np.isin(verdict, GOOD)
-        length = end - start
-        judged = float(length[wrong | right].sum())
-        if "reference" in columns and columns["reference"].dtype.kind == "U":
-            pairs = zip(columns["reference"][wrong].tolist(), columns["estimate"][wrong].tolist(), strict=True)
-            names = [_name_pair(self.task, *pair) for pair in pairs]
+        length, either = end - start, wrong | right
+        if "reference" in evidence[0] and evidence[0]["reference"].dtype.kind == "U":
+            sides = [np.concatenate([one[name] for one in evidence])[wrong] for name in ("reference", "estimate")]
+            task = self.task
+            names = [_name_pair(task, *pair) for pair in zip(*(side.tolist() for side in sides), strict=True)]
         else:
             names = [_PLAIN.get(word, word) for word in verdict[wrong].tolist()]
-        rights = start[right], end[right]
-        if np.any(start[1:] < end[:-1] - 1e-9):  # several pitches at once
-            return Errors(names, start[wrong], end[wrong], length[wrong], judged, "s")
-        return Errors(names, start[wrong], end[wrong], length[wrong], judged, "s", rights)
+        overlap = np.append(start[1:] < end[:-1] - 1e-9, False)
+        bounds = offsets_of(np.array([len(one["start"]) for one in evidence])).tolist()
+        through = offsets_of(wrong.astype(np.int64))[bounds].tolist()
+        for (first, last), (low, high) in zip(pairwise(bounds), pairwise(through), strict=True):
+            at, good = first + np.flatnonzero(wrong[first:last]), first + np.flatnonzero(right[first:last])
+            judged = float(length[first:last][either[first:last]].sum())
+            # Several pitches at once are not stretches of which one is right.
+            rights = None if overlap[first : last - 1].any() else (start[good], end[good])
+            yield Errors(names[low:high], start[at], end[at], length[at], judged, "s", rights)
 
     def _of_marks(self, columns: Mapping[str, Column], reference: Annotation, estimate: Annotation) -> Errors:
         """Events of both sides, by the kinds of errors of the task where it has them, else by their verdicts."""

@@ -115,11 +115,11 @@ def timeline(
     explainer = Explainer([rules], kind_of(task).name, ShownMetrics(asked, names_of(scores, "metric")), drawn.verdicts)
     own = Track()
     reference_place = own.put(whole, task, drawn.vocabulary)
-    evidence = explainer.explain(whole, list(found.values()), 0)
+    evidence = explainer.explain([(whole, one, 0) for one in found.values()])
     own.evaluations[0] = {
         "references": [[reference_place, ""]],
         "estimates": [own.put(one, task, drawn.vocabulary) for one in found.values()],
-        "evidence": [[[explainer.encode(one) for one in each] for each in evidence]],
+        "evidence": [[explainer.encode(each) for each in evidence]],
         "changed": [],
     }
     subject = read_subject(scores, explainer.rules.rules[:1], title=track)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...analysis.scores import names_of
@@ -29,6 +30,8 @@ CELLS = 5_000
 """Cells (systems times tracks, of all evaluations) whose timelines a page has unless more are asked for."""
 COUNTED = 20_000
 """Cells of all evaluations up to which errors are counted on all tracks; above, on those that have a timeline."""
+_BLOCK = 200
+"""About how many cells are explained at once."""
 BYTES = 8_000_000
 """Compressed size that the timelines of a page stay below unless more are asked for."""
 WORST = 20
@@ -75,51 +78,57 @@ class Explainer:
     verdicts: dict[str, int]
     """It grows."""
 
-    def explain(
-        self, reference: Annotation, estimates: Sequence[Annotation], convention: int
-    ) -> list[list[Columns | None]]:
-        """Explain each estimate by each rule; the first pair that any metric explains settles which metrics do."""
-        chosen, rules = self.conventions[convention], self.rules
-        for estimate in estimates:
+    def explain(self, pairs: Sequence[tuple[Annotation, Annotation, int]]) -> list[list[Columns | None]]:
+        """Explain pairs of a reference and an estimate, each with its convention, by each rule.
+
+        The first pair that any metric explains settles which metrics do.
+        """
+        rules = self.rules
+        for reference, estimate, convention in pairs:
             if rules.able is not None:
                 break
             every = dict.fromkeys([*rules.asked, *rules.others])
-            able = [rule for rule in every if self._judges(*self._columns(chosen, reference, [estimate], rule))]
+            able = [rule for rule in every if self._judges(*self._columns(convention, [(reference, estimate)], rule))]
             if able:
                 rules.settle(able)
-        by_rule = [self._columns(chosen, reference, estimates, rule) for rule in rules.rules]
-        return [[found[place] for found in by_rule] for place in range(len(estimates))]
+        found: list[list[Columns | None]] = [[None] * len(rules.rules) for _ in pairs]
+        for convention in dict.fromkeys(own for _, _, own in pairs):
+            places = [place for place, (_, _, own) in enumerate(pairs) if own == convention]
+            for column, rule in enumerate(rules.rules):
+                explained = self._columns(convention, [pairs[place][:2] for place in places], rule)
+                for place, one in zip(places, explained, strict=True):
+                    found[place][column] = one
+        return found
 
-    def encode(self, found: Columns | None) -> Encoded | None:
+    def encode(self, found: Sequence[Columns | None]) -> list[Encoded | None]:
         """Pack evidence for the page."""
-        return None if found is None else encode_evidence(found, self.kind, self.verdicts)
+        return encode_evidence(found, self.kind, self.verdicts)
 
     def find_errors(
-        self, rule: str, convention: int, found: Columns, reference: Annotation, estimate: Annotation
-    ) -> Errors | None:
-        """Find the errors in the evidence for a score."""
+        self, rule: str, convention: int, evidence: Sequence[Columns], pairs: Sequence[tuple[Annotation, Annotation]]
+    ) -> list[Errors | None]:
+        """Find the errors in the evidence for the scores of pairs."""
         chosen = self.conventions[convention]
-        finder = ErrorFinder(chosen, parse(rule, chosen.metrics), self.kind)
-        return finder.find(found, reference, estimate)
+        return ErrorFinder(chosen, parse(rule, chosen.metrics), self.kind).find(evidence, pairs)
 
     def _judges(self, found: Columns | None) -> bool:
         """Whether evidence says of single items whether they are right."""
-        packed = self.encode(found)
+        (packed,) = self.encode([found])
         return packed is not None and ("x" in packed or bool(packed.get("v")))
 
-    def _columns(
-        self, convention: Convention, reference: Annotation, estimates: Sequence[Annotation], rule: str
-    ) -> list[Columns | None]:
-        found: Sequence[Columns | MirflowError | None] = [None] * len(estimates)
+    def _columns(self, number: int, pairs: Sequence[tuple[Annotation, Annotation]], rule: str) -> list[Columns | None]:
+        convention = self.conventions[number]
+        found: Sequence[Columns | MirflowError | None] = [None] * len(pairs)
         try:
             measure = parse(rule, convention.metrics)
         except MirflowError:  # a convention from outside of mirflow has no evidence
-            return [None] * len(estimates)
+            return [None] * len(pairs)
         if convention.explain_many is not None:
             with suppress(MirflowError):
-                found = convention.explain_many(reference, estimates, measure)
+                references, estimates = ([pair[side] for pair in pairs] for side in (0, 1))
+                found = convention.explain_many(references, estimates, measure)
         elif convention.explain is not None:
-            found = [_explain(convention, reference, estimate, measure) for estimate in estimates]
+            found = [_explain(convention, reference, estimate, measure) for reference, estimate in pairs]
         return [one if isinstance(one, Mapping) else None for one in found]
 
 
@@ -173,6 +182,10 @@ class _Estimate:
     shown: Annotation | str
 
 
+_Sides = tuple[dict[int, Files], list[_Estimate], list[_Reference]]
+"""The files that a track is among, the estimate of each system, and the references."""
+
+
 @dataclass(frozen=True)
 class Comparer:
     """Compare the annotations of a track, from the existing files."""
@@ -194,37 +207,41 @@ class Comparer:
     errors: dict[str, ErrorLists]
     """Of each metric that explains; it grows."""
 
-    def compare(self, name: str, track: Track) -> dict[str, Any]:
-        """Compare the estimates of a track with each reference.
+    def compare(self, tracks: Mapping[str, Track]) -> list[dict[str, Any]]:
+        """Compare the estimates of each track with each of its references.
 
         Returns
         -------
-        dict
+        list of dict
             ``references``: place or trouble, and annotator; ``estimates``: place or trouble; ``evidence[reference]
             [system]``: by each rule; ``changed``: positions of systems, and `REFERENCE_PLACE`.
         """
-        own, estimates, references = self._sides(name)
-        task = self.files[0].plan.task
-        changed = {one for files in own.values() for one in files.changed(name, self.shelf)}
-        places = [index for index, system in enumerate(self.systems) if system in changed]
-        return {
-            "references": [[track.put(one.shown, task, self.vocabulary), one.annotator] for one in references],
-            "estimates": [track.put(estimate.shown, task, self.vocabulary) for estimate in estimates],
-            "evidence": [
-                self._evidence(reference, estimates, "" if place else name)
-                for place, reference in enumerate(references)
-            ],
-            "changed": [*([REFERENCE_PLACE] if REFERENCE in changed and self.shows_references else []), *places],
-        }
+        task, sides = self.files[0].plan.task, {name: self._sides(name) for name in tracks}
+        judged = iter(self._evidence(sides))
+        found = []
+        for name, (own, estimates, references) in sides.items():
+            put = partial(tracks[name].put, task=task, vocabulary=self.vocabulary)
+            changed = {one for files in own.values() for one in files.changed(name, self.shelf)}
+            places = [index for index, system in enumerate(self.systems) if system in changed]
+            which = [REFERENCE_PLACE] if REFERENCE in changed and self.shows_references else []
+            found.append(
+                {
+                    "references": [[put(one.shown), one.annotator] for one in references],
+                    "estimates": [put(estimate.shown) for estimate in estimates],
+                    "evidence": [next(judged) for _ in references],
+                    "changed": [*which, *places],
+                }
+            )
+        return found
 
-    def count_errors(self, name: str) -> None:
-        """Count the errors in a track that the page does not show, whose annotations are read and forgotten."""
+    def count_errors(self, tracks: Sequence[str]) -> None:
+        """Count the errors in tracks that the page does not show, whose annotations are read and forgotten."""
         reader = replace(self, shelf=Shelf())
-        _, estimates, references = reader._sides(name)
-        for reference in references[:1]:
-            reader._evidence(reference, estimates, name, drawn=False)
+        sides = {name: reader._sides(name) for name in tracks}
+        first = {name: (own, estimates, references[:1]) for name, (own, estimates, references) in sides.items()}
+        reader._evidence(first, drawn=False)
 
-    def _sides(self, name: str) -> tuple[dict[int, Files], list[_Estimate], list[_Reference]]:
+    def _sides(self, name: str) -> _Sides:
         own = {place: file for place, file in enumerate(self.files) if name in file.references}
         estimates = [self._estimate(system, name, own) for system in self.systems]
         return own, estimates, self._references(name, own) if self.shows_references else []
@@ -263,32 +280,50 @@ class Comparer:
             return _Estimate(-1, None, _LOST)
         return _Estimate(-1, None, _ELSEWHERE if any(system in file.estimates for file in self.files) else _GONE)
 
-    def _evidence(
-        self, reference: _Reference, estimates: Sequence[_Estimate], track: str, drawn: bool = True
-    ) -> list[Evidence]:
-        """Explain each estimate that was compared with a reference; of the annotator's own nothing.
+    def _evidence(self, tracks: Mapping[str, _Sides], drawn: bool = True) -> list[list[Evidence]]:
+        """Explain each estimate that was compared with a reference of its track; of the annotator's own nothing.
 
-        Errors are gathered under the name of a track, if one is given.
+        Errors against the first reference of a track are gathered.
         """
-        found: list[Evidence] = [[] for _ in estimates]
-        if isinstance(reference.shown, str):
-            return found
-        by_rules: dict[int, dict[int, Annotation]] = {}
-        for place, estimate in enumerate(estimates):
-            compared = estimate.owner in reference.owners and reference.owners[estimate.owner] != estimate.source
-            if compared and isinstance(estimate.shown, Annotation):
-                by_rules.setdefault(self.rules[estimate.owner], {})[place] = estimate.shown
-        wrong: dict[str, dict[int, Errors]] = {}
-        for rules, shown in by_rules.items():
-            explained = self.explainer.explain(reference.shown, list(shown.values()), rules)
-            for place, columns in zip(shown, explained, strict=True):
-                found[place] = [self.explainer.encode(one) for one in columns] if drawn else []
-                for rule, one in zip(self.explainer.rules.rules, columns, strict=True):
-                    if track and one is not None:
-                        errors = self.explainer.find_errors(rule, rules, one, reference.shown, shown[place])
-                        wrong.setdefault(rule, {}).update({place: errors} if errors else {})
-        for rule, of_systems in wrong.items():
-            self.errors.setdefault(rule, ErrorLists(len(self.systems))).add(track, of_systems, drawn)
+        found: list[list[Evidence]] = []
+        pairs: list[tuple[Annotation, Annotation, int]] = []
+        of_pairs: list[tuple[int, int, str]] = []
+        for name, (_, estimates, references) in tracks.items():
+            for position, reference in enumerate(references):
+                found.append([[] for _ in estimates])
+                if isinstance(reference.shown, str):
+                    continue
+                by_convention: dict[int, dict[int, Annotation]] = {}
+                for place, estimate in enumerate(estimates):
+                    compared = (
+                        estimate.owner in reference.owners and reference.owners[estimate.owner] != estimate.source
+                    )
+                    if compared and isinstance(estimate.shown, Annotation):
+                        by_convention.setdefault(self.rules[estimate.owner], {})[place] = estimate.shown
+                for convention, shown in by_convention.items():
+                    pairs += [(reference.shown, estimate, convention) for estimate in shown.values()]
+                    of_pairs += [(len(found) - 1, place, "" if position else name) for place in shown]
+        explained = self.explainer.explain(pairs)
+        if drawn:
+            packed = iter(self.explainer.encode([columns for each in explained for columns in each]))
+            for (number, place, _), each in zip(of_pairs, explained, strict=True):
+                found[number][place] = [next(packed) for _ in each]
+        for number, rule in enumerate(self.explainer.rules.rules):
+            wrong: dict[str, dict[int, Errors]] = {}
+            for convention in range(len(self.explainer.conventions)):
+                judged = [
+                    (name, place, pair, columns)
+                    for (_, place, name), (*pair, own), each in zip(of_pairs, pairs, explained, strict=True)
+                    if name and own == convention and (columns := each[number]) is not None
+                ]
+                evidence = [columns for *_, columns in judged]
+                sides = [(reference, estimate) for _, _, (reference, estimate), _ in judged]
+                errors = self.explainer.find_errors(rule, convention, evidence, sides) if judged else []
+                for (name, place, _, _), one in zip(judged, errors, strict=True):
+                    wrong.setdefault(name, {}).update({} if one is None else {place: one})
+            lists = self.errors.setdefault(rule, ErrorLists(len(self.systems)))
+            for name in tracks:
+                lists.add(name, wrong.get(name, {}), drawn)
         return found
 
 
@@ -404,13 +439,19 @@ def add_evaluation(
     own = [each.index(key) for key in keys]
     errors = timelines.errors.setdefault(number, {})
     comparer = Comparer(systems, files, explainer, own, shelf, timelines.vocabulary, origin.lost, references, errors)
-    for name in tracks:
-        if any(name in one.references for one in files):
-            track = timelines.tracks.setdefault(name, Track())
-            track.evaluations[number] = comparer.compare(name, track)
-        advance(1)
-    for name in counted if references else ():
-        if any(name in one.references for one in files):
-            comparer.count_errors(name)
-        advance(1)
+    size = max(1, _BLOCK // max(1, len(systems)))
+    for first in range(0, len(tracks), size):
+        names = tracks[first : first + size]
+        held = {
+            name: timelines.tracks.setdefault(name, Track())
+            for name in names
+            if any(name in one.references for one in files)
+        }
+        for name, compared in zip(held, comparer.compare(held), strict=True):
+            held[name].evaluations[number] = compared
+        advance(len(names))
+    for first in range(0, len(counted), size):
+        names = counted[first : first + size]
+        comparer.count_errors([name for name in names if any(name in one.references for one in files)])
+        advance(len(names))
     return {"rules": rules.rules, "able": rules.able or []}

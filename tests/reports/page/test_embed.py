@@ -45,7 +45,7 @@ class TestEncoding:
         rules = get_task("chord").convention()
         found = rules.explain(reference, estimate, *rules.select(["majmin"]))
         verdicts: dict[str, int] = {}
-        packed = encode_evidence(found, "intervals", verdicts)
+        (packed,) = encode_evidence([found], "intervals", verdicts)
         assert packed == {"s": [0, 2000], "n": [2000, 3000], "v": [0, 1]}
         assert list(verdicts) == ["right", "wrong"]
 
@@ -55,11 +55,11 @@ class TestEncoding:
             "estimate": np.array([1.0204, 3.0]),
             "verdict": np.array(["hit", "extra"]),
         }
-        assert encode_evidence(columns, "events", {}) == {"r": [1000, None], "e": [1020, 3000], "v": [0, 1]}
+        assert encode_evidence([columns], "events", {}) == [{"r": [1000, None], "e": [1020, 3000], "v": [0, 1]}]
 
     def test_without_a_time_axis_evidence_is_text(self):
         columns = {"reference": np.array([120.0]), "verdict": np.array(["right"])}
-        assert encode_evidence(columns, "tempo", {}) == {"x": [[["reference", "120"], ["verdict", "right"]]]}
+        assert encode_evidence([columns], "tempo", {}) == [{"x": [[["reference", "120"], ["verdict", "right"]]]}]
 
     def test_pitches_are_cents_with_a_sign_for_voicing(self):
         series = Annotation(
@@ -114,7 +114,9 @@ class TestEncoding:
             "class": np.array(["BD", "HH"]),
             "verdict": np.array(["hit", "extra"]),
         }
-        assert encode_evidence(columns, "hits", {})["y"] == [0, 3]
+        (packed,) = encode_evidence([columns], "hits", {})
+        assert packed is not None
+        assert packed["y"] == [0, 3]
 
     def test_pedals_are_stretches_with_a_row_for_each(self):
         times = {"start": np.array([0.0, 0.5]), "end": np.array([1.0, 2.0])}
@@ -137,7 +139,9 @@ class TestEncoding:
             "pitch": np.array([60.0, 64.0]),
             "verdict": np.array(["hit", "extra"]),
         }
-        assert encode_evidence(judged, "sheet_music", {})["q"] == [6000, 6400]
+        (packed,) = encode_evidence([judged], "sheet_music", {})
+        assert packed is not None
+        assert packed["q"] == [6000, 6400]
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_every_kind_has_a_place_in_the_page(self, kind):
