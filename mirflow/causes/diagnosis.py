@@ -52,9 +52,9 @@ _TRIED = 24
 _ALIKE = 0.02
 """Scores so near to the best one are as good: of these the transformation declared first is taken."""
 _LEVEL = 0.1
-"""Beats between the beats are as good so far below it: half a beat later is no displacement."""
-_BAR = 1.2
-"""Seconds of a displacement of beats from which more is demanded."""
+"""Of beats so far below: half a beat later is another level, and a small displacement goes before one by beats."""
+_BAR = 0.1
+"""Seconds of a displacement of beats from which more is demanded: it may be that of another beat."""
 _SECTIONS_RESULT = 0.8
 """Least score of sections that were moved: there are few of them."""
 _FAR_RESULT = 0.9
@@ -432,14 +432,15 @@ def _settle(cell: Cell, options: Sequence[tuple[Correction, ...]], values: Float
     best = max(float(values[place]) for place in good)
     names = list(TRANSFORMATIONS)
 
-    def rank(place: int) -> tuple[int, int, bool, float]:
-        changes = options[place]
-        last = changes[-1]
-        far = cell.pair.task in PERIODIC and last.unit == "s" and abs(last.amount) > _BAR
-        return len(changes), names.index(last.cause), far, -float(values[place])
+    periodic = cell.pair.task in PERIODIC
+    repeated = {at for at in good if periodic and options[at][-1].cause in ("metrical_level", "displacement")}
+    distant = {at for at in repeated if options[at][-1].cause == "displacement" and abs(options[at][-1].amount) > _BAR}
 
-    level = {place for place in good if options[place][-1].cause == "metrical_level"}
-    chosen = min((place for place in good if values[place] >= best - (_LEVEL if place in level else _ALIKE)), key=rank)
+    def rank(at: int) -> tuple[int, int, bool, float]:
+        return len(options[at]), names.index(options[at][-1].cause), at in distant, -float(values[at])
+
+    near = repeated - distant
+    chosen = min((at for at in good if values[at] >= best - (_LEVEL if at in near else _ALIKE)), key=rank)
     cell.steps = [(change, cell.score, float(values[chosen])) for change in options[chosen]]
     return True
 
