@@ -28,7 +28,7 @@ myst_html_meta = {
     "property=og:title": "mirflow",
     "property=og:description": _about,
     "property=og:type": "website",
-    "property=og:image": "_static/timeline.png",  # a host that knows its address may make it absolute
+    "property=og:image": "_static/first-screen.png",  # a host that knows its address may make it absolute
 }
 
 smartquotes = False  # options begin with two hyphens

@@ -1,4 +1,4 @@
-"""Draw the picture of the first screen of the demonstration's report, which the README and the docs show.
+"""Draw pictures of the demonstration: the first screen of its report for README and docs, a track for the paper.
 
 python docs/make_pictures.py [CHROMIUM]      # default: chromium
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from PIL import Image
 
-ROOT = Path(__file__).parents[1]
+PICTURES = Path(__file__).with_name("_static")
 SIZE = 1400, 860
 """Pixels of the window."""
 WIDTH = 1050
@@ -26,13 +26,16 @@ def main(chromium: str) -> None:
         mirflow = [sys.executable, "-m", "mirflow"]
         subprocess.run([*mirflow, "demo", folder / "demo", "--quiet"], check=True)
         page, picture = folder / "demo.html", folder / "demo.png"
-        subprocess.run([*mirflow, "report", folder / "demo/stores/demo.zarr", "-o", page], check=True)
+        store = folder / "demo/stores/demo.zarr"
+        subprocess.run([*mirflow, "report", store, "-o", page], check=True)
+        track = ["-g", "chord", "-t", "skye-boat-song", "--to", "24", "--no-caption", "--width", "5"]
+        subprocess.run([*mirflow, "plot", store, "timeline", *track, "-o", PICTURES / "timeline.png"], check=True)
         options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--virtual-time-budget=4000"]
         window = f"--window-size={SIZE[0]},{SIZE[1]}"
         subprocess.run([chromium, *options, window, f"--screenshot={picture}", page.as_uri()], check=True)
         with Image.open(picture) as drawn:
             small = drawn.convert("RGB").resize((WIDTH, SIZE[1] * WIDTH // SIZE[0]), Image.Resampling.LANCZOS)
-        small.quantize(128).save(ROOT / "docs/_static/first-screen.png", optimize=True)
+        small.quantize(128).save(PICTURES / "first-screen.png", optimize=True)
 
 
 if __name__ == "__main__":

@@ -328,10 +328,13 @@ def test_the_reference_of_python_has_every_verb(generated: Any) -> None:
 def test_pictures_are_made_by_the_commands_above_them(generated: Any, tmp_path: Path) -> None:
     commands = "mirflow run pipelines/tunes.yaml -q\nmirflow plot stores/tunes.zarr heatmap -g chord -o heat.svg\n"
     page = f"```\n{commands}```\n\n<!-- made: heat.svg Tracks & systems -->\n"
+    page += "```\nmirflow embed stores/tunes.zarr heatmap -g chord -o heat.html\n```\n"
+    page += "<!-- frame: heat.html#a=1&b Click -->\n"
     shown = generated.show_made(page, "reference/page", tmp_path)
     assert f"```\n{commands}```" in shown
     assert 'src="../_made/heat.svg" alt="Tracks &amp; systems"' in shown
     assert "<svg" in (tmp_path / "_made/heat.svg").read_text()
+    assert '<iframe src="../_made/heat.html#a=1&amp;b" title="Click"' in shown
     with pytest.raises(ValueError, match="nonesuch"):
         generated.show_made("```\nmirflow run nonesuch.yaml\n```\n\n<!-- made: x.svg -->", "page", tmp_path)
 
