@@ -236,6 +236,14 @@ def _check_each(given: Sequence[Path], settings: _Settings) -> Iterator[FileChec
         message = f"{counted(len(paths), 'file')} {suffix} beside others of the same tracks left out: {reason}"
         yield FileCheck(str(paths[0].parent), (FileProblem("warning", "twin", message),), "folder")
     left_out = {path for paths in twins.values() for path in paths}
+    tracks: dict[Path, list[Path]] = {}
+    for path in (path for path in files if task is not None and path not in left_out and path.is_file()):
+        tracks.setdefault(path.with_suffix(""), []).append(path)
+    several = [paths for paths in tracks.values() if len(paths) > 1]
+    if several:
+        names = " and ".join(path.name for path in several[0])
+        message = f"{counted(len(several), 'track')} with several files, such as {names}: runs and evaluate refuse them"
+        yield FileCheck(str(several[0][0].parent), (FileProblem("warning", "twin", message),), "folder")
     bare: dict[Path, Source] = {}
     if task == "downbeat":
         reading = _reading(task, settings.options)

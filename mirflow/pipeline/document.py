@@ -342,6 +342,8 @@ def form_problems(error: ValidationError, document: Document, model: type[BaseMo
                 misspelt.add((*place[:-1], near[1]))
             elsewhere = _place_of(str(place[-1]), model)
             phrase = f"it is a key of {elsewhere}" if elsewhere and near is None else phrase
+            if place[-2:-1] == ("classes",) and near is None:
+                phrase = f"classes with members stand below tree, as in {{tree: {{{place[-1]}: [...]}}}}"
             problems.append(document.problem(place, f"unknown key; {phrase}"))
     for one in found:
         if one["type"] == "missing" and one["loc"] not in misspelt:

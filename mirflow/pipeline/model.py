@@ -554,5 +554,6 @@ def _measures(
     known = {parameter.name for metric in metrics for parameter in metric.parameters}
     for name in sorted(unused):
         why = "no metric asked for has it" if name in known else str(UnknownNameError("parameter", name, known))
-        why += "; frames are declared by grid: {hop: SECONDS}" if name == "hop" and FRAMES in convention.grids else ""
+        if name == "hop" and name not in known and FRAMES in convention.grids:
+            why += "; frames are declared by grid: {hop: SECONDS}"
         troubles.append((("parameters", name), why))

@@ -21,10 +21,19 @@ from .downloads import local_path
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
 _COMPRESSED = (".jamz", ".jams.gz")
 """Endings of JAMS files that are compressed with gzip, as the package of JAMS writes and reads them."""
-_MATLAB, _HDF5 = b"MATLAB 5.0 MAT-file", b"\x89HDF\r\n\x1a\n"
-_POINTERS = (b"version https://git-lfs", b"/annex/objects/", b"../.git/annex/", b".git/annex/")
-"""Beginnings of the files that Git LFS and git-annex leave in place of large ones."""
-_JSON = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"')
+_POINTER = "is a pointer to a file that was not fetched; git lfs pull or git annex get"
+_PASSED = "pass the arrays to mirflow.score"
+_NO_TEXT = {
+    # What Git LFS and git-annex leave in place of large files.
+    **dict.fromkeys((b"version https://git-lfs", b"/annex/objects/", b"../.git/annex/", b".git/annex/"), _POINTER),
+    b"<<<<<<< ": "holds both sides of a conflict of git; resolve it",
+    _GZIP: "is compressed with gzip; unpack it",
+    b"MATLAB 5.0 MAT-file": f"is a MATLAB file; load it with scipy.io.loadmat and {_PASSED}",
+    b"\x89HDF\r\n\x1a\n": f"is an HDF5 file (MATLAB 7.3 or later writes them); read it with h5py and {_PASSED}",
+    **dict.fromkeys((b"\x80\x02", b"\x80\x03", b"\x80\x04\x95", b"\x80\x05\x95"), f"is a pickle of Python; {_PASSED}"),
+}
+"""Beginnings of files that are no annotations, and what to do with them."""
+_JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\{\s*"|\[\s*([{"]|\[?\s*-?\d+(\.\d*)?(e[-+]?\d+)?\s*,))')
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _COARSE = 2_000_000_000
 _TICK = 10_000_000
@@ -124,20 +133,9 @@ def _demand_unpacked(data: bytes, name: str | Path) -> None:
         raise UnreadableError(message, path=name)
     if data[:512].lstrip(b"\xef\xbb\xbf \r\n\t").lower().startswith((b"<!doctype html", b"<html")):
         raise UnreadableError("is a web page (HTML), as of a failed download; download the file again", path=name)
-    if data.startswith(_POINTERS):
-        raise UnreadableError("is a pointer to a file that was not fetched; git lfs pull or git annex get", path=name)
-    if data.startswith(b"<<<<<<< "):
-        raise UnreadableError("holds both sides of a conflict of git; resolve it", path=name)
-    if data.startswith(_GZIP):
-        raise UnreadableError("is compressed with gzip; unpack it", path=name)
-    if data.startswith(_MATLAB):
-        message = "is a MATLAB file; load it with scipy.io.loadmat and pass the arrays to mirflow.score"
-        raise UnreadableError(message, path=name)
-    if data.startswith(_HDF5):
-        message = (
-            "is an HDF5 file (MATLAB 7.3 or later writes them); read it with h5py and pass the arrays to mirflow.score"
-        )
-        raise UnreadableError(message, path=name)
+    for beginning, message in _NO_TEXT.items():
+        if data.startswith(beginning):
+            raise UnreadableError(message, path=name)
 
 
 def demand_no_json(data: bytes, name: str | Path) -> None:

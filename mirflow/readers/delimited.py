@@ -183,6 +183,8 @@ class Layout:
             hint = f"; write times in seconds, such as {3600 * hours + 60 * minutes + seconds:g}"
         elif column == "end" and "label" in self.places:
             hint = _unlike_an_end(text, fields)
+        elif self.header is not None and list(fields) == list(self.header):
+            hint = "; this row is the header again: were several files joined?"
         elif len(fields) > 1 and options.header is None and not options.columns and not any(map(is_number, fields)):
             hint = "; if this is a header, its names are unknown: declare columns"
         elif options.columns and options.header is None and has_only_names(fields):

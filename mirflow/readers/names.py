@@ -308,8 +308,9 @@ def nearest_names(references: Iterable[str], estimates: Iterable[str]) -> Apart:
             and other[0] + track[len(one[0]) : len(track) - len(one[1])] + other[1] in known
             for track in own
         )
-        # A single match may be due to chance if it is a short part of both names.
-        sure = bool(core) and 2 * met >= min(len(own), len(others)) and (met > 1 or 2 * len(core) >= len(name))
+        # A single match among several names, or of a short part of both, may be due to chance.
+        alone = min(len(own), len(others)) == 1 and 2 * len(core) >= len(name)
+        sure = bool(core) and 2 * met >= min(len(own), len(others)) and (met > 1 or alone)
         likeness = met + SequenceMatcher(None, name, near, autojunk=False).ratio()
         if likeness > most:
             best, most = (Apart(name, near, one, other) if sure else Apart(name, near)), likeness

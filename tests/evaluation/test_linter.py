@@ -184,6 +184,14 @@ def test_files_of_other_formats_beside_those_that_are_read_are_one_warning(tmp_p
     assert problem.message.startswith("3 files .svl beside others of the same tracks left out: ")
 
 
+def test_two_files_of_a_track_that_can_be_read_are_told(tmp_path: Path) -> None:
+    for name in ("a.lab", "a.txt", "b.lab"):
+        write(tmp_path, "0 1 C\n", name)
+    (twins,) = (check for check in mirflow.check([tmp_path], "chord", role="estimate") if check.problems)
+    message = "1 track with several files, such as a.lab and a.txt: runs and evaluate refuse them"
+    assert [(one.severity, one.message) for one in twins.problems] == [("warning", message)]
+
+
 def test_files_of_one_track_in_a_folder_are_still_that(tmp_path: Path) -> None:
     write(tmp_path, "blues\n", "a.txt")
     assert [(one.what, one.problems) for one in mirflow.check([tmp_path], "classification")] == [("file", ())]

@@ -310,6 +310,7 @@ def test_parameters_are_set_for_the_metrics_that_have_them(data: Path) -> None:
             "reference.combine: invalid value 'median': expected 'mean', 'max' or 'each'",
         ),
         ({"estimates": {"path": "est/{system}/{track}.lab", "combine": "mean"}}, "estimates.combine: unknown key"),
+        ({"classes": {"KD": ["KD"]}}, "classes.KD: unknown key; classes with members stand below tree, as in {tree:"),
         ({"reference": "ref/{track.lab"}, "reference: unbalanced braces"),
         ({"reference": "ref/a.lab"}, "reference.path: has no {track}: 'ref/a.lab'"),
         (

@@ -127,10 +127,11 @@ def test_tables_that_are_read_in_parts_refuse_utf_16(tmp_path: Path) -> None:
         ("version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 12\n", "is a pointer .*git lfs pull"),
         ("/annex/objects/SHA256E-s1--ab.txt\n", "is a pointer .*git annex get"),
         ("<<<<<<< HEAD\n0.5\n=======\n0.6\n>>>>>>> other\n", "holds both sides of a conflict of git"),
+        ("\x80\x02]q\x00.", "is a pickle of Python; pass the arrays"),
     ],
 )
 @pytest.mark.parametrize(("name", "task"), [("a.txt", "lyrics"), ("a.jams", "chord"), ("a.mid", "transcription")])
 def test_what_stands_in_place_of_a_file_is_none(name: str, task: str, text: str, message: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text(text)
+    (tmp_path / name).write_bytes(text.encode("latin-1"))
     with pytest.raises(UnreadableError, match=message):
         mirflow.load(tmp_path / name, task)

@@ -131,6 +131,10 @@ def test_numbers_that_are_not_finite_are_left_to_the_conventions() -> None:
         ("0 1 C\n5\n", r"a\.lab:2: has 1 column, needs start, end: '5'"),
         ("0.0 intro\n8.5 verse\n", r"a\.lab:1: end is not a number: 'intro'; .* columns: \{start: 0, label: 1\}"),
         ("0.0 silence\n8.5 verse\n", r"a\.lab:1: end is not a number: 'silence'; .* columns: \{start: 0, label: 1\}"),
+        (
+            "start end label\n0 1 C\nstart end label\n1 2 N\n",
+            r"a\.lab:3: start is not .*; this row is the header again",
+        ),
         ("foo bar baz\n0 1 C\n", r"a\.lab:1: the header has no column .*'foo', 'bar', 'baz'; declare columns"),
     ],
 )
