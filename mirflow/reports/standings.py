@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -92,6 +92,14 @@ class Standings:
     tracks: int
     tested: bool = True
     decimals: int = DECIMALS
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Systems whose names are written shorter."""
+    lacking: str = ""
+    """Which system takes most tracks from all others, as a sentence."""
+
+    def called(self, rows: Sequence[Standing]) -> str:
+        """The names of some systems in a sentence, or how many they are."""
+        return _listed([self.names.get(row.system, row.system) for row in rows])
 
     def show(self, value: float) -> str:
         """Format a value: ratios with the chosen decimals, others with four digits."""
@@ -125,7 +133,7 @@ class Standings:
             ends = [*self._with_unit(low), " to ", *self._with_unit(high)]
             return ["The systems have ", *ends, "; neither high nor low is better."]
         best = [row for row in known if row.value == known[0].value]
-        names, value = _listed([row.system for row in best]), self._with_unit(known[0].value)
+        names, value = self.called(best), self._with_unit(known[0].value)
         if len(self.rows) == 1:
             return [f"{names} reaches ", *value, *self._interval(known[0]), "."]
         if any(row.relation for row in self.rows):
@@ -134,27 +142,27 @@ class Standings:
 
     def rest(self) -> str:
         """What follows: who is not told apart, who is worse, and which tracks count."""
-        leaders, alike, worse = (
-            [row.system for row in self.rows if row.relation == one] for one in (LEADER, ALIKE, WORSE)
-        )
+        leaders, alike, worse = ([row for row in self.rows if row.relation == one] for one in (LEADER, ALIKE, WORSE))
         best = "it" if len(leaders) == 1 else "them"
         parts = []
         if alike:
             verb = "is" if len(alike) == 1 else "are"
-            parts.append(f"{_listed(alike)} {verb} not told apart from {best}")
+            parts.append(f"{self.called(alike)} {verb} not told apart from {best}")
         if worse:
-            parts.append(f"{_listed(worse)} {'is' if len(worse) == 1 else 'are'} worse")
+            parts.append(f"{self.called(worse)} {'is' if len(worse) == 1 else 'are'} worse")
         sentences = [f"{'; '.join(parts)}."] if parts else []
         if alike and not worse and len(alike) == sum(not math.isnan(row.value) for row in self.rows) - len(leaders) > 1:
             sentences = [f"No other system is told apart from {best}."]
         few = 1 < len(self.rows) <= MOST_SYSTEMS and not any(row.relation for row in self.rows)
         if few and self.sign and self.tested:
-            sentences = ["So few tracks tell no systems apart."]
+            many = counted(self.n or self.tracks, "track")
+            sentences = [f"{many} {'is' if many.startswith('1 ') else 'are'} too few to rank systems."]
         if 0 < self.n < self.tracks:
             sentences.append(f"{self.n} of {counted(self.tracks, 'track')} count: those that every system has.")
-        without = [row.system for row in self.rows if math.isnan(row.value)]
+            sentences += filter(None, [self.lacking])
+        without = [row for row in self.rows if math.isnan(row.value)]
         if without and len(without) < len(self.rows):
-            sentences.append(f"{_listed(without)} {'has' if len(without) == 1 else 'have'} no score.")
+            sentences.append(f"{self.called(without)} {'has' if len(without) == 1 else 'have'} no score.")
         return " ".join(sentences)
 
     def sentence(self) -> str:
@@ -174,7 +182,7 @@ class Standings:
         most : int or None
             Systems that have a row; of all others a row says how many there are.
         """
-        scale, rest = _Scale.of(self), self.rest()
+        scale, rest = _Scale.of(replace(self, rows=self.rows[:most])), self.rest()
         bounded = scale.leader is not None or any(not math.isnan(row.low) for row in self.rows)
         ends = "Difference to the leader" if scale.leader is not None else f"{100 * self.level:g} % interval"
         about = ""
@@ -196,7 +204,7 @@ class Standings:
         if most is not None and len(self.rows) > most:
             least, last = (self._number(self.rows[at].value) for at in (most, -1))
             left = node(
-                "th", f"{len(self.rows) - most} more: ", least, " to ", last, scope="row", colspan="5", kind="quiet"
+                "th", f"{len(self.rows) - most} more: ", least, " to ", last, scope="row", colspan="4", kind="quiet"
             )
             rows.append(node("tr", node("td", kind="number quiet rank"), left, kind="rest"))
         table = [node("thead", node("tr", *heads)), node("tbody", *rows)]
@@ -213,13 +221,15 @@ class Standings:
         low, high = (row.gap_low, row.gap_high) if scale.leader is not None else (row.low, row.high)
         interval = "" if math.isnan(low) else f"[{self.show(low)}, {self.show(high)}]"
         ends = {f"data-{name}": f"{end:.10g}" for name, end in (("low", low), ("high", high)) if interval}
-        often = [f" first in {row.first} %"] if row.first is not None and row.relation in (LEADER, ALIKE) else []
+        often = [f" first in {row.first} %"] if row.first and row.relation in (LEADER, ALIKE) else []
         ends |= {"data-from": f"{scale.leader:.10g}"} if ends and scale.leader is not None else {}
-        name = node("a", row.system, kind="link", href=link) if link else row.system
+        shown = self.names.get(row.system, row.system)
+        name = node("a", shown, kind="link", href=link) if link else shown
+        about = {"title": row.system, **({"data-name": row.system} if shown != row.system else {})}
         return node(
             "tr",
             node("td", row.ranks or rank, kind="number quiet rank"),
-            node("th", name, *([node("small", f" {row.note}")] if row.note else []), scope="row", title=row.system),
+            node("th", name, *([node("small", f" {row.note}")] if row.note else []), scope="row", **about),
             node("td", scale.chart(row), kind="chart"),
             node("td", self._number(row.value), kind="number strong"),
             *([node("td", interval, kind="ends quiet", **ends)] if bounded else []),
@@ -357,8 +367,11 @@ class _Scale:
         drawn = [(row.value, *_drawn_ends(row, leader)) for row in standings.rows]
         ends = [end for row in drawn for end in row if math.isfinite(end)]
         low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
-        room = (high - low) * _ROOM or abs(high) * 0.1 or 1.0
-        low, high, inside = low - room, high + room, low >= 0 and high <= 1
+        room, inside = (high - low) * _ROOM or abs(high) * 0.1 or 1.0, low >= 0 and high <= 1
+        if not any(math.isfinite(end) for row in drawn for end in row[1:]):
+            # Without intervals nobody knows which differences are large.
+            room = 1.0 if inside and not standings.unit else max(room, 4.5 * (high - low))
+        low, high = low - room, high + room
         if not standings.unit and inside:
             low, high = max(low, 0.0), min(high, 1.0)
         return cls(low, high, leader)

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from ...errors import FigureError, MirflowWarning, UnknownNameError
 from ..drawing import CYCLE
+from ..names import cut
 from ..tables import escape
 
 if TYPE_CHECKING:
@@ -378,8 +379,7 @@ def label(text: object, most: int = 24) -> str:
     ('a\\$b\\$ c', ' _private', 'xxxx…xxxx')
     """
     shown = "".join(one if one.isprintable() else " " for one in str(text))
-    if len(shown) > most:
-        shown = shown[: most // 2] + "…" + shown[len(shown) - (most - 1 - most // 2) :]
+    shown = cut(shown, most)
     # A legend leaves out what begins with an underscore.
     return (" " if shown.startswith("_") else "") + shown.replace("$", "\\$")
 

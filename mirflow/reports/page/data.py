@@ -44,6 +44,7 @@ from ...store.format import REFERENCES_DIFFER, WARNINGS, list_cautions, told_pat
 from ..captions import NO_INTERVAL, few_notes, letters_note, task_title
 from ..drawing import BAD, BLUE, GOOD, GREEN, HALF, ORANGE, PURPLE, RED, SKY, YELLOW
 from ..inference_tables import show_ranks
+from ..names import short_names
 from ..origins import Origin
 from ..standings import rank_result
 from ..tables import aggregate_in_words
@@ -385,9 +386,9 @@ class EvaluationNumbers:
         score, included = self._of(metric).counted[self.policies[0]]
         return score[..., 0], included[..., 0]
 
-    def lacking(self, metric: int) -> int:
-        """How many scores are missing, of those that can be."""
-        return int(self._of(metric).gaps.missing.sum())
+    def missing(self, metric: int) -> Bool:
+        """Which scores (systems, tracks) are missing, of those that can be."""
+        return self._of(metric).gaps.missing[..., 0]
 
     def best_of_each(self, metric: int, kind: str, best: Array, tracks: Bool) -> float:
         """An aggregate of the scores of one system of each track, `best`, over the tracks that are chosen."""
@@ -514,8 +515,13 @@ def describe_evaluation(
         "systems": names_of(scores, "system"),
         "systemCoords": _coords(coords_of(scores, "system")),
         "tracks": names_of(scores, "track") if shown.by_track else [],
+        "short": {
+            f"{kind}s": short
+            for kind in ("system", *(["track"] if shown.by_track else []))
+            if (short := short_names(names_of(scores, kind))) != names_of(scores, kind)
+        },
         "trackCount": scores.sizes["track"],
-        "lacking": numbers.lacking(main[0]) if main else 0,
+        "lacking": int(numbers.missing(main[0]).sum()) if main else 0,
         "trackCoords": coords,
         "groupings": [[by, [own[0] for own in grouping]] for by, grouping in groupings.items()],
         "metrics": metrics,

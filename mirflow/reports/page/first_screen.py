@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,11 @@ if TYPE_CHECKING:
 
 MOST = 12
 """Systems of the chart: the table has the others."""
+FEWEST = 6
+"""Tracks from which on gains are drawn and counted."""
 _COSTLIEST = 4
+_MANY = 0.05
+"""Share of the tracks from which on the system is named without which they would count."""
 _AROUND = 4
 """Seconds that are seen before and after a place with errors."""
 _EQUAL = 5e-11
@@ -53,19 +58,48 @@ class FirstScreen:
         """Put elements in place of the standings of a metric: the chart, and what is beside and below it."""
         if "standings" not in found:
             return dict(found)
-        standings: Standings = found["standings"]
+        standings: Standings = replace(found["standings"], names=self._systems, lacking=self._lacking(metric))
         leading = [row.system for row in standings.rows if not math.isnan(row.value)][:2]
         if not self.by_track or not standings.sign or len(leading) < 2:
             alone = self._costs(metric, *leading[:1]) if self.by_track and leading else []
-            return {**found, "standings": standings.nodes(most=MOST), "beside": alone, "listen": []}
+            listen = self._listen(metric, standings) if self.by_track else []
+            return {**found, "standings": standings.nodes(most=MOST), "beside": alone, "listen": listen}
         nodes = standings.nodes(lambda system, other: self._link(metric, "compare", gains=system, against=other), MOST)
         rivals = [row.system for row in standings.rows[1:] if not math.isnan(row.value)]
-        pair = _Pair.of(self.scores, metric, standings, rivals[0])
+        pair = _Pair.of(self._numbers, self.scores, metric, standings, rivals[0])
         # Two that are equal everywhere are nothing to listen to.
-        pairs = (_Pair.of(self.scores, metric, standings, rival) for rival in rivals)
+        pairs = (_Pair.of(self._numbers, self.scores, metric, standings, rival) for rival in rivals)
         unlike = next((one for one in pairs if one.gains.any()), pair)
         beside = [*self._pair(metric, standings, pair), *self._costs(metric, leading[0])] if len(pair.gains) else []
         return {**found, "standings": nodes, "beside": beside, "listen": self._listen(metric, standings, unlike)}
+
+    @cached_property
+    def _numbers(self) -> EvaluationNumbers:
+        return EvaluationNumbers(self.scores, [])
+
+    def _lacking(self, metric: int) -> str:
+        """The system without which most tracks more would count, if they are many."""
+        missing = self._numbers.missing(metric)
+        count = missing.sum(axis=0)
+        gains = (missing & (count == 1)).sum(axis=1)
+        worst = int(gains.argmax())
+        if len(gains) < 3 or gains[worst] < _MANY * missing.shape[1]:
+            return ""
+        name = list(self._systems.values())[worst]
+        lacks, left = int(missing[worst].sum()), int((count == 0).sum() + gains[worst])
+        return f"{name} lacks {counted(lacks, 'track')}: without it {left} count."
+
+    @cached_property
+    def _systems(self) -> dict[str, str]:
+        return self._short("systems")
+
+    @cached_property
+    def _tracks(self) -> dict[str, str]:
+        return self._short("tracks")
+
+    def _short(self, kind: str) -> dict[str, str]:
+        every = self.evaluation.get(kind, ())
+        return dict(zip(every, self.evaluation.get("short", {}).get(kind, every), strict=True))
 
     def _link(self, metric: int, tab: str = "", **more: str) -> str:
         name = self.evaluation["metrics"][metric]["name"]
@@ -76,7 +110,7 @@ class FirstScreen:
         own = [(system, words) for name, system, _, words, *_ in self.causes if name == track]
         if not own:
             return []
-        systems = ", ".join(system for system, _ in own if system != "*")
+        systems = ", ".join(self._systems.get(system, system) for system, _ in own if system != "*")
         return [node("small", f"{systems}: {own[0][1]}" if systems else own[0][1], kind="cause")]
 
     def _pair(self, metric: int, standings: Standings, pair: _Pair) -> list[Node]:
@@ -90,23 +124,25 @@ class FirstScreen:
             interval = f"{100 * standings.level:g} % interval of all systems together: {words}"
         verdict = f" {told}:" if told else ""
         better, worse = int((pair.gains > 0).sum()), int((pair.gains < 0).sum())
-        counts = f"{verdict} better on {counted(better, 'track')}, worse on {worse}."
+        enough = len(pair.gains) >= FEWEST
+        counts = f"{verdict} better on {counted(better, 'track')}, worse on {worse}." if enough else verdict
         oracle = ""
-        if not math.isnan(pair.oracle):
+        if enough and not math.isnan(pair.oracle):
             oracle = f" Picking the best system for each track would score {standings.show(pair.oracle)}."
         gap = node("b", standings.show_signed(standings.sign * (first.value - second.value)))
         extremes = []
-        for at, kind in ((0, "link good"), (-1, "link bad")):
+        for at, kind in ((0, "link good"), (-1, "link bad")) if len(pair.gains) > 1 else ():
             track, gain = pair.tracks[at], float(pair.gains[at])
             if gain > 0 if at == 0 else gain < 0:
-                words = f"{track} {standings.show_signed(gain)}"
-                link = node("a", words, href=self._track(metric, pair, at), kind=kind)
+                words = f"{self._tracks[track]} {standings.show_signed(gain)}"
+                link = node("a", words, href=self._track(metric, pair, at), kind=kind, title=track)
                 extremes.append(node("span", link, *self._why(track)))
+        names = " with ".join(self._systems[one.system] for one in (first, second))
         return [
-            node("h2", "Compare ", node("a", f"{first.system} with {second.system}", kind="link", href=compare)),
+            node("h2", "Compare ", node("a", names, kind="link", href=compare)),
             node("p", gap, counts + oracle, kind="difference", **({"title": interval} if interval else {})),
-            pair.chart(),
-            node("p", *extremes, kind="extremes"),
+            *([pair.chart()] if enough else []),
+            *([node("p", *extremes, kind="extremes")] if extremes else []),
         ]
 
     def _track(self, metric: int, pair: _Pair, at: int) -> str:
@@ -139,7 +175,7 @@ class FirstScreen:
             name = node("a" if link else "span", kind["name"], title=kind["name"], **about)
             rows += [name, node("svg", bar, kind="amount", **chart)]
             rows.append(node("span", f"{amount} {found['unit']}", kind="number quiet"))
-        return [node("h2", f"What costs {system} most on {extent}"), node("div", *rows, kind="costs")]
+        return [node("h2", f"What costs {self._systems[system]} most on {extent}"), node("div", *rows, kind="costs")]
 
     def _place(self, tracks: Sequence[str], kind: Mapping[str, Any]) -> dict[str, str]:
         """The largest place of a kind of errors, as the address says it; nothing where the page lists none."""
@@ -154,23 +190,39 @@ class FirstScreen:
             place |= {"time": f"{start:g}", "seen": f"{max(0, start - _AROUND):g}-{start + length + _AROUND:g}"}
         return place
 
-    def _listen(self, metric: int, standings: Standings, pair: _Pair) -> list[Node]:
-        """The track with a timeline on which the best two differ most; a script adds its lanes."""
-        able = [at for at, track in enumerate(pair.tracks) if track in self.timelines and pair.gains[at]]
-        if not able:
+    def _listen(self, metric: int, standings: Standings, pair: _Pair | None = None) -> list[Node]:
+        """The track with a timeline on which the best two differ most, or else the worst; a script adds its lanes."""
+        leader = next((row.system for row in standings.rows if not math.isnan(row.value)), None)
+        able = (
+            [at for at, track in enumerate(pair.tracks) if track in self.timelines and pair.gains[at]] if pair else []
+        )
+        if pair and able:
+            at = max(able, key=lambda one: abs(pair.gains[one]))
+            track, other, title = pair.tracks[at], pair.second, "Listen to the largest disagreement"
+            scores = zip((pair.first, other), pair.values[:, at], strict=True)
+            has = [f"{self._systems[system]} has {standings.show(score)}" for system, score in scores]
+            link = self._track(metric, pair, at)
+        elif leader is not None:
+            own = self.scores["score"].isel(metric=metric).sel(system=leader).values * (standings.sign or 1)
+            known = [at for at, name in enumerate(self._tracks) if name in self.timelines and own[at] == own[at]]
+            if not known:
+                return []
+            track, other, title = list(self._tracks)[min(known, key=own.__getitem__)], "", "Listen to the worst track"
+            has, link = [], self._link(metric, track=track, ear=leader)
+        else:
             return []
-        at = max(able, key=lambda one: abs(pair.gains[one]))
-        track = pair.tracks[at]
-        own, other = (f"{standings.show(one)}" for one in pair.values[:, at])
-        told = f"{track}: {pair.first} has {own}, {pair.second} has {other}."
-        data = {"data-track": track, "data-of": pair.first, "data-against": pair.second}
+        if self.evaluation["trackCount"] == 1:
+            title = "Listen to the track"
+        why = self._why(track)
+        told = f"{self._tracks[track]}{': ' if has else ''}{', '.join(has)}."
+        count = len(self._systems)
         words = node(
             "div",
-            node("h2", "Listen to the largest disagreement"),
-            node("p", told, *(" " if self._why(track) else "", *self._why(track)), kind="note"),
-            node("p", node("a", f"All {counted(len(self.evaluation['systems']), 'system')}", kind="link",
-                           href=self._track(metric, pair, at)), kind="bar"),
-        )  # fmt: skip
+            node("h2", title),
+            node("p", told, *([" ", *why] if why else []), kind="note", title=track),
+            node("p", node("a", f"All {count} systems" if count > 1 else "Open", kind="link", href=link), kind="bar"),
+        )
+        data = {"data-track": track, "data-of": leader or "", "data-against": other}
         return [node("div", words, id="listen", **data)]
 
 
@@ -189,10 +241,11 @@ class _Pair:
     """The aggregate with the best system of each track; NaN where it is not of the metric, or all have too few."""
 
     @classmethod
-    def of(cls, scores: xr.Dataset, metric: int, standings: Standings, second: str) -> _Pair:
+    def of(
+        cls, numbers: EvaluationNumbers, scores: xr.Dataset, metric: int, standings: Standings, second: str
+    ) -> _Pair:
         first = standings.rows[0].system
         systems, names = (scores[name].values.tolist() for name in ("system", "track"))
-        numbers = EvaluationNumbers(scores, [])
         value, included = numbers.included(metric)
         rows = [systems.index(one) for one in (first, second)]
         tracks = np.flatnonzero(included[rows].all(axis=0))
@@ -243,7 +296,8 @@ def first_html(contents: Mapping[str, Any]) -> tuple[str, str]:
     doubted = f", {counted(suspect, 'reference')} suspect" if suspect else ""
     about = node("p", f"{contents['name']}: {size}{doubted}")
     if not standings:
-        return to_html([node("h1", contents["title"]), about, *boxes]), size
+        failed = first["lacking"] and first["lacking"] == len(first["systems"]) * first["trackCount"]
+        return to_html([node("h1", "Nothing was scored" if failed else contents["title"]), about, *boxes]), size
     lead, *rest = standings[0][2]
     head = [node("h1", text_of([lead]).removesuffix(".")), about]
     beside = [node("div", *found["beside"], id="second")] if found["beside"] else []

@@ -114,6 +114,17 @@ def test_values_of_another_metric_follow_percentages(report: Any, visit: Any) ->
     assert ends.inner_text() == f"[{exact[0]:.1f}, {exact[1]:.1f}]"
 
 
+def test_a_system_that_takes_tracks_from_all_is_named(tmp_path: Path) -> None:
+    score = np.random.default_rng(5).uniform(0.4, 0.9, (14, 30, 1))
+    score[3, ::3] = np.nan
+    systems = [f"university_of_somewhere_submission_{number:02d}" for number in range(14)]
+    mirflow.report(write_store(tmp_path / "x.zarr", {"beat": make_group(score, systems=systems)}), tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text()
+    assert "20 of 30 tracks count: those that every system has. 03 lacks 10 tracks: without it 30 count." in text
+    assert "2 more: " in text, "the chart has the best twelve"
+    assert re.search(r'<th scope="row" title="university_of_somewhere_submission_\d\d" data-name="', text)
+
+
 def test_the_table_is_folded_until_it_is_asked_for_and_stays_open(report: Any, visit: Any) -> None:
     page = visit(report[1], unfolded=False)
     assert not page.locator("#leaderboard table").first.is_visible()

@@ -1,6 +1,6 @@
 /** Which systems find the same tracks hard, and what the best system of each track would reach. */
 
-import { el, section, table, th } from "./dom.js";
+import { el, named, section, table, th } from "./dom.js";
 import { count, formatter, titleOf } from "./format.js";
 import { CONTENTS } from "./data.js";
 import { readShown } from "./filter.js";
@@ -58,7 +58,7 @@ export async function drawAlike(state) {
   const known = matrix.flat().filter((r) => !Number.isNaN(r));
   const [low, high] = [Math.min(...known), Math.max(...known)];
   const choose = (of, against) => goTo(state, "gains", (now) => { now.pair = { of, against }; });
-  const rows = order.map((one, row) => el("tr", {}, el("th", { scope: "row" }, systems[one]), order.map((other, column) => {
+  const rows = order.map((one, row) => el("tr", {}, el("th", { scope: "row" }, named(state.now, "systems", one)), order.map((other, column) => {
     const r = matrix[row][column];
     const shown = one === other || Number.isNaN(r) ? "–" : r.toFixed(2);
     const cell = el("td", { class: "number", "data-value": r, title: one === other ? null : `Compare ${systems[one]} with ${systems[other]}`,
@@ -67,7 +67,7 @@ export async function drawAlike(state) {
     return cell;
   })));
   return section("alike", "Systems that are alike", `Pearson’s correlation of ${titleOf(state.about)} over the tracks: whether two systems find the same ones hard. Click two to compare them.`,
-    table([th("System", "who"), order.map((one) => th(systems[one], "number"))], rows, { label: "Correlations of systems" }),
+    table([th("System", "who"), order.map((one) => th(named(state.now, "systems", one), "number"))], rows, { label: "Correlations of systems" }),
     el("p", { class: "note" }, await sentence(state, included, numbers, order[0])));
 }
 

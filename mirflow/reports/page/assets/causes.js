@@ -1,6 +1,6 @@
 /** Why scores are low: what would make a side right, as `mirflow diagnose` finds it. */
 
-import { el, section, table, th } from "./dom.js";
+import { el, named, section, table, th } from "./dom.js";
 import { count, formatter } from "./format.js";
 
 const ALL = "*";
@@ -39,7 +39,7 @@ export function drawCauses(state, open) {
     const place = tracks.indexOf(track);
     const ear = systems.indexOf(system);
     return el("tr", {}, el("th", { scope: "row" }, place < 0 ? `all (${trackCount})` : el("button", { type: "button", class: "link", title: track,
-      onclick: () => open(place, "tracks", ear < 0 ? {} : { ear }) }, track)), el("td", {}, system === ALL ? "most systems" : system),
+      onclick: () => open(place, "tracks", ear < 0 ? {} : { ear }) }, named(state.now, "tracks", place))), el("td", {}, system === ALL ? "most systems" : named(state.now, "systems", ear)),
       el("td", { class: "prose" }, statement),
       [score, better].map((value) => el("td", { class: "number", "data-value": value }, write(value))));
   });

@@ -1,10 +1,11 @@
 /** What became of every cell, why some have no score, and what is empty. */
 
-import { el, section, table, th, tr, warningsOf } from "./dom.js";
+import { el, named, section, table, th, tr, warningsOf } from "./dom.js";
 import { count } from "./format.js";
 import { readJson } from "./data.js";
 
-const shown = { most: 25 };
+/** Cells of a reason that are listed, and those up to which there is nothing to search. */
+const [LISTED, FEW] = [200, 5];
 
 export async function drawCoverage(state) {
   const { systems, trackCount, statuses, problems } = state.now;
@@ -12,7 +13,7 @@ export async function drawCoverage(state) {
   const { rows, counts } = state.shown ? ofShown(state, all) : all;
   const cells = state.shown ? state.shownSystems.length * state.shownTracks.length : systems.length * trackCount;
   const made = table([th("System", "who"), statuses.map(([name]) => th(name.replaceAll("_", " "), "number"))],
-    systems.map((name, system) => tr(name, statuses.map(([, many]) => many[system] || ""), "number")));
+    state.shownSystems.filter((system) => statuses.some(([name, many]) => name !== "ok" && many[system])).map((system) => tr(named(state.now, "systems", system), statuses.map(([, many]) => many[system] || ""), "number")));
   const several = state.now.stores.length > 1;
   const apart = several ? statuses.filter(([name]) => name === "not_computed").flatMap(([, many]) => many).reduce((a, b) => a + b, 0) : 0;
   const held = apart ? " that the stores hold" : "";
@@ -35,19 +36,28 @@ function ofShown({ shownSystems, shownTracks }, { rows }) {
 
 const SCORES = { no: "", partly: " (some metrics)", yes: " (with a score)" };
 
+/** What a message says, whichever file, system and track it is about. */
+const reasonOf = (message, ...names) => names.reduce((text, name) => text.replaceAll(`'${name}'`, "…"), message.replace(/^\S*[/\\.]\S*?(:\d+)?: /, ""));
+
+/** The cells by what became of them and why, the most frequent reason first. */
 function listing(state, rows, messages) {
   const { systems, tracks } = state.now;
   const holder = el("div", {});
   const redraw = () => {
     const wanted = state.cells.toLowerCase();
-    const matching = rows.filter(([system, track, status, , message]) => !wanted ||
-      [systems[system], tracks[track], status, messages[message]].some((text) => text.toLowerCase().includes(wanted)));
-    const body = matching.slice(0, shown.most).map(([system, track, status, scored, message]) => el("tr", {}, el("td", {}, systems[system]),
-      el("td", {}, tracks[track]), el("td", {}, status.replaceAll("_", " ") + SCORES[scored]), el("td", { class: "prose" }, messages[message])));
-    const more = matching.length > shown.most ? el("button", { type: "button", class: "more",
-      onclick: () => { shown.most += 200; redraw(); } }, `Show more (${shown.most} of ${matching.length})`) :
-      el("p", { class: "note" }, `${count(matching.length, "cell")}`);
-    holder.replaceChildren(table(["System", "Track", "What", "Why"].map((text) => th(text)), body, { id: "problems" }), more);
+    const groups = new Map();
+    for (const [system, track, status, scored, message] of rows) {
+      if (wanted && ![systems[system], tracks[track], status, messages[message]].some((text) => text.toLowerCase().includes(wanted))) continue;
+      const key = `${status.replaceAll("_", " ")}${SCORES[scored]}\n${reasonOf(messages[message], systems[system], tracks[track])}`;
+      groups.set(key, [...groups.get(key) ?? [], [`${systems[system]}: ${tracks[track]}`, messages[message]]]);
+    }
+    const body = [...groups].sort(([, a], [, b]) => b.length - a.length).map(([key, cells]) => {
+      const [what, why] = key.split("\n");
+      const list = cells.slice(0, LISTED).map(([cell, message]) => el("li", { title: message }, cell));
+      return el("tr", {}, el("td", {}, what), el("td", { class: "prose" }, why), el("td", { class: "number" }, cells.length), el("td", { class: "prose" },
+        cells.length === 1 ? el("span", { title: cells[0][1] }, cells[0][0]) : el("details", {}, el("summary", {}, `${cells[0][0]} and ${cells.length - 1} more`), el("ul", {}, list), cells.length > LISTED ? `… and ${cells.length - LISTED} more` : null)));
+    });
+    holder.replaceChildren(table([th("What"), th("Why"), th("Cells", "number"), th("Where")], body, { id: "problems" }));
   };
   const search = el("input", { type: "search", value: state.cells, oninput: () => {
     state.cells = search.value;
@@ -55,5 +65,5 @@ function listing(state, rows, messages) {
     redraw();
   } });
   redraw();
-  return el("div", {}, el("div", { class: "bar" }, el("label", { class: "choice" }, el("span", {}, "Find among these cells"), search)), holder);
+  return el("div", {}, rows.length > FEW ? el("div", { class: "bar" }, el("label", { class: "choice" }, el("span", {}, "Find among these cells"), search)) : null, holder);
 }

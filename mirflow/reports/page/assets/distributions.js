@@ -1,7 +1,7 @@
 /** How the scores of each system are spread over the tracks: a shape, the quartiles and the median. */
 
 import { section, el, svg, tip } from "./dom.js";
-import { formatter, niceTicks, tickFormatter, titleOf } from "./format.js";
+import { formatter, niceTicks, shortName, tickFormatter, titleOf } from "./format.js";
 import { rankSystems } from "./leaderboard.js";
 import { shade } from "./colours.js";
 import { endsOf, include, quantile } from "./reduce.js";
@@ -24,13 +24,13 @@ export async function drawDistributions(state) {
     for (let cell = system * tracks.length; cell < (system + 1) * tracks.length; cell++) {
       if (included.counts[cell]) values.push(included.value[cell]);
     }
-    return { name, values: Float64Array.from(values).sort() };
+    return { name, short: shortName(state.now, "systems", system), values: Float64Array.from(values).sort() };
   });
   const different = [...new Set(rows.flatMap(({ values }) => [...new Set(values)]))].sort((a, b) => a - b);
   if (different.length > 1 && different.length <= COUNTED) return countedValues(state, rows, different);
   const range = rangeOf(rows);
   const write = formatter(state.about, state.percent);
-  const lines = rows.map((row) => el("div", { class: "row" }, el("span", { class: "name", title: row.name }, row.name),
+  const lines = rows.map((row) => el("div", { class: "row" }, el("span", { class: "name", title: row.name }, row.short),
     brushed(state, row.name, range, drawRow(row, range, write))));
   return section("distributions", "Distributions over tracks",
     `${titleOf(state.about)} of each track: the shape, the middle half, and the median. Drag along a row to see the tracks with such scores.`,
@@ -51,14 +51,14 @@ function brushed(state, system, [low, high], node) {
 function countedValues(state, rows, different) {
   const write = tickFormatter(state.about, state.percent, different);
   const tone = (place) => shade(different.length < 2 ? 1 : 0.15 + (0.8 * place) / (different.length - 1));
-  const lines = rows.map(({ name, values }) => {
+  const lines = rows.map(({ name, short, values }) => {
     const counts = different.map((value) => values.filter((one) => one === value).length);
     const parts = counts.map((many, place) => {
       const before = counts.slice(0, place).reduce((sum, one) => sum + one, 0);
       return svg("rect", { x: LEFT + (WIDTH * before) / Math.max(1, values.length), width: (WIDTH * many) / Math.max(1, values.length), y: 5, height: ROW - 8, fill: tone(place) });
     });
     const text = [name, ...counts.map((many, place) => `${write(different[place])}: ${many} of ${values.length}`)];
-    return el("div", { class: "row" }, el("span", { class: "name", title: name }, name), svg("svg", {
+    return el("div", { class: "row" }, el("span", { class: "name", title: name }, short), svg("svg", {
       viewBox: `${-MARGIN} 0 ${WIDTH + 2 * MARGIN} ${ROW + 2}`, preserveAspectRatio: "none", role: "img", "aria-label": text.join(", "),
       onpointermove: (event) => tip(text, event.clientX, event.clientY), onpointerleave: () => tip(null) }, ...parts));
   });

@@ -84,6 +84,12 @@ export function section(id, title, note, ...children) {
     el("h2", { id: `${id}-title` }, title), note ? el("p", { class: "note" }, note) : null, ...children);
 }
 
+/** The short name of a system or a track, which copies as the whole one. */
+export function named(now, kind, place) {
+  const [name, short] = [now[kind][place], now.short[kind]?.[place]];
+  return short === undefined || short === name ? name : el("span", { title: name, "data-name": name }, short);
+}
+
 /** The head of a column; numbers stand at the right. */
 export const th = (text, kind = null) => el("th", { scope: "col", class: kind }, text);
 

@@ -1,7 +1,7 @@
 /** Where the systems agree against the reference: heard, judged by the reader, and exported as a patch. */
 
 import { becauseOf, isSuspect } from "./causes.js";
-import { el, onRequest, section, table, th } from "./dom.js";
+import { el, named, onRequest, section, table, th } from "./dom.js";
 import { clock, count } from "./format.js";
 import { readJson } from "./data.js";
 import { mend } from "./mending.js";
@@ -98,7 +98,7 @@ function tableOf(state, { rows, total, left }, open, redraw) {
       kept.verdicts[keyOf(row)] = verdict.value;
       keep();
     } }, VERDICTS.map(([value, text]) => el("option", { value, selected: value === chosen }, text)));
-    return el("tr", {}, el("th", { scope: "row" }, el("button", { type: "button", class: "link", title: row.track, onclick: look }, row.track), becauseOf(state, row.track)),
+    return el("tr", {}, el("th", { scope: "row" }, el("button", { type: "button", class: "link", title: row.track, onclick: look }, track < 0 ? row.track : named(state.now, "tracks", track)), becauseOf(state, row.track)),
       several ? el("td", {}, row.annotator) : null,
       timed ? [row.start, row.end].map((time) => el("td", { class: "number" }, clock(time, 2))) : null,
       el("td", {}, row.reference || "nothing"), el("td", {}, row.consensus || "nothing"),

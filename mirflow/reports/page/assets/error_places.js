@@ -1,7 +1,7 @@
 /** What goes wrong: the errors of a system over all tracks by kind, each of which leads to its places. */
 
 import { choice, el, onRequest, section, svg, table, th } from "./dom.js";
-import { count, titleOf } from "./format.js";
+import { count, shortName, titleOf } from "./format.js";
 import { readJson } from "./data.js";
 import { errorsOfShown } from "./error_totals.js";
 import { rankSystems } from "./leaderboard.js";
@@ -74,7 +74,7 @@ export async function drawErrors(state, open) {
   if (part === undefined) return null;
   const holder = await onRequest(part, "List what goes wrong", async () => {
     const found = errorsOfShown(await readJson(part), state);
-    return found && found.systems.some((one) => one) ? listOf(state, found, await systemOf(state, found), open) : [el("p", { role: "status" }, "Nothing here is judged item by item.")];
+    return found && found.systems.some((one) => one) ? listOf(state, found, await systemOf(state, found), state.metric < 0 ? state.shownSystems : await rankSystems(state), open) : [el("p", { role: "status" }, "Nothing here is judged item by item.")];
   });
   // Not every metric judges single items; a server does not know yet which does.
   const rule = ruleOf(state.now, nameOf(state));
@@ -82,7 +82,7 @@ export async function drawErrors(state, open) {
   return section("errors", `What goes wrong${!rule || rule === nameOf(state) ? "" : ` (by ${judge ? titleOf(judge) : rule})`}`, null, holder);
 }
 
-function listOf(state, found, system, open) {
+function listOf(state, found, system, ranked, open) {
   const { systems, metrics, trackCount, timeline } = state.now;
   const own = found.systems[system];
   const { right } = state.wrong;
@@ -92,18 +92,18 @@ function listOf(state, found, system, open) {
     made.querySelector("select").setAttribute("name", name);
     return made;
   };
-  const others = state.shownSystems.map((place) => [place, systems[place]]).filter(([place]) => place !== system && found.systems[place]);
+  const others = ranked.map((place) => [place, shortName(state.now, "systems", place)]).filter(([place]) => place !== system && found.systems[place]);
   const compared = own && own.instead.length > 0 && others.length > 0 && found.comparable;
-  const bar = el("div", { class: "bar" }, choose("of", "Errors of", state.shownSystems.map((place) => [place, systems[place]]), system),
-    compared ? choose("right", "Only what is right in", [[-1, "any system"], ...others], right) : null);
+  const bar = el("div", { class: "bar" }, choose("of", "Errors of", ranked.map((place) => [place, shortName(state.now, "systems", place)]), system),
+    compared ? choose("right", "Of these, what is right in", [[-1, "everything"], ...others], right) : null);
   if (!own || !own.judged) return [bar, el("p", { class: "note" }, `None of its estimates${found.narrowed ? " of these tracks" : ""} is judged.`)];
   const metric = metrics.find(({ name }) => name === found.rule);
   const chosen = compared && right >= 0 && right !== system ? right : -1;
-  const both = found.unit === "s" || !["events", "notes", "hits", "boundaries"].includes(found.unit) ? "" : " of both sides";
+  const both = found.unit === "s" || !["events", "notes", "hits", "boundaries"].includes(found.unit) ? "" : " of reference and estimate";
   const told = chosen < 0 ? `${percent(own.wrong, own.judged)} of ${wordOf(found, own.judged)}${both}` :
     `${wordOf(found, own.instead[chosen])} that ${systems[chosen]} has right: ${own.wrong ? percent(own.instead[chosen], own.wrong) : "0 %"} of its errors`;
   const note = el("p", { class: "note" }, `${systems[system]}: ${told}${chosen < 0 ? (found.unit === "s" ? " is wrong" : " are wrong") : ""}, ` +
-    `by ${metric ? titleOf(metric) : found.rule} on ${found.narrowed ? `${own.tracks.toLocaleString("en")} of ${count(trackCount, "track")}` : extentOf(state, own.tracks)}. A click opens the largest place of a kind${timeline.hardest ? " among the tracks that have a timeline" : ""}; N and P go to the next and previous place.${
+    `by ${metric ? titleOf(metric) : found.rule} on ${found.narrowed ? `${own.tracks.toLocaleString("en")} of ${count(trackCount, "track")}` : extentOf(state, own.tracks)}. Click a kind to hear its longest case${timeline.hardest ? " among the tracks that have a timeline" : ""}; N and P step through the others.${
       state.shown && state.shown.tracks.length < trackCount && !found.narrowed ? ` These totals are of ${timeline.sampled ? "those" : "all"} tracks; the filter limits the places.` : ""}`);
   const kinds = own.kinds.map((kind) => ({ ...kind, size: chosen < 0 ? kind.amount : kind.instead[chosen] })).filter(({ size }) => size > 0)
     .sort((a, b) => b.size - a.size);

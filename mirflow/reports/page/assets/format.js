@@ -47,6 +47,9 @@ export function titleOf(metric) {
   return metric.name === bare ? metric.title : `${metric.title} ${metric.name.slice(bare.length)}`;
 }
 
+/** The name of a system or a track as there is room for it: without what all begin with, cut in the middle. */
+export const shortName = (now, kind, place) => now.short[kind]?.[place] ?? now[kind][place];
+
 /** A number and a word, in the plural where it is not one. */
 export function count(number, word) {
   return `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;

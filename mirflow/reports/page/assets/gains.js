@@ -1,8 +1,8 @@
 /** Two systems track by track: where one gains most against the other, and where it loses most; each opens its timeline. */
 
 import { becauseOf } from "./causes.js";
-import { choice, colour, el, section, sharpen, table, th, tip } from "./dom.js";
-import { count, formatter, titleOf, unitOf } from "./format.js";
+import { choice, colour, el, named, section, sharpen, table, th, tip } from "./dom.js";
+import { count, formatter, shortName, titleOf, unitOf } from "./format.js";
 import { readShown } from "./filter.js";
 import { WHOLE, fittingInference, rankSystems } from "./leaderboard.js";
 import { include } from "./reduce.js";
@@ -45,8 +45,9 @@ export async function drawGains(state, open) {
   const [of, against] = await pairOf(state);
   const changed = changesOf(included, of, against, tracks.length, sign);
   const [better, worse] = [changed.filter(([, gain]) => gain > 0), changed.filter(([, gain]) => gain < 0).reverse()];
+  const ranked = await rankSystems(state);
   const choose = (name, label, chosen) => {
-    const made = choice(label, state.shownSystems.map((place) => [place, systems[place]]), chosen, (value) =>
+    const made = choice(label, ranked.map((place) => [place, shortName(state.now, "systems", place)]), chosen, (value) =>
       state.change((now) => { now.pair = { of, against, [name]: Number(value) }; })
         .then(() => document.querySelector(`#gains select[name=${name}]`)?.focus()));
     made.querySelector("select").setAttribute("name", name);
@@ -137,10 +138,10 @@ function tableOf(state, rows, value, of, against, open) {
   const { systems, tracks } = state.now;
   const write = formatter(state.about, state.percent);
   const signed = signedFormatter(write);
-  const heads = [th("Track", "who"), ["Gain", systems[of], systems[against]].map((text) => th(text, "number"))];
+  const heads = [th("Track", "who"), ["Gain", named(state.now, "systems", of), named(state.now, "systems", against)].map((text) => th(text, "number"))];
   const body = rows.map(([track, gain]) => el("tr", { class: "open", onclick: () => open(track) },
     el("th", { scope: "row" }, el("button", { type: "button", class: "link", title: tracks[track],
-      onclick: (event) => { event.stopPropagation(); open(track); } }, tracks[track]), becauseOf(state, tracks[track])),
+      onclick: (event) => { event.stopPropagation(); open(track); } }, named(state.now, "tracks", track)), becauseOf(state, tracks[track])),
     [[gain, signed], [value[of * tracks.length + track], write], [value[against * tracks.length + track], write]]
       .map(([exact, show]) => el("td", { class: "number", "data-value": exact }, show(exact)))));
   return table(heads, body);

@@ -1,7 +1,7 @@
 /** All scores at a glance: tracks across, systems down, with the values of the systems and the means of the tracks. */
 
 import { choice, colour, el, section, sharpen, tip } from "./dom.js";
-import { formatter, titleOf } from "./format.js";
+import { formatter, shortName, titleOf } from "./format.js";
 import { addChips, groupChip, rangeAround, readShown } from "./filter.js";
 import { acrossSystems, endsOf } from "./reduce.js";
 import { letBrush } from "./brush.js";
@@ -30,9 +30,9 @@ export async function drawHeatmap(state, open) {
     "aria-label": "Heat map of scores: arrow keys move, Enter opens the track", "aria-describedby": "heatmap-cell" });
   [map.top, map.side] = ["top", "side"].map((kind) => el("canvas", { class: kind, width: SIDE, "aria-hidden": "true" }));
   const cell = el("p", { id: "heatmap-cell", class: "readout", "aria-live": "polite" }, "Point at a cell, or use the arrow keys.");
-  const names = el("div", { class: "names" }, rows.map((row) => el("span", { title: systems[row] }, systems[row])));
+  const names = el("div", { class: "names" }, rows.map((row) => el("span", { title: systems[row] }, shortName(state.now, "systems", row))));
   map.frame = el("div", { class: "scroll heat", tabindex: "-1" }, map.canvas);
-  const options = [...[...ORDERS].filter(([name]) => name !== "pattern" || rows.length > 1), ...state.shownSystems.map((system) => [system, systems[system]])];
+  const options = [...[...ORDERS].filter(([name]) => name !== "pattern" || rows.length > 1), ...rows.map((system) => [system, shortName(state.now, "systems", system)])];
   const way = el("span", { class: "onpaper" });
   const key = el("span", { class: "legend" });
   const arrange = async () => {

@@ -63,7 +63,7 @@ export class LanesView extends TimeSpan {
   }
 
   label(lane) {
-    const text = [el("b", { title: lane.name }, lane.name), lane.score ? el("span", { class: "score" }, lane.score) : null, this.values.get(lane)];
+    const text = [el("b", { title: lane.name }, lane.short ?? lane.name), lane.score ? el("span", { class: "score" }, lane.score) : null, this.values.get(lane)];
     if (lane.system < 0) return el("div", { class: "lanename" }, ...text);
     return el("button", { type: "button", class: "lanename", tabindex: "-1", title: "Choose this system: it sounds in the right ear",
       onclick: () => this.does.choose(lane.system) }, ...text);

@@ -1,6 +1,6 @@
 /** Systems by the chosen aggregate, with intervals, significance groups, and the other main metrics. */
 
-import { build, detailsOf, el, section, svg, table, th, warningsOf } from "./dom.js";
+import { build, detailsOf, el, named, section, svg, table, th, warningsOf } from "./dom.js";
 import { byName, byNumber, count, formatter, titleOf, unitOf } from "./format.js";
 import { explainValues } from "./controls.js";
 import { endsOf, include, quantile, reduce } from "./reduce.js";
@@ -151,7 +151,7 @@ function tableOf(state, entries, others, inference) {
   const leaders = entries.filter((entry) => entry.rank === 1);
   const alike = (entry) => entry.rank === 1 || [...entry.letters].some((letter) => leaders.every(({ letters }) => letters.includes(letter)));
   const body = entries.map((entry) => el("tr", { class: alike(entry) ? null : "plain" }, el("td", { class: "number quiet rank" }, entry.rank ?? ""),
-    el("th", { scope: "row", title: entry.name }, entry.name, el("small", {}, detailsOf(now.systemCoords, entry.system).join(" · "))),
+    el("th", { scope: "row", title: entry.name }, named(now, "systems", entry.system), el("small", {}, detailsOf(now.systemCoords, entry.system).join(" · "))),
     el("td", { class: "number strong", "data-value": entry.value }, write(entry.value)),
     bounded(inference) ? el("td", { class: "number interval", "data-low": entry.low, "data-high": entry.high, title: entry.low === null ? null : `${entry.low} to ${entry.high}` }, entry.low === null ? "" : `[${write(entry.low)}, ${write(entry.high)}]`) : null,
     el("td", { class: "chart" }, bar(entry, scale)),
@@ -193,7 +193,7 @@ async function groupTable(state, entries) {
       String(value), el("small", {}, count(members.length, "track"))), "number"))];
   const sign = about.sign || 1;
   const best = columns.map((column) => Math.max(...column.map((one) => (Number.isNaN(one.value) ? -Infinity : sign * one.value))));
-  const body = entries.map(({ name, system }) => el("tr", {}, el("th", { scope: "row", title: name }, name), columns.map((column, place) =>
+  const body = entries.map(({ name, system }) => el("tr", {}, el("th", { scope: "row", title: name }, named(state.now, "systems", system)), columns.map((column, place) =>
     el("td", { class: sign * column[system].value === best[place] && about.sign ? "number strong" : "number",
       title: `${column[system].value}, n ${column[system].n}`, "data-value": column[system].value }, write(column[system].value)))));
   return table(heads, body, { label: `Systems by ${state.by}`, id: "groups", class: "board" });

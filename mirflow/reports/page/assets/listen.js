@@ -39,7 +39,7 @@ export async function drawListen(state) {
   const wrong = lanes.find(({ system }) => system === timeline.ear);
   const worst = wrong && worstOf(evidenceOf(chosen, wrong.evidence));
   timeline.time = worst ? Math.max(0, worst.time) : 0;
-  const from = Math.max(0, timeline.time - BEFORE);
+  const from = Math.max(0, Math.min(timeline.time - BEFORE, whole - SEEN));
   const view = new LanesView(lanes, null, whole, state.now.timeline.form === "patterns" ? "quarter notes" : "", "", chosen, {
     aside: true, keys: new Map(), mark: () => {}, announce: () => {}, toggle: () => stage.toggle(),
     say: () => {},

@@ -35,7 +35,7 @@ const state = new State(CONTENTS);
 /** Who leads, and how many could as well; the title where that is not known. */
 function headline() {
   const lead = document.querySelector("#standings .lead strong");
-  if (!lead) return el("h1", {}, state.contents.title);
+  if (!lead) return el("h1", {}, state.failed ? "Nothing was scored" : state.contents.title);
   const others = document.querySelectorAll("#standings tr.alike").length;
   const parts = [...lead.childNodes];
   const last = parts.at(-1);
@@ -81,6 +81,9 @@ async function drawRanking() {
   return drawLeaderboard(state, again);
 }
 
+/** Sections of scores by track. */
+const BY_TRACK = [["distributions", drawDistributions], ["heatmap", null], ["gains", drawGains], ["alike", drawAlike], ["tracks", drawTracks], ["difficulty", drawDifficulty]];
+
 const openTimeline = (track, list, at) => openTrack(state, track, list, at);
 
 async function draw() {
@@ -102,11 +105,9 @@ async function draw() {
     // What is fetched is drawn as it comes: the table first.
     if (FETCHED && !main.querySelector("section")) main.replaceChildren(...parts);
     parts.push(await drawTolerance(state));
-    if (state.contents.byTrack) {
-      const heat = await drawHeatmap(state, openTimeline);
-      settle = heat.settle;
-      parts.push(await drawDistributions(state), heat.node, await drawGains(state, openTimeline), await drawAlike(state), await drawTracks(state, openTimeline), await drawDifficulty(state, openTimeline));
-    }
+    const heat = state.has("heatmap") ? await drawHeatmap(state, openTimeline) : null;
+    if (heat) settle = heat.settle;
+    for (const [id, make] of BY_TRACK) parts.push(id === "heatmap" ? heat?.node : state.has(id) ? await make(state, openTimeline) : null);
   } else {
     parts.push(section("leaderboard", state.now.name, "This evaluation has no metric that is a single number."));
   }
@@ -115,7 +116,7 @@ async function draw() {
   if ((FETCHED || state.shown) && state.metric >= 0) parts[0] = await drawRanking();
   parts.forEach(tell);
   const scrolled = scrollY;
-  const sections = [...parts, overview].filter(Boolean);
+  const sections = [...parts, overview].filter(Boolean).sort((a, b) => (state.failed ? Number(b.id === "coverage") - Number(a.id === "coverage") : 0));
   main.replaceChildren(...sections);
   showTab(state, sections);
   drawHead();

@@ -2,6 +2,7 @@
 
 import { el, section, table, th, tr } from "./dom.js";
 import { count } from "./format.js";
+import { NEEDS } from "./state.js";
 
 const listOf = (facts) => el("dl", {}, facts.filter(([, value]) => value).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
 
@@ -34,5 +35,6 @@ export function drawProvenance(state) {
   const metrics = el("details", {}, el("summary", {}, `Metrics and parameters (${now.metrics.length}, ${swept.length} with parameters)`),
     table(heads, body));
   const stores = several ? now.stores.map((one) => storeOf(contents, one)) : [pipelineOf(contents.stores[0].pipeline)];
-  return section("provenance", "About", null, listOf(facts), metrics, ...stores);
+  const left = [...NEEDS].filter(([id]) => contents.byTrack && !state.has(id)).map(([, [title, systems, tracks]]) => `${title} (${count(systems, "system")}, ${count(tracks, "track")})`);
+  return section("provenance", "About", left.length ? `Left out for want of systems or tracks: ${left.join(", ")}.` : null, listOf(facts), metrics, ...stores);
 }

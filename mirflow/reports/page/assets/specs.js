@@ -19,13 +19,13 @@ export function forestSpec(title, axis, rows) {
 /** The rows of a chart of standings in a page. */
 export function readForest(table) {
   const number = (text) => (text === undefined || text === "" ? null : Number(text));
-  return [...table.querySelectorAll("tbody tr")].map((row) => {
+  return [...table.querySelectorAll("tbody tr:not(.rest)")].map((row) => {
     const [value, ends] = [row.querySelector("td.strong data"), row.querySelector("td.ends")];
     const shown = value ? value.dataset.value ?? value.textContent : row.querySelector("td.strong").textContent;
     // Ends of differences are drawn from the leader's value on.
     const end = (text) => (number(text) === null ? null : number(text) + Number(ends.dataset.from ?? 0));
     return { system: row.querySelector("th").title || row.querySelector("th").textContent, value: Number.isNaN(Number(shown)) ? null : number(shown),
-      low: end(ends?.dataset.low), high: end(ends?.dataset.high), relation: row.querySelector("td.test")?.textContent || "" };
+      low: end(ends?.dataset.low), high: end(ends?.dataset.high), relation: row.querySelector("td.test")?.firstChild?.textContent || "" };
   });
 }
 

@@ -49,6 +49,10 @@ export const TABS = [
   ["about", "About", ["coverage", "provenance"]],
 ];
 
+/** What a section needs: systems and tracks. One that lacks them is left out, which About says. */
+export const NEEDS = new Map([["gains", ["Gains and losses", 2, 2]], ["alike", ["Systems that are alike", 3, 6]], ["tracks", ["Tracks", 1, 2]],
+  ["difficulty", ["Difficulty of the tracks", 2, 6]], ["heatmap", ["Tracks × systems", 2, 2]], ["distributions", ["Distributions over tracks", 1, 6]]]);
+
 /** Where the timeline of a track is at first. */
 export const BEGINNING = { time: 0, seen: null, loop: null };
 /** Volumes of the recording, the reference and the system at first. */
@@ -161,6 +165,17 @@ export class State {
   /** The coordinates that can group tracks. */
   get groupable() {
     return this.now.groupings.map(([name]) => name);
+  }
+
+  /** Whether an evaluation has what a section needs. */
+  has(id) {
+    const [, systems, tracks] = NEEDS.get(id);
+    return this.contents.byTrack && this.now.systems.length >= systems && this.now.trackCount >= tracks;
+  }
+
+  /** Whether not a single score is there: why is said first. */
+  get failed() {
+    return this.now.lacking > 0 && this.now.lacking === this.now.systems.length * this.now.trackCount;
   }
 
   /** Positions of the systems that the numbers are about. */

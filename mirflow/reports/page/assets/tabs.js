@@ -4,14 +4,18 @@ import { copyButton, el } from "./dom.js";
 import { linkTo } from "./address.js";
 import { LISTED, TABS } from "./state.js";
 
-/** The tab that has a section. */
-export const tabOf = (id) => TABS.find(([, , parts]) => parts.includes(id))?.[0] ?? "about";
+/** The tab that has a section: why nothing was scored comes first. */
+const tabOf = (id, failed = false) => (failed && id === "coverage" ? "ranking" : TABS.find(([, , parts]) => parts.includes(id))?.[0] ?? "about");
+
+/** What there is to see of an evaluation without a score. */
+const NAMED = new Set(["coverage", "provenance", "overview"]);
 
 /** Show the sections of the chosen tab, in the order of their tab, and the bar with the tabs that have any. */
 export function showTab(state, parts) {
-  const names = new Set(parts.map(({ id }) => tabOf(id)));
+  const tab = ({ id }) => tabOf(id, state.failed);
+  const names = new Set(parts.filter(({ id }) => !state.failed || NAMED.has(id)).map(tab));
   const chosen = names.has(state.tab) ? state.tab : "ranking";
-  for (const part of parts) part.classList.toggle("away", tabOf(part.id) !== chosen);
+  for (const part of parts) part.classList.toggle("away", tab(part) !== chosen || (state.failed && !NAMED.has(part.id)));
   const bar = document.getElementById("tabs");
   const active = bar.contains(document.activeElement) && document.activeElement.getAttribute("name");
   const show = (tab) => state.change((now) => { now.tab = tab; }).then(() => scrollTo(0, 0));

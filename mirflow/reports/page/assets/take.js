@@ -10,7 +10,9 @@ const LONG = 150;
 function textOf(cell, exact) {
   const number = cell.matches("[data-value]") ? cell : cell.querySelector("data[data-value]");
   if (exact && number) return number.dataset.value;
+  if (cell.matches("[data-name]")) return cell.dataset.name;
   const copy = cell.cloneNode(true);
+  for (const part of copy.querySelectorAll("[data-name]")) part.textContent = part.dataset.name;
   for (const part of copy.querySelectorAll("svg, small")) part.remove();
   return copy.textContent.replace(/\s+/g, " ").trim();
 }

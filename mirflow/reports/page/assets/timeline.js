@@ -2,7 +2,7 @@
 
 import { endOf, unpackAnnotation, unpackEvidence, readVocabulary } from "./annotations.js";
 import { detailsOf, el, table, th, tr } from "./dom.js";
-import { byNumber, clock, formatter, titleOf } from "./format.js";
+import { byNumber, clock, formatter, shortName, titleOf } from "./format.js";
 import { chosenOf, evidenceOf } from "./evidence.js";
 import { timelineMenu } from "./offers.js";
 import { BEGINNING } from "./state.js";
@@ -189,7 +189,7 @@ export function lanesOf({ found, scores, state: { now } }) {
   const lanes = [...found.references.map(({ annotation, annotator }) => ({ annotation, evidence: [], score: "",
     name: annotator ? `reference (${annotator})` : "reference", system: -1 })),
   ...found.estimates.map(({ annotation, evidence, system }) => ({ annotation, evidence, system, score: scores.texts[system],
-    name: now.systems[system] }))];
+    name: now.systems[system], short: shortName(now, "systems", system) }))];
   return { lanes, whole: Math.max(1, ...lanes.map((lane) => (typeof lane.annotation === "string" ? 0 : endOf(lane.annotation)))) };
 }
 

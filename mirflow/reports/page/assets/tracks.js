@@ -1,7 +1,7 @@
 /** The tracks as a table: the worst, those whose scores spread most over the systems, all; each opens its timeline. */
 
 import { becauseOf } from "./causes.js";
-import { choice, el, section, table, th } from "./dom.js";
+import { choice, el, named, section, table, th } from "./dom.js";
 import { byName, byNumber, count, formatter, titleOf } from "./format.js";
 import { FETCHED } from "./source.js";
 import { acrossSystems } from "./reduce.js";
@@ -93,7 +93,7 @@ function tableOf(state, matching, open, redraw) {
   const body = drawn.map((row) => el("tr", { class: "open", onclick: () => open(row.track, "tracks") },
     el("th", { scope: "row" }, el("button", { type: "button", class: "link", title: row.name, "data-track": row.track,
       onclick: (event) => { event.stopPropagation(); open(row.track, "tracks"); },
-      onkeydown: (event) => walk(event) }, row.name), becauseOf(state, row.name), some && !some.has(row.name) ? el("small", {}, "no timeline") : null),
+      onkeydown: (event) => walk(event) }, named(state.now, "tracks", row.track)), becauseOf(state, row.name), some && !some.has(row.name) ? el("small", {}, "no timeline") : null),
     el("td", { class: "number", title: row.mean }, write(row.mean)), several ? [el("td", { class: "number", title: row.spread }, write(row.spread)),
       el("td", {}, side(row, row.high)), el("td", {}, row.different ? side(row, row.low) : "–")] : null, coords.map(([, values]) => el("td", {}, values[row.track] ?? ""))));
   const more = matching.length > shown.most ? el("button", { type: "button", class: "more",
