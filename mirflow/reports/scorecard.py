@@ -97,11 +97,8 @@ def scorecard(evaluations: Sequence[ScoredEvaluation], baseline: str = BEST) -> 
 
 
 def _explain(baseline: str) -> str:
-    whom = "the best system of the evaluation" if baseline == BEST else baseline
-    return (
-        f"Bold: the best of the evaluation; =: not told apart from it. Below: the difference to {whom}; colour: as a "
-        "share of the largest one in the evaluation; hatched, in parentheses: not told apart, or not compared."
-    )
+    whom = "it" if baseline == BEST else baseline
+    return f"Bold is best. Small numbers are the gap to {whom}; hatched gaps could be chance."
 
 
 def _order_systems(evaluations: Sequence[ScoredEvaluation]) -> list[str]:

@@ -184,7 +184,7 @@ def write_page(
         vocabulary = blocks.add(pack_json(drawn.vocabulary.entries()))
         draw_first_screens(contents, subject, shown, errors, [name for name, _ in places])
         contents |= {"timelines": places, "vocabulary": vocabulary, "verdicts": list(drawn.verdicts)}
-        about = f"{subject.name}, where {where}" if where else subject.name
+        about = f"{contents['called']}, where {where}" if where else contents["called"]
         tab = title or f"{subject.title} ({about})"
         data = assemble(html.escape(tab), to_json(contents), blocks.texts, links, *first_html(contents)).encode("utf-8")
         write_output(Path(output), data)

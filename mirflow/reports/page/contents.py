@@ -61,6 +61,12 @@ class Subject:
     notes: tuple[str, ...] = ()
     """Parts that were left out."""
 
+    @property
+    def called(self) -> str:
+        """The name in the pipeline file, where there is one of one store, or else the name."""
+        found = self.origins[0].pipeline.document.data if len(self.origins) == 1 else None
+        return str(found.get("name") or self.name) if isinstance(found, dict) else self.name
+
 
 def read_subject(
     store: ScoresLike,
@@ -103,6 +109,7 @@ def describe_page(
     return {
         "title": subject.title,
         "name": subject.name,
+        "called": subject.called if shown.by_track else subject.name,
         "where": subject.where,
         "mirflow": version("mirflow"),
         "citation": to_bibtex("mirflow", version=version("mirflow")),

@@ -227,7 +227,7 @@ def _compare_systems(scores: xr.Dataset, names: Sequence[str], leading: Sequence
         about["gaps"] = gaps_to_best(ds, metric)
         if any(letters):
             ranks = [show_ranks(*both) for both in zip(*bounds[..., metric], strict=True)]
-            how = f"{about['how']} Ranks: those that the test does not exclude."
+            how = f"{about['how']} Ranks: all that the test leaves possible."
             about |= {"letters": letters, "ranks": ranks, "how": how}
             if name in leading:
                 about |= _first_shares(scores, str(name), how)

@@ -294,7 +294,7 @@ def first_html(contents: Mapping[str, Any]) -> tuple[str, str]:
     boxes = [node("section", *card, id="overview")] if isinstance(card, list) and card else []
     suspect = first["causes"]["suspect"] if "causes" in first else 0
     doubted = f", {counted(suspect, 'reference')} suspect" if suspect else ""
-    about = node("p", f"{contents['name']}: {size}{doubted}")
+    about = node("p", f"{contents['called']}: {size}{doubted}")
     if not standings:
         failed = first["lacking"] and first["lacking"] == len(first["systems"]) * first["trackCount"]
         return to_html([node("h1", "Nothing was scored" if failed else contents["title"]), about, *boxes]), size

@@ -1,4 +1,4 @@
-"""Recordings of the visitor's own in a timeline: seen, heard, slowed, repeated; and links to the worst second."""
+"""Recordings of the visitor's own in a timeline: seen, heard, slowed, repeated; and links to the worst place."""
 
 from __future__ import annotations
 

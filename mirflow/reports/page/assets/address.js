@@ -50,6 +50,7 @@ const FIELDS = [
   ["right", (state) => (state.wrong.right < 0 ? "" : state.now.systems[state.wrong.right]),
     (state, text) => systemOf(state, text, (system) => { state.wrong.right = system; })],
   ["tab", (state) => other(state.tab, "ranking"), (state, text) => oneOf(TABS.map(([name]) => name), text, () => { state.tab = text; })],
+  ["spread", (state) => other(state.spread, "heatmap"), (state, text) => oneOf(["distributions"], text, () => { state.spread = text; })],
   ["part", (state) => state.part, (state, text) => { state.part = text; return true; }],
   ["cells", (state) => state.cells, (state, text) => { state.cells = text; return true; }],
   ["extra", (state) => (state.extra.metric ? state.now.extras[state.extra.metric].name : ""), (state, text) => {

@@ -30,7 +30,7 @@ export function drawControls(state) {
     const groupable = state.groupable;
     if (groupable.length) {
       add("by", choice("Group by", [["", "nothing"], ...groupable.map((name) => [name, name])], state.by,
-        (value) => state.change((now) => { now.by = value; })));
+        (value) => state.change((now) => { now.by = value; now.unfolded = now.unfolded || Boolean(value); })));
     }
     add("missing", choice("Missing scores", state.policies.map((name) => [name, name]), state.missing,
       (value) => state.change((now) => { now.asked = value; })));

@@ -33,7 +33,7 @@ export function svg(tag, properties = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), properties, children);
 }
 
-const DRAWN = new Set(["svg", "line", "rect", "circle", "text", "path"]);
+const DRAWN = new Set(["svg", "line", "rect", "circle", "text", "path", "title"]);
 
 /** Elements as the page's data have them: name, attributes, and what is in them. */
 export const build = (nodes) => nodes.map((node) => (typeof node === "string" ? node :

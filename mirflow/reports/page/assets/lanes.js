@@ -96,12 +96,7 @@ function drawLevels(context, { annotation, evidence, top, height }, view) {
   const levels = levelsOf(annotation);
   const high = (height - 6 - (evidence ? BAND : 0)) / levels;
   for (let level = 0; level < levels; level++) {
-    const upper = top + 2 + level * high;
-    drawIntervals(context, annotation, upper, high - 2, view, level);
-    context.fillStyle = view.ink.get("paper");
-    context.fillRect(0, upper, 11, high - 2);
-    context.fillStyle = view.ink.get("quiet");
-    context.fillText(String(level + 1), 2, upper + high / 2);
+    drawIntervals(context, annotation, top + 2 + level * high, high - 2, view, level);
   }
 }
 
@@ -147,8 +142,6 @@ function drawHits(context, { annotation, evidence, top, height }, view) {
   const { rows } = annotation;
   const room = (height - 6) / rows.length;
   const middle = (row) => top + 3 + room * (rows.length - row - 0.5);
-  context.font = `${Math.min(10, room - 2)}px system-ui, sans-serif`;
-  context.textBaseline = "middle";
   context.fillStyle = view.ink.get("line");
   rows.forEach((_, row) => { if (row) context.fillRect(0, middle(row) + room / 2, view.width, 0.5); });
   const hit = (time, row) => tick(context, view.x(time), middle(row) - room * 0.4, middle(row) + room * 0.4);
@@ -169,8 +162,6 @@ function drawHits(context, { annotation, evidence, top, height }, view) {
       else hit(place, row);
     });
   }
-  context.fillStyle = view.ink.get("quiet");
-  rows.forEach((name, row) => context.fillText(name, 4, middle(row)));
 }
 
 /** A miss is a circle, an extra a cross: shapes repeat what colours show. */

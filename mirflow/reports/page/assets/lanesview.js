@@ -6,7 +6,7 @@ import { drawLane, laneHeight } from "./lanes.js";
 import { clock } from "./format.js";
 import { listen, press } from "./gestures.js";
 import { evidenceOf } from "./evidence.js";
-import { noteAt, pitchRange } from "./pitches.js";
+import { noteAt, pitchRange, rowNames } from "./pitches.js";
 import { drawWaveform } from "./recording.js";
 import { semitoneAt } from "./spectrum.js";
 import { TimeSpan } from "./timespan.js";
@@ -69,6 +69,21 @@ export class LanesView extends TimeSpan {
       onclick: () => this.does.choose(lane.system) }, ...text);
   }
 
+  /** What lies at which height of a lane stands at the end of its label, where the cursor hides nothing. */
+  nameRows() {
+    for (const [lane, label] of this.labels) {
+      const names = typeof lane.annotation === "string" ? [] : rowNames(lane.annotation, this.laneHeight, this.range);
+      const made = names.map(([text, y]) => {
+        const node = el("span", { class: "rowname", "aria-hidden": "true" }, text);
+        node.style.top = `${y}px`;
+        return node;
+      });
+      label.querySelectorAll(".rowname").forEach((old) => old.remove());
+      label.classList.toggle("rows", made.length > 0);
+      label.append(...made);
+    }
+  }
+
   /** The reference that judges is the one above. */
   arrange() {
     const judge = this.judge;
@@ -99,6 +114,7 @@ export class LanesView extends TimeSpan {
       this.width = box.clientWidth;
       this.laneHeight = height;
       this.node.style.setProperty("--lane", `${height}px`);
+      this.nameRows();
       this.node.classList.toggle("roomy", height >= 64);
       if (first) {
         this.look(seen || this.near());
@@ -109,6 +125,7 @@ export class LanesView extends TimeSpan {
     };
     this.cursor = Math.min(this.whole, time);
     this.node.style.setProperty("--lane", `${this.laneHeight}px`);
+    this.nameRows();
     new ResizeObserver(measure).observe(this.node);
     this.width = 0;
     measure();

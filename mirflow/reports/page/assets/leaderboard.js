@@ -1,9 +1,9 @@
 /** Systems by the chosen aggregate, with intervals, significance groups, and the other main metrics. */
 
-import { build, detailsOf, el, named, section, svg, table, th, warningsOf } from "./dom.js";
+import { build, detailsOf, el, named, section, table, th, warningsOf } from "./dom.js";
 import { byName, byNumber, count, formatter, titleOf, unitOf } from "./format.js";
 import { explainValues } from "./controls.js";
-import { endsOf, include, quantile, reduce } from "./reduce.js";
+import { include, quantile, reduce } from "./reduce.js";
 import { CONTENTS, inferenceOf, readStatistic, readValues } from "./data.js";
 import { addChips, groupChip, readShown, shownOf } from "./filter.js";
 import { standingsOfShown, writePercent } from "./standings.js";
@@ -137,12 +137,10 @@ function sorter(state, column, text, kind) {
 function tableOf(state, entries, others, inference) {
   const { now, about } = state;
   const write = formatter(about, state.percent);
-  const scale = scaleOf(entries, about);
   const metrics = others.map((metric) => th(el("button", { type: "button", title: `Show ${now.metrics[metric].name}`,
     onclick: () => state.change((one) => one.takeMetric(metric)) }, titleOf(now.metrics[metric])), "number"));
   const heads = [th("#", "number rank"), sorter(state, "system", "System", "who"),
     sorter(state, "value", CONTENTS.aggregates[state.aggregate].title, "number"), bounded(inference) ? th("95 % interval") : null,
-    el("th", { scope: "col", class: "chart", "aria-label": "chart" }, el("span", { class: "axis" }, scale.map((end) => el("span", {}, write(end))))),
     inference && inference.letters.length ? el("th", { scope: "col", title: inference.how }, "Not told apart") : null,
     inference && inference.letters.length ? el("th", { scope: "col", title: inference.how }, "Ranks") : null,
     inference?.first?.length ? el("th", { scope: "col", class: "number", title: inference.how }, "First") : null,
@@ -154,7 +152,6 @@ function tableOf(state, entries, others, inference) {
     el("th", { scope: "row", title: entry.name }, named(now, "systems", entry.system), el("small", {}, detailsOf(now.systemCoords, entry.system).join(" · "))),
     el("td", { class: "number strong", "data-value": entry.value }, write(entry.value)),
     bounded(inference) ? el("td", { class: "number interval", "data-low": entry.low, "data-high": entry.high, title: entry.low === null ? null : `${entry.low} to ${entry.high}` }, entry.low === null ? "" : `[${write(entry.low)}, ${write(entry.high)}]`) : null,
-    el("td", { class: "chart" }, bar(entry, scale)),
     inference && inference.letters.length ? el("td", { class: "letters" }, entry.letters) : null,
     inference && inference.letters.length ? el("td", {}, entry.ranks) : null,
     inference?.first?.length ? el("td", { class: "number", title: entry.first }, entry.first === null ? "–" : `${entry.percent} %`) : null,
@@ -162,26 +159,6 @@ function tableOf(state, entries, others, inference) {
     ...others.map((metric, place) => el("td", { class: "number", title: entry.others[place] },
       formatter(now.metrics[metric], state.percent)(entry.others[place])))));
   return table(heads, body, { label: "Systems", class: "board" });
-}
-
-/** Where the chart begins and ends: all of the range for ratios that fill it, else around the values. */
-function scaleOf(entries, about) {
-  const [low, high] = endsOf(entries.flatMap((one) => [one.value, one.low, one.high]));
-  if (low > high) return [0, 1];
-  const room = (high - low) * 0.08 || Math.abs(high) * 0.1 || 1;
-  const ratio = about.unit === "" && low >= 0 && high <= 1;
-  return [ratio ? Math.max(0, low - room) : low - room, ratio ? Math.min(1, high + room) : high + room];
-}
-
-function bar(entry, [low, high]) {
-  // What is infinite goes to the edge.
-  const place = (value) => Math.max(0, Math.min(200, 4 + (192 * (value - low)) / (high - low || 1)));
-  if (!Number.isFinite(entry.value)) return null;
-  const known = entry.low !== null && !Number.isNaN(entry.low) && !Number.isNaN(entry.high);
-  const lines = known ? [svg("line", { x1: place(entry.low), x2: place(entry.high), y1: 8, y2: 8, class: "whisker" }),
-    ...[entry.low, entry.high].map((end) => svg("line", { x1: place(end), x2: place(end), y1: 4, y2: 12, class: "whisker" }))] : [];
-  return svg("svg", { viewBox: "0 0 200 16", "aria-hidden": "true", class: "dot" },
-    svg("line", { x1: 0, x2: 200, y1: 8, y2: 8, class: "rail" }), ...lines, svg("circle", { cx: place(entry.value), cy: 8, r: 4 }));
 }
 
 async function groupTable(state, entries) {

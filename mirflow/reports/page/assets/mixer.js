@@ -1,4 +1,4 @@
-/** What sounds together: volumes, speed, a loop, the recording of a track, and the way to its worst second. */
+/** What sounds together: volumes, speed, a loop, the recording of a track, and the way to its worst place. */
 
 import { el } from "./dom.js";
 import { evidenceOf, worstOf } from "./evidence.js";
@@ -9,7 +9,7 @@ import { player } from "./sound.js";
 const PARTS = [["music", "Music", "m"], ["reference", "Reference", "r"], ["system", "System", "s"]];
 /** Seconds by which a recording may be longer or shorter than its annotations. */
 const ALIKE = 1;
-/** Seconds that are seen before and after the worst second, at least. */
+/** Seconds that are seen before and after the worst place, at least. */
 const AROUND = 2;
 
 /** The bar below that of what is shown, and the keys that it has in the timeline. */
@@ -63,7 +63,7 @@ export function mixer(stage, view) {
     remember();
     stage.restart();
   };
-  const worst = el("button", { type: "button", name: "worst", title: "Where the chosen system is worst (W)", onclick: () => seek() }, "Worst second");
+  const worst = el("button", { type: "button", name: "worst", title: "Where the chosen system is worst (W)", onclick: () => seek() }, "Worst place");
   const told = el("span", { class: "status", role: "status" });
   stage.forget = () => { told.textContent = ""; };
   const seek = () => {

@@ -17,20 +17,30 @@ export function pitchRange(annotations) {
 /** Pixels from the top of a lane to its highest pitch, and from there to the lowest. */
 const pitchRoom = (height) => [3, height - BAND - 8];
 
-/** Lines at the notes C; those that are far enough from each other are named. */
-export function drawOctaves(context, { top, height }, view) {
-  const [low, high] = view.range;
+/** Pixels from the top of a lane to each of the notes C. */
+const octavesOf = (height, [low, high]) => {
   const [above, room] = pitchRoom(height);
-  context.font = "9px system-ui, sans-serif";
-  context.textBaseline = "bottom";
-  const step = Math.ceil(11 / ((room * 12) / (high - low)));
-  for (let octave = Math.ceil(low / 12); octave * 12 <= high; octave++) {
-    const y = top + above + room * (1 - (octave * 12 - low) / (high - low));
-    context.fillStyle = view.ink.get("line");
-    context.fillRect(0, y, view.width, 1);
-    context.fillStyle = view.ink.get("quiet");
-    if (octave % step === 0 && y - top > 10) context.fillText(pitchName(octave * 12), 2, y);
+  const octaves = Array.from({ length: Math.max(0, Math.floor(high / 12) - Math.ceil(low / 12) + 1) }, (_, at) => Math.ceil(low / 12) + at);
+  return octaves.map((octave) => [octave, above + room * (1 - (octave * 12 - low) / (high - low))]);
+};
+
+/** Lines at the notes C. */
+export function drawOctaves(context, { top, height }, view) {
+  context.fillStyle = view.ink.get("line");
+  for (const [, y] of octavesOf(height, view.range)) context.fillRect(0, top + y, view.width, 1);
+}
+
+/** Names of what lies at heights of a lane, as [text, pixels from its top]: levels, drums, and notes C that are far enough from each other. */
+export function rowNames(annotation, height, range) {
+  const { form, row, rows } = annotation;
+  if (form === "drums" || form === "levels") {
+    const names = rows ?? Array.from({ length: row.reduce((most, level) => Math.max(most, level), 0) + 1 }, (_, level) => String(level + 1));
+    const room = (height - (form === "levels" ? 6 + BAND : 6)) / names.length;
+    return names.map((name, at) => [name, 3 + room * ((form === "drums" ? names.length - 1 - at : at) + 0.5)]);
   }
+  const octaves = annotation.pitch ? octavesOf(height, range) : [];
+  const step = octaves.length > 1 ? Math.ceil(11 / (octaves[0][1] - octaves[1][1])) : 1;
+  return octaves.filter(([octave]) => octave % step === 0).map(([octave, y]) => [pitchName(octave * 12), y]);
 }
 
 /** The note at a height in a lane. */

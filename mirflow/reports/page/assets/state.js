@@ -23,6 +23,7 @@ import { fits, labelOf } from "./filter.js";
  * @property {{of: number, right: number, kind: string, place: number}} wrong whose errors are listed (-1: the best system's), only those that
  *   another system has right (-1: all); the kind whose places a timeline goes through, and which one is open
  * @property {string} tab which parts of the page are shown; see tabs.js
+ * @property {string} spread how the scores of all tracks are shown: heatmap or distributions
  * @property {string} part the only one that is shown, in a frame of another page; empty for all
  * @property {string} cells filter of the cells without a score
  * @property {{metric: number, system: number, rate: number, sorted: string}} extra the metric with extra dims and the system of its map;
@@ -91,6 +92,7 @@ export class State {
     this.cells = "";
     this.part = "";
     this.tab = "ranking";
+    this.spread = "heatmap";
     this.extra = { metric: 0, system: 0, rate: 0, sorted: "" };
     this.timeline = { ...BEGINNING, track: -1, list: "tracks", mix: [...MIX], slow: false, ear: -1, beside: -1, rule: -1, reference: 0 };
     this.take(0);

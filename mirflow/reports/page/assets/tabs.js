@@ -7,6 +7,8 @@ import { LISTED, TABS } from "./state.js";
 /** The tab that has a section: why nothing was scored comes first. */
 const tabOf = (id, failed = false) => (failed && id === "coverage" ? "ranking" : TABS.find(([, , parts]) => parts.includes(id))?.[0] ?? "about");
 
+/** Two views of the same scores, one of which is shown. */
+const SPREADS = ["heatmap", "distributions"];
 /** What there is to see of an evaluation without a score. */
 const NAMED = new Set(["coverage", "provenance", "overview"]);
 
@@ -15,7 +17,15 @@ export function showTab(state, parts) {
   const tab = ({ id }) => tabOf(id, state.failed);
   const names = new Set(parts.filter(({ id }) => !state.failed || NAMED.has(id)).map(tab));
   const chosen = names.has(state.tab) ? state.tab : "ranking";
-  for (const part of parts) part.classList.toggle("away", tab(part) !== chosen || (state.failed && !NAMED.has(part.id)));
+  const both = SPREADS.every((id) => parts.some((part) => part.id === id));
+  const spread = both ? state.spread : parts.find(({ id }) => SPREADS.includes(id))?.id;
+  for (const part of both ? parts.filter(({ id }) => SPREADS.includes(id)) : []) {
+    const next = SPREADS.find((id) => id !== part.id);
+    part.querySelector(".spread")?.remove();
+    part.querySelector("h2").after(el("button", { type: "button", class: "link spread", onclick: () => state.change((now) => { now.spread = next; }).then(() => document.querySelector(`#${next} .spread`)?.focus()) },
+      next === "heatmap" ? "as a heat map" : "as distributions"));
+  }
+  for (const part of parts) part.classList.toggle("away", tab(part) !== chosen || (SPREADS.includes(part.id) && part.id !== spread) || (state.failed && !NAMED.has(part.id)));
   const bar = document.getElementById("tabs");
   const active = bar.contains(document.activeElement) && document.activeElement.getAttribute("name");
   const show = (tab) => state.change((now) => { now.tab = tab; }).then(() => scrollTo(0, 0));
@@ -26,7 +36,7 @@ export function showTab(state, parts) {
     name === "references" && state.now.causes?.suspect ? el("small", { class: "bad" }, ` ${state.now.causes.suspect} suspect`) : null));
   const copy = copyButton("Copy link", () => linkTo(state));
   copy.querySelector("button").setAttribute("name", "copy");
-  bar.replaceChildren(el("b", { title: state.contents.name }, state.contents.name), el("div", {}, tabs), copy);
+  bar.replaceChildren(el("b", { title: state.contents.name }, state.contents.called), el("div", {}, tabs), copy);
   if (active) bar.querySelector(`[name="${active}"]`)?.focus();
 }
 

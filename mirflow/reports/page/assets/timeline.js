@@ -240,7 +240,7 @@ function drawLanes(stage) {
   }, view), view.node, spoken,
     el("p", { class: "note keys" }, "Wheel, two fingers or + and − zoom, drag or Shift with the arrow keys pans, a click or the arrow keys " +
       "move the cursor, Space plays, a click on a lane or up and down choose its system, L repeats the span that is selected by dragging with Shift or " +
-      `by [ and ], H plays at half speed, M, R and S mute music, reference and system, W goes to the worst second, N and P go to the next and the previous ${list.what}, Esc closes.`));
+      `by [ and ], H plays at half speed, M, R and S mute music, reference and system, W goes to the worst place, N and P go to the next and the previous ${list.what}, Esc closes.`));
   acceptFiles(stage, content);
   stage.renew = () => {
     player.stop();

@@ -1,15 +1,17 @@
 /** The tracks as a table: the worst, those whose scores spread most over the systems, all; each opens its timeline. */
 
 import { becauseOf } from "./causes.js";
-import { choice, el, named, section, table, th } from "./dom.js";
+import { choice, el, named, section, svg, table, th } from "./dom.js";
 import { byName, byNumber, count, formatter, titleOf } from "./format.js";
 import { FETCHED } from "./source.js";
-import { acrossSystems } from "./reduce.js";
+import { acrossSystems, endsOf } from "./reduce.js";
 import { readShown } from "./filter.js";
 import { rankSystems } from "./leaderboard.js";
 import { componentOf } from "./pattern.js";
 
 const shown = { most: 15 };
+/** Systems that the strip of a track names. */
+const NAMED = 12;
 export const WAYS = [["mean", "the worst first"], ["spread", "the largest spread over systems first"], ["name", "by name"]];
 
 /** The shown tracks in an order: by `mean` or `spread` over the systems, by `name`, by `pattern`, or by the scores of a system, its number. */
@@ -51,9 +53,8 @@ export async function drawTracks(state, open) {
   const { systems, tracks } = state.now;
   const numbers = await readShown(state);
   const across = acrossSystems(numbers, systems.length, tracks.length);
-  const worst = state.about.sign || 1;
-  const rows = tracks.map((name, track) => ({ name, track, mean: across.mean[track], spread: across.spread[track],
-    ...extremes(state, numbers, track, worst) }));
+  const range = endsOf(numbers.score);
+  const rows = tracks.map((name, track) => ({ name, track, mean: across.mean[track], spread: across.spread[track], strip: () => stripOf(state, numbers, track, range) }));
   const holder = el("div", {});
   const redraw = async () => {
     way.textContent = `Shown: ${WAYS.find(([name]) => name === state.listing.by)[1]}`;
@@ -71,31 +72,33 @@ export async function drawTracks(state, open) {
     el("div", { class: "bar" }, sorting, offerTracks(state, open), way), holder);
 }
 
-function extremes(state, numbers, track, worst) {
+/** The scores of a track on one scale: a dot for each system, the chosen metric's best in colour. */
+function stripOf(state, numbers, track, [low, high]) {
   const { systems, tracks } = state.now;
-  const value = (system) => worst * numbers.score[system * tracks.length + track];
-  const known = systems.map((_, system) => system).filter((system) => !Number.isNaN(value(system)));
-  const [least, most] = [Math.min(...known.map(value)), Math.max(...known.map(value))];
-  const at = (score) => known.filter((system) => value(system) === score);
-  return { low: at(least), high: at(most), different: least < most };
+  const known = state.shownSystems.map((system) => [systems[system], numbers.score[system * tracks.length + track]]).filter(([, score]) => Number.isFinite(score));
+  const place = (score) => 4 + (112 * (score - low)) / (high - low || 1);
+  const ranked = known.sort(([, a], [, b]) => (state.about.sign || 1) * (b - a));
+  const write = formatter(state.about, state.percent);
+  const words = ranked.slice(0, NAMED).map(([name, score]) => `${name} ${write(score)}`).join(", ");
+  return svg("svg", { viewBox: "0 0 120 16", class: "dots", role: "img", "aria-label": words },
+    svg("title", {}, words), ranked.map(([, score], at) => svg("circle", { cx: place(score).toFixed(1), cy: 8, r: 3, class: at ? null : "top" })));
 }
 
 function tableOf(state, matching, open, redraw) {
-  const { systems, tracks, trackCoords } = state.now;
+  const { tracks, trackCoords } = state.now;
   const write = formatter(state.about, state.percent);
   const drawn = matching.slice(0, shown.most);
   const coords = trackCoords.slice(0, 4);
-  const side = (row, tied) => (!tied.length ? "–" : row.different ? nameTied(tied.map((system) => systems[system])) : "all the same");
   const several = state.shownSystems.length > 1;
   const some = drawnOf(state);
   const heads = [th("Track", "who"), (several ? ["Mean", "Spread"] : ["Score"]).map((text) => th(text, "number")),
-    (several ? ["Best", "Worst"] : []).map((text) => th(text)), coords.map(([name]) => th(name))];
+    several ? th("Systems", "chart") : null, coords.map(([name]) => th(name))];
   const body = drawn.map((row) => el("tr", { class: "open", onclick: () => open(row.track, "tracks") },
     el("th", { scope: "row" }, el("button", { type: "button", class: "link", title: row.name, "data-track": row.track,
       onclick: (event) => { event.stopPropagation(); open(row.track, "tracks"); },
       onkeydown: (event) => walk(event) }, named(state.now, "tracks", row.track)), becauseOf(state, row.name), some && !some.has(row.name) ? el("small", {}, "no timeline") : null),
     el("td", { class: "number", title: row.mean }, write(row.mean)), several ? [el("td", { class: "number", title: row.spread }, write(row.spread)),
-      el("td", {}, side(row, row.high)), el("td", {}, row.different ? side(row, row.low) : "–")] : null, coords.map(([, values]) => el("td", {}, values[row.track] ?? ""))));
+      el("td", { class: "chart" }, row.strip())] : null, coords.map(([, values]) => el("td", {}, values[row.track] ?? ""))));
   const more = matching.length > shown.most ? el("button", { type: "button", class: "more",
     onclick: () => { shown.most += 50; redraw(); } }, `Show more (${drawn.length} of ${matching.length})`) :
     el("p", { class: "note" }, `${count(matching.length, "track")} of ${tracks.length}`);
@@ -112,12 +115,6 @@ function drawnOf({ contents, now }) {
   const names = new Set(contents.timelines.map(([name]) => name));
   const number = now.tracks.filter((name) => names.has(name)).length;
   return number && number < now.tracks.length ? names : null;
-}
-
-/** Systems that are equally good: two by name, of more the number. */
-function nameTied(names) {
-  if (names.length < 2) return names.join("");
-  return names.length === 2 ? `${names.join(", ")} (tie)` : `${names[0]} and ${names.length - 1} more (tie)`;
 }
 
 /** Up and down go from track to track. */
