@@ -78,10 +78,14 @@ export function copyButton(label, textOf) {
   return el("span", { class: "copy" }, el("button", { type: "button", onclick: copy }, label), node);
 }
 
+/** Sentences, those of which that say what can be done with a pointer are left out on paper and in pictures. */
+export const hinted = (text) => String(text).split(/((?:^|(?<=\. ))(?:A click|Click|Drag|Point|N and P)\s[^.]*\.)/).map((part, at) =>
+  (at % 2 ? el("span", { class: "hint" }, part) : part));
+
 /** A section of the page with a heading; `note` stands below it. */
 export function section(id, title, note, ...children) {
   return el("section", { id, "aria-labelledby": `${id}-title`, tabindex: "-1" },
-    el("h2", { id: `${id}-title` }, title), note ? el("p", { class: "note" }, note) : null, ...children);
+    el("h2", { id: `${id}-title` }, title), note ? el("p", { class: "note" }, typeof note === "string" ? hinted(note) : note) : null, ...children);
 }
 
 /** The short name of a system or a track, which copies as the whole one. */

@@ -147,9 +147,14 @@ function toTop() {
   /** @type {HTMLElement|null} */ (document.querySelector("#main > section:not(.away)"))?.focus({ preventScroll: true });
 }
 // An anchor would take the place of the state in the address.
-document.querySelector(".skip").addEventListener("click", (event) => {
+const [toResults, toTracks] = document.querySelectorAll(".skip");
+toResults.addEventListener("click", (event) => {
   event.preventDefault();
   document.querySelector("#main section:not(.away, .away *)")?.focus();
+});
+toTracks.addEventListener("click", (event) => {
+  event.preventDefault();
+  state.change((now) => { now.tab = "tracks"; }).then(() => document.querySelector("#tracks button.link")?.focus());
 });
 document.getElementById("foot").append(el("p", {}, `Made with mirflow ${state.contents.mirflow}. ` +
   (FETCHED ? "" : "This file holds everything that it shows; it loads nothing.")));

@@ -148,7 +148,7 @@ export function offerCopies(state) {
     part.querySelector(":scope > details.take")?.remove();
     const heading = part.querySelector("h2")?.textContent || axis;
     // What can be clicked in a page cannot in a picture.
-    const notes = [...part.querySelectorAll(":scope > .note, :scope > .lead")].map((note) => note.textContent.replace(/(^|\s)(Click|Drag|Point)\s[^.]*\./g, ""));
+    const notes = [...part.querySelectorAll(":scope > .note, :scope > .lead")].map((note) => [...note.childNodes].map((one) => (one instanceof Element && one.matches(".hint") ? "" : one.textContent)).join("").trim());
     const spec = SPECS.get(part.id);
     const title = `${heading}: ${now.name}, ${contents.name}`;
     const menu = takeMenu(part, { title, caption: notes.join(" ") + filtered(state), source: `mirflow ${contents.mirflow}`, name: fileOf(now.name, part.id),
