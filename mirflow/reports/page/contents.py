@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from ...analysis.evaluations import ScoresLike
@@ -170,7 +171,8 @@ def add_causes(contents: dict[str, Any], subject: Subject, tracks: Collection[st
     ----------
     contents : dict
         As `describe_page` gives it; the key ``causes`` of evaluations is added: how many references are ``suspect``,
-        and ``rows`` of track and system (``*``: all), the side, what it is in words, the score and what this would be.
+        and ``rows`` of track and system (``*``: all), the side, what it is in words, the score,
+        what this would be, the name of the cause, and its amount.
     subject : Subject
     tracks : collection of str
         Tracks to look at.
@@ -186,7 +188,11 @@ def add_causes(contents: dict[str, Any], subject: Subject, tracks: Collection[st
         if not findings:
             continue
         suspect = sum(one.change.side == "reference" and one.track != "*" for one in findings)
-        rows = [[one.track, one.system, one.change.side, one.statement, one.score, one.would_be] for one in findings]
+        rows = [
+            [one.track, one.system, one.change.side, one.statement, one.score, one.would_be, one.change.cause]
+            + ([one.change.amount] if isfinite(one.change.amount) else [])
+            for one in findings
+        ]
         evaluation["causes"] = {"suspect": suspect, "rows": rows}
 
 

@@ -10,7 +10,7 @@ import pytest
 import mirflow
 from mirflow.reports.page import write_page
 
-from .reading import contents_of
+from .reading import contents_of, let_draw
 
 CHORDS = ("C:maj", "G:maj", "A:min", "F:maj", "D:min", "E:7")
 BELOW = {"C": "B", "G": "F#", "A": "G#", "F": "E", "D": "C#", "E": "Eb"}
@@ -48,7 +48,7 @@ def test_a_page_holds_what_diagnose_finds(store: Path, tmp_path: Path) -> None:
     found = {(track, system, side) for track, system, side, *_ in evaluation["causes"]["rows"]}
     assert found == {("b", "*", "reference"), ("c", "bob", "estimate")}
     dataset = mirflow.diagnose(store).items[0]
-    for (*_, statement, _, _), sentence in zip(evaluation["causes"]["rows"], dataset.sentence.values, strict=True):
+    for (_, _, _, statement, *_), sentence in zip(evaluation["causes"]["rows"], dataset.sentence.values, strict=True):
         assert sentence.startswith(f"{statement}: ")
     text = (tmp_path / "page.html").read_text()
     assert "1 reference suspect</p>" in text
@@ -79,3 +79,10 @@ def test_causes_are_where_people_look(store, tmp_path, visit):
     page.locator("#caused tbody tr").nth(1).locator("button").click()
     page.wait_for_selector("dialog[open] canvas[tabindex]")
     assert "ear=bob" in page.url
+    page.get_by_label("Draw without the cause").check()
+    let_draw(page)
+    first = [
+        page.locator("dialog .lanename", has_text=name).locator(".value").first.inner_text()
+        for name in ("reference", "bob")
+    ]
+    assert first[0].split(":")[0] == first[1].split(":")[0]

@@ -210,7 +210,9 @@ class TestInference:
 
     def test_of_one_metric_alone_is_the_same_as_among_others(self):
         board = as_scores(random_group(4, 30, 3, metrics=["root", "majmin", "sevenths"]))
-        draw = FirstScreen(board, {"name": "", "metrics": [{"name": name} for name in "abc"]}).draw
+        names = {f"{name}s": names_of(board, name) for name in ("system", "track")}
+        about = {"name": "", "metrics": [{"name": name} for name in "abc"], "trackCount": 30, **names}
+        draw = FirstScreen(board, about).draw
         every = {place: draw(place, own) for place, own in describe_inference(board, [2, 0, 1], [2, 0])}
         for place in range(3):
             ((_, alone),) = describe_inference(board, [place], [2, 0])

@@ -208,7 +208,7 @@ def test_tracks_without_a_timeline_are_marked_in_the_list(folder, tmp_path, visi
     rows = page.locator("#tracks tbody th").all_inner_texts()
     assert sorted(row.split("\n")[-1] for row in rows) == ["a", "no timeline"]
     note = page.locator("#errors .note").first.inner_text()
-    assert "on all 2 tracks. A click opens the largest place of a kind among the tracks that have a timeline" in note
+    assert "on all 2 tracks. Click a kind to hear its longest case among the tracks that have a timeline" in note
     page.locator("#tracks [data-track]", has_text="b").click()
     page.wait_for_selector("dialog[open]")
     assert "This track has no timeline." in page.locator("dialog .note").first.inner_text()

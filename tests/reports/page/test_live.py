@@ -206,8 +206,8 @@ class TestLinks:
         [
             (report_link("chord", "t03", 12.5), "#evaluation=chord&track=t03&time=12.5"),
             (report_link(track="a/b c&d=é", seconds=60), "#track=a%2Fb+c%26d%3D%C3%A9&time=60"),
-            (report_link(track="t", seconds=-1.0, metric="root", system="ada"), "#metric=root&track=t&time=0&ear=ada"),
-            (report_link(seconds=3.0, system="ada"), ""),
+            (report_link(track="t", seconds=-1.0, metric="root", ear="ada"), "#metric=root&track=t&time=0&ear=ada"),
+            (report_link(seconds=3.0, ear="ada"), ""),
             (report_link("beat"), "#evaluation=beat"),
         ],
     )
@@ -215,7 +215,7 @@ class TestLinks:
         assert link == written
 
     def test_lead_to_a_track_at_a_second(self, stored, browse):
-        link = report_link(track="t03", seconds=7.5, metric="root", system="bob")
+        link = report_link(track="t03", seconds=7.5, metric="root", ear="bob")
         page, _ = browse(LivePage(stored, "g"), link)
         page.wait_for_selector("dialog .clock:text-is('0:07.50')")
         assert page.locator("#timeline-title").inner_text() == "t03"

@@ -32,11 +32,10 @@ export class LanesView extends TimeSpan {
    */
   constructor(lanes, recording, whole, unit, heading, chosen, does) {
     super(whole, unit);
-    Object.assign(this, { lanes, recording, chosen, does, cursor: 0, pointer: null, note: "" });
+    Object.assign(this, { lanes, recording, chosen, does, cursor: 0, pointer: null, note: "", numbers: new Map() });
     const usable = lanes.map((lane) => (typeof lane.annotation === "string" ? null : lane.annotation));
     this.laneHeight = laneHeight(usable);
     this.range = pitchRange(usable);
-    this.numbers = new Map();
     this.references = lanes.filter((lane) => lane.system < 0);
     const canvas = el("canvas", { tabindex: "0", role: "application", "aria-roledescription": "timeline",
       "aria-label": `Timeline of ${lanes.length} lanes${recording ? " below a recording" : ""}: arrow keys move the cursor, plus and minus zoom, Space plays` });
@@ -73,14 +72,10 @@ export class LanesView extends TimeSpan {
   nameRows() {
     for (const [lane, label] of this.labels) {
       const names = typeof lane.annotation === "string" ? [] : rowNames(lane.annotation, this.laneHeight, this.range);
-      const made = names.map(([text, y]) => {
-        const node = el("span", { class: "rowname", "aria-hidden": "true" }, text);
-        node.style.top = `${y}px`;
-        return node;
-      });
       label.querySelectorAll(".rowname").forEach((old) => old.remove());
-      label.classList.toggle("rows", made.length > 0);
-      label.append(...made);
+      label.classList.toggle("rows", names.length > 0);
+      label.append(...names.map(([text]) => el("span", { class: "rowname", "aria-hidden": "true" }, text)));
+      [...label.querySelectorAll(".rowname")].forEach((node, at) => { node.style.top = `${names[at][1]}px`; });
     }
   }
 
@@ -189,10 +184,10 @@ export class LanesView extends TimeSpan {
 
   /** The note at a height of a canvas: of a lane with pitches, or of the spectrum. */
   noteAt(canvas, y) {
-    const part = this.parts.find((one) => one.canvas === canvas);
-    const top = part.axis && part.axis + this.soundHeight;
-    const spectrum = y - part.axis - WAVE;
-    if (part.axis && spectrum >= 0 && y < top) return pitchName(Math.round(semitoneAt(spectrum / (SPECTRUM - 1))));
+    const { axis } = this.parts.find((one) => one.canvas === canvas);
+    const top = axis && axis + this.soundHeight;
+    const spectrum = y - axis - WAVE;
+    if (axis && spectrum >= 0 && y < top) return pitchName(Math.round(semitoneAt(spectrum / (SPECTRUM - 1))));
     const pitched = this.laneAt(canvas, y)?.annotation.pitch;
     return pitched ? noteAt((y - top) % this.laneHeight, this.laneHeight, this.range) : "";
   }
@@ -224,8 +219,7 @@ export class LanesView extends TimeSpan {
   }
 
   request() {
-    if (this.pending) return;
-    this.pending = requestAnimationFrame(() => {
+    this.pending ||= requestAnimationFrame(() => {
       this.pending = 0;
       this.draw();
     });

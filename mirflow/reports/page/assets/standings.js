@@ -4,7 +4,7 @@ import { count, niceTicks, tickFormatter, unitOf } from "./format.js";
 import { endsOf } from "./reduce.js";
 import { shownOf } from "./filter.js";
 
-const [ROW, ROOM, NAMED] = [27, 0.06, 4];
+const [ROW, WIDE, NAMED, MOST] = [27, 4.5, 4, 12];
 
 const listed = (names) => (names.length > NAMED ? `${names.length} systems` : [names.slice(0, -1).join(", "), names.at(-1)].filter(Boolean).join(" and "));
 
@@ -65,7 +65,7 @@ export function standingsOfShown(state, entries) {
   const heads = [head("number rank", "#"), head("who", "System"), head("chart", ["span", { class: "unseen" }, ["Chart"]],
     ["svg", { class: "forestaxis", width: "100%", height: 16, "aria-hidden": "true" }, ticks.map((tick) => ["text", { x: place(tick), y: 12 }, [written(tick)]])]),
   head("number", "Value")];
-  const rows = ordered.map(({ name, value, rank }) => ["tr", { class: about.sign && rank === 1 ? "plain first" : "plain" }, [["td", { class: "number quiet rank" }, [String(rank ?? "")]],
+  const rows = ordered.slice(0, MOST).map(({ name, value, rank }) => ["tr", { class: about.sign && rank === 1 ? "plain first" : "plain" }, [["td", { class: "number quiet rank" }, [String(rank ?? "")]],
     ["th", { scope: "row", title: name }, [name]],
     ["td", { class: "chart" }, [["svg", { width: "100%", height: ROW, "aria-hidden": "true" }, [...ticks.map((tick) => line("rail", tick, tick, 0, ROW)),
       ...(Number.isNaN(value) ? [] : [["circle", { cx: place(value), cy: ROW / 2, r: 5 }, []]])]]]],
@@ -77,6 +77,7 @@ export function standingsOfShown(state, entries) {
 function scaleOf(entries, { unit }) {
   const [low, high] = endsOf(entries.map(({ value }) => value));
   if (low > high) return [0, 1];
-  const room = (high - low) * ROOM || Math.abs(high) * 0.1 || 1;
-  return !unit && low >= 0 && high <= 1 ? [Math.max(0, low - room), Math.min(1, high + room)] : [low - room, high + room];
+  // Without intervals nobody knows which differences are large.
+  const room = WIDE * (high - low) || Math.abs(high) * 0.1 || 1;
+  return !unit && low >= 0 && high <= 1 ? [0, 1] : [low - room, high + room];
 }

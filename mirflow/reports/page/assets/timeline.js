@@ -7,6 +7,7 @@ import { chosenOf, evidenceOf } from "./evidence.js";
 import { timelineMenu } from "./offers.js";
 import { BEGINNING } from "./state.js";
 import { acceptFiles } from "./mixer.js";
+import { causesOf, withoutCauses } from "./corrected.js";
 import { player } from "./sound.js";
 import { recordingOf } from "./recording.js";
 import { toolbar } from "./toolbar.js";
@@ -196,7 +197,9 @@ export function lanesOf({ found, scores, state: { now } }) {
 function drawLanes(stage) {
   const { state, found, content, head, list, chosen } = stage;
   const { timeline, now } = state;
-  const { lanes, whole } = lanesOf(stage);
+  const causes = causesOf(state, stage.track);
+  const { lanes: scored, whole } = lanesOf(stage);
+  const lanes = timeline.corrected ? withoutCauses(scored, causes, now.systems) : scored;
   stage.length = found.duration || whole;
   const unit = now.timeline.form === "patterns" ? "quarter notes" : "";
   const spoken = el("p", { class: "unseen", "aria-live": "polite" });
@@ -241,6 +244,15 @@ function drawLanes(stage) {
     el("p", { class: "note keys" }, "Wheel, two fingers or + and − zoom, drag or Shift with the arrow keys pans, a click or the arrow keys " +
       "move the cursor, Space plays, a click on a lane or up and down choose its system, L repeats the span that is selected by dragging with Shift or " +
       `by [ and ], H plays at half speed, M, R and S mute music, reference and system, W goes to the worst place, N and P go to the next and the previous ${list.what}, Esc closes.`));
+  if (causes.length) {
+    const box = el("input", { type: "checkbox", name: "corrected", checked: timeline.corrected, onchange: () => {
+      timeline.corrected = box.checked;
+      player.stop();
+      drawLanes(stage);
+      content.querySelector("[name=corrected]").focus();
+    } });
+    content.querySelector(".marks").before(el("label", { class: "choice tick" }, box, el("span", {}, `Draw without the cause: ${causes[0][3]}`)));
+  }
   acceptFiles(stage, content);
   stage.renew = () => {
     player.stop();
