@@ -19,7 +19,7 @@ from ..annotations.classes import Classes
 from ..annotations.schema import kind_of
 from ..annotations.source import Source
 from ..interruption import recognized_interrupts
-from ..metrics.base import Convention, Doubt, Grid, Pairs, Scores, Sparse, get_task
+from ..metrics.base import Convention, Grid, Pairs, Scores, Sparse, get_task
 from ..metrics.cleaning import Cleaned
 from ..metrics.measures import Measure
 from ..pipeline.plan import Combine, EvaluationPlan, Reference, Stale
@@ -496,7 +496,10 @@ def score_sides(sides: BlockSides) -> Cells:
     scores = score_pairs(convention, rows, work.measures, work.grid)
     _note_refusals(work, pairs, scores, references, estimates)
     _note_emptied(work, pairs, references, estimates)
-    _note_broken(pairs, scores)
+    for (pair, _), message in scores.broken.items():  # of user-defined metrics, for cells with other scores
+        cell = int(pairs.cell[pair])
+        if pairs.status[cell] in SCORED and not any(message in one.text for one in pairs.remarks.get(cell, ())):
+            pairs.add(cell, CellRemark("reason", "pair", message))
     _note_accounts(pairs, references, estimates)
     _note_implausible(work, convention, pairs, references, estimates)
     return _to_cells(work, references, estimates, sides.cleaned, pairs, scores)
@@ -602,14 +605,6 @@ def _note_emptied(work: BlockWork, pairs: BlockPairs, references: BlockSide, est
         pairs.remarks[cell] = [CellRemark("reason", side, text)]
 
 
-def _note_broken(pairs: BlockPairs, scores: Scores) -> None:
-    """Note why user-defined metrics have no score for cells with other scores."""
-    for (pair, _), message in scores.broken.items():
-        cell = int(pairs.cell[pair])
-        if pairs.status[cell] in SCORED and not any(message in one.text for one in pairs.remarks.get(cell, ())):
-            pairs.add(cell, CellRemark("reason", "pair", message))
-
-
 def _note_implausible(
     work: BlockWork, convention: Convention, pairs: BlockPairs, references: BlockSide, estimates: BlockSide
 ) -> None:
@@ -629,9 +624,17 @@ def _note_implausible(
     compared = np.flatnonzero(usable)
     tests: list[tuple[PairTest, Bool]] = []
     for doubt in doubts:
-        if doubt.of_pair is not None:
-            tests.append((doubt.of_pair, _suspected(doubt, work.measures, references, estimates, pairs, compared)))
-            asked |= tests[-1][1]
+        if doubt.of_pair is None:
+            continue
+        suspected = np.zeros(len(pairs.cell), dtype=np.bool_)
+        suspected[compared] = suspects(doubt, work.measures, references.annotations)[pairs.reference[compared]]
+        suspected[compared] |= suspects(doubt, work.measures, estimates.annotations)[pairs.estimate[compared]]
+        if doubt.suspect_pairs is not None and suspected.any():
+            left = np.flatnonzero(suspected)
+            both = references.annotations, estimates.annotations
+            suspected[left] = doubt.suspect_pairs(*both, pairs.reference[left], pairs.estimate[left])
+        tests.append((doubt.of_pair, suspected))
+        asked |= suspected
     for pair in compared[asked[compared]].tolist():
         row, column = int(pairs.reference[pair]), int(pairs.estimate[pair])
         if row in odd[0] or column in odd[1]:
@@ -675,25 +678,6 @@ def _sides(
 ) -> tuple[tuple[RemarkSide, BlockSide, Int], ...]:
     """Both sides with the numbers of the sources of the pairs."""
     return ("reference", references, pairs.reference_source), ("estimate", estimates, pairs.estimate_source)
-
-
-def _suspected(
-    doubt: Doubt,
-    measures: Sequence[Measure],
-    references: BlockSide,
-    estimates: BlockSide,
-    pairs: BlockPairs,
-    compared: Int,
-) -> Bool:
-    """The pairs, among the compared ones, about which there may be a doubt."""
-    found = np.zeros(len(pairs.cell), dtype=np.bool_)
-    found[compared] = suspects(doubt, measures, references.annotations)[pairs.reference[compared]]
-    found[compared] |= suspects(doubt, measures, estimates.annotations)[pairs.estimate[compared]]
-    if doubt.suspect_pairs is not None and found.any():
-        left = np.flatnonzero(found)
-        sides = references.annotations, estimates.annotations
-        found[left] = doubt.suspect_pairs(*sides, pairs.reference[left], pairs.estimate[left])
-    return found
 
 
 def _digests_and_durations(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..annotations.account import ACCOUNT, read_account, warn_of_accounts
-from ..annotations.annotation import Annotation, empty_annotation, to_ragged
+from ..annotations.annotation import empty_annotation, to_ragged
 from ..annotations.collection import Collection, TrackMapping, collect, join_rows
 from ..annotations.schema import kind_of
 from ..annotations.source import Source
@@ -179,12 +179,7 @@ def join_blocks(
 
 def read_block(tracks: Sequence[str], sources: Sequence[Source]) -> Collection:
     """Read some tracks."""
-    return collect({track: read_source(source) for track, source in zip(tracks, sources, strict=True)})
-
-
-def read_source(source: Source) -> Annotation:
-    """Read a source; audio without its digest, for which all bytes would be read."""
-    return source.open()
+    return collect({track: source.open() for track, source in zip(tracks, sources, strict=True)})
 
 
 def _joined(parts: Sequence[Collection], name: str) -> Column:

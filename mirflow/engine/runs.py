@@ -280,10 +280,6 @@ def _unchanged(job: Job, content: GroupContent, ignored: Collection[str] = ()) -
     return all(same_results(before, content, system) for system in content.systems if system in computed)
 
 
-def _cells_of(content: GroupContent) -> Cells:
-    return loaded(content).cells
-
-
 def same_content(one: GroupContent, other: GroupContent) -> bool:
     """True if two groups hold the same systems, tracks, metrics, metadata and results.
 
@@ -298,7 +294,7 @@ def same_results(one: GroupContent, other: GroupContent, system: str) -> bool:
     computed = system in one.cells.system or system in other.cells.system
     if places[0] is not None and places[1] is not None and not computed and places[0].shares(places[1], system):
         return True
-    return same_cells(*(_cells_of(content.part([system])) for content in (one, other)))
+    return same_cells(*(loaded(content.part([system])).cells for content in (one, other)))
 
 
 def _heading(content: GroupContent, ignored: Collection[str] = ()) -> list[Any]:
@@ -584,7 +580,7 @@ def raise_failures(jobs: Iterable[Job]) -> None:
     for job in jobs:
         if job.plan.on_error == "raise":
             for part in _content(job.written(), {}).blocks():
-                raise_failure(job.plan.places.each_once(_cells_of(part), ~job.stale.cells))
+                raise_failure(job.plan.places.each_once(loaded(part).cells, ~job.stale.cells))
 
 
 def run_plans(
@@ -689,20 +685,16 @@ def publish_jobs(
     else:
         writer.journal.clear()
     if published or any(job.parts for job in jobs):
-        contents = _as_published(contents, writer)
+        # Stored results are those of the generation that holds them now.
+        now = writer.contents() if any(content.stored for content in contents) else {}
+        contents = [
+            replace(content, stored={system: now[content.name].stored[system] for system in content.stored})
+            for content in contents
+        ]
     if not writer.shared:
         sign_run(writer.folder, planned.text, planned.root)
     own = [content.part(job.plan.systems) for job, content in zip(jobs, contents, strict=False)] if keep else contents
     return tuple(map(_report, jobs, own)), published
-
-
-def _as_published(contents: Sequence[GroupContent], writer: Writer) -> list[GroupContent]:
-    """The contents, of which stored results are those of the generation that holds them now."""
-    now = writer.contents() if any(content.stored for content in contents) else {}
-    return [
-        replace(content, stored={system: now[content.name].stored[system] for system in content.stored})
-        for content in contents
-    ]
 
 
 def _report(job: Job, content: GroupContent) -> EvaluationReport:
@@ -754,7 +746,7 @@ def _broken(plan: EvaluationPlan, content: GroupContent) -> dict[str, tuple[int,
         return {}
     rows = np.unique(extra_entries(content, FAILED_METRICS).index[:, 0] // max(1, len(content.tracks)))
     systems = tuple(content.systems[row] for row in rows.tolist())
-    cells = _cells_of(content.part(systems))
+    cells = loaded(content.part(systems)).cells
     names = {str(measure): measure.metric.name.removesuffix(f".{measure.metric.value}") for measure in plan.measures}
     failed = {cell: {names[identity] for identity in own} for cell, own in cells.failed_metrics.items()}
     found: dict[str, tuple[int, str]] = {}

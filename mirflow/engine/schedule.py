@@ -347,18 +347,13 @@ def _execute_on_cluster(graph: Graph, scheduler: Any, done: Done, waiting: Calla
         other = isinstance(error, MemoryError) or not str(error)
         what = "another program does; is this the port of its dashboard?" if other else error
         raise SchedulerError(f"no dask scheduler answers at {scheduler}: {what}") from None
-    with _quiet_client(), closing(client):
-        _Cluster(client, waiting, own=True).execute(graph, done)
-
-
-@contextmanager
-def _quiet_client() -> Iterator[None]:
-    """Keep distributed from logging, in many lines, the loss of its scheduler, which ends the run with a message."""
+    # Distributed logs, in many lines, the loss of its scheduler, which ends the run with a message.
     logger = logging.getLogger("distributed.client")
     level = logger.level
     logger.setLevel(logging.CRITICAL)
     try:
-        yield
+        with closing(client):
+            _Cluster(client, waiting, own=True).execute(graph, done)
     finally:
         logger.setLevel(level)
 

@@ -297,8 +297,8 @@ class Accumulator:
         tests: dict[str, Callable[[Any], bool]] = {"text": lambda item: type(item) is str} if named else {}
         tests["annotations"] = partial(_is_one, kind=self._kind)
         for what, test in tests.items():
-            many = [type(side) is list and _all_given(test, side) for side in sides.values()]
-            if not any(many):
+            given = [[one for one in side if one is not None] for side in sides.values() if type(side) is list]
+            if not any(side and all(map(test, side)) for side in given):
                 continue
             for name, side in sides.items():
                 if type(side) is not list or not all(one is None or test(one) for one in side):
@@ -643,11 +643,6 @@ def _of_names(names: Sequence[str], side: str, given: Any) -> dict[str, Any]:
     if len(set(names)) < len(names):
         raise AnnotationError(f"track {next(name for name in names if names.count(name) > 1)!r} is named twice")
     return dict(zip(names, given, strict=True))
-
-
-def _all_given(test: Callable[[Any], bool], side: Sequence[Any]) -> bool:
-    """True if a test holds for all items of a side that are not None, and for at least one."""
-    return any(one is not None for one in side) and all(one is None or test(one) for one in side)
 
 
 def _is_one(given: Any, kind: Kind) -> bool:

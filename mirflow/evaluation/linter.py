@@ -257,7 +257,11 @@ def _check_each(given: Sequence[Path], settings: _Settings) -> Iterator[FileChec
             yield replace(_check_source(bare[path], path.stem, settings), what="file")
             continue
         if is_pack(path):
-            yield from _check_pack(path, settings)
+            sources = open_pack(path, str(path)) if task is None else pack_sources(path, kind_of(task).name)
+            for track, source in sources.items():
+                known = KINDS[source.kind].tasks
+                own = task or (known[0] if len(known) == 1 else None)
+                yield _check_source(source, track, replace(settings, task=own))
             continue
         how = None if task is None or not path.is_file() else _reading(task, settings.options)
         if task is None or how is None or not is_table(path, how):
@@ -341,14 +345,6 @@ def _gravity(checks: Sequence[FileCheck]) -> tuple[int, int]:
 
 def _line(problem: FileProblem) -> int:
     return problem.line or 0
-
-
-def _check_pack(path: Path, settings: _Settings) -> Iterator[FileCheck]:
-    task = settings.task
-    sources = open_pack(path, str(path)) if task is None else pack_sources(path, kind_of(task).name)
-    for track, source in sources.items():
-        known = KINDS[source.kind].tasks
-        yield _check_source(source, track, replace(settings, task=task or (known[0] if len(known) == 1 else None)))
 
 
 def _check_source(
@@ -479,8 +475,12 @@ def _check_annotation(
     rows = to_ragged([annotation])
     name = task or _task_of(annotation)
     rules = None if name is None else get_task(name).convention(convention)
-    if name is not None and rules is not None:
-        yield from _doubts(annotation, name, rules, annotator)
+    if name is not None and rules is not None:  # doubts of a run that do not depend on the other side
+        spaced = odd_spacing(name, extents(annotation.schema, rows))
+        yield from (FileProblem("warning", SPACING.rule, text, annotator=annotator) for text in spaced.values())
+        for doubt in doubts_of(rules, rules.select()):
+            if doubt.of_side is not None and (text := doubt.of_side(annotation)):
+                yield FileProblem("warning", doubt.rule, text, annotator=annotator)
     numbers = midi_numbers(annotation) if name is not None and kind_of(name).pitched else None
     if numbers:
         message = f"the pitches are {numbers}: are they MIDI numbers? {remedy_for_numbers(annotation)}"
@@ -507,15 +507,6 @@ def _check_annotation(
         yield from _check_consistency(annotation, name, beside, settings.labels.setdefault(path, {}))
     if not wrong and not flaws and name not in _UNLIKE:
         yield from _check_perfect(annotation, name, rules, annotator)
-
-
-def _doubts(annotation: Annotation, task: str, rules: Convention, annotator: str) -> Iterator[FileProblem]:
-    """Doubts of a run about the annotation that do not depend on the other side."""
-    spaced = odd_spacing(task, extents(annotation.schema, to_ragged([annotation])))
-    yield from (FileProblem("warning", SPACING.rule, text, annotator=annotator) for text in spaced.values())
-    for doubt in doubts_of(rules, rules.select()):
-        if doubt.of_side is not None and (text := doubt.of_side(annotation)):
-            yield FileProblem("warning", doubt.rule, text, annotator=annotator)
 
 
 def _check_audio(annotation: Annotation, task: str, convention: str | None) -> Iterator[FileProblem]:

@@ -16,7 +16,7 @@ from ..annotations.labelled import to_dataset
 from ..annotations.schema import KINDS, TASK_KINDS, kind_of
 from ..annotations.source import Source
 from ..engine.block import BLOCK
-from ..engine.lazy import LazyCollection, read_source
+from ..engine.lazy import LazyCollection
 from ..engine.pitch_units import midi_numbers, remedy_for_numbers
 from ..errors import (
     AnnotationError,
@@ -224,10 +224,10 @@ def collection(task: str, annotations: TracksLike) -> Collection:
     ('a', 'b')
     """
     sources = sources_of(annotations, task, "annotation")
-    problems = problems_of(sources.values(), read_source)
+    problems = problems_of(sources.values(), lambda source: source.open())
     if problems:
         raise together(problems)
-    found = {track: read_source(source) for track, source in sources.items()}
+    found = {track: source.open() for track, source in sources.items()}
     warn_of_accounts((track, one.account) for track, one in found.items())
     return collect(found)
 
@@ -311,7 +311,7 @@ def _read(collection: LazyCollection) -> Collection:
     try:
         return collection.compute(scheduler="synchronous")
     except AnnotationError as first:
-        problems = problems_of(collection.sources, read_source)
+        problems = problems_of(collection.sources, lambda source: source.open())
         if len(problems) < 2:
             raise
         raise together(problems) from first

@@ -689,7 +689,11 @@ def _choose_systems(found: Discovery) -> list[str]:
         found.estimates.rename(LONE_SYSTEM, name)
         found.system_meta = {name: found.system_meta.get(LONE_SYSTEM, {})}
         return [name]
-    chosen = _with_runs(found, listed, present)
+    runs: dict[str, list[str]] = defaultdict(list)
+    for name in present:
+        if RUN in found.system_meta.get(name, {}):
+            runs[found.system_meta[name][MODEL]].append(name)
+    chosen = list(dict.fromkeys(one for name in listed for one in runs.get(name, [name])))
     known = {*present, *found.known}
     for name in chosen:
         if name in found.reference_systems and name not in known:
@@ -703,15 +707,6 @@ def _choose_systems(found: Discovery) -> list[str]:
             found.trouble(("systems", name), f"no estimates of this system; {suggest(name, known - {name})}")
     found.estimates.keep(chosen)
     return chosen
-
-
-def _with_runs(found: Discovery, listed: Iterable[str], present: Sequence[str]) -> list[str]:
-    """Replace listed systems that have runs by these."""
-    runs: dict[str, list[str]] = defaultdict(list)
-    for name in present:
-        if RUN in found.system_meta.get(name, {}):
-            runs[found.system_meta[name][MODEL]].append(name)
-    return list(dict.fromkeys(one for name in listed for one in runs.get(name, [name])))
 
 
 def _empty_folders(found: Discovery, present: Sequence[str]) -> list[str]:

@@ -181,7 +181,13 @@ def parse_document(text: str, environment: Mapping[str, str] | None = None, *, f
         if node is not None:
             document.data = _Builder(document, environment, foreign).build(node, ())
     except yaml.MarkedYAMLError as error:
-        document.problems.append(_not_yaml(error, text))
+        mark, reason = error.problem_mark, f"is not YAML: {error.problem or error.context}"
+        if mark is not None:
+            line = text.splitlines()[mark.line] if mark.line < len(text.splitlines()) else ""
+            # The commonest slip: {path: refs/{track}.lab} reads as a mapping within a mapping.
+            hint = "; within { } put values that have braces in quotes" if _NESTED_BRACES.search(line) else ""
+            reason += f"{hint} (line {mark.line + 1})"
+        document.problems.append(Problem("", reason))
     except yaml.YAMLError as error:
         document.problems.append(Problem("", f"is not YAML: {' '.join(str(error).split())}"))
     except RecursionError:
@@ -189,16 +195,6 @@ def parse_document(text: str, environment: Mapping[str, str] | None = None, *, f
     except _ExplodedError as error:
         document.problems.append(Problem("", str(error)))
     return document
-
-
-def _not_yaml(error: yaml.MarkedYAMLError, text: str) -> Problem:
-    mark = error.problem_mark
-    if mark is None:
-        return Problem("", f"is not YAML: {error.problem or error.context}")
-    line = text.splitlines()[mark.line] if mark.line < len(text.splitlines()) else ""
-    # The commonest slip: {path: refs/{track}.lab} reads as a mapping within a mapping.
-    hint = "; within { } put values that have braces in quotes" if _NESTED_BRACES.search(line) else ""
-    return Problem("", f"is not YAML: {error.problem or error.context}{hint} (line {mark.line + 1})")
 
 
 class _ExplodedError(Exception):
@@ -336,7 +332,11 @@ def form_problems(error: ValidationError, document: Document, model: type[BaseMo
     for one in found:
         if one["type"] == "extra_forbidden":
             place: Place = one["loc"]
-            phrase = suggest(str(place[-1]), _model_at(place[:-1], model).model_fields)
+            inner = model  # to which keys lead, but not positions and chosen names
+            for step in place[:-1]:
+                field = inner.model_fields.get(step) if isinstance(step, str) else None
+                inner = (field and _model_in(field.annotation)) or inner
+            phrase = suggest(str(place[-1]), inner.model_fields)
             near = re.fullmatch(r"did you mean '(\w+)'\?", phrase)
             if near:
                 misspelt.add((*place[:-1], near[1]))
@@ -360,14 +360,6 @@ def _place_of(key: str, model: type[BaseModel]) -> str:
         return "the file itself"
     inner = ((name, _model_in(field.annotation)) for name, field in model.model_fields.items())
     return " and ".join(repr(name) for name, one in inner if one is not None and key in one.model_fields)
-
-
-def _model_at(place: Place, model: type[BaseModel]) -> type[BaseModel]:
-    """Return the model at a place, to which keys lead, but not positions and chosen names."""
-    for step in place:
-        field = model.model_fields.get(step) if isinstance(step, str) else None
-        model = (field and _model_in(field.annotation)) or model
-    return model
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:

@@ -628,6 +628,8 @@ def _system_metadata(evaluation: Evaluation, found: Discovery) -> Metadata:
 def _signatures(evaluation: Evaluation, found: Discovery, plugins: Mapping[str, str]) -> dict[str, str]:
     """Fingerprints of all that the scores of each measure depend on, except the files."""
     resolved = found.resolved
+    formats = {one.format for one in (resolved.reference, resolved.estimates)}
+    needing = resolved.convention.task in declared(TASKS) or not formats.isdisjoint(declared(READERS))
     shared = (
         evaluation.task,
         resolved.convention.name,
@@ -640,7 +642,7 @@ def _signatures(evaluation: Evaluation, found: Discovery, plugins: Mapping[str, 
         evaluation.reference.combine or "",
         *([] if resolved.classes is None else [resolved.classes.digest]),
         *found.read_as,
-        *(plugins.values() if plugins and _needs_plugins(resolved) else ()),
+        *(plugins.values() if needing else ()),
     )
     signatures = {}
     for measure in resolved.measures:
@@ -648,12 +650,6 @@ def _signatures(evaluation: Evaluation, found: Discovery, plugins: Mapping[str, 
         source = (metric.origin, metric.digest) if metric.origin else ()
         signatures[identity] = fingerprint(*shared, identity, str(metric.version), *source)
     return signatures
-
-
-def _needs_plugins(resolved: Resolved) -> bool:
-    """True if the task or a reader is declared by a plugin."""
-    formats = {one.format for one in (resolved.reference, resolved.estimates)}
-    return resolved.convention.task in declared(TASKS) or not formats.isdisjoint(declared(READERS))
 
 
 def track_metadata(tracks: Tracks, root: str, names: Sequence[str]) -> Metadata:

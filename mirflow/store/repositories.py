@@ -185,7 +185,12 @@ def _storage(address: Address) -> icechunk.Storage:
     if address.kind == "icechunk":
         return icechunk.local_filesystem_storage(str(_folder(address)))
     if address.kind in ("gs", "az"):
-        _demand_settings(address)
+        try:  # Icechunk ends without an error for settings of which no client can be made
+            client_of(address.kind, address.bucket)
+        except ImportError:
+            pass
+        except Exception as error:  # obstore has no common class of errors for invalid settings
+            raise StoreError(f"{address}: {reason_of(error)}") from error
     if address.kind == "gs":
         return icechunk.gcs_storage(bucket=address.bucket, prefix=address.prefix, from_env=True)
     if address.kind == "az":
@@ -212,16 +217,6 @@ def _storage(address: Address) -> icechunk.Storage:
         anonymous=anonymous or None,
         from_env=None if anonymous else True,
     )
-
-
-def _demand_settings(address: Address) -> None:
-    """Raise a StoreError for settings of which no client can be made, as Icechunk ends without an error there."""
-    try:
-        client_of(address.kind, address.bucket)
-    except ImportError:
-        return
-    except Exception as error:  # obstore has no common class of errors for invalid settings
-        raise StoreError(f"{address}: {reason_of(error)}") from error
 
 
 def _open(address: Address, *, create: bool = False) -> icechunk.Repository:
@@ -251,6 +246,8 @@ def _open(address: Address, *, create: bool = False) -> icechunk.Repository:
 
 def _session(repository: icechunk.Repository, address: Address) -> icechunk.Session:
     """The version that an address names: a tag, a date in ISO 8601, or a commit; the latest one if it names none."""
+    import icechunk
+
     version = address.version
     if not version:
         return repository.readonly_session(_BRANCH)
@@ -259,21 +256,15 @@ def _session(repository: icechunk.Repository, address: Address) -> icechunk.Sess
     try:
         date = datetime.fromisoformat(version)
     except ValueError:
-        return _commit_session(repository, address)
+        try:
+            return repository.readonly_session(snapshot_id=version)
+        except icechunk.IcechunkError as error:
+            if "object not found" in str(error):  # what Icechunk 2 says of a commit in a repository of form 1
+                raise StoreError(f"{address}: {_NO_COMMIT}") from error
+            raise
     if len(version) == len("2026-01-31"):
         date = date.replace(hour=23, minute=59, second=59)
     return repository.readonly_session(_BRANCH, as_of=date if date.tzinfo else date.replace(tzinfo=UTC))
-
-
-def _commit_session(repository: icechunk.Repository, address: Address) -> icechunk.Session:
-    import icechunk
-
-    try:
-        return repository.readonly_session(snapshot_id=address.version)
-    except icechunk.IcechunkError as error:
-        if "object not found" in str(error):  # what Icechunk 2 says of a commit in a repository of form 1
-            raise StoreError(f"{address}: {_NO_COMMIT}") from error
-        raise
 
 
 def open_version(path: str | Path) -> zarr.Group:

@@ -137,18 +137,18 @@ class StoredGroup:
     @cached_property
     def extras(self) -> dict[str, Sparse]:
         """Results with extra dims, without their entries."""
-        names = sorted(key for key, dims in self._dims.items() if dims[:2] == DIMS[:2] and len(dims) > 2)
-        return {name: self._without_entries(name) for name in names if self._dims[name] != DIMS}
-
-    def _without_entries(self, name: str) -> Sparse:
         from .zarr_io import WRITTEN
 
-        array, dims = self._group[name], self._dims[name][2:]
-        attrs = {key: value for key, value in array.attrs.items() if key not in (WRITTEN, OWN_DIMS)}
-        labels = tuple(tuple(self._whole(dim).tolist()) for dim in dims)
-        nowhere = np.empty((0, 1 + len(dims)), np.int64)
-        own = tuple(array.attrs.get(OWN_DIMS, dims))
-        return Sparse(own, labels, nowhere, np.empty(0), attrs, float(array.fill_value))
+        names = sorted(key for key, dims in self._dims.items() if dims[:2] == DIMS[:2] and len(dims) > 2)
+        extras = {}
+        for name in names:
+            array, dims = self._group[name], self._dims[name][2:]
+            if self._dims[name] != DIMS:
+                attrs = {key: value for key, value in array.attrs.items() if key not in (WRITTEN, OWN_DIMS)}
+                labels = tuple(tuple(self._whole(dim).tolist()) for dim in dims)
+                nowhere, own = np.empty((0, 1 + len(dims)), np.int64), tuple(array.attrs.get(OWN_DIMS, dims))
+                extras[name] = Sparse(own, labels, nowhere, np.empty(0), attrs, float(array.fill_value))
+        return extras
 
     def read(self, name: str, systems: Sequence[str], measures: Sequence[int] | None = None) -> Array:
         """Values of a variable: (systems, tracks), of scores and weights with the measures, all or at some places."""

@@ -93,27 +93,20 @@ def benchmarks() -> Tabulation[BenchmarkFile]:
             warnings.warn(str(error), MirflowWarning, stacklevel=2)
     facts = list(map(_facts, found))
     columns = ("name", "task", "tracks", "headline", "baselines", "data")
-    short = tuple((*(one[name] for name in columns[:-1]), _in_short(str(one["data"]))) for one in facts)
+    data = [str(one["data"]) for one in facts]
+    places = [one if one.startswith("mirdata") or one == NOWHERE else "here" for one in data]
+    short = tuple((*(one[name] for name in columns[:-1]), place) for one, place in zip(facts, places, strict=True))
+    away = []
+    for file in found:
+        if file.benchmark.evaluation.reference.mirdata is None and data_folder(file) is None:
+            folder = file.benchmark.data.folder or file.name
+            how = file.benchmark.data.url or f"see mirflow bench show {file.name}"
+            away.append(f"{file.name}: data from {how}, as the folder {folder} in ${DATA}, or named by --data")
     return Tabulation(
         found,
-        lambda width: [Table(columns, short, notes=tuple(map(_where_to_get, filter(_is_away, found))))],
+        lambda width: [Table(columns, short, notes=tuple(away))],
         lambda: [Table(tuple(facts[0]), tuple(tuple(one.values()) for one in facts))],
     )
-
-
-def _is_away(file: BenchmarkFile) -> bool:
-    return file.benchmark.evaluation.reference.mirdata is None and data_folder(file) is None
-
-
-def _where_to_get(file: BenchmarkFile) -> str:
-    """Where data are had that are not here, and what folder is expected."""
-    data = file.benchmark.data
-    folder, how = data.folder or file.name, data.url or f"see mirflow bench show {file.name}"
-    return f"{file.name}: data from {how}, as the folder {folder} in ${DATA}, or named by --data"
-
-
-def _in_short(data: str) -> str:
-    return data if data.startswith("mirdata") or data == NOWHERE else "here"
 
 
 def benchmark(name: str | Path) -> Tabulation[BenchmarkFile]:
@@ -353,17 +346,14 @@ def _scores_of(file: BenchmarkFile, root: Path, baseline: Baseline) -> xr.Datase
                 f"{file.path}: the store {baseline.store} has no evaluation {evaluation.name!r}; {known}"
             )
         return boards[evaluation.name]
-    places = [folder for folder in (root, file.path.parent) if _has_tables(baseline, folder)]
+    folders, tables = (root, file.path.parent), baseline.tables
+    places = [folder for folder in folders if tables and all(Pattern(one.path).find(folder) for one in tables)]
     if not places:
         return None
     named = {"task": evaluation.task, "name": evaluation.name, "convention": evaluation.convention}
     group = ScoreGroup.model_validate({**named, "tables": baseline.tables})
     (content,) = read_tables(TableMapping(name=baseline.source, groups=[group]), places[0]).groups
     return as_scores(dataset_of(content))
-
-
-def _has_tables(baseline: Baseline, folder: Path) -> bool:
-    return bool(baseline.tables) and all(Pattern(one.path).find(folder) for one in baseline.tables)
 
 
 def _letters(file: BenchmarkFile, given: Mapping[str, xr.Dataset], missing: str) -> tuple[dict[str, str], str]:
