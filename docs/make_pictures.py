@@ -35,7 +35,7 @@ def main(chromium: str) -> None:
         subprocess.run([chromium, *options, window, f"--screenshot={picture}", page.as_uri()], check=True)
         with Image.open(picture) as drawn:
             small = drawn.convert("RGB").resize((WIDTH, SIZE[1] * WIDTH // SIZE[0]), Image.Resampling.LANCZOS)
-        small.quantize(128).save(PICTURES / "first-screen.png", optimize=True)
+        small.quantize(255, dither=Image.Dither.NONE).save(PICTURES / "first-screen.png", optimize=True)
 
 
 if __name__ == "__main__":

@@ -234,5 +234,5 @@ class TestWriting:
 
     @pytest.mark.parametrize("words", [["run"], ["run", "--dry-run"], ["run", "--part", "1/2"], ["publish"]])
     def test_writing_commands_refuse_them(self, url, words):
-        output = invoke(*words, "pipelines/demo.yaml", "--store", url, code=4).output
+        output = invoke(*words, "pipelines/tunes.yaml", "--store", url, code=4).output
         assert "is a URL at which stores cannot be written" in output
