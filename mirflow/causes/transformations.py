@@ -541,7 +541,8 @@ def _other_tracks(pair: LowPair) -> Iterator[Correction]:
     "sides",
     unit="",
     limits="whole systems",
-    fits=lambda task, kind: kind != "audio",
+    # Grades and rankings, say, are no sides of one kind.
+    fits=lambda task, kind: kind not in ("audio", "ranking", "following"),
     apply=lambda pair, change: replace(pair, reference=pair.estimate, estimate=pair.reference),
     sentence="the {who} and the other side are exchanged",
     several="exchanged with the other side",
