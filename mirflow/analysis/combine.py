@@ -504,7 +504,7 @@ def _kept_metrics(
 
 def _tables(ds: xr.Dataset) -> dict[str, xr.DataArray]:
     """The variables with extra dims, each of which is one metric."""
-    return {str(key): one for key, one in ds.data_vars.items() if set(CELL) < set(one.dims) != {*CELL, "metric"}}
+    return {str(key): var for key, var in ds.data_vars.items() if set(CELL) < set(var.dims) != {*CELL, "metric"}}
 
 
 def _partly_tables(given: Mapping[str, xr.Dataset], meeting: Collection[frozenset[str]]) -> dict[str, str]:
@@ -577,7 +577,9 @@ def _coordinates(name: str, parts: Sequence[StorePart], dim: str, labels: Sequen
         there = {type(value) for value in entries if value is not None}
         if there and there <= {int, float}:
             whole = there == {int} and None not in entries
-            found[key] = np.array(entries if whole else [np.nan if one is None else float(one) for one in entries])
+            found[key] = np.array(
+                entries if whole else [np.nan if entry is None else float(entry) for entry in entries]
+            )
         elif there == {bool} and None not in entries:
             found[key] = np.array(entries)
         else:

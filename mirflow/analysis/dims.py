@@ -225,10 +225,10 @@ def refuse_nominal(measure: Measure) -> str:
 def _coords(ds: xr.Dataset, measures: Sequence[Measure]) -> dict[str, Array]:
     """Coordinates of the metrics, with those of some more; NaN or an empty text where there is none."""
     more: dict[str, Array] = dict(describe(measures))
-    allowed = [table_aggregates(one.metric.orientation, one.metric.dims) for one in measures]
+    allowed = [table_aggregates(measure.metric.orientation, measure.metric.dims) for measure in measures]
     more["aggregates"] = np.array([" ".join(names) for names in allowed])
     standard = [measure.metric.standard_aggregate for measure in measures]
-    counted = [one.metric.orientation == "none" for one in measures]
+    counted = [measure.metric.orientation == "none" for measure in measures]
     more["standard_aggregate"] = np.array(
         [next(iter(names)) if sums else own for names, own, sums in zip(allowed, standard, counted, strict=True)]
     )

@@ -102,7 +102,7 @@ def find_disagreements(
     >>> [(one.start, one.end, one.reference, one.consensus) for one in find_disagreements("chord", [track])]
     [(1.0, 2.0, 'G', 'E:min')]
     """
-    held = [one for one in tracks if len(one.estimates) > 1]
+    held = [track for track in tracks if len(track.estimates) > 1]
     if task == "segment" and not _share_names(held):
         found = [one for track in held for one in _event_disagreements(track, WINDOWS[task], _boundaries)]
     elif task in _CLASSES:
@@ -154,8 +154,8 @@ def _share_names(tracks: Sequence[TrackAnnotations]) -> bool:
     others = [
         label.lower()
         for track in tracks
-        for one in track.estimates.values()
-        for label in dict.fromkeys(one.labels or ())
+        for estimate in track.estimates.values()
+        for label in dict.fromkeys(estimate.labels or ())
     ]
     return bool(others) and 2 * sum(label in own and len(label) > 2 for label in others) > len(others)
 
@@ -189,7 +189,7 @@ def _cells(track: TrackAnnotations, names: Sequence[str], vocabulary: dict[str, 
         start, end = cuts[:-1], cuts[1:]
         found = [_labels_at(side, codes, (start + end) / 2) for side, codes in zip(sides, rows, strict=True)]
     systems = np.full((len(names), len(start)), OTHER)
-    systems[[place for place, name in enumerate(names) if name in track.estimates]] = found[1:]
+    systems[[index for index, name in enumerate(names) if name in track.estimates]] = found[1:]
     return _Cells(start, end, found[0], systems)
 
 
@@ -209,17 +209,17 @@ def _label_disagreements(
     names = list(dict.fromkeys(name for track in tracks for name in track.estimates))
     vocabulary: dict[str, int] = {}
     cells = [_cells(track, names, vocabulary) for track in tracks]
-    if not sum(len(one.start) for one in cells):
+    if not sum(len(cell.start) for cell in cells):
         return []
     labels = list(vocabulary)
     classes = np.append(classify(labels), OTHER)  # the last one is for no label
     known, codes = np.unique(classes, return_inverse=True)
     codes = np.where(classes == OTHER, OTHER, codes.ravel() - int(known[0] == OTHER))
-    said = codes[np.concatenate([one.systems for one in cells], axis=1)]
-    length = np.concatenate([one.end - one.start for one in cells])
+    said = codes[np.concatenate([cell.systems for cell in cells], axis=1)]
+    length = np.concatenate([cell.end - cell.start for cell in cells])
     timed = ~np.isnan(length)
     fitted = fit_latent_classes(said, np.where(timed, length, 1.0), int(codes.max(initial=0)) + 1)
-    ends = np.cumsum([len(one.start) for one in cells])
+    ends = np.cumsum([len(cell.start) for cell in cells])
     found: list[Disagreement] = []
     for track, one, last in zip(tracks, cells, ends.tolist(), strict=True):
         own = slice(last - len(one.start), last)
@@ -288,7 +288,7 @@ def _event_disagreements(
 ) -> Iterator[Disagreement]:
     """Events that all systems have and the reference lacks, or the other way round, as runs."""
     reference = times_of(track.reference)
-    systems = [times_of(one) for one in track.estimates.values()]
+    systems = [times_of(estimate) for estimate in track.estimates.values()]
     base = min(systems, key=len)
     near = [_nearest(system, base) for system in systems]
     common = np.all([np.abs(one - base) <= window for one in near], axis=0)

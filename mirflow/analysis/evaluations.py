@@ -101,8 +101,8 @@ def name_stores(paths: Sequence[str | Path]) -> dict[str, str | Path]:
         raise QueryError("no store to open")
     if not all(isinstance(path, str | Path) for path in paths):
         raise QueryError("scores in memory have no names; give a mapping of labels to them and to stores")
-    stems = [Path(one).name.removesuffix(".zarr") for one in paths]
-    names = stems if len(set(stems)) == len(stems) else [as_given(one) for one in paths]
+    stems = [Path(path).name.removesuffix(".zarr") for path in paths]
+    names = stems if len(set(stems)) == len(stems) else [as_given(path) for path in paths]
     if len(set(names)) < len(names):
         raise QueryError(f"the same store twice: {next(name for name in names if names.count(name) > 1)}")
     return dict(zip(names, paths, strict=True))

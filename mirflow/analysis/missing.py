@@ -175,9 +175,9 @@ def find_problems(ds: Scores) -> list[CellProblem]:
     for system, track in listed.tolist():
         names, state = (systems[system], tracks[track]), Status(int(status[system, track]))
         remarks = list(read_message(str(messages[system, track])))
-        if lacking[system, track] and not any(one.kind == "reason" for one in remarks):
+        if lacking[system, track] and not any(remark.kind == "reason" for remark in remarks):
             remarks.insert(0, CellRemark("reason", "pair", ""))
-        problems += [CellProblem(*names, state, one.kind, one.side, one.text) for one in remarks]
+        problems += [CellProblem(*names, state, remark.kind, remark.side, remark.text) for remark in remarks]
     return problems
 
 
@@ -187,9 +187,9 @@ WITHHELD = "not shown here, as it may quote a reference"
 def list_shown(status: Status, remarks: Iterable[CellRemark]) -> list[CellRemark]:
     """The reasons and warnings among remarks on a cell, in words that quote no annotation; notes are left out."""
     found = dict.fromkeys(
-        one if one.kind == "reason" and status in QUOTES_NOTHING else CellRemark(one.kind, "pair", WITHHELD)
-        for one in remarks
-        if one.kind in ("reason", "warning")
+        remark if remark.kind == "reason" and status in QUOTES_NOTHING else CellRemark(remark.kind, "pair", WITHHELD)
+        for remark in remarks
+        if remark.kind in ("reason", "warning")
     )
     return list(found)
 
@@ -226,8 +226,8 @@ def count_scored(problems: Iterable[CellProblem]) -> str:
     '1 of an empty estimate'
     """
     problems = list(problems)
-    number = Counter({(one.system, one.track): one.status for one in problems}.values())
-    warned = count_cells(one for one in problems if one.kind == "warning" and one.scored == "yes")
+    number = Counter({(problem.system, problem.track): problem.status for problem in problems}.values())
+    warned = count_cells(problem for problem in problems if problem.kind == "warning" and problem.scored == "yes")
     sides = ((Status.empty_estimate, "an empty estimate"), (Status.empty_reference, "an empty reference"))
     told = [f"{number[status]} of {side}" for status, side in sides if number[status]]
     return ", ".join([*told, *([f"{warned} with a warning"] if warned else [])])
@@ -243,4 +243,4 @@ def group_problems(problems: Sequence[CellProblem]) -> list[list[CellProblem]]:
 
 def count_cells(problems: Iterable[CellProblem]) -> int:
     """Number of the cells of an evaluation that problems are about."""
-    return len({(one.system, one.track) for one in problems})
+    return len({(problem.system, problem.track) for problem in problems})

@@ -168,7 +168,7 @@ def _like(
     dims = ("system", "track", "metric")
     coords: dict[str, Any] = {SYSTEM: np.array(labels, dtype=str)}
     for other in dims[1:]:
-        coords |= {other: ds[other].values, **{name: (other, one) for name, one in coords_of(ds, other).items()}}
+        coords |= {other: ds[other].values, **{name: (other, coord) for name, coord in coords_of(ds, other).items()}}
     cells = {name: (dims, values) for name, values in variables.items()}
     import xarray as xr
 

@@ -103,7 +103,7 @@ def tell_outcomes(kind: str, metric: str, counts: Float, labels: Labels) -> tupl
         axis = names.index(OUTCOME)
         place = list(labels.values())[axis]
         counts = np.take(counts, [place.index(one) for one in COUNTED], axis=1 + axis)
-        kept = {dim: one for dim, one in labels.items() if dim != OUTCOME}
+        kept = {dim: label for dim, label in labels.items() if dim != OUTCOME}
         return np.moveaxis(counts, 1 + axis, -1), kept
     if COUNT in names:
         return _of_matches(counts, labels, names.index(COUNT))
@@ -320,7 +320,7 @@ def rated_kind(ds: xr.Dataset, query: Query) -> str | None:
     numbers, variables = split_names(ds, query.metric, exact=query.exact)
     if numbers or not variables:
         return None
-    if all(_has_means(ds, one, query) for one in variables):
+    if all(_has_means(ds, variable, query) for variable in variables):
         return MEAN
     measures = find_measures(ds)
     kinds = {

@@ -265,10 +265,10 @@ def evaluate_query(ds: xr.Dataset, query: Query, group: str = "") -> list[xr.Dat
     numbers, variables = split_names(ds, query.metric, exact=query.exact)
     if query.metric is None and not ds.sizes["metric"]:
         listed = "track" in (as_names(query.by) or [])
-        variables = [name for name, one in find_measures(ds).items() if listed or not one.metric.nominal]
+        variables = [name for name, measure in find_measures(ds).items() if listed or not measure.metric.nominal]
     if query.param and variables:
         measures = find_measures(ds)
-        variables = [one for one in variables if has_parameters(measures[one], query.param)]
+        variables = [variable for variable in variables if has_parameters(measures[variable], query.param)]
         if not numbers and not variables:
             raise QueryError(f"no metric of the question has {show_parameters(query.param)}")
     found = []
@@ -385,7 +385,7 @@ def aggregate(
 def count_statuses(ds: xr.Dataset) -> Int:
     """Numbers of cells of each system by status: int64 (systems, statuses)."""
     status, _ = states_of(computed(ds))
-    return np.stack([(status == one).sum(axis=1) for one in Status], axis=1).astype(np.int64)
+    return np.stack([(status == state).sum(axis=1) for state in Status], axis=1).astype(np.int64)
 
 
 def coverage(ds: xr.Dataset) -> xr.Dataset:

@@ -224,7 +224,7 @@ def headline_metric(ds: Scores) -> str | None:
     names = get_task(task).headline_of(str(ds.attrs.get("convention", ""))) if has_task(task) else ()
     metrics = names_of(ds, "metric")
     for name in names:
-        own = [name] if name in metrics else [one for one in metrics if bare_name(one) == name]
+        own = [name] if name in metrics else [metric for metric in metrics if bare_name(metric) == name]
         if own:
             return own[0]
     ranking = [metric for metric, way in zip(metrics, names_of(ds, "orientation"), strict=True) if way != "none"]
@@ -407,7 +407,7 @@ def convention_of(ds: xr.Dataset) -> Convention | None:
     if known is None:
         return unknown_convention(str(ds.attrs.get("convention", "")), metrics)
     names = {metric.name for metric in known.metrics}
-    return replace(known, metrics=(*known.metrics, *(one for one in metrics if one.name not in names)))
+    return replace(known, metrics=(*known.metrics, *(metric for metric in metrics if metric.name not in names)))
 
 
 def _measure(convention: Convention | None, name: str) -> Measure | None:
@@ -545,7 +545,7 @@ def _holds(ds: xr.Dataset, expression: str) -> Bool:
 def choose_metrics(ds: xr.Dataset, places: list[int], param: Parameters) -> list[int]:
     """The metrics among some that have the parameters of a query."""
     for name, wanted in (param or {}).items():
-        known = [one for one in coords_of(ds, "metric") if one not in _ABOUT]
+        known = [coord for coord in coords_of(ds, "metric") if coord not in _ABOUT]
         if name not in known:
             raise UnknownNameError("parameter", name, known)
         every = ds[name].values.tolist()

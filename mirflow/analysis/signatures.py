@@ -160,7 +160,7 @@ class Signature:
 
     def __str__(self) -> str:
         named = "".join(f";{key}={_written(value)}" for key, value in self.fields.items())
-        metrics = "+".join(quoted(one, _ALONE) for one in self.metrics)
+        metrics = "+".join(quoted(metric, _ALONE) for metric in self.metrics)
         return f"{quoted(self.task).replace('/', '%2F')}/{metrics}{named}"
 
     @property
@@ -289,7 +289,7 @@ def sign(ds: xr.Dataset, query: Query, result: xr.Dataset, *, percent: bool = Fa
     groups: dict[tuple[str, str, str], list[int]] = {}
     if "metric" in result.attrs:
         name = str(result.attrs["metric"])
-        versions = [one.metric.version for one in find_measures(ds).values() if str(one) == name]
+        versions = [measure.metric.version for measure in find_measures(ds).values() if str(measure) == name]
         unit = str(result["value"].attrs.get("units", ""))
         about = [(name, str(result.attrs["aggregate"]), str(versions[0] if versions else 1), unit)]
     else:

@@ -369,7 +369,7 @@ class Convention:
         if not isinstance(asked, str):
             metrics = metrics_from(asked, self.task)
             self._refuse_taken(metrics)
-            return [one.measure() for one in metrics]
+            return [metric.measure() for metric in metrics]
         if is_reference(asked):
             metrics, texts = load_metrics(asked, self.task, folder)
         else:
@@ -382,8 +382,8 @@ class Convention:
                     return self._parse_losses(asked)
                 if not metrics:
                     raise
-            named = any(one.name == name for one in metrics)
-            texts = [asked] if named else [asked.replace(name, one.name, 1) for one in metrics]
+            named = any(metric.name == name for metric in metrics)
+            texts = [asked] if named else [asked.replace(name, metric.name, 1) for metric in metrics]
         self._refuse_taken(metrics)
         return [parse(one, metrics) for text in texts for one in expand(text)]
 
@@ -552,7 +552,7 @@ def refuse_unjudged(measure: Measure, metrics: Iterable[Metric], what: str) -> N
     The message suggests those of the task's metrics that do; `what` names the items.
     """
     if not measure.metric.itemwise:
-        names = [one.name for one in metrics if one.itemwise]
+        names = [metric.name for metric in metrics if metric.itemwise]
         if not names:
             remedy = "declare a metric that does with itemwise=True"
         else:
@@ -605,7 +605,9 @@ def read_scores(measures: Sequence[Measure], computed: Any, pairs: int) -> Score
     found = np.zeros((2, pairs, len(scalars)))
     for column, measure in enumerate(scalars):
         found[0, :, column], found[1, :, column] = measure.read(computed)
-    return Scores(found[0], found[1], {one.variable: one.read(computed) for one in measures if one.metric.dims})
+    return Scores(
+        found[0], found[1], {measure.variable: measure.read(computed) for measure in measures if measure.metric.dims}
+    )
 
 
 def read_pair(measures: Sequence[Measure], computed: Any) -> list[float]:

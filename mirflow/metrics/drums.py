@@ -569,4 +569,4 @@ def _of_four(function: Callable[..., float]) -> Callable[..., float]:
 
 _ARGUMENTS = "reference_times, reference_drums, estimated_times, estimated_drums"
 _pair_functions = PairFunctions(METRICS, partial(_score_pair, MIR_EVAL)).functions("As for `evaluate`.")
-globals().update({name: _of_four(one) for name, one in _pair_functions.items()})
+globals().update({name: _of_four(function) for name, function in _pair_functions.items()})

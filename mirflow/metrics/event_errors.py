@@ -34,7 +34,10 @@ _HALF, _DOUBLE, _OFF, _OFFSET, _LATE, _MISSING, _EXTRA = range(len(_BEATS))
 
 def _window(measure: Measure, default: float) -> float:
     """The window of a measure in seconds, or a usual one for measures without."""
-    own = next((one for one in measure.metric.parameters if one.name == "window" and one.unit == "s"), None)
+    own = next(
+        (parameter for parameter in measure.metric.parameters if parameter.name == "window" and parameter.unit == "s"),
+        None,
+    )
     return default if own is None else float(measure["window"])
 
 

@@ -47,7 +47,9 @@ def _score(
     in_frames = [_in_frames(measure, hop) for measure in measures]
     scores = score(replace(pairs, references=references, estimates=estimates), in_frames)
     scores.score[list(refused)] = np.nan
-    unit = np.array([hop if one.metric.weight_unit == "s" else 1.0 for one in measures if not one.metric.dims])
+    unit = np.array(
+        [hop if measure.metric.weight_unit == "s" else 1.0 for measure in measures if not measure.metric.dims]
+    )
     return replace(scores, weight=scores.weight * unit, refused={**scores.refused, **refused})
 
 

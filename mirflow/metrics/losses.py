@@ -69,8 +69,8 @@ def _split(
         if errors.rows is not None and numbering is not None:
             sides = errors.rows.merge(sides, numbering)
         edits.append(errors.align(*sides, whole, exact))
-    present = [one.present for one in edits]
-    sizes = np.array([one.size for one in edits], dtype=np.int64)
+    present = [edit.present for edit in edits]
+    sizes = np.array([edit.size for edit in edits], dtype=np.int64)
     sizes = (sizes + 1) << np.array([len(kinds) for kinds in present], dtype=np.int64)
     loss, weight = np.zeros((len(pairs), len(errors.kinds))), np.zeros(len(pairs))
     sign = -1.0 if whole.metric.orientation == "lower" else 1.0

@@ -172,7 +172,9 @@ class Metric:
         >>> hits.with_defaults(window=0.1, trim=True).parameters[0].default
         0.1
         """
-        changed = (replace(one, default=values.get(one.name, one.default)) for one in self.parameters)
+        changed = (
+            replace(parameter, default=values.get(parameter.name, parameter.default)) for parameter in self.parameters
+        )
         return replace(self, parameters=tuple(changed))
 
     def measure(self, **values: Value) -> Measure:
@@ -221,7 +223,7 @@ def to_record(metric: Metric) -> dict[str, Any]:
     >>> record["parameters"], record["range"], from_record(record) == hits
     ([{'name': 'window', 'default': 0.05, 'unit': 's'}], [0, None], True)
     """
-    return {"parameters": [_changed(one) for one in metric.parameters], **_changed(metric, "parameters")}
+    return {"parameters": [_changed(parameter) for parameter in metric.parameters], **_changed(metric, "parameters")}
 
 
 def _changed(record: Metric | Parameter, *others: str) -> dict[str, Any]:
@@ -390,9 +392,9 @@ class Measure:
         return self.metric.read(computed, self)
 
     def __getitem__(self, name: str) -> Value:
-        for place, parameter in enumerate(self.metric.parameters):
+        for index, parameter in enumerate(self.metric.parameters):
             if parameter.name == name:
-                return self.values[place]
+                return self.values[index]
         raise KeyError(name)
 
     def __str__(self) -> str:
@@ -629,7 +631,9 @@ def _key(measure: Measure) -> str:
     It contains the window, as in ``Precision@3.0``, if `evaluate` does not take the window as an argument.
     """
     metric = measure.metric
-    window = next((one for one in metric.parameters if one.name == "window" and not one.mir_eval), None)
+    window = next(
+        (parameter for parameter in metric.parameters if parameter.name == "window" and not parameter.mir_eval), None
+    )
     if metric.key and window is not None and not metric.dims:
         plain = metric.measure(window=measure["window"])
         return f"{metric.key}@{measure['window']}" if measure == plain else ""

@@ -201,12 +201,12 @@ class PairFunctions:
         check: Callable[[Any, Any, Sequence[Measure]], object] = lambda reference, estimate, measures: None,
         fixed: Mapping[str, Value] = MappingProxyType({}),
     ) -> None:
-        self.metrics, self.score, self.check = tuple(one for one in metrics if not one.dims), score, check
+        self.metrics, self.score, self.check = tuple(metric for metric in metrics if not metric.dims), score, check
         self.fixed = dict(fixed)
-        self.keyed = tuple(one for one in self.metrics if one.key)
+        self.keyed = tuple(metric for metric in self.metrics if metric.key)
         self.parameters = tuple(dict.fromkeys(p.mir_eval for one in self.keyed for p in one.parameters if p.mir_eval))
         self._of: dict[str, list[tuple[Metric, list[tuple[str, Value]]]]] = {}
-        for one in (*self.keyed, *(one for one in self.metrics if not one.key)):
+        for one in (*self.keyed, *(metric for metric in self.metrics if not metric.key)):
             defaults = [(p.name, p.default) for p in one.parameters]
             self._of.setdefault(one.function if one.key else one.name, []).append((one, defaults))
 
@@ -242,7 +242,7 @@ class PairFunctions:
         measures = self.measures(given, *others)
         self.check(reference, estimate, measures)
         found = self.score(reference, estimate, measures)
-        return OrderedDict((one.metric.key, float(value)) for one, value in zip(measures, found, strict=True))
+        return OrderedDict((measure.metric.key, float(value)) for measure, value in zip(measures, found, strict=True))
 
     def every(self, reference: Any, estimate: Any, given: Mapping[str, Value]) -> dict[str, float]:
         """Check a pair and return all default scores by metric.
@@ -260,7 +260,7 @@ class PairFunctions:
         return self._every({})
 
     def _every(self, given: Mapping[str, Value]) -> list[Measure]:
-        asked = [one for one in self.metrics if one.default]
+        asked = [metric for metric in self.metrics if metric.default]
         defaults: dict[str, set[Value]] = {}
         for parameter in (parameter for one in asked for parameter in one.parameters):
             defaults.setdefault(parameter.name, set()).add(parameter.default)
@@ -275,7 +275,7 @@ class PairFunctions:
         sides : str
             Description of reference and estimate, for the docstrings.
         """
-        return {one.name: self._function(one, sides) for one in self.metrics if not one.key}
+        return {metric.name: self._function(metric, sides) for metric in self.metrics if not metric.key}
 
     def _function(self, metric: Metric, sides: str) -> Callable[..., float]:
         taken = [p for p in metric.parameters if p.name not in self.fixed]

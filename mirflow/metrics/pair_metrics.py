@@ -103,7 +103,9 @@ def pair_metric(
     return declare
 
 
-_DEFAULTS: Mapping[str, Any] = {name: one.default for name, one in inspect.signature(pair_metric).parameters.items()}
+_DEFAULTS: Mapping[str, Any] = {
+    name: parameter.default for name, parameter in inspect.signature(pair_metric).parameters.items()
+}
 
 
 def metrics_of(

@@ -151,7 +151,7 @@ def metrics_from(found: Any, task: str) -> tuple[Metric, ...]:
     """
     records = _records(found)
     if records:
-        return tuple(one if one.origin else replace(one, origin=origin_of(one.read)) for one in records)
+        return tuple(record if record.origin else replace(record, origin=origin_of(record.read)) for record in records)
     if not callable(found):
         raise MetricError(f"expected the name of a metric or a function over one pair, got {found!r}")
     module = sys.modules.get(getattr(found, "__module__", ""))

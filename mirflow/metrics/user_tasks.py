@@ -58,7 +58,7 @@ def pair_task(
     convention = Convention(
         "default", "functions over one pair", records, clean or (lambda rows: set_aside(rows, [])), _no_scores
     )
-    first = headline or next((one.name for one in records), "")
+    first = headline or next((record.name for record in records), "")
     words = title or name.replace("_", " ").capitalize()
     return Task(name, words, MappingProxyType({"default": convention}), (first,), kind=kind)
 

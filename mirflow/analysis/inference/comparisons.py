@@ -254,7 +254,7 @@ class _Comparison:
                         samples.append((own, two))
         limits = self._test(arrays, pairs, parts, samples, gathered, leads=leader is not None)
         for rows, bound in bounds if sizes else ():
-            write_bounds(arrays, self.metric, pairs[rows], *bound(*(one[rows] for one in limits)), self.how.alpha)
+            write_bounds(arrays, self.metric, pairs[rows], *bound(*(limit[rows] for limit in limits)), self.how.alpha)
         return least_of(self.test, self.correction, parts, every, self.how)
 
     def _test(
@@ -420,7 +420,7 @@ def _frame_of(part: xr.Dataset, result: xr.Dataset) -> xr.Dataset:
     labels = list(product(*(result[dim].values.tolist() for dim in dims)))
     # Of deviations neither high nor low ones are better.
     deviates = [is_deviation(result.attrs, dict(zip(dims, place, strict=True))) for place in labels]
-    orientation = ["none" if one else result.attrs["orientation"] for one in deviates]
+    orientation = ["none" if spread else result.attrs["orientation"] for spread in deviates]
     names = [", ".join([result.attrs["metric"], *label]) for label in labels]
     along = {"orientation": ("metric", np.array(orientation)), "unit": ("metric", np.array([""] * len(names)))}
     return part.drop_dims(["track", "metric"]).assign_coords({"metric": np.array(names, dtype=str), **along})

@@ -605,7 +605,7 @@ def swap_pairs(
         levels = [
             correct_pairs(arrays, metric, correction, every_pair(len(arrays["p"])), how.alpha) for metric in metrics
         ]
-        return [_of_each(one, spread, levels, how) for one, spread in zip(swaps, spreads, strict=True)]
+        return [_of_each(swap, spread, levels, how) for swap, spread in zip(swaps, spreads, strict=True)]
     every = np.unique(np.concatenate([part.clusters for part in parts]))
     own = [np.searchsorted(every, part.clusters) for part in parts]
     corrected, critical = simultaneous(list(zip(swaps, own, strict=True)), spreads, len(every), how, kept)

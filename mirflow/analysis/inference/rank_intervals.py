@@ -148,8 +148,8 @@ def _shares(blocks: SampleBlocks, metric: int, sign: float, how: Resampling, *, 
     drawn = np.where(np.isnan(drawn), -np.inf, np.round(sign * drawn, 12))
     best = drawn == drawn.max(axis=0)
     first[systems] = (best / best.sum(axis=0)).mean(axis=1)
-    for place, system in enumerate(systems.tolist() if pairs else ()):
-        above, equal = drawn[place] > drawn, drawn[place] == drawn
+    for index, system in enumerate(systems.tolist() if pairs else ()):
+        above, equal = drawn[index] > drawn, drawn[index] == drawn
         better[system, systems] = (above + equal / 2).mean(axis=1)
         better[system, system] = np.nan
     return first, better

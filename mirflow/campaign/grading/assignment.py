@@ -125,7 +125,7 @@ class _Pairs:
         self.pairs = sorted(Pair(*pair) for pair in pairs)
         self.place = {pair: index for index, pair in enumerate(self.pairs)}
         self.queries = sorted({pair.query for pair in self.pairs})
-        number = {query: place for place, query in enumerate(self.queries)}
+        number = {query: index for index, query in enumerate(self.queries)}
         self.query: Int = np.array([number[pair.query] for pair in self.pairs], dtype=np.int64)
         self.size: Int = np.bincount(self.query, minlength=len(self.queries))
 

@@ -292,7 +292,7 @@ def _tracks(ds: xr.Dataset, *, durations: bool) -> list[dict[str, Any]]:
 
 
 def _counts(row: Sequence[int]) -> dict[str, int]:
-    return {one.name: count for one, count in zip(Status, row, strict=True) if count}
+    return {state.name: count for state, count in zip(Status, row, strict=True) if count}
 
 
 def _labels(ds: xr.Dataset, dim: str, **more: Sequence[Any] | None) -> list[dict[str, Any]]:

@@ -467,7 +467,7 @@ def _step(before: tuple[_Step, ...], aligned: int) -> _Step:
 
 def converter(reference: Notation, estimate: Notation, alignment: Alignment) -> Callable[[int], int]:
     """Convert times of an estimate to the axis of its reference, linearly between and beyond aligned times."""
-    anchors = [(estimate.starts[one], reference.starts[place]) for place, one in enumerate(alignment) if one != -1]
+    anchors = [(estimate.starts[one], reference.starts[index]) for index, one in enumerate(alignment) if one != -1]
     if not anchors:
         return lambda time: time
     times = [time for time, _ in anchors]

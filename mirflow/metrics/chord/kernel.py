@@ -223,8 +223,8 @@ def lay_out(
     With `carry`, the previous label is in force during gaps; otherwise nothing is.
     """
     steps = [steps_of(side.rows, None if merged is None else merged[side.chord[:-1]]) for side in sides]
-    times, ranks = rank(*(one.time for one in steps))
-    reference, estimate = (StepRows(one, own, len(times), carry) for one, own in zip(steps, ranks, strict=True))
+    times, ranks = rank(*(step.time for step in steps))
+    reference, estimate = (StepRows(step, own, len(times), carry) for step, own in zip(steps, ranks, strict=True))
     low, high = (bound[reference_row] for bound in reference.bounds())
     return ChordTimelines(times, reference, estimate, sides, reference_row, estimate_row, low, high, unit, merged)
 

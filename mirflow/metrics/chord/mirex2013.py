@@ -549,7 +549,7 @@ CONVENTION = Convention(
     score=score,
     grids=("union",),
     default_measures=(
-        *(one.measure() for one in recalls),
+        *(recall.measure() for recall in recalls),
         *(one.measure(rule=rule) for rule in RULES for one in (*shares, *chord_counts)),
         *(one.measure() for one in segmentation),
     ),

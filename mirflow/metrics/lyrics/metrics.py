@@ -604,7 +604,7 @@ def evaluate(
     rules = TASK.convention(convention)
     measures = [one.measure() for one in rules.metrics if not one.dims]
     scores = _score_pair(rules, reference, estimate, measures, language)
-    return OrderedDict((one.metric.name, value) for one, value in zip(measures, scores.tolist(), strict=True))
+    return OrderedDict((measure.metric.name, value) for measure, value in zip(measures, scores.tolist(), strict=True))
 
 
 _PLAIN, _MARKED = TASK.convention(), TASK.convention("alt_eval")

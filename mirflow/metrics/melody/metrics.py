@@ -94,7 +94,7 @@ def _edits_of(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool
     pitch = np.where(voiced & ~right, np.where(chroma, _OCTAVE_ERROR, _PITCH_ERROR), RIGHT)
     pitch[voiced & ~estimated & (frames.estimate_cents == 0)] = RIGHT
     cents = frames.reference_cents, frames.estimate_cents
-    hertz = [np.where(one == 0, 0.0, _BASE * np.exp2(one / 1200.0)) for one in cents]
+    hertz = [np.where(cent == 0, 0.0, _BASE * np.exp2(cent / 1200.0)) for cent in cents]
     sides = (frames.reference_voicing, frames.estimate_voicing), (hertz[0], hertz[1])
     return MelodyEdits(frames.times, *sides, voicing, pitch, graded)
 

@@ -401,14 +401,16 @@ def score(
     ----------
     C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
     """
-    every = np.zeros((2, len(pairs), sum(not one.metric.dims for one in measures)))
+    every = np.zeros((2, len(pairs), sum(not measure.metric.dims for measure in measures)))
     extras: dict[str, Sparse] = {}
-    needs = np.array([one.metric.needs for one in measures if not one.metric.dims], dtype=str)
+    needs = np.array([measure.metric.needs for measure in measures if not measure.metric.dims], dtype=str)
     for need, compute in _AS_GIVEN.items():
-        scores = read_scores([one for one in measures if one.metric.needs == need], compute(pairs), len(pairs))
+        scores = read_scores(
+            [measure for measure in measures if measure.metric.needs == need], compute(pairs), len(pairs)
+        )
         every[:, :, needs == need] = scores.score, scores.weight
         extras |= scores.extras
-    measures = [one for one in measures if not one.metric.needs]
+    measures = [measure for measure in measures if not measure.metric.needs]
     values = np.zeros((2, len(pairs), len(measures)))
     values[0][:, [measure.metric.unit == "s" for measure in measures]] = np.nan
     repairs = np.zeros(len(pairs), dtype=np.int64)

@@ -15,7 +15,7 @@ from .kernel import Recording, scale_invariant, whole_track_ratios
 from .metrics import MDX
 from .spectra import spectral_distances
 
-_METRICS = [one for one in MDX.metrics if not one.dims]
+_METRICS = [metric for metric in MDX.metrics if not metric.dims]
 
 _documented = documented(
     """

@@ -33,7 +33,7 @@ _OF_PIANO = (
 
 
 def _of_piano(metrics: Sequence[Metric]) -> tuple[Measure, ...]:
-    known = {one.name: one for one in metrics}
+    known = {metric.name: metric for metric in metrics}
     return tuple(known[name].measure() for name in _OF_PIANO)
 
 

@@ -654,7 +654,7 @@ def _mt3_metrics() -> tuple[tuple[Metric, ...], tuple[Measure, ...]]:
     loud = (
         replace(
             metric.with_defaults(frames="loud"),
-            pooling="micro" if any(one.name == "frames" for one in metric.parameters) else metric.pooling,
+            pooling="micro" if any(parameter.name == "frames" for parameter in metric.parameters) else metric.pooling,
         )
         for metric in (*METRICS, *_SWEEP)
     )
