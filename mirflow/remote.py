@@ -174,7 +174,12 @@ def store_flaw(path: str | os.PathLike[str], *, written: bool = True) -> str:
         form = "icechunk:PATH" if local else f"{address.kind}://BUCKET/PATH"
         return f"names no {lacking}; an address has the form {form}" if lacking else ""
     if address is not None and not written:
-        return _url_flaw(address, text)
+        if "@" in address.bucket:
+            return "has a user name or a password, which would be stored and printed; leave it out"
+        if "?" in text or "#" in text:
+            return "has a query or a fragment, which stores do not have; leave out what follows ? or #"
+        lacking = "host" if not address.bucket else "" if address.prefix else "path"
+        return f"names no {lacking}; an address has the form {address.kind}://HOST/PATH" if lacking else ""
     if is_url(text):
         return (
             "is a URL at which stores cannot be written; a store is a folder, such as stores/x.zarr, or a repository "
@@ -183,15 +188,6 @@ def store_flaw(path: str | os.PathLike[str], *, written: bool = True) -> str:
     if Path(path).name in ("", ".."):
         return "is not the name of a store; a store is a folder, such as stores/x.zarr"
     return ""
-
-
-def _url_flaw(address: Address, text: str) -> str:
-    if "@" in address.bucket:
-        return "has a user name or a password, which would be stored and printed; leave it out"
-    if "?" in text or "#" in text:
-        return "has a query or a fragment, which stores do not have; leave out what follows ? or #"
-    lacking = "host" if not address.bucket else "" if address.prefix else "path"
-    return f"names no {lacking}; an address has the form {address.kind}://HOST/PATH" if lacking else ""
 
 
 def client_of(kind: str, host: str, *, stays: bool = False) -> ObjectStore:

@@ -276,7 +276,18 @@ def open_service(paths: Sequence[str | Path], base_url: str = "", *, any_revisio
             raise MirflowError(f"{path}: the name {name!r} is used for a store and a split; rename one")
         check_address(campaign.url)
         address = base_url or campaign.url
-        opened = Service(campaign.campaign, stores, campaign, path, folder, database, _secret(folder), address)
+        # Return the key of a campaign, created on first use and readable only by its owner.
+        file = folder / "secret.key"
+        if not file.exists():
+            made = folder / f".secret.{secrets.token_hex(8)}"
+            handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "wb") as written:
+                written.write(secrets.token_bytes(32))
+            # If several processes start at once, one creates the key and all use it.
+            with suppress(FileExistsError):
+                os.link(made, file)
+            made.unlink()
+        opened = Service(campaign.campaign, stores, campaign, path, folder, database, file.read_bytes(), address)
         opened.cors = campaign.cors
         opened.archive = beside / campaign.root / campaign.archive if campaign.archive else None
         return opened
@@ -339,18 +350,3 @@ def _named(paths: Sequence[Path]) -> dict[str, Path]:
             raise MirflowError(f"duplicate store name {name!r}: {stores[name]} and {path}; rename one")
         stores[name] = path
     return stores
-
-
-def _secret(folder: Path) -> bytes:
-    """Return the key of a campaign, created on first use and readable only by its owner."""
-    file = folder / "secret.key"
-    if not file.exists():
-        made = folder / f".secret.{secrets.token_hex(8)}"
-        handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "wb") as written:
-            written.write(secrets.token_bytes(32))
-        # If several processes start at once, one creates the key and all use it.
-        with suppress(FileExistsError):
-            os.link(made, file)
-        made.unlink()
-    return file.read_bytes()
