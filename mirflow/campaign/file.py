@@ -586,8 +586,6 @@ def pipeline_of(
 
     Parameters
     ----------
-    path : path
-        The campaign file.
     readings : Path
         Folder with the readings of each system, see :func:`reading_name`.
     systems : sequence of str or None

@@ -593,8 +593,6 @@ def agreement_tables(judgements: Collection, people: bool, level: float | None =
     ----------
     people : bool
         True: formatted with notes; False: plain values.
-    level : float or None
-        Level of the intervals.
     name : str
         Name of the file, if there are several.
     """

@@ -76,8 +76,6 @@ def next_assignments(
         yet. Assignments that were abandoned are not counted.
     history : sequence of Assignment
         All assignments of this grader so far in order, judged or not.
-    graders_per_pair : int
-        Required number of graders per pair.
     by : {"query", "pair"}
         ``query``: all candidates of a query at once, as in MIREX (or the unjudged ones of a query left unfinished).
         ``pair``: a single one, preferably of the last query.
@@ -320,8 +318,6 @@ def summarise(plan: Plan, minutes: float = 1.0, limit: float = LIMIT) -> PlanSum
 
     Parameters
     ----------
-    minutes : float
-        Duration of a judgement.
     limit : float
         Most minutes that a grader can be asked for.
 

@@ -17,8 +17,6 @@ def clip(recording: Path, output: Path, seconds: float) -> float:
     ----------
     recording : Path
         Any format that libsndfile reads.
-    output : Path
-        Overwritten if it exists.
 
     Returns
     -------

@@ -240,12 +240,8 @@ def close(
 
     Parameters
     ----------
-    judgements : iterable of GraderJudgement
-        Raw judgements.
     key : Pool
         Key with the pieces behind the ids.
-    withdrawn : collection of str
-        Graders whose judgements are excluded.
     known : {"keep", "leave out"}
         Treatment of judgements of pieces that the grader knew.
     names : bool
@@ -331,8 +327,6 @@ def write_closed(
     ----------
     unjudged : {"refuse", "zero", "skip"}
         Treatment of candidates without a judgement: see the task ``similarity``.
-    scale : float
-        Largest possible fine judgement.
     """
     place = Path(folder)
     fine = [row.fine for row in closed.judgements if row.fine is not None]

@@ -137,8 +137,6 @@ def pool(
     ----------
     rankings : mapping of str to mapping of str to sequence of str
         By system and query; a system may lack lists for some queries.
-    top : int
-        Number of candidates per system and query.
     seed : str
         Secret for the ids, which depend only on it, the query and the piece: they stay the same when systems are
         reordered or added.

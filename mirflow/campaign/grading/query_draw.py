@@ -115,10 +115,6 @@ def draw(
         without a value, or with a value missing from the mapping, are not drawn.
     by : str or None
         A column, such as ``genre``.
-    where : str or None
-        Condition on the pieces.
-    exclude : collection of str
-        Names of excluded pieces.
 
     Returns
     -------

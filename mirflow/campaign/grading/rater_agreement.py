@@ -377,11 +377,6 @@ _SCHEMES: Mapping[str, tuple[float, float, float]] = {
 def without_middle(judgements: Iterable[GraderJudgement], key: Pool) -> xr.Dataset:
     """Rank the systems with the middle category, with it merged into either neighbour, and without it.
 
-    Parameters
-    ----------
-    key : Pool
-        The system behind each candidate.
-
     Returns
     -------
     xr.Dataset

@@ -277,16 +277,12 @@ def serve(
         Stores, or a single campaign file.
     base_url : str
         Public address of the server, if it is behind a proxy.
-    listening : sequence of socket or None
-        Sockets from :func:`listen`.
     proxies : sequence of str
         Addresses or networks of proxies that are trusted to report the client's address.
     user_header : str
         Header in which these proxies name the authenticated user.
     without_references, only_aggregates : bool
         Restrictions for all stores, in addition to those of the campaign.
-    archive : Path or None
-        A table of past years.
     access_log : bool
         Whether to write a line for every request to standard error.
     cors : bool

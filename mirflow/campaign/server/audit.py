@@ -26,11 +26,6 @@ class AuditLog:
     Each line is a single write in append mode that reaches the disk before the action is confirmed, so several
     processes may share a log and a crash loses no line. A line truncated by a crash is skipped when reading.
 
-    Parameters
-    ----------
-    clock : callable
-        Returns the time in UTC.
-
     Examples
     --------
     >>> import tempfile

@@ -182,11 +182,6 @@ def restore_backup(file: Path, folder: Path) -> Mapping[str, Any]:
     ----------
     folder : Path
         Folder for the campaign's accounts, submissions and stores.
-
-    Returns
-    -------
-    mapping
-        The backup's manifest.
     """
     if folder.exists() and any(folder.iterdir()):
         raise BackupError(f"{folder}: is not empty; move its contents away before restoring a backup")

@@ -101,8 +101,6 @@ class Client:
 
         Parameters
         ----------
-        name : str
-            Name of the system.
         splits : sequence of str
             Empty: all splits that are not hidden.
         visibility : str

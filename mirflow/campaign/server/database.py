@@ -190,13 +190,7 @@ class Database:
             return migrations.revision_of(connection)
 
     def upgrade(self) -> list[str]:
-        """Upgrade the tables to the newest revision in one transaction.
-
-        Returns
-        -------
-        list of str
-            The applied revisions.
-        """
+        """Upgrade the tables to the newest revision in one transaction."""
         # SQLite tables are changed by recreating them, which foreign keys would prevent.
         engine = _engine(self.engine.url, foreign_keys=False)
         try:

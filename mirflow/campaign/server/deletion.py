@@ -34,8 +34,6 @@ def delete_account(service: Service, session: Session, user: User, actor: str = 
 
     Parameters
     ----------
-    session : Session
-        A write transaction.
     actor : str
         Name for the audit log; empty: the owner of the account.
     """

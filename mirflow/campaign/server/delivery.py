@@ -177,13 +177,7 @@ class MailCourier:
 
 
 def couriers_of(service: Service, environment: Mapping[str, str] = os.environ) -> dict[Channel, Courier]:
-    """Make the delivery channels that a campaign configures.
-
-    Parameters
-    ----------
-    environment : mapping of str to str
-        Contains the secrets.
-    """
+    """Make the delivery channels that a campaign configures."""
     settings = None if service.campaign is None else service.campaign.notifications
     couriers: dict[Channel, Courier] = {}
 
@@ -207,13 +201,7 @@ def couriers_of(service: Service, environment: Mapping[str, str] = os.environ) -
 
 
 class Sender:
-    """Sends the messages of a channel one by one.
-
-    Parameters
-    ----------
-    service : Service
-        A campaign with a database.
-    """
+    """Sends the messages of a channel one by one."""
 
     def __init__(self, service: Service, channel: Channel, courier: Courier) -> None:
         assert service.database is not None

@@ -76,13 +76,7 @@ _TITLES = {
 
 
 class ApiError(MirflowError):
-    """A request refused by the API.
-
-    Parameters
-    ----------
-    status : int
-        HTTP status.
-    """
+    """A request refused by the API."""
 
     def __init__(self, status: int, message: str) -> None:
         self.status = status
@@ -425,13 +419,7 @@ OPERATIONS = (
 
 
 def openapi(title: str, root: str = "") -> dict[str, Any]:
-    """Return the OpenAPI 3.1 description of the API.
-
-    Parameters
-    ----------
-    root : str
-        Prefix of all paths.
-    """
+    """Return the OpenAPI 3.1 description of the API."""
     problem = {"description": "A refusal.", "content": {"application/problem+json": {"schema": {"$ref": _PROBLEM}}}}
     paths: dict[str, Any] = {}
     for operation in OPERATIONS:

@@ -56,8 +56,6 @@ class RateLimits:
     ----------
     clock : callable
         Monotonic seconds.
-    kept : int
-        Number of buckets to track.
     """
 
     def __init__(
@@ -128,13 +126,6 @@ def bucket_of(address: str) -> str:
 
 class BoundedBody:
     """The body of a request, limited in size and duration.
-
-    Parameters
-    ----------
-    receive : callable
-        The ASGI ``receive``.
-    most : int
-        Limit in bytes.
 
     Raises
     ------

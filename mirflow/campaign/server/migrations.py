@@ -53,11 +53,6 @@ def upgrade(connection: Connection) -> list[str]:
     """Apply all missing revisions within the transaction of the connection.
 
     On SQLite, foreign keys have to be off, since tables are recreated under their names.
-
-    Returns
-    -------
-    list of str
-        The applied revisions.
     """
     before, scripts = revision_of(connection), _scripts()
     steps = list(scripts.iterate_revisions("head", before))[::-1]

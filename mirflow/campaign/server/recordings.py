@@ -62,12 +62,8 @@ class Recordings:
 
     Parameters
     ----------
-    campaign : Campaign or None
-        None: no recordings.
     root : Path
         Folder that the campaign's paths are relative to.
-    secret : bytes
-        Key for the ids.
     private : Path or None
         The server's state folder, from which nothing is served: it contains uploads.
     clock : callable

@@ -342,13 +342,7 @@ def _answer_error(scope: Scope, status: int, text: str, headers: Mapping[str, st
 
 
 class _GuardedAnswer:
-    """Sends a response with the default headers.
-
-    Parameters
-    ----------
-    state : dict
-        State of the request.
-    """
+    """Sends a response with the default headers."""
 
     def __init__(self, state: dict[str, Any], send: Send) -> None:
         self._state, self._send = state, send

@@ -49,13 +49,7 @@ class GoneError(StoreError):
 
 
 class ZarrFiles:
-    """The values of stores by key, for plain Zarr clients.
-
-    Parameters
-    ----------
-    most : int
-        Number of metadata documents to cache.
-    """
+    """The values of stores by key, for plain Zarr clients."""
 
     def __init__(self, stores: Stores, most: int = 2_000) -> None:
         self._stores = stores
@@ -68,8 +62,6 @@ class ZarrFiles:
 
         Parameters
         ----------
-        name : str
-            Name of the store.
         key : str
             Such as ``chord/score/c/0/0/0``; invalid keys have no value.
         token : str or None

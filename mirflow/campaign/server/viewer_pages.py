@@ -49,17 +49,7 @@ def pages_of(service: Service, viewer: Viewer | None = None) -> Pages:
 
 
 def page(request: Request, template: str, status: int = 200, *, here: str = "", **context: Any) -> HTMLResponse:
-    """Render a page that only the viewer's browser may keep.
-
-    Parameters
-    ----------
-    template : str
-        File name of the template.
-    here : str
-        Name of the page in the navigation.
-    **context
-        Variables of the template.
-    """
+    """Render a page that only the viewer's browser may keep."""
     service, viewer = request.app.state.service, request.state.viewer
     waits = here == "submissions" and viewer is not None and viewer.may("submitter")
     text = pages_of(service, viewer).render(

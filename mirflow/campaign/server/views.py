@@ -104,13 +104,7 @@ class View(Snapshot):
 
 
 class Views:
-    """Views of the stores of a server, by viewer.
-
-    Parameters
-    ----------
-    rounds : Rounds or None
-        Rounds of grading.
-    """
+    """Views of the stores of a server, by viewer."""
 
     def __init__(self, service: Service, rounds: Rounds | None = None) -> None:
         self._service = service

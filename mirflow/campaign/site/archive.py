@@ -316,13 +316,7 @@ def has_years(path: str | Path) -> bool:
 
 
 def years_of(name: str, board: Leaderboard) -> list[YearOfTask]:
-    """Return the years of a store whose systems have a coordinate ``year``; empty without one.
-
-    Parameters
-    ----------
-    name : str
-        Name of the store.
-    """
+    """Return the years of a store whose systems have a coordinate ``year``; empty without one."""
     entries = []
     for evaluation in board.evaluations:
         by_year: dict[int, list[RankedSystem]] = {}

@@ -61,8 +61,6 @@ def find_changes(
 
     Parameters
     ----------
-    before, after : mapping of str to Leaderboard
-        Leaderboards by name of the store.
     authority : str
         Host name at the start of the changes' identifiers.
 
@@ -212,12 +210,8 @@ def to_atom(
         Changes, newest first.
     address : callable
         Returns the address of the page about a change, absolute or relative to the feed.
-    title : str
-        Title of the site.
     identifier : str
         Id of the feed, a URI that never changes.
-    home, own : str
-        Addresses of the front page and of the feed.
     """
     feed = ElementTree.Element("feed", xmlns=_ATOM)
     _add(feed, "title", title)

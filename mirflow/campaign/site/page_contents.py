@@ -234,8 +234,6 @@ def store(
         Whether to show messages that may quote a reference.
     only_aggregates : bool
         Whether to hide everything about single tracks.
-    has_report : bool
-        Whether to link a report of the store.
     """
     scored = changes.ranked(evaluations)
     if not scored:
@@ -420,13 +418,7 @@ class EvaluationPage:
 
 
 def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) -> EvaluationPage:
-    """Make the table of an evaluation: systems by rank, with intervals and letters.
-
-    Parameters
-    ----------
-    own : collection of str
-        The viewer's own systems.
-    """
+    """Make the table of an evaluation: systems by rank, with intervals and letters."""
     ranked, ds = contents.evaluation(name), contents.datasets.get(name)
     by_name = {metric.name: metric for metric in ranked.metrics}
     shown = headline_metrics(ds, MAIN) if ds is not None else [*by_name][:MAIN]

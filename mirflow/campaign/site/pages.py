@@ -189,8 +189,6 @@ def file_of(page: str, /, twins: Twins = MappingProxyType({}), **parts: str) -> 
     ----------
     page : str
         Name among :data:`ADDRESSES`.
-    **parts : str
-        Values of the placeholders.
 
     Examples
     --------
@@ -315,12 +313,8 @@ class Pages:
 
         Parameters
         ----------
-        template : str
-            File name of the template.
         viewer : PageViewer or None
             The viewer with ``name``, ``role`` and ``csrf``.
-        here : str
-            Name of the page in the navigation.
         **context
             Variables of the template; undefined ones are errors.
         """

@@ -183,8 +183,6 @@ def record(session: Session, assignment: StoredAssignment, change: JudgementChan
 
     Parameters
     ----------
-    session : Session
-        A write transaction.
     change : JudgementChange
         With values from `read_values`.
 

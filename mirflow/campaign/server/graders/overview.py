@@ -111,10 +111,6 @@ def forecast(saved: Sequence[dt.datetime], left: int, now: dt.datetime, closes: 
     ----------
     saved : sequence of datetime
         Times of the judgements that count.
-    left : int
-        Judgements that are still needed.
-    closes : datetime or None
-        Time at which the round closes.
 
     Returns
     -------
@@ -162,8 +158,6 @@ def look_over(session: Session, opened: OpenRound, key: Pool | None, now: dt.dat
     ----------
     key : Pool or None
         The system behind each candidate; None: systems are not ranked.
-    now : datetime
-        Time of the forecast.
 
     Returns
     -------
@@ -300,15 +294,11 @@ def close_round(
 
     Parameters
     ----------
-    service : Service
-        Service of a campaign.
     name : str
         Name of the round.
     folder : Path
         Output folder for ``made.csv``, ``events.jsonl``, and the files of
         `mirflow.campaign.grading.judgement_tables.write_closed`.
-    known, unjudged
-        See there.
     interim : bool
         Write the current tables without closing the round.
     """

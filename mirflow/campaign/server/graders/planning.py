@@ -179,8 +179,6 @@ def take_pieces(plan: RoundPlan, path: Path, name: str, column: str = "") -> Pie
 
     Parameters
     ----------
-    path : Path
-        Path of the table.
     name : str
         File name as sent.
     column : str
@@ -324,8 +322,6 @@ def pool_candidates(
     ----------
     source : int or None
         Index of lists in the campaign file; None: uploaded lists.
-    top : int
-        Number of candidates per system.
     same : sequence of str
         Columns of the table of pieces: candidates that share the query's value are left out.
     secret : str

@@ -55,11 +55,6 @@ def pool_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         ``lists`` (patterns), ``trusted`` (whether they are the organiser's), ``queries``, ``pieces`` and its ``column``
         (or None), ``top``, ``same``, ``judged_as`` (a column of the queries, or None), ``secret``, and ``out`` (path of
         the table).
-
-    Returns
-    -------
-    dict
-        ``pairs`` (their number).
     """
     queries = read_queries(task["queries"])
     pieces = read_pieces(task["pieces"], task["column"]) if task["pieces"] else None

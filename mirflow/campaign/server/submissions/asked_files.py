@@ -51,8 +51,6 @@ def keep_places(folder: Path, campaign: Campaign, places: Mapping[str, Mapping[s
 
     Parameters
     ----------
-    folder : Path
-        Folder of the campaign.
     places : mapping
         Placeholders of the references by split and evaluation.
     """

@@ -111,8 +111,6 @@ def check_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     task : mapping
         ``sent`` (names and paths), ``out`` (an empty folder), ``limits``, ``evaluations`` (as in the file), ``root``
         (folder of label maps).
-    send : callable
-        Receives the progress.
 
     Returns
     -------

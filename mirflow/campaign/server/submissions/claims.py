@@ -49,8 +49,6 @@ class Claims:
 
     Parameters
     ----------
-    service : Service
-        A campaign with a database.
     name : str
         Unique name of the worker; empty: host, process and a random part.
     """

@@ -57,8 +57,6 @@ def compare_pair(ds: xr.Dataset, system: str, other: str, metric: str) -> dict[s
 
     Parameters
     ----------
-    ds : xr.Dataset
-        Scores of one evaluation.
     metric : str
         Its stored identity.
 
@@ -92,12 +90,8 @@ def track_changes(
 
     Parameters
     ----------
-    ds : xr.Dataset
-        Scores of one evaluation.
     metric : str or None
         Stored identity; None: the headline metric.
-    most : int
-        Number of changes to list.
     tolerance : float
         Smaller differences are ignored.
     """

@@ -192,19 +192,12 @@ class Confinement:
 
         Parameters
         ----------
-        job : str
-            Name of a job in :data:`JOBS`.
         task : mapping
             Input of the job, as JSON.
         progress : callable or None
             Receives all messages but the last.
         beat : callable or None
             Called several times a second; returns False to stop the job.
-
-        Returns
-        -------
-        dict
-            The last message.
         """
         control = self._start()
         reading, writing = os.pipe()

@@ -131,8 +131,6 @@ def demand_entry(
 
     Parameters
     ----------
-    name : str
-        Name of the system.
     splits : sequence of str
         Empty: all splits that are not hidden.
     """

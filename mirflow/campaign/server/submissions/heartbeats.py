@@ -29,8 +29,6 @@ def reporting(service: Service, name: str, every: float = EVERY) -> Iterator[Non
 
     Parameters
     ----------
-    name : str
-        Name of the worker.
     every : float
         Seconds between two reports.
     """

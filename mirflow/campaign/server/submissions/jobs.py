@@ -48,13 +48,7 @@ _LOG = logging.getLogger("mirflow.worker")
 
 
 class Jobs:
-    """The jobs of a worker.
-
-    Parameters
-    ----------
-    claims : Claims
-        Of the same worker.
-    """
+    """The jobs of a worker."""
 
     def __init__(self, claims: Claims) -> None:
         self.claims = claims

@@ -125,8 +125,6 @@ def announce(
 
     Parameters
     ----------
-    session : Session
-        A write transaction.
     mail : bool
         False if the submitter caused the event and needs no mail about it.
     """
@@ -206,10 +204,6 @@ def mark_failed(session: Session, key: str, error: str, now: dt.datetime, *, fin
 
     Parameters
     ----------
-    key : str
-        Key of the message.
-    error : str
-        Reason of the failure.
     final : bool
         Whether another attempt would fail in the same way.
 

@@ -25,15 +25,7 @@ _PUBLISH = 10.0
 
 
 class Publication:
-    """Releases and publishes the scores computed by a worker.
-
-    Parameters
-    ----------
-    claims : Claims
-        Claims of the same worker.
-    jobs : Jobs
-        Jobs of the same worker.
-    """
+    """Releases and publishes the scores computed by a worker."""
 
     def __init__(self, claims: Claims, jobs: Jobs) -> None:
         self.claims, self.jobs = claims, jobs

@@ -100,8 +100,6 @@ def score_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     task : mapping
         ``campaign`` (its values for scoring) and its ``path``, ``split``, ``system``, ``readings`` (folder with its
         annotations) and ``scratch`` (an existing folder for the scores).
-    send : callable
-        Receives the progress.
 
     Returns
     -------

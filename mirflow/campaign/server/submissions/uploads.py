@@ -81,8 +81,6 @@ async def receive(
         Such as ``request.stream()``.
     content_type : str
         A form with files, or one of :data:`RAW`.
-    folder : Path
-        Folder of all submissions.
     fields : mapping or None
         For a body that is a single file: the fields that a form would contain.
     filename : str
@@ -308,8 +306,6 @@ def sweep(folder: Path, known: frozenset[str], now: float | None = None) -> list
 
     Parameters
     ----------
-    known : frozenset of str
-        Ids of all submissions.
     now : float or None
         Seconds since 1970; None: now.
     """

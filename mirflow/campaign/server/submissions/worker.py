@@ -50,8 +50,6 @@ class Worker:
 
     Parameters
     ----------
-    service : Service
-        A campaign with a database.
     name : str
         Unique name of this worker; empty: host, process and a random part.
     """
@@ -246,11 +244,6 @@ class AttachedWorkers:
     """Worker processes of a server: they end with it, and are restarted if they end before.
 
     Use it as a context manager.
-
-    Parameters
-    ----------
-    path : path
-        The campaign file.
     """
 
     def __init__(self, path: str | Path, number: int = 1) -> None:
