@@ -202,7 +202,7 @@ def declare(aggregate: Aggregate) -> Aggregate:
     mirflow.errors.MetricError: aggregate 'mean' is already declared; choose another name
     """
     if not isinstance(aggregate, _KINDS):
-        kinds = ", ".join(one.__name__ for one in _KINDS)
+        kinds = ", ".join(kind.__name__ for kind in _KINDS)
         raise MetricError(f"invalid aggregate {aggregate!r}: expected one of the classes {kinds}")
     if aggregate.name in DECLARED:
         raise MetricError(f"aggregate {aggregate.name!r} is already declared; choose another name")

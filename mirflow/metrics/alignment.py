@@ -513,6 +513,6 @@ ASYNCHRONY = replace(
 TASK = Task(
     "alignment",
     "Alignment",
-    MappingProxyType({one.name: one for one in (MIR_EVAL, ASYNCHRONY)}),
+    MappingProxyType({rules.name: rules for rules in (MIR_EVAL, ASYNCHRONY)}),
     ("percentage_correct",),
 )

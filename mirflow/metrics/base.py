@@ -284,7 +284,7 @@ class Convention:
         """Parse an identity string or a sweep of losses; without a kind, it is all of them."""
         headline = self.headline()
         found = []
-        for asked in (parse(one, [self.losses(headline)[0].metric]) for one in expand(text)):
+        for asked in (parse(spelling, [self.losses(headline)[0].metric]) for spelling in expand(text)):
             whole = parse(str(asked[OF]), self.metrics)
             for loss in self.losses(whole):
                 if asked[KIND] in ("", loss[KIND]):
@@ -374,7 +374,7 @@ class Convention:
             metrics, texts = load_metrics(asked, self.task, folder)
         else:
             try:
-                return [parse(one, self.metrics) for one in expand(asked)]
+                return [parse(spelling, self.metrics) for spelling in expand(asked)]
             except UnknownNameError as error:
                 name = error.name
                 metrics = installed_metrics(self.task, name) if error.what == "metric" else ()
@@ -385,7 +385,7 @@ class Convention:
             named = any(metric.name == name for metric in metrics)
             texts = [asked] if named else [asked.replace(name, metric.name, 1) for metric in metrics]
         self._refuse_taken(metrics)
-        return [parse(one, metrics) for text in texts for one in expand(text)]
+        return [parse(spelling, metrics) for text in texts for spelling in expand(text)]
 
     def _refuse_taken(self, metrics: Sequence[Metric]) -> None:
         for one in metrics:

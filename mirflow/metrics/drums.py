@@ -422,7 +422,7 @@ def _numbers(rows: Ragged, measure: Measure) -> Int:
 TASK = Task(
     "drums",
     "Drum transcription",
-    MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX, ADTOF)}),
+    MappingProxyType({rules.name: rules for rules in (MIR_EVAL, MIREX, ADTOF)}),
     ("f_measure", "mean_f_measure"),
     MappingProxyType({"mirex": ("mean_f_measure", "f_measure")}),
     errors=drum_errors(_numbers),

@@ -416,7 +416,7 @@ LOWER_CASE = Doubt(
 TASK = Task(
     "key",
     "Key estimation",
-    MappingProxyType({one.name: one for one in _CONVENTIONS}),
+    MappingProxyType({rules.name: rules for rules in _CONVENTIONS}),
     ("weighted_score",),
     doubts=(LOWER_CASE,),
     errors=KEYS,

@@ -162,7 +162,7 @@ def _over_time(metric: Metric) -> Metric:
     ).with_defaults(allow_descending_fifths=True)
 
 
-_SHARED = {one.name: _over_time(one) for one in OF_TRACKS if one.name != "other"}
+_SHARED = {record.name: _over_time(record) for record in OF_TRACKS if record.name != "other"}
 _DESCENDING = _SHARED["fifth"].parameters
 
 
@@ -259,14 +259,14 @@ MIREX2005 = replace(
     MIREX2017,
     name="mirex2005",
     summary="MIREX until 2016, over time: only the ascending fifth earns points",
-    metrics=tuple(one.with_defaults(allow_descending_fifths=False) for one in METRICS),
+    metrics=tuple(record.with_defaults(allow_descending_fifths=False) for record in METRICS),
     literature="@downie2010",
 )
 
 TASK = Task(
     "local_key",
     "Local key estimation",
-    MappingProxyType({one.name: one for one in (MIREX2017, MIREX2005)}),
+    MappingProxyType({rules.name: rules for rules in (MIREX2017, MIREX2005)}),
     ("weighted_score",),
     doubts=(LOWER_CASE,),
     errors=LOCAL_KEYS,

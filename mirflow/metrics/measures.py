@@ -581,7 +581,7 @@ def select(texts: Sequence[str] | None, metrics: Sequence[Metric]) -> tuple[Meas
     """Parse identity strings and sweeps, dropping repetitions; None selects the default metrics."""
     if texts is None:
         return tuple(metric.measure() for metric in metrics if metric.default)
-    return tuple(dict.fromkeys(parse(one, metrics) for text in texts for one in expand(text)))
+    return tuple(dict.fromkeys(parse(spelling, metrics) for text in texts for spelling in expand(text)))
 
 
 _FIELDS = ("title", "unit", "orientation", "pooling", "standard_aggregate", "aggregates", "version", "weight_unit")

@@ -214,7 +214,7 @@ MIR_EVAL = Convention(
 MIREX = Convention(
     "mirex",
     "MIREX: as mir_eval, with greedy matching",
-    tuple(replace(one.with_defaults(matching="greedy"), perfect_exceptions=CLOSE) for one in METRICS),
+    tuple(replace(record.with_defaults(matching="greedy"), perfect_exceptions=CLOSE) for record in METRICS),
     clean,
     _score,
     explain=_evidence,
@@ -224,7 +224,7 @@ MIREX = Convention(
 TASK = Task(
     "onset",
     "Onset detection",
-    MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX, madmom.CONVENTION)}),
+    MappingProxyType({rules.name: rules for rules in (MIR_EVAL, MIREX, madmom.CONVENTION)}),
     ("class_f_measure", "f_measure"),
     {madmom.CONVENTION.name: ("f_measure",)},
     errors=ONSETS,

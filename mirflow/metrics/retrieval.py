@@ -547,7 +547,7 @@ _MOST = 2000
 TASK = Task(
     "retrieval",
     "Retrieval",
-    MappingProxyType({one.name: one for one in (MIREX, TREC_EVAL)}),
+    MappingProxyType({rules.name: rules for rules in (MIREX, TREC_EVAL)}),
     ("average_precision",),
     doubts=(
         Doubt(
@@ -580,7 +580,7 @@ _documented = documented(
     """,
     METRICS,
 )
-_RECORDS = {one.name: one for one in METRICS}
+_RECORDS = {record.name: record for record in METRICS}
 
 
 def _side(items: Items, name: str) -> Ragged:

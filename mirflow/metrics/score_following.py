@@ -476,7 +476,7 @@ CONT2007 = replace(
     MIREX2006,
     name="cont2007",
     summary="Cont et al. 2007: notes that are off by more than 300 ms are misaligned",
-    metrics=tuple(one.with_defaults(threshold=0.3) for one in METRICS),
+    metrics=tuple(record.with_defaults(threshold=0.3) for record in METRICS),
     literature="@cont2007",
 )
 ASYNCHRONY = replace(
@@ -490,7 +490,7 @@ ASYNCHRONY = replace(
 TASK = Task(
     "score_following",
     "Score following",
-    MappingProxyType({one.name: one for one in (MIREX2006, CONT2007, ASYNCHRONY)}),
+    MappingProxyType({rules.name: rules for rules in (MIREX2006, CONT2007, ASYNCHRONY)}),
     ("overall_precision",),
 )
 

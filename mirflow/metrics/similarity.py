@@ -464,7 +464,7 @@ SMS = replace(
 TASK = Task(
     "similarity",
     "Graded similarity",
-    MappingProxyType({one.name: one for one in (AMS, SMS)}),
+    MappingProxyType({rules.name: rules for rules in (AMS, SMS)}),
     ("fine",),
     {SMS.name: ("average_dynamic_recall", "fine")},
 )

@@ -618,7 +618,7 @@ TEMPI = ErrorBudget(_KINDS, _align)
 TASK = Task(
     "tempo",
     "Tempo estimation",
-    MappingProxyType({one.name: one for one in (MIR_EVAL, madmom.CONVENTION)}),
+    MappingProxyType({rules.name: rules for rules in (MIR_EVAL, madmom.CONVENTION)}),
     ("p_score",),
     errors=TEMPI,
     doubts=(

@@ -275,10 +275,10 @@ MV2H = Convention(
     literature="@mcleod2018",
 )
 _SCORE_TO_SCORE = tuple(
-    replace(one, parameters=(*one.parameters, *_ALIGNMENT), itemwise=False).with_defaults(
+    replace(record, parameters=(*record.parameters, *_ALIGNMENT), itemwise=False).with_defaults(
         onset_tolerance=0.0, value_tolerance=0.02, grouping_tolerance=0.02
     )
-    for one in METRICS
+    for record in METRICS
 )
 UNALIGNED = Convention(
     "mv2h_unaligned",
@@ -294,8 +294,8 @@ PROGRAM = replace(
     name="mv2h_program",
     summary="the same as MV2H 2.2 computes it: groupings count twice, and the order of alignments matters",
     metrics=tuple(
-        replace(one, perfect=None, perfect_exceptions="") if one.name in ("meter", "mv2h") else one
-        for one in _SCORE_TO_SCORE
+        replace(record, perfect=None, perfect_exceptions="") if record.name in ("meter", "mv2h") else record
+        for record in _SCORE_TO_SCORE
     ),
     score=partial(score, unaligned=True, as_program=True),
     literature="@mcleod2018; @mcleod2019",
@@ -304,7 +304,7 @@ PROGRAM = replace(
 TASK = Task(
     "audio_to_score",
     "Audio-to-score transcription",
-    MappingProxyType({one.name: one for one in (MV2H, UNALIGNED, PROGRAM)}),
+    MappingProxyType({rules.name: rules for rules in (MV2H, UNALIGNED, PROGRAM)}),
     ("mv2h",),
 )
 

@@ -409,6 +409,6 @@ MIREX = Convention(
     literature="@downie2010",
     counted=True,
 )
-CONVENTIONS = MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX, madmom.CONVENTION)})
+CONVENTIONS = MappingProxyType({rules.name: rules for rules in (MIR_EVAL, MIREX, madmom.CONVENTION)})
 
 TASK = Task("beat", "Beat tracking", CONVENTIONS, ("f_measure",), {MIREX.name: ("p_score", "f_measure")}, errors=BEATS)

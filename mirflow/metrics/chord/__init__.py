@@ -56,7 +56,7 @@ from .mirex2013 import CONVENTION as MIREX2013
 TASK = Task(
     "chord",
     "Chord estimation",
-    MappingProxyType({one.name: one for one in (MIR_EVAL, DECIBEL, MIREX2013, MADMOM)}),
+    MappingProxyType({rules.name: rules for rules in (MIR_EVAL, DECIBEL, MIREX2013, MADMOM)}),
     ("majmin", "root"),
     {DECIBEL.name: ("csr",)},
     errors=ERRORS,

@@ -322,7 +322,10 @@ _DECIBEL_METRICS = (
             segmentation,
             ("undersegmentation", "oversegmentation", "segmentation"),
             ("UnS", "OvS", "Seg"),
-            (*(f"{one.summary}, equal neighbours not merged" for one in segmentation[:2]), "the smaller of the two"),
+            (
+                *(f"{record.summary}, equal neighbours not merged" for record in segmentation[:2]),
+                "the smaller of the two",
+            ),
             strict=True,
         )
     ),

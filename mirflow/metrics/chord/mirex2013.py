@@ -551,7 +551,7 @@ CONVENTION = Convention(
     default_measures=(
         *(recall.measure() for recall in recalls),
         *(one.measure(rule=rule) for rule in RULES for one in (*shares, *chord_counts)),
-        *(one.measure() for one in segmentation),
+        *(record.measure() for record in segmentation),
     ),
     explain=partial(single_evidence, evidences),
     explain_many=evidences,

@@ -214,7 +214,7 @@ MIR_EVAL = Convention(
     clean,
     with_frames(score, "hierarchy", LEVELS),
     GRIDS,
-    tuple(one.name for one in METRICS),
+    tuple(record.name for record in METRICS),
     literature="@raffel2014",
 )
 
@@ -224,13 +224,13 @@ FRAMELESS = Convention(
     "and moments around which nothing is ordered count as 1",
     tuple(
         replace(
-            one.with_defaults(frame_size=EXACT),
+            record.with_defaults(frame_size=EXACT),
             key="",
-            literature=f"{one.literature}; @xi2025",
+            literature=f"{record.literature}; @xi2025",
             perfect_exceptions="",
         )
-        for one in METRICS
-        if one.needs == LABELLED
+        for record in METRICS
+        if record.needs == LABELLED
     ),
     clean,
     partial(score, fold=str, decimals=5, unordered=True),
@@ -240,6 +240,6 @@ FRAMELESS = Convention(
 TASK = Task(
     "hierarchy",
     "Hierarchical structure",
-    MappingProxyType({one.name: one for one in (MIR_EVAL, FRAMELESS)}),
+    MappingProxyType({rules.name: rules for rules in (MIR_EVAL, FRAMELESS)}),
     ("l_measure", "t_measure_full"),
 )

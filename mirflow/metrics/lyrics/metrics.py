@@ -532,7 +532,7 @@ def doubt_words(annotation: Annotation) -> str:
 TASK = Task(
     "lyrics",
     "Lyrics transcription",
-    MappingProxyType({one.name: one for one in CONVENTIONS}),
+    MappingProxyType({rules.name: rules for rules in CONVENTIONS}),
     ("word_error_rate",),
     doubts=(
         Doubt(

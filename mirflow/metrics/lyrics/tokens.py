@@ -146,7 +146,7 @@ _ELIDING = ("en", "fr", "it")
 def _expressions() -> Mapping[str, Any]:
     regex = _moses("regex")
     single = "".join(rf"\p{{{script}}}" for script in _WITHOUT_BLANKS)
-    borders = (rf"(?<=[\p{{{one}}}&&\p{{L}}])(?=[\p{{L}}--\p{{{one}}}])" for one in _WITH_BLANKS)
+    borders = (rf"(?<=[\p{{{blank}}}&&\p{{L}}])(?=[\p{{L}}--\p{{{blank}}}])" for blank in _WITH_BLANKS)
     return {
         "symbol": regex.compile(r"[^\w\s\p{P}]"),
         "blank_line": regex.compile(r"\n[^\S\n]+\n"),

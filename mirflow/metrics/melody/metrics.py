@@ -558,7 +558,7 @@ MIREX_HOLD = _MIREX(
 TASK = Task(
     "melody",
     "Melody extraction",
-    MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX, MIREX_HOLD)}),
+    MappingProxyType({rules.name: rules for rules in (MIR_EVAL, MIREX, MIREX_HOLD)}),
     ("overall_accuracy",),
     errors=MELODIES,
 )

@@ -563,7 +563,7 @@ MIR_EVAL = Convention(
     clean,
     with_frames(score, "intervals", LABELS),
     GRIDS,
-    tuple(one.name for one in METRICS if any(parameter.name == "frame_size" for parameter in one.parameters)),
+    tuple(record.name for record in METRICS if any(parameter.name == "frame_size" for parameter in record.parameters)),
     default_measures=(*_in_windows(detection), *(metric.measure() for metric in METRICS[3:])),
     explain=evidence,
     literature="@raffel2014",
@@ -587,7 +587,7 @@ _FUNCTIONAL = (
     *(one.with_defaults(extent="given") for one in functions.METRICS[1:]),
     *statistics.METRICS,
 )
-_UNKEYED = tuple(replace(one, key="") for one in detection)
+_UNKEYED = tuple(replace(record, key="") for record in detection)
 MIREX2025 = Convention(
     "mirex2025_structure",
     "MIREX 2025: accuracy of functional labels in whole milliseconds of the common time, unmodified boundaries",
@@ -615,7 +615,7 @@ FRAMELESS = Convention(
 TASK = Task(
     "segment",
     "Structural segmentation",
-    MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX, MIREX2025, FRAMELESS)}),
+    MappingProxyType({rules.name: rules for rules in (MIR_EVAL, MIREX, MIREX2025, FRAMELESS)}),
     ("f_measure", "pairwise_f_measure"),
     {MIREX2025.name: ("label_accuracy", "f_measure"), FRAMELESS.name: ("pairwise_f_measure", "v_measure")},
     errors=SEGMENTS,

@@ -646,7 +646,7 @@ MDX = Convention(
 TASK = Task(
     "separation",
     "Source separation",
-    MappingProxyType({one.name: one for one in (MIR_EVAL, MUSEVAL, MDX)}),
+    MappingProxyType({rules.name: rules for rules in (MIR_EVAL, MUSEVAL, MDX)}),
     ("sdr", "image_sdr", "si_sdr"),
     MappingProxyType({"mdx": ("usdr", "si_sdr")}),
 )

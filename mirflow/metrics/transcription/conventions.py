@@ -171,7 +171,7 @@ TASK = Task(
     "transcription",
     "Note transcription",
     MappingProxyType(
-        {one.name: one for one in (MIR_EVAL, MIREX2015, MAESTRO, MIREX2024, ONSETS_AND_FRAMES, MT3, MADMOM)}
+        {rules.name: rules for rules in (MIR_EVAL, MIREX2015, MAESTRO, MIREX2024, ONSETS_AND_FRAMES, MT3, MADMOM)}
     ),
     ("f_measure_no_offset", "f_measure", "velocity_f_measure"),
     {"mt3": ("program_f_measure",), MADMOM.name: ("f_measure",)},

@@ -368,10 +368,10 @@ _OVER = {"precision": "in the estimate", "f_measure": "in the reference and in t
 _OVER |= {"accuracy": "in the reference, the estimate or both"}
 METRICS = family(
     {
-        one.name: Weight(_WORDS.format(_OVER.get(one.name.removeprefix("chroma_"), "in the reference")), "s")
-        for one in OF_FRAMES
+        record.name: Weight(_WORDS.format(_OVER.get(record.name.removeprefix("chroma_"), "in the reference")), "s")
+        for record in OF_FRAMES
     },
-    {one.name: _declared(one) for one in OF_FRAMES},
+    {record.name: _declared(record) for record in OF_FRAMES},
     parameters=(_WAY, _HOP),
     needs=NEEDS,
     default=False,
