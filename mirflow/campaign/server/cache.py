@@ -253,11 +253,7 @@ def _size(key: tuple[str, str], kept: Kept) -> int:
 
 def digest(text: str, size: int = 8) -> str:
     """Digest of a text, for ETags: so many bytes in hexadecimal."""
-    return _digest(text.encode("utf-8", "surrogateescape"), size)
-
-
-def _digest(body: bytes, size: int = 8) -> str:
-    return hashlib.blake2b(body, digest_size=size).hexdigest()
+    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=size).hexdigest()
 
 
 def is_known(given: str, etag: str) -> bool:
@@ -266,7 +262,7 @@ def is_known(given: str, etag: str) -> bool:
 
 
 def _keep(content: Content, etag: str, *, private: bool, shared: Mapping[str, str]) -> Kept:
-    kind, etag = content.media_type, etag or _digest(content.body)
+    kind, etag = content.media_type, etag or hashlib.blake2b(content.body, digest_size=8).hexdigest()
     headers = [(b"content-type", kind.encode()), (b"vary", b"accept-encoding, accept, cookie, authorization")]
     if content.status == 200:
         # Browsers may store public responses, but have to revalidate them.

@@ -271,19 +271,16 @@ class Security:
 
     def _address(self, scope: Scope) -> str:
         address = str(scope["client"][0]) if scope.get("client") else "unknown"
-        if not self._is_proxy(address):
+        if not lies_in(address, self.service.proxies):
             return address
         forwarded = ",".join(Headers(scope=scope).getlist("x-forwarded-for"))
         for named in reversed([part.strip() for part in forwarded.split(",") if part.strip()]):
             if read_address(named) is None:
                 return address
             address = named
-            if not self._is_proxy(named):
+            if not lies_in(named, self.service.proxies):
                 break
         return address
-
-    def _is_proxy(self, address: str) -> bool:
-        return lies_in(address, self.service.proxies)
 
     async def _find_viewer(self, scope: Scope) -> None:
         if self.service.database is None:
@@ -292,7 +289,7 @@ class Security:
         scheme, _, secret = headers.get("authorization", "").partition(" ")
         peer, header = str(scope["client"][0]) if scope.get("client") else "", self.service.user_header
         # The header is ignored if it comes from anyone but a proxy.
-        named = headers.get(header, "") if header and self._is_proxy(peer) else ""
+        named = headers.get(header, "") if header and lies_in(peer, self.service.proxies) else ""
         if scheme.lower() == "bearer":
             state["bearer"] = True
             state["viewer"] = await run_in_threadpool(self._viewer, secret.strip(), "token")
