@@ -196,12 +196,11 @@ class NotebookBar(Progress):
         self._display.show(text, f"<div><progress{ends}></progress> {escape(text)}</div>")
 
 
-def progress_for(stream: TextIO | None = None, quiet: bool = False) -> Progress:
-    """Progress for a stream: a bar on a terminal, lines elsewhere, nothing if quiet."""
-    stream = stream or sys.stderr
+def progress_for(quiet: bool = False) -> Progress:
+    """Progress on standard error: a bar on a terminal, lines elsewhere, nothing if quiet."""
     if quiet:
         return Progress()
-    return Bar(stream) if stream.isatty() else Lines(stream)
+    return Bar(sys.stderr) if sys.stderr.isatty() else Lines(sys.stderr)
 
 
 def progress_of(wanted: bool | Progress | None) -> Progress:

@@ -522,17 +522,11 @@ def _unfit(campaign: Campaign) -> Iterator[Trouble]:
         yield ("audio", "pattern"), why
 
 
-def make_round(given: Mapping[str, Any], path: str | Path | None = None) -> GradingRound:
-    """Make a round of grading from plain values, as in a campaign file.
-
-    Parameters
-    ----------
-    path : path or None
-        File to name in messages.
-    """
+def make_round(given: Mapping[str, Any]) -> GradingRound:
+    """Make a round of grading from plain values, as in a campaign file."""
     made, problems = validate(Document(data=dict(given)), GradingRound, "the keys of a round")
     if made is None or problems:
-        raise PipelineError(problems, path)
+        raise PipelineError(problems)
     return made
 
 

@@ -90,7 +90,7 @@ class Recordings:
 
     def of_track(self, split: str, track: str, viewer: Viewer | None) -> str | None:
         """Return the id of a track's recording; None if the viewer may not listen to any."""
-        id = self._id("track", split, track)
+        id = self._id(split, track)
         recording = self.find(id)
         return id if recording is not None and recording.may_hear(viewer) else None
 
@@ -102,8 +102,8 @@ class Recordings:
                 self._looked = self._clock()
             return self._listed.get(id)
 
-    def _id(self, kind: str, group: str, name: str) -> str:
-        text = "\0".join(("audio", kind, group, name))
+    def _id(self, split: str, track: str) -> str:
+        text = "\0".join(("audio", "track", split, track))
         return hmac.new(self._secret, text.encode("utf-8", "surrogateescape"), sha256).hexdigest()[:32]
 
     def _look(self) -> dict[str, ServedRecording]:
@@ -119,7 +119,7 @@ class Recordings:
                 path, track = Path(match.path), match.values[pattern.names.index("track")]
                 is_private = private is not None and private in path.resolve().parents
                 if path.suffix.lower() in TYPES and not is_private:
-                    listed[self._id("track", name, track)] = ServedRecording(path, role)
+                    listed[self._id(name, track)] = ServedRecording(path, role)
         return listed
 
 

@@ -156,7 +156,7 @@ class OrganiserPages:
             step=step,
             trouble=trouble,
             given=given or {},
-            same=_several(given or {}, "same") if step == "pool" else ["artist"],
+            same=_same(given or {}) if step == "pool" else ["artist"],
             downloads=[name for name in DOWNLOADS if plan.has(name)],
             most={"graders": MOST_GRADERS, "top": MOST_TOP, "number": MOST_NUMBER, "seed": MOST_SEED},
             secret=SHORTEST_SECRET,
@@ -277,7 +277,7 @@ class OrganiserPages:
             sent = _text(form, "lists") == "sent"
             source = None if sent else _number(form, "lists", "the lists", 0, offered - 1)
             top = _number(form, "top", "the number of candidates", 1, MOST_TOP)
-            same, secret, judged_as = _several(form, "same"), _text(form, "secret"), _text(form, "judged_as")
+            same, secret, judged_as = _same(form), _text(form, "secret"), _text(form, "judged_as")
             pool_candidates(self.service, plan, source, top, same, secret, judged_as)
 
         return self._step(request, "pool", make)
@@ -438,8 +438,8 @@ def _text(form: Form, name: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _several(form: Form, name: str) -> list[str]:
-    return [str(value) for value in form.getlist(name)] if isinstance(form, FormData) else []
+def _same(form: Form) -> list[str]:
+    return [str(value) for value in form.getlist("same")] if isinstance(form, FormData) else []
 
 
 def _number(form: Form, name: str, what: str, least: int, most: int) -> int:

@@ -81,9 +81,13 @@ def compare_pair(ds: xr.Dataset, system: str, other: str, metric: str) -> dict[s
     return {"metric": metric, "outcome": outcome, **numbers, "tracks": int(cell["n"])}
 
 
-def track_changes(
-    ds: xr.Dataset, system: str, other: str, metric: str | None = None, most: int = 20, tolerance: float = 1e-9
-) -> TrackChanges:
+_MOST_TRACKS = 20
+"""Changes of tracks that are listed."""
+_TOLERANCE = 1e-9
+"""Smaller differences of scores are none."""
+
+
+def track_changes(ds: xr.Dataset, system: str, other: str, metric: str | None = None) -> TrackChanges:
     """List the tracks on which two systems differ most, by the headline metric or another one.
 
     Only for splits whose references are not hidden.
@@ -92,16 +96,14 @@ def track_changes(
     ----------
     metric : str or None
         Stored identity; None: the headline metric.
-    tolerance : float
-        Smaller differences are ignored.
     """
     metric = metric or str(headline_metric(ds))
     scores = ds["score"].sel(metric=metric, system=[system, other]).transpose("system", "track").values
     lower = str(ds["orientation"].sel(metric=metric).item()) == "lower"
     gain = (scores[1] - scores[0]) if lower else (scores[0] - scores[1])
-    better, worse = int(np.sum(gain > tolerance)), int(np.sum(gain < -tolerance))
+    better, worse = int(np.sum(gain > _TOLERANCE)), int(np.sum(gain < -_TOLERANCE))
     size = np.where(np.isfinite(gain), np.abs(gain), -1.0)
-    order = [row for row in np.argsort(-size, kind="stable")[:most].tolist() if size[row] > tolerance]
+    order = [row for row in np.argsort(-size, kind="stable")[:_MOST_TRACKS].tolist() if size[row] > _TOLERANCE]
     names = ds["track"].values.tolist()
     changes = (TrackChange(str(names[row]), *map(finite_or_none, scores[:, row])) for row in order)
     same = int(np.isfinite(gain).sum()) - better - worse
