@@ -440,7 +440,7 @@ def grading_effort(
     import xarray as xr
     from scipy.special import ndtri
 
-    from ..kernels.variance_components import variance_components
+    from ..kernels.agreement import variance_components
     from .inference.resolution import needed_units
 
     for name, value in (("difference", difference), ("graders_per_pair", graders_per_pair)):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import QueryError
-from ...kernels.variance_components import Components, variance_components
+from ...kernels.agreement import Components, variance_components
 from ...metrics.aggregates import DECLARED, RATIOS, RatioOfSums
 from ...ragged import Float, Int
 from ..aggregation import origin_of

@@ -16,7 +16,7 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from .service import Service
-from .submissions.heartbeats import last_report
+from .submissions.claims import last_report
 from .submissions.notifications import counts
 from .submissions.submission_tables import OPEN, Submission, Trouble, WorkerReport
 

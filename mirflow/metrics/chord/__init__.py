@@ -48,9 +48,8 @@ from ...theory.harte import (
 )
 from ..base import Task
 from ..constants import doubts_about_constants
-from .chord_errors import ERRORS
 from .madmom import CONVENTION as MADMOM
-from .metrics import DECIBEL, MIR_EVAL
+from .metrics import DECIBEL, ERRORS, MIR_EVAL
 from .mirex2013 import CONVENTION as MIREX2013
 
 TASK = Task(

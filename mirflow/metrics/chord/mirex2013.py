@@ -22,8 +22,7 @@ from ...theory.spelling import NONE, SpelledTable, encode_spelled, tetrad_code, 
 from ..base import Convention, Grid, Pairs, Scores, Shared, computed_once
 from ..cleaning import NO_INTERVALS, Cleaned, inspected, set_aside
 from ..measures import Measure, Parameter, Weight, family, metrics_in
-from .chord_errors import ERRORS_WITH_GAPS
-from .metrics import Evidence, judge, single_evidence
+from .metrics import ERRORS_WITH_GAPS, Evidence, judge, single_evidence
 
 RULES = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")
 OUTSIDE: Final = -1

@@ -16,8 +16,7 @@ from starlette.testclient import TestClient
 from mirflow.campaign.server import monitoring
 from mirflow.campaign.server.app import create_app
 from mirflow.campaign.server.service import Service, open_service
-from mirflow.campaign.server.submissions.claims import LEASE
-from mirflow.campaign.server.submissions.heartbeats import last_report, reporting
+from mirflow.campaign.server.submissions.claims import LEASE, last_report, reporting
 from mirflow.campaign.server.submissions.submission_tables import Submission, Trouble
 from mirflow.campaign.server.submissions.worker import Worker
 

@@ -18,17 +18,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from ....errors import MirflowError
 from ....store.generations import is_alive, remove
 from ...file import Campaign
+from ..database import Database
 from ..service import Service
 from .confinement import JobError, StoppedError, SystemTroubleError
 from .notifications import Event, announce
-from .submission_tables import OPEN, Released, Scored, Submission, SubmissionProgress
+from .submission_tables import OPEN, Released, Scored, Submission, SubmissionProgress, WorkerReport
 
 LEASE = dt.timedelta(seconds=30)
 """Time after which a claim that is not renewed expires."""
@@ -232,3 +233,49 @@ class Claims:
         if row.name not in scored:
             remove(self.service.systems_folder / row.name)
             remove(self.service.readings_folder / row.name)
+
+
+EVERY = 15.0
+"""Seconds between two reports of a worker."""
+FORGOTTEN = dt.timedelta(days=1)
+"""Age at which the report of a worker is deleted."""
+_WAIT = 1.0
+
+
+@contextmanager
+def reporting(service: Service, name: str, every: float = EVERY) -> Iterator[None]:
+    """Report from a thread that a worker is running, until the block ends.
+
+    Parameters
+    ----------
+    every : float
+        Seconds between two reports.
+    """
+    assert service.database is not None
+    database, began, ended = service.database, service.clock(), threading.Event()
+
+    def report() -> None:
+        while True:
+            now = service.clock()
+            try:
+                with database.write(_WAIT) as session:
+                    session.merge(WorkerReport(name=name, began=began, seen=now))
+                    session.execute(delete(WorkerReport).where(WorkerReport.seen < now - FORGOTTEN))
+            except (SQLAlchemyError, OSError) as error:
+                _LOG.warning("worker %s cannot report: %s", name, getattr(error, "orig", None) or error)
+            if ended.wait(every):
+                return
+
+    thread = threading.Thread(target=report, name="reports", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def last_report(database: Database) -> dt.datetime | None:
+    """Return the time of the last report of any worker; None without reports."""
+    with database.read() as session:
+        return session.scalar(select(func.max(WorkerReport.seen)))

@@ -28,9 +28,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from ....errors import MirflowError
 from ...file import demand_unedited, split_root
 from ..service import Service
-from .claims import LEASE, Claims
+from .claims import LEASE, Claims, reporting
 from .confinement import Confinement, lacks
-from .heartbeats import reporting
 from .jobs import Jobs, check_confines, read_beside, references_of
 from .publication import Publication
 from .submission_tables import RulesVersion, Submission, Trouble
