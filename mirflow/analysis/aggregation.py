@@ -154,8 +154,8 @@ def add_variables(result: xr.Dataset, **arrays: Array) -> xr.Dataset:
     }
     if "like_best" in more:
         more["like_best"].attrs.pop("units", None)
-    found = result.assign(more)
-    return found if "n_values" in found else found[[name for name in LONG_NAMES if name in found]]
+    wider = result.assign(more)
+    return wider if "n_values" in wider else wider[[name for name in LONG_NAMES if name in wider]]
 
 
 def select(ds: xr.Dataset, query: Query, *, single: bool = False) -> xr.Dataset:
@@ -329,16 +329,16 @@ def aggregate_cells(
     """
     score, weight, included, missing, undefined = (cells[name] for name in CELLS)
     shape = (score.shape[0], score.shape[2], groups)
-    found: dict[str, Array] = {"value": np.full(shape, np.nan)}
+    arrays: dict[str, Array] = {"value": np.full(shape, np.nan)}
     flags = dict(zip(COUNTS, (included, missing, undefined), strict=True))
-    found |= {name: np.zeros(shape, dtype=np.int64) for name in flags}
+    arrays |= {name: np.zeros(shape, dtype=np.int64) for name in flags}
     every: Mapping[int, Int | slice] = {0: slice(None)} if groups == 1 else members_of(codes)
     for group, members in every.items():
         own = [one[:, members] for one in (score, weight, included)]
-        found["value"][..., group] = reduce_kinds(own[0], own[1], own[2], duration[members], kinds)
+        arrays["value"][..., group] = reduce_kinds(own[0], own[1], own[2], duration[members], kinds)
         for name, flag in flags.items():
-            found[name][..., group] = np.einsum("stm->sm", flag[:, members], dtype=np.int64)
-    return found
+            arrays[name][..., group] = np.einsum("stm->sm", flag[:, members], dtype=np.int64)
+    return arrays
 
 
 def ranked(value: Float, orientation: str) -> list[int]:
@@ -350,12 +350,14 @@ def ranked(value: Float, orientation: str) -> list[int]:
 def _default_metrics(ds: xr.Dataset, asked: Names, places: list[int]) -> tuple[xr.Dataset, list[int]]:
     """One metric for each name, of several parameters the default ones; the attribute ``default`` names these."""
     left = [name for name in as_names(asked) or [] if set(find_metrics(ds, name)) & set(places)]
-    found = list(dict.fromkeys(find_single(ds, name, places) for name in left))
-    if len(found) == len(places):
-        return ds, found
+    indices = list(dict.fromkeys(find_single(ds, name, places) for name in left))
+    if len(indices) == len(places):
+        return ds, indices
     metrics = names_of(ds, "metric")
-    several = [place for place in found if len({*find_metrics(ds, metrics[place])}.intersection(places)) > 1]
-    return ds.assign_attrs({"default": ", ".join(spell_out(ds, place) for place in several)} if several else {}), found
+    several = [place for place in indices if len({*find_metrics(ds, metrics[place])}.intersection(places)) > 1]
+    return ds.assign_attrs(
+        {"default": ", ".join(spell_out(ds, place) for place in several)} if several else {}
+    ), indices
 
 
 def sort_systems(ds: xr.Dataset, query: Query) -> Names:
@@ -457,9 +459,9 @@ def aggregate_in_blocks(
     """
     frame = selected.frame({})
     groupings, codes = _groups(frame, by)
-    found = aggregate_selected(selected, codes, math.prod(map(len, groupings.values())))
-    frame = frame.isel(system=found.order).assign_attrs(found.policies)
-    return _result(frame, found.arrays, groupings, codes, group, found.gaps), frame, found
+    arrays = aggregate_selected(selected, codes, math.prod(map(len, groupings.values())))
+    frame = frame.isel(system=arrays.order).assign_attrs(arrays.policies)
+    return _result(frame, arrays.arrays, groupings, codes, group, arrays.gaps), frame, arrays
 
 
 def _groups(frame: xr.Dataset, by: Names) -> tuple[dict[str, Array], Int]:

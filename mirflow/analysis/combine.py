@@ -150,10 +150,10 @@ def _other_files(given: Mapping[str, xr.Dataset], shared: set[str]) -> tuple[set
     tracks: set[str] = set()
     stores: set[str] = set()
     for track in shared:
-        found = {store: own[track] for store, own in known.items() if track in own}
-        if len(set(found.values())) > 1:
+        digests = {store: own[track] for store, own in known.items() if track in own}
+        if len(set(digests.values())) > 1:
             tracks.add(track)
-            stores |= set(found)
+            stores |= set(digests)
     return tracks, stores
 
 
@@ -177,15 +177,15 @@ def reference_digests(ds: xr.Dataset, shared: set[str]) -> dict[str, str]:
 
 def _other_durations(given: Mapping[str, xr.Dataset], shared: set[str]) -> tuple[set[str], set[str]]:
     """Tracks whose references last differently long, and the stores that these are in."""
-    found: dict[str, dict[str, float]] = {}
+    durations: dict[str, dict[str, float]] = {}
     for store, ds in given.items():
         if DURATION not in ds.data_vars:
             continue
         for track, seconds in zip(_tracks(ds), ds[DURATION].values.tolist(), strict=True):
             # The duration is 0 where no reference was usable.
             if track in shared and seconds > 0:
-                found.setdefault(track, {})[store] = seconds
-    differing = {track: own for track, own in found.items() if np.ptp(list(own.values())) > TOLERANCE}
+                durations.setdefault(track, {})[store] = seconds
+    differing = {track: own for track, own in durations.items() if np.ptp(list(own.values())) > TOLERANCE}
     return set(differing), {store for own in differing.values() for store in own}
 
 
@@ -319,8 +319,8 @@ def _meet(wanted: Array, places: Array) -> tuple[Array, Array]:
     at = np.full(max(int(wanted.max(initial=-1)), int(places.max(initial=-1))) + 1, -1, dtype=np.int64)
     known = np.flatnonzero(places >= 0)
     at[places[known]] = known
-    found = at[wanted]
-    return np.flatnonzero(found >= 0), found[found >= 0]
+    positions = at[wanted]
+    return np.flatnonzero(positions >= 0), positions[positions >= 0]
 
 
 def _merge(old: Array, new: Array, fill: object) -> Array:
@@ -422,13 +422,13 @@ def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:
         elif set(CELL) <= set(like.dims):
             variables[key] = joined_variable(key, having, labels, coords, variables)
     cautions = joined_cautions({store: ds.attrs for store, ds in given.items()})
-    found: dict[str, dict[str, Any]] = {}
+    records: dict[str, dict[str, Any]] = {}
     for store, ds in given.items():
         for metric, record in ds.attrs.get(DECLARED_METRICS, {}).items():
-            if found.setdefault(metric, record) != record:
+            if records.setdefault(metric, record) != record:
                 message = f"group {name!r}: metric {metric!r} is not defined in {store} as in the stores before it"
                 warnings.warn(f"{message}; run their pipelines again", MirflowWarning, stacklevel=4)
-    told = {**cautions, **_references(name, given), **({DECLARED_METRICS: found} if found else {})}
+    told = {**cautions, **_references(name, given), **({DECLARED_METRICS: records} if records else {})}
     same = {key: value for key, value in parts[0].ds.attrs.items() if all(p.ds.attrs.get(key) == value for p in parts)}
     known = {key: next(iter(values.values())) for key in _SETTINGS if (values := _known_setting(key, given))}
     return xr.Dataset(variables, coords, {**same, **known, **told, "stores": ", ".join(given)})
@@ -489,9 +489,9 @@ def _kept_metrics(
         own = ds["version"].values.tolist() if "version" in ds.coords else [0] * ds.sizes["metric"]
         for metric, version in zip(names_of(ds, "metric"), own, strict=True):
             versions.setdefault(metric, {})[store] = version
-    for metric, found in versions.items():
-        if len(set(found.values())) > 1:
-            told = ", ".join(f"{version} in {store}" for store, version in found.items())
+    for metric, held in versions.items():
+        if len(set(held.values())) > 1:
+            told = ", ".join(f"{version} in {store}" for store, version in held.items())
             raise QueryError(f"group {name!r}: metric {metric!r} has version {told}; run the older pipeline again")
     kept = [metric for metric, own in versions.items() if _everywhere(own, given, meeting)]
     tables = _partly_tables(given, meeting)
@@ -557,7 +557,7 @@ def _coordinates(name: str, parts: Sequence[StorePart], dim: str, labels: Sequen
     keys = union(
         [str(key) for key, coord in part.ds.coords.items() if coord.dims == (dim,) and key != dim] for part in parts
     )
-    found = {}
+    columns = {}
     for key in keys:
         entries: list[Any] = [None] * len(labels)
         # Titles of a table without a convention are those of the task's first one.
@@ -577,14 +577,14 @@ def _coordinates(name: str, parts: Sequence[StorePart], dim: str, labels: Sequen
         there = {type(value) for value in entries if value is not None}
         if there and there <= {int, float}:
             whole = there == {int} and None not in entries
-            found[key] = np.array(
+            columns[key] = np.array(
                 entries if whole else [np.nan if entry is None else float(entry) for entry in entries]
             )
         elif there == {bool} and None not in entries:
-            found[key] = np.array(entries)
+            columns[key] = np.array(entries)
         else:
-            found[key] = np.array(["" if entry is None else str(entry) for entry in entries], dtype=str)
-    return found
+            columns[key] = np.array(["" if entry is None else str(entry) for entry in entries], dtype=str)
+    return columns
 
 
 def _along_tracks(name: str, key: str, parts: Sequence[StorePart], tracks: Sequence[str]) -> Array:
@@ -592,16 +592,16 @@ def _along_tracks(name: str, key: str, parts: Sequence[StorePart], tracks: Seque
 
     A duration that differs between stores is NaN, like an unknown one.
     """
-    found, differing = np.full(len(tracks), np.nan), np.zeros(len(tracks), dtype=bool)
+    joined, differing = np.full(len(tracks), np.nan), np.zeros(len(tracks), dtype=bool)
     for part in parts:
         places, values = part.places["track"], part.ds[key].values
-        differ = np.abs(found[places] - values) > TOLERANCE
+        differ = np.abs(joined[places] - values) > TOLERANCE
         if key == DURATION:  # which is 0 where no reference was usable
-            differ &= (found[places] > 0) & (values > 0)
+            differ &= (joined[places] > 0) & (values > 0)
         if differ.any() and key != DURATION:
             track = tracks[int(places[np.flatnonzero(differ)[0]])]
             raise QueryError(f"group {name!r}: track {track!r} has another {key} in {part.store}")
         differing[places] |= differ
-        found[places] = np.fmax(found[places], values)
-    found[differing] = np.nan
-    return found
+        joined[places] = np.fmax(joined[places], values)
+    joined[differing] = np.nan
+    return joined

@@ -410,15 +410,15 @@ def _single(side: ComparedScores, name: str) -> str:
 
 def _akin(a: ComparedScores, b: ComparedScores, only: tuple[list[str], list[str]]) -> list[tuple[str, str, str]]:
     """Metrics of the same name but for their parameters, of which each side has one that the other has not."""
-    found = []
+    pairs = []
     for mine in only[0]:
         for other in (name for name in only[1] if bare_name(name) == bare_name(mine)):
             changes = [
                 c for c in of_metrics(a, b, [(mine, other)]) if not c.name.startswith(("version of ", "unit of "))
             ]
             words = (f"{c.name.partition(' of ')[0]} ({c.a or 'not given'}, {c.b or 'not given'})" for c in changes)
-            found += [(mine, other, ", ".join(words))] if changes else []
-    return found
+            pairs += [(mine, other, ", ".join(words))] if changes else []
+    return pairs
 
 
 def _chosen(side: ComparedScores, dim: str, names: Names) -> list[str]:

@@ -199,12 +199,12 @@ def derive(ds: xr.Dataset, query: Query) -> tuple[xr.Dataset, Query]:
     names = [str(measures[variable]) for variable in variables]
     rest = ds.drop_vars([*variables, "score", "weight"]).drop_dims("metric")
     cells = {"score": np.concatenate(scores, axis=2), "weight": np.concatenate(weights, axis=2)}
-    found = rest.assign({name: (("system", "track", "metric"), values) for name, values in cells.items()})
-    found = found.assign(status=(("system", "track"), status), duration=("track", duration))
+    derived = rest.assign({name: (("system", "track", "metric"), values) for name, values in cells.items()})
+    derived = derived.assign(status=(("system", "track"), status), duration=("track", duration))
     coords = _coords(ds, [measures[variable] for variable in variables])
     labels = {"metric": np.array([*names_of(ds, "metric"), *names], dtype=str)}
-    found = found.assign_coords({**labels, **{name: ("metric", values) for name, values in coords.items()}})
-    return found.assign_attrs(over=say_over(query.over)), replace(query, metric=[*numbers, *names], over=None)
+    derived = derived.assign_coords({**labels, **{name: ("metric", values) for name, values in coords.items()}})
+    return derived.assign_attrs(over=say_over(query.over)), replace(query, metric=[*numbers, *names], over=None)
 
 
 def refuse_annotators(ds: xr.Dataset, query: Query, metric: str) -> None:
@@ -233,24 +233,24 @@ def _coords(ds: xr.Dataset, measures: Sequence[Measure]) -> dict[str, Array]:
         [next(iter(names)) if sums else own for names, own, sums in zip(allowed, standard, counted, strict=True)]
     )
     own, sizes = coords_of(ds, "metric"), (ds.sizes["metric"], len(measures))
-    found = {}
+    coords = {}
     for name in dict.fromkeys([*own, *more]):
         both = own.get(name), more.get(name)
         numeric = all(one is None or one.dtype.kind in "iuf" for one in both)
         blank = np.nan if numeric else ""
         sides = zip(both, sizes, strict=True)
         values = [value for one, n in sides for value in ([blank] * n if one is None else one.tolist())]
-        found[name] = np.array(values) if numeric else np.array(list(map(str, values)), dtype=str)
-    found.pop("metric", None)
-    return found
+        coords[name] = np.array(values) if numeric else np.array(list(map(str, values)), dtype=str)
+    coords.pop("metric", None)
+    return coords
 
 
 def _reduce_table(table: xr.DataArray, over: Mapping[str, str], *, score: bool) -> Float:
     """The number of each track of each system: float64 (systems, tracks)."""
-    found, labels = np.empty(table.shape[:2]), labels_of(table)
+    reduced, labels = np.empty(table.shape[:2]), labels_of(table)
     for system in range(table.shape[0]):
         for start in range(0, table.shape[1], TRACKS):
             part = slice(start, start + TRACKS)
             values = np.asarray(table[system, part].values, dtype=np.float64)
-            found[system, part] = reduce_over(values if score else np.nan_to_num(values), labels, over)
-    return found
+            reduced[system, part] = reduce_over(values if score else np.nan_to_num(values), labels, over)
+    return reduced

@@ -104,17 +104,17 @@ def find_disagreements(
     """
     held = [track for track in tracks if len(track.estimates) > 1]
     if task == "segment" and not _share_names(held):
-        found = [one for track in held for one in _event_disagreements(track, WINDOWS[task], _boundaries)]
+        disagreements = [one for track in held for one in _event_disagreements(track, WINDOWS[task], _boundaries)]
     elif task in _CLASSES:
-        found = _label_disagreements(held, _CLASSES[task], least, shortest)
+        disagreements = _label_disagreements(held, _CLASSES[task], least, shortest)
     elif task in WINDOWS:
-        found = [one for track in held for one in _event_disagreements(track, WINDOWS[task], _times)]
+        disagreements = [one for track in held for one in _event_disagreements(track, WINDOWS[task], _times)]
     else:
         known = ", ".join(sorted({*_CLASSES, *WINDOWS}))
         raise QueryError(
             f"no consensus for task {task}: its annotations are neither labels nor events; choose from {known}"
         )
-    return sorted(found, key=lambda one: (-one.weight, one.track, one.start))
+    return sorted(disagreements, key=lambda one: (-one.weight, one.track, one.start))
 
 
 def _triads(labels: Sequence[str]) -> Int:
@@ -220,11 +220,13 @@ def _label_disagreements(
     timed = ~np.isnan(length)
     fitted = fit_latent_classes(said, np.where(timed, length, 1.0), int(codes.max(initial=0)) + 1)
     ends = np.cumsum([len(cell.start) for cell in cells])
-    found: list[Disagreement] = []
+    disagreements: list[Disagreement] = []
     for track, one, last in zip(tracks, cells, ends.tolist(), strict=True):
         own = slice(last - len(one.start), last)
-        found += _of_track(track, names, one, said[:, own], fitted.posterior[own], codes, labels, least, shortest)
-    return found
+        disagreements += _of_track(
+            track, names, one, said[:, own], fitted.posterior[own], codes, labels, least, shortest
+        )
+    return disagreements
 
 
 def _of_track(
@@ -325,8 +327,8 @@ def _nearest(times: Float, wanted: Float) -> Float:
     after = np.clip(np.searchsorted(times, wanted), 1, len(times) - 1) if len(times) > 1 else np.zeros(len(wanted), int)
     before = np.maximum(after - 1, 0)
     closer = np.abs(times[before] - wanted) <= np.abs(times[after] - wanted)
-    found: Float = np.where(closer, times[before], times[after])
-    return found
+    nearest: Float = np.where(closer, times[before], times[after])
+    return nearest
 
 
 def _listed(times: Float) -> str:

@@ -75,11 +75,11 @@ class AllJudged:
 
 def read_judgements(path: str | os.PathLike[str]) -> Collection:
     """The judgements in a file, by query; the attribute ``judged_file`` says which file."""
-    found: dict[str, Annotation] = {}
-    problems = problems_of(_sources(path).items(), lambda one: found.update({one[0]: one[1].read()[0]}))
+    annotations: dict[str, Annotation] = {}
+    problems = problems_of(_sources(path).items(), lambda one: annotations.update({one[0]: one[1].read()[0]}))
     if problems:
         raise together(problems)
-    return replace(collect(found), attrs={SOURCE: os.fspath(path)})
+    return replace(collect(annotations), attrs={SOURCE: os.fspath(path)})
 
 
 def _sources(path: str | os.PathLike[str]) -> Mapping[str, Source]:
@@ -191,12 +191,12 @@ def grader_agreement(judgements: Judgements) -> xr.Dataset:
     pairs = int(judged.pair.max()) + 1
     cell = judged.pair[told] * len(BROAD) + judged.level[told].astype(np.int64)
     counts = np.bincount(cell, minlength=pairs * len(BROAD)).reshape(pairs, len(BROAD))
-    found = [fleiss_kappa(merge_categories(counts, groups)) for groups in SCHEMES.values()]
+    kappas = [fleiss_kappa(merge_categories(counts, groups)) for groups in SCHEMES.values()]
     variables = {
-        name: ("scheme", np.array([asdict(one)[name] for one in found]), {"long_name": about})
+        name: ("scheme", np.array([asdict(one)[name] for one in kappas]), {"long_name": about})
         for name, about in _ABOUT_KAPPA.items()
     }
-    strength = np.array([one.strength for one in found], dtype=str)
+    strength = np.array([one.strength for one in kappas], dtype=str)
     graders = counts.sum(axis=1)
     graders = graders[graders > 0]
     return xr.Dataset(
@@ -454,12 +454,12 @@ def grading_effort(
     judged = all_judged(judgements).once()
     told = ~np.isnan(judged.fine)
     _, grader = np.unique(judged.grader[told], return_inverse=True)
-    found = variance_components(judged.fine[told, np.newaxis], judged.pair[told], grader, judged.query[told])
-    if not told.any() or np.isnan(found.objects + found.residual).any():
+    components = variance_components(judged.fine[told, np.newaxis], judged.pair[told], grader, judged.query[told])
+    if not told.any() or np.isnan(components.objects + components.residual).any():
         message = "variances need fine judgements of several candidates of a query by two graders each or more"
         raise AnnotationError(message, path=judged.source or None)
     each = np.arange(1, graders_per_pair + 1)
-    spread = np.sqrt(np.concatenate([2 * found.of_one(count) / candidates for count in each.tolist()]))
+    spread = np.sqrt(np.concatenate([2 * components.of_one(count) / candidates for count in each.tolist()]))
     critical = np.full(len(each), ndtri(1 - (1 - level) / (algorithms * (algorithms - 1))))
     queries = needed_units(spread, np.full(len(each), float(difference)), critical, power)
     works = [
@@ -474,5 +474,5 @@ def grading_effort(
     variables = {
         name: ("graders_per_pair", values, {"long_name": _ABOUT_EFFORT[name]}) for name, values in columns.items()
     }
-    parts = zip(("candidate", "grader", "residual"), (part.item() for part in found), strict=True)
+    parts = zip(("candidate", "grader", "residual"), (part.item() for part in components), strict=True)
     return xr.Dataset(variables, {"graders_per_pair": each}, dict(parts))

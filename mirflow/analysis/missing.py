@@ -48,16 +48,16 @@ class Gaps:
 
 def has_score(status: npt.NDArray[np.int8]) -> Bool:
     """Mark the cells of a status with scores."""
-    found: Bool = np.zeros(status.shape, dtype=np.bool_)
+    mask: Bool = np.zeros(status.shape, dtype=np.bool_)
     for one in SCORED:  # `np.isin` would take nine bytes for each cell
-        found |= status == one
-    return found
+        mask |= status == one
+    return mask
 
 
 def lacks_weights(weight: Float) -> Bool:
     """Mark the cells (systems, tracks) that have no weight (systems, tracks, metrics) by any metric."""
-    found: Bool = (weight == 0).all(axis=2)
-    return found
+    mask: Bool = (weight == 0).all(axis=2)
+    return mask
 
 
 def find_gaps(score: Float, weight: Float, status: npt.NDArray[np.int8], bare: Bool | None = None) -> Gaps:
@@ -186,12 +186,12 @@ WITHHELD = "not shown here, as it may quote a reference"
 
 def list_shown(status: Status, remarks: Iterable[CellRemark]) -> list[CellRemark]:
     """The reasons and warnings among remarks on a cell, in words that quote no annotation; notes are left out."""
-    found = dict.fromkeys(
+    names = dict.fromkeys(
         remark if remark.kind == "reason" and status in QUOTES_NOTHING else CellRemark(remark.kind, "pair", WITHHELD)
         for remark in remarks
         if remark.kind in ("reason", "warning")
     )
-    return list(found)
+    return list(names)
 
 
 def warn_withheld(system: str) -> str:

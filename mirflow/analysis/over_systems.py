@@ -98,9 +98,9 @@ def over_systems(
             said = f"{word} of {len(rows)}" if word in _WORDS else f"by {word}"
             labels.append(f"{name}, {said}" if name and len(words) > 1 else name or said)
             firsts.append(int(rows[0]))
-    found = _like(ds.isel(metric=places), dim, labels, firsts, np.stack(score), np.stack(weight))
+    result = _like(ds.isel(metric=places), dim, labels, firsts, np.stack(score), np.stack(weight))
     told = "; ".join(filter(None, (str(ds.attrs.get("over", "")), f"{dim}={','.join(words)}")))
-    return found.assign_attrs(over=told), dict(enumerate(kinds.values()))
+    return result.assign_attrs(over=told), dict(enumerate(kinds.values()))
 
 
 def _check_words(ds: xr.Dataset, dim: str, words: Sequence[str], places: Sequence[int]) -> None:

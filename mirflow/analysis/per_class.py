@@ -110,9 +110,9 @@ def tell_outcomes(kind: str, metric: str, counts: Float, labels: Labels) -> tupl
     if names != list(CONFUSED):
         raise QueryError(f"aggregate {kind!r} is read off all of {metric}: reduce none of its classes or outcomes")
     classes, square = _square(counts, *labels.values())
-    found = Outcomes.of_confusion(square)
+    outcomes = Outcomes.of_confusion(square)
     named = [index for index, name in enumerate(classes) if name != NONE]
-    told = np.stack([found.hit, found.false_alarm, found.miss, found.rejection], axis=-1)[:, named]
+    told = np.stack([outcomes.hit, outcomes.false_alarm, outcomes.miss, outcomes.rejection], axis=-1)[:, named]
     return told, {CLASS: tuple(classes[place] for place in named)}
 
 
@@ -390,8 +390,8 @@ def explain_name(name: str, boards: Iterable[xr.Dataset]) -> str:
         return f"it is read off all tracks together: -m {tables[0]} -a mcc" if tables else ""
     if kind is None or mean == (_MICRO in words):
         return ""
-    found = [said for ds in boards for said in _sayings(ds, kind, words, mean)]
-    return f"it is read off all tracks together: {' or '.join(dict.fromkeys(found))}" if found else ""
+    meanings = [said for ds in boards for said in _sayings(ds, kind, words, mean)]
+    return f"it is read off all tracks together: {' or '.join(dict.fromkeys(meanings))}" if meanings else ""
 
 
 def _aggregate_named(words: set[str]) -> str | None:
@@ -572,13 +572,13 @@ def _sorted_systems(ds: xr.Dataset, variable: str, query: Query) -> Names:
         return _best_first(ds, variable, query)
     if query.sort in (None, *ORDERS) or variable not in split_names(ds, query.sort)[1]:
         return sort_systems(ds, query)
-    found = aggregate_table(select_table(ds, variable, replace(query, sort=None, by=None)))
-    left = ", ".join(str(dim) for dim in found["value"].dims[1:])
+    table = aggregate_table(select_table(ds, variable, replace(query, sort=None, by=None)))
+    left = ", ".join(str(dim) for dim in table["value"].dims[1:])
     if left:
         raise QueryError(f"sort {query.sort!r}: it has extra dims ({left}); reduce them with over, --over")
-    if found.attrs["orientation"] == "none" and "nominal" not in found.attrs:
+    if table.attrs["orientation"] == "none" and "nominal" not in table.attrs:
         raise QueryError(f"sort {query.sort!r}: neither high nor low values of it are better")
-    return names_of(found, "system", ranked(found["value"].values, found.attrs["orientation"]))
+    return names_of(table, "system", ranked(table["value"].values, table.attrs["orientation"]))
 
 
 def _best_first(ds: xr.Dataset, variable: str, query: Query) -> Names:
@@ -586,12 +586,12 @@ def _best_first(ds: xr.Dataset, variable: str, query: Query) -> Names:
     measure = find_measures(ds)[variable].metric
     if measure.orientation == "none" and query.aggregate not in CLASS_AGGREGATES:
         return query.system
-    found = aggregate_table(select_table(ds, variable, replace(query, sort=None, by=None)))
-    if found.attrs["orientation"] == "none":
+    table = aggregate_table(select_table(ds, variable, replace(query, sort=None, by=None)))
+    if table.attrs["orientation"] == "none":
         return query.system
-    value = found["value"].values.reshape(found.sizes["system"], -1)
+    value = table["value"].values.reshape(table.sizes["system"], -1)
     known = ~np.isnan(value)
     with np.errstate(invalid="ignore"):  # infinite ones of both signs
         total, count = np.where(known, value, 0.0).sum(axis=1), known.sum(axis=1)
     mean = divide(total, count, np.nan)
-    return names_of(found, "system", ranked(mean, found.attrs["orientation"]))
+    return names_of(table, "system", ranked(mean, table.attrs["orientation"]))

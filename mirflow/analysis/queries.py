@@ -200,12 +200,12 @@ def values_across(values: Float, axis: int, names: Sequence[str]) -> Float:
 
 def boards_of(tree: xr.DataTree) -> dict[str, xr.Dataset]:
     """The evaluations of a store, by name; of a single node, that one."""
-    found = {}
+    boards = {}
     for node in tree.subtree:
         if "score" in node.data_vars:
             name = node.path.strip("/") or str(node.name or "scores")
-            found[name] = as_scores(node.to_dataset())
-    return found
+            boards[name] = as_scores(node.to_dataset())
+    return boards
 
 
 def choose(boards: Mapping[str, xr.Dataset], metric: Names = None, group: str | None = None) -> dict[str, xr.Dataset]:
@@ -271,14 +271,14 @@ def evaluate_query(ds: xr.Dataset, query: Query, group: str = "") -> list[xr.Dat
         variables = [variable for variable in variables if has_parameters(measures[variable], query.param)]
         if not numbers and not variables:
             raise QueryError(f"no metric of the question has {show_parameters(query.param)}")
-    found = []
+    results = []
     if numbers or not variables:
         asked = replace(query, metric=numbers or query.metric)
-        found.append(aggregate_query(ds, asked, group))
-    found += [aggregate_table(select_table(ds, variable, query), query.by, group) for variable in variables]
+        results.append(aggregate_query(ds, asked, group))
+    results += [aggregate_table(select_table(ds, variable, query), query.by, group) for variable in variables]
     if query.across:
-        found = [across(one, query.across, (RUN,) if has_runs(ds) else ()) for one in found]
-    return found if across_systems is None else [across_systems(one) for one in found]
+        results = [across(one, query.across, (RUN,) if has_runs(ds) else ()) for one in results]
+    return results if across_systems is None else [across_systems(one) for one in results]
 
 
 def _apart(ds: xr.Dataset, query: Query) -> tuple[Query, Callable[[xr.Dataset], xr.Dataset] | None]:
@@ -425,7 +425,7 @@ def query_content(content: GroupContent, metrics: Sequence[str]) -> ResultInMemo
     kinds, tracks = [standard[place] for place in places], len(content.tracks)
     by_place = dict(zip(places, kinds, strict=True))
     selected = SelectedScores.of(content, by_place, Query(), ranking_place(own["orientation"]))
-    found, order, policies, gaps, _ = aggregate_selected(selected, np.zeros(tracks, dtype=np.int64))
+    arrays, order, policies, gaps, _ = aggregate_selected(selected, np.zeros(tracks, dtype=np.int64))
     kept: dict[str, Sequence[object]] = {"aggregate": kinds, **own}
     kept = {
         name: [metric_coord[place] for place in places] for name, metric_coord in content.metric_coords.items()
@@ -439,7 +439,7 @@ def query_content(content: GroupContent, metrics: Sequence[str]) -> ResultInMemo
             },
         },
         {
-            **{name: VariableInMemory(("system", "metric"), one[..., 0]) for name, one in found.items()},
+            **{name: VariableInMemory(("system", "metric"), one[..., 0]) for name, one in arrays.items()},
             "n_tracks": VariableInMemory((), np.array(tracks)),
         },
         {**origin_of(content, content.name), **policies, **gaps, "left_out": ""},
@@ -474,7 +474,7 @@ def primary_results(
     # What no evaluation has is a mistake, and an error.
     asked = [*(as_names(query.by) or []), *(one for one in query.across or {} if one == RUN)]
     wanted = [one for one in asked if any(one in names for names in known.values())]
-    found: list[xr.Dataset] = []
+    results: list[xr.Dataset] = []
     left_out: dict[str, str] = {}
     for name, ds in boards.items():
         lacking = [one for one in wanted if one not in known[name]]
@@ -483,8 +483,8 @@ def primary_results(
         elif lacking:
             left_out[name] = lacking[0]
         else:
-            found += ask(ds, replace(query, metric=headline_metric(ds), exact=True), name)
-    return found, left_out
+            results += ask(ds, replace(query, metric=headline_metric(ds), exact=True), name)
+    return results, left_out
 
 
 NO_NUMBER = "a metric with one number per track"
@@ -507,13 +507,13 @@ def headline_metrics(ds: Scores, most: int = 12) -> list[str]:
     """The metrics that a short table shows: the headline, and the recalls of the field, else all, of many the first."""
     standard = names_of(ds, "standard_aggregate")
     recalls = [label for label, kind in zip(names_of(ds, "metric"), standard, strict=True) if kind == "wcsr"]
-    found = recalls or names_of(ds, "metric")
-    if len(found) > most or recalls:
-        found = [label for label in found if "@" not in label and "(" not in label] or found
-    if len(found) > most and set(_RECALLS) < set(found):
-        found = [label for label in found if label in _RECALLS]
+    names = recalls or names_of(ds, "metric")
+    if len(names) > most or recalls:
+        names = [label for label in names if "@" not in label and "(" not in label] or names
+    if len(names) > most and set(_RECALLS) < set(names):
+        names = [label for label in names if label in _RECALLS]
     first = headline_metric(ds)
-    return list(dict.fromkeys([*([] if first is None else [first]), *found]))[:most]
+    return list(dict.fromkeys([*([] if first is None else [first]), *names]))[:most]
 
 
 _OF_VALUES = ("missing_cells", "undefined_cells", EMPTY_COUNTED, UNCOUNTED, COSTLIEST, VALUELESS)
@@ -568,7 +568,7 @@ def lazy_query(ds: xr.Dataset, query: Query, group: str = "") -> xr.Dataset:
     like = answer(*(np.full(one.shape, _STAND_INS.get(name, 0.0)) for name, one in zip(names, given, strict=True)))
     outputs = [name for name in like.data_vars if name != "n_tracks"]
     sizes = {f"_{dim}": size for dim, size in like.sizes.items()}
-    found = xr.apply_ufunc(
+    arrays = xr.apply_ufunc(
         lambda *values: tuple(answer(*values)[name].values for name in outputs),
         *(xr.Variable(one.dims, one.data) for one in given),
         input_core_dims=[one.dims for one in given],
@@ -577,7 +577,7 @@ def lazy_query(ds: xr.Dataset, query: Query, group: str = "") -> xr.Dataset:
         output_dtypes=[like[name].dtype for name in outputs],
         dask_gufunc_kwargs={"allow_rechunk": True, "output_sizes": sizes},
     )
-    lazy = dict(zip(outputs, found, strict=True))
+    lazy = dict(zip(outputs, arrays, strict=True))
     result = like.assign({name: (like[name].dims, lazy[name].data, like[name].attrs) for name in outputs})
     result.attrs = {name: value for name, value in like.attrs.items() if name not in _OF_VALUES}
     return result

@@ -219,8 +219,8 @@ def show_span(counts: Int) -> str:
 
 def tables_of(ds: xr.Dataset) -> dict[str, xr.DataArray]:
     """Results with extra dims beside the scores, by the names of their variables."""
-    found = ((str(name), var) for name, var in ds.data_vars.items())
-    return {name: one for name, one in found if {"system", "track"} < set(one.dims) != set(_DIMS)}
+    variables = ((str(name), var) for name, var in ds.data_vars.items())
+    return {name: one for name, one in variables if {"system", "track"} < set(one.dims) != set(_DIMS)}
 
 
 def labels_of(table: xr.DataArray) -> dict[str, tuple[str, ...]]:

@@ -195,11 +195,11 @@ def bare_cells(scores: Scores, status: Status8, duration: Float) -> Bool:
 
     Weights are read a system at a time, of the systems that lack scores.
     """
-    found = np.asarray(~has_score(status) & ~(duration > 0))
+    bare = np.asarray(~has_score(status) & ~(duration > 0))
     every = range(len(names_of(scores, "metric")))
-    for system in np.flatnonzero(found.any(axis=1)).tolist():
-        found[[system]] &= lacks_weights(numbers_of(scores, every, slice(system, system + 1))[1])
-    return found
+    for system in np.flatnonzero(bare.any(axis=1)).tolist():
+        bare[[system]] &= lacks_weights(numbers_of(scores, every, slice(system, system + 1))[1])
+    return bare
 
 
 def _runs(places: Sequence[int]) -> list[slice]:

@@ -109,11 +109,11 @@ class _ExpressionReader:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return ~self.truth(node.operand)
         if isinstance(node, ast.Compare):
-            found = np.ones(self.count, dtype=np.bool_)
+            mask = np.ones(self.count, dtype=np.bool_)
             sides = [node.left, *node.comparators]
             for kind, left, right in zip(node.ops, sides, sides[1:], strict=False):
-                found &= self.compare(kind, left, right)
-            return found
+                mask &= self.compare(kind, left, right)
+            return mask
         if isinstance(node, ast.Constant) and isinstance(node.value, bool):
             return np.full(self.count, node.value)
         if isinstance(node, ast.Name | ast.Call) and self.column(node).dtype.kind == "b":
@@ -125,8 +125,8 @@ class _ExpressionReader:
         if isinstance(kind, ast.Is | ast.IsNot):
             return self.is_none(left, right, isinstance(kind, ast.IsNot))
         if isinstance(kind, ast.In | ast.NotIn):
-            found, told = self.within(left, right)
-            return (~found if isinstance(kind, ast.NotIn) else found) & told
+            mask, told = self.within(left, right)
+            return (~mask if isinstance(kind, ast.NotIn) else mask) & told
         one, other = self.value(left), self.value(right)
         self.check_kinds(one, other, left, right)
         return np.asarray(_COMPARISONS[type(kind)](one, other)) & ~_missing(one) & ~_missing(other)
@@ -142,12 +142,12 @@ class _ExpressionReader:
         """Mark the tracks with a value in a list, or a text in a text; and those with values on both sides."""
         one = self.value(left)
         if isinstance(right, ast.List | ast.Tuple | ast.Set):
-            found = np.zeros(self.count, dtype=np.bool_)
+            mask = np.zeros(self.count, dtype=np.bool_)
             for item in right.elts:
                 other = self.value(item)
                 self.check_kinds(one, other, left, item)
-                found |= np.asarray(one == other)
-            return found, ~_missing(one) & np.ones(self.count, dtype=np.bool_)
+                mask |= np.asarray(one == other)
+            return mask, ~_missing(one) & np.ones(self.count, dtype=np.bool_)
         other = self.value(right)
         if one.dtype.kind != "U" or other.dtype.kind != "U":
             raise self.wrong(right, "is neither a list nor a text; write like year in [1971, 1972]")
@@ -208,10 +208,10 @@ _MARKS = frozenset("@(")
 
 def metric_names(names: Names) -> list[str] | None:
     """List the names of metrics, with each metric of a sweep (``f_measure@[0.5,3.0]``)."""
-    found = as_names(names)
-    if found is None or not any("[" in name for name in found):
-        return found
-    return list(dict.fromkeys(one for name in found for one in expand(name)))
+    labels = as_names(names)
+    if labels is None or not any("[" in name for name in labels):
+        return labels
+    return list(dict.fromkeys(one for name in labels for one in expand(name)))
 
 
 def headline_metric(ds: Scores) -> str | None:
@@ -249,11 +249,11 @@ def _matching(dim: str, name: str, known: dict[str, int]) -> list[int]:
         return [known[name]]
     if not set("*?[") & set(name):
         raise UnknownNameError(dim, name, known)
-    found = [place for label, place in known.items() if fnmatchcase(label, name)]
-    if not found:
+    indices = [place for label, place in known.items() if fnmatchcase(label, name)]
+    if not indices:
         more = ", ..." if len(known) > _SHOWN else ""
         raise QueryError(f"no {dim} matches {name!r}; there are: {', '.join(list(known)[:_SHOWN])}{more}")
-    return found
+    return indices
 
 
 def find_metrics(ds: xr.Dataset, names: Names, *, exact: bool = False) -> list[int]:
@@ -285,14 +285,14 @@ def find_single(ds: xr.Dataset, name: str, among: Sequence[int] | None = None) -
     among : sequence of int or None
         The metrics that are left by what else is asked; None: all.
     """
-    found = [place for place in find_metrics(ds, name) if among is None or place in among]
-    if len(found) == 1:
-        return found[0]
+    indices = [place for place in find_metrics(ds, name) if among is None or place in among]
+    if len(indices) == 1:
+        return indices[0]
     metrics = names_of(ds, "metric")
-    default = [place for place in found if _MARKS.isdisjoint(metrics[place])]
+    default = [place for place in indices if _MARKS.isdisjoint(metrics[place])]
     if len(default) != 1:
-        some = ", ".join(metrics[place] for place in found[:_LISTED]) + (", ..." if found[_LISTED:] else "")
-        raise QueryError(f"{name!r} matches {len(found)} metrics; choose one of: {some}")
+        some = ", ".join(metrics[place] for place in indices[:_LISTED]) + (", ..." if indices[_LISTED:] else "")
+        raise QueryError(f"{name!r} matches {len(indices)} metrics; choose one of: {some}")
     return default[0]
 
 
@@ -435,14 +435,14 @@ def find_measures(ds: xr.Dataset) -> dict[str, Measure]:
     convention = convention_of(ds) if tables else None
     if convention is None:
         return {}
-    found = {}
+    measures = {}
     for variable, sibling in tables.items():
         said = [str(sibling.attrs["metric"])] if "metric" in sibling.attrs else _spellings(convention, variable)
         for identity in said:
             measure = _measure(convention, identity)
             if measure is not None and measure.metric.dims and measure.variable == variable:
-                found[variable] = measure
-    return found
+                measures[variable] = measure
+    return measures
 
 
 def _spellings(convention: Convention, variable: str) -> Iterable[str]:

@@ -171,9 +171,9 @@ class Signature:
     @property
     def span(self) -> tuple[int, int]:
         """The fewest and the most scores that count."""
-        found = _SPAN.fullmatch(str(self["n"]))
-        assert found is not None
-        return int(found[1]), int(found[2] or found[1])
+        match = _SPAN.fullmatch(str(self["n"]))
+        assert match is not None
+        return int(match[1]), int(match[2] or match[1])
 
     @classmethod
     def parse(cls, text: str) -> Signature:
@@ -261,10 +261,10 @@ def _written(value: Value) -> str:
 
 def _read(text: str) -> Value:
     """The names or pairs of a list."""
-    found = [tuple(map(unquoted, one.split(":", 1))) for one in text.split(",")]
-    if len({len(one) for one in found}) > 1:
+    pairs = [tuple(map(unquoted, one.split(":", 1))) for one in text.split(",")]
+    if len({len(one) for one in pairs}) > 1:
         raise SignatureError(f"invalid list {text[:80]!r} in a signature: names and pairs are mixed")
-    return tuple(one[0] if len(one) == 1 else one for one in found)  # type: ignore[return-value]  # all alike
+    return tuple(one[0] if len(one) == 1 else one for one in pairs)  # type: ignore[return-value]  # all alike
 
 
 def sign(ds: xr.Dataset, query: Query, result: xr.Dataset, *, percent: bool = False) -> list[Signature]:
@@ -370,8 +370,8 @@ def digest_references(ds: Scores, tracks: Iterable[str]) -> str:
     wanted = set(tracks) & {
         name for name, lost in zip(names_of(ds, "track"), lacking.T.tolist(), strict=True) if not all(lost)
     }
-    found = reference_digests(ds, wanted)  # type: ignore[arg-type]  # a dataset, as it has variables
-    lines = sorted(f"{unicodedata.normalize('NFC', track)}\0{digest}" for track, digest in found.items())
+    digests = reference_digests(ds, wanted)  # type: ignore[arg-type]  # a dataset, as it has variables
+    lines = sorted(f"{unicodedata.normalize('NFC', track)}\0{digest}" for track, digest in digests.items())
     text = "\n".join(lines).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(text, digest_size=6).hexdigest() if lines else ""
 

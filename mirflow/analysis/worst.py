@@ -188,8 +188,8 @@ def _coords(part: xr.Dataset, chosen: list[Int], overall: bool) -> dict[str, Any
     for name, values in along.items():
         number = values.dtype.kind in "if"
         values = values if number else np.array(values.tolist(), dtype=str)
-        found = _listed((values[own] for own in chosen), np.nan if number else "")
-        coords[name] = ("rank", found[0]) if overall else (("system", "rank"), found)
+        column = _listed((values[own] for own in chosen), np.nan if number else "")
+        coords[name] = ("rank", column[0]) if overall else (("system", "rank"), column)
     return coords
 
 

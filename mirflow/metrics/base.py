@@ -277,21 +277,21 @@ class Convention:
         """Return the first headline metric of those known, by default of the default ones."""
         default = known or self.select()
         names = get_task(self.task).headline_of(self.name)
-        found = [one for name in names for one in default if one.metric.name == name]
-        return (found or [*default])[0]
+        measures = [one for name in names for one in default if one.metric.name == name]
+        return (measures or [*default])[0]
 
     def _parse_losses(self, text: str) -> list[Measure]:
         """Parse an identity string or a sweep of losses; without a kind, it is all of them."""
         headline = self.headline()
-        found = []
+        losses = []
         for asked in (parse(spelling, [self.losses(headline)[0].metric]) for spelling in expand(text)):
             whole = parse(str(asked[OF]), self.metrics)
             for loss in self.losses(whole):
                 if asked[KIND] in ("", loss[KIND]):
                     kind, of = loss.metric.parameters
                     parameters = kind, replace(of, default=str(headline))
-                    found.append(Measure(replace(loss.metric, parameters=parameters), loss.values))
-        return found
+                    losses.append(Measure(replace(loss.metric, parameters=parameters), loss.values))
+        return losses
 
     def on_grid(self, measures: Sequence[Measure], grid: Grid, *, asked: bool = True) -> tuple[Measure, ...]:
         """Return measures as they are defined on a grid: those that have frames of their own take its hop.
@@ -340,9 +340,9 @@ class Convention:
         if asked is None:
             return self.default_measures or select(None, self.metrics)
         several = [asked] if isinstance(asked, str | Metric | Measure) or callable(asked) else asked
-        found = tuple(dict.fromkeys(measure for one in several for measure in self.measures_of(one, folder)))
-        refuse_namesakes(found)
-        return found
+        measures = tuple(dict.fromkeys(measure for one in several for measure in self.measures_of(one, folder)))
+        refuse_namesakes(measures)
+        return measures
 
     def measures_of(self, asked: MetricLike, folder: str | os.PathLike[str] = ".") -> list[Measure]:
         """Return the measures specified by one entry of a list of metrics.
@@ -400,8 +400,8 @@ class Convention:
         scores = self.score(Pairs.in_order(reference, estimate), measures, self.grids[0])
         if scores.refused:
             raise ValueError(scores.refused[0])
-        found: Float = scores.score[0]
-        return found
+        score: Float = scores.score[0]
+        return score
 
 
 @dataclass(frozen=True, slots=True)
@@ -602,11 +602,11 @@ def read_scores(measures: Sequence[Measure], computed: Any, pairs: int) -> Score
     Measures with extra dims return `Sparse`; others return score and weight, float64 (pairs,) each.
     """
     scalars = [measure for measure in measures if not measure.metric.dims]
-    found = np.zeros((2, pairs, len(scalars)))
+    arrays = np.zeros((2, pairs, len(scalars)))
     for column, measure in enumerate(scalars):
-        found[0, :, column], found[1, :, column] = measure.read(computed)
+        arrays[0, :, column], arrays[1, :, column] = measure.read(computed)
     return Scores(
-        found[0], found[1], {measure.variable: measure.read(computed) for measure in measures if measure.metric.dims}
+        arrays[0], arrays[1], {measure.variable: measure.read(computed) for measure in measures if measure.metric.dims}
     )
 
 

@@ -37,15 +37,15 @@ def score_losses(convention: Convention, pairs: Pairs, measures: Sequence[Measur
     """
     assert convention.errors is not None
     names = [kind.name for kind in convention.errors.kinds]
-    found = np.zeros((2, len(pairs), len(measures)))
+    arrays = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
     wholes = [str(measure[OF]) for measure in measures]
     for whole in dict.fromkeys(wholes):
         loss, weight = _split(convention, pairs, parse(whole, convention.metrics), grid, refused)
         for column, measure in enumerate(measures):
             if wholes[column] == whole:
-                found[0, :, column], found[1, :, column] = loss[:, names.index(str(measure[KIND]))], weight
-    return Scores(found[0], found[1], refused=refused)
+                arrays[0, :, column], arrays[1, :, column] = loss[:, names.index(str(measure[KIND]))], weight
+    return Scores(arrays[0], arrays[1], refused=refused)
 
 
 def _split(

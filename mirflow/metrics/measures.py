@@ -227,14 +227,14 @@ def to_record(metric: Metric) -> dict[str, Any]:
 
 
 def _changed(record: Metric | Parameter, *others: str) -> dict[str, Any]:
-    found = {}
+    changed = {}
     for one in fields(record):
         value = getattr(record, one.name)
         if one.compare and one.name not in others and (one.name == "default" or value != one.default):
             if one.name == "range":
                 value = [end if math.isfinite(end) else None for end in value]
-            found[one.name] = list(value) if isinstance(value, tuple) else value
-    return found
+            changed[one.name] = list(value) if isinstance(value, tuple) else value
+    return changed
 
 
 def from_record(record: Mapping[str, Any]) -> Metric:
@@ -318,12 +318,12 @@ def family(
     """
 
     def declare(read: Callable[..., Any]) -> Family:
-        found = []
+        metrics = []
         for key, about in members.items():
             fields = {"name": key, **common, **about}
             own = weight if isinstance(weight, Weight) else weight[key]
-            found.append(metric(fields.pop("title"), own, **fields)(partial(read, key)))
-        declared = Family(found)
+            metrics.append(metric(fields.pop("title"), own, **fields)(partial(read, key)))
+        declared = Family(metrics)
         declared.read = read
         return declared
 
@@ -332,13 +332,13 @@ def family(
 
 def metrics_in(namespace: Mapping[str, object]) -> tuple[Metric, ...]:
     """Collect the metrics and families declared in a module, in order: ``METRICS = metrics_in(globals())``."""
-    found: list[Metric] = []
+    metrics: list[Metric] = []
     for name, value in namespace.items():
         if isinstance(value, Metric | Family):
             if getattr(value.read, "__qualname__", "") == name:
                 value.read.__qualname__ = f"{name}.read"  # type: ignore[union-attr]  # where pickle finds the function
-            found += [value] if isinstance(value, Metric) else value
-    return tuple(found)
+            metrics += [value] if isinstance(value, Metric) else value
+    return tuple(metrics)
 
 
 _SWEEP = re.compile(r"^(?P<name>[^@()\s]+(?: [^@()\s]+)*)@\[(?P<values>[^\]]*)\](?P<rest>(?:\([^()]*\))?)$")

@@ -122,11 +122,11 @@ def _completed(function: Callable[..., Any], shared: Mapping[str, str], metrics:
 
 def _entries(parameters: str) -> dict[str, str]:
     """Entry of each parameter described in a section; one entry may describe several."""
-    found = {}
+    entries = {}
     for entry in re.split(r"\n(?=\S)", parameters):
         for name in re.split(r",\s*", entry.split("\n")[0].split(" : ")[0]):
-            found[name.lstrip("*")] = entry
-    return found
+            entries[name.lstrip("*")] = entry
+    return entries
 
 
 def _from_record(argument: inspect.Parameter, metrics: Sequence[Metric]) -> str:
@@ -241,8 +241,8 @@ class PairFunctions:
         """Check a pair and return all scores under mir_eval's keys; see `measures`."""
         measures = self.measures(given, *others)
         self.check(reference, estimate, measures)
-        found = self.score(reference, estimate, measures)
-        return OrderedDict((measure.metric.key, float(value)) for measure, value in zip(measures, found, strict=True))
+        scores = self.score(reference, estimate, measures)
+        return OrderedDict((measure.metric.key, float(value)) for measure, value in zip(measures, scores, strict=True))
 
     def every(self, reference: Any, estimate: Any, given: Mapping[str, Value]) -> dict[str, float]:
         """Check a pair and return all default scores by metric.
@@ -252,8 +252,8 @@ class PairFunctions:
         """
         measures = self._every(given) if given else self._defaults
         self.check(reference, estimate, measures)
-        found = self.score(reference, estimate, measures)
-        return {measure.metric.name: float(value) for measure, value in zip(measures, found, strict=True)}
+        scores = self.score(reference, estimate, measures)
+        return {measure.metric.name: float(value) for measure, value in zip(measures, scores, strict=True)}
 
     @cached_property
     def _defaults(self) -> list[Measure]:

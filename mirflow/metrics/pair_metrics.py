@@ -158,11 +158,11 @@ def metrics_of(
     if not values:
         return (_metric(name=name, title=title, **common),)
     keys = values if isinstance(values, Mapping) else dict.fromkeys(values, _NOTHING)
-    found = []
+    metrics = []
     for key, special in keys.items():
         own = {"title": f"{title}: {key.replace('_', ' ')}", **common, "aliases": (), **special}
-        found.append(_metric(name=f"{name}.{key}", value=key, **own))
-    return tuple(found)
+        metrics.append(_metric(name=f"{name}.{key}", value=key, **own))
+    return tuple(metrics)
 
 
 _NAME = re.compile(r"[^\s@()\[\],:]+(?: [^\s@()\[\],:]+)*")
@@ -193,14 +193,14 @@ def _parameters(
     function: Callable[..., Any], more: Mapping[str, Mapping[str, Any]], origin: str
 ) -> tuple[Parameter, ...]:
     """Parameters of a metric: arguments with a number, a string or a bool as default."""
-    found = {
+    parameters = {
         one.name: one.default
         for one in _signature(function, origin)
         if isinstance(one.default, bool | int | float | str)
     }
     try:
-        refuse_unknown("parameters", more, found)
-        return tuple(Parameter(name, default, **more.get(name, {})) for name, default in found.items())
+        refuse_unknown("parameters", more, parameters)
+        return tuple(Parameter(name, default, **more.get(name, {})) for name, default in parameters.items())
     except TypeError as error:
         raise MetricError(f"{origin}: {error}") from None
 

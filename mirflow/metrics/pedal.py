@@ -190,11 +190,11 @@ def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -
         times = {name: rows.columns[name] for name in ("start", "end")}
         sides.append(Ragged({**times, "pitch": midi_to_hz(60.0 + 5 * pedal)}, rows.counts))
         own.append(pedal == PEDALS.index(str(measure["pedal"])))
-    found = NOTES.align(sides[0], sides[1], measure, exact)
-    assert isinstance(found, Edits)
-    changed = {name: np.where(own[1], found.changed[name], RIGHT) for name in ("start", "end")}
-    inserted, removed = np.where(own[0], found.inserted, RIGHT), np.where(own[1], found.removed, RIGHT)
-    return replace(found, reference=reference, estimate=estimate, inserted=inserted, removed=removed, changed=changed)
+    edits = NOTES.align(sides[0], sides[1], measure, exact)
+    assert isinstance(edits, Edits)
+    changed = {name: np.where(own[1], edits.changed[name], RIGHT) for name in ("start", "end")}
+    inserted, removed = np.where(own[0], edits.inserted, RIGHT), np.where(own[1], edits.removed, RIGHT)
+    return replace(edits, reference=reference, estimate=estimate, inserted=inserted, removed=removed, changed=changed)
 
 
 TASK = Task(

@@ -195,9 +195,9 @@ def compared_blocks(
     _check_groups(query)
     check_numbers(ds, query)
     selected = select_scores(ds, query, single=True)
-    result, frame, found = aggregate_in_blocks(selected)
+    result, frame, arrays = aggregate_in_blocks(selected)
     _check_systems(frame)
-    blocks = SampleBlocks.of(selected, frame, found, unit, cluster)
+    blocks = SampleBlocks.of(selected, frame, arrays, unit, cluster)
     value = result["value"].values
     return blocks, value if unit == TRACK else blocks.sample(blocks.cells(np.arange(len(value)))).values()
 
@@ -497,15 +497,15 @@ def mark_best(
     names = result.attrs["metric"] if "metric" in result.attrs else names_of(result, "metric")
     systems = query.system if is_about_runs(ds, query) else names_of(result, "system")
     same = replace(query, metric=names, exact=True, system=systems, sort=None)
-    found = compare(ds, same, level=level, correction=correction, cluster=cluster, sizes=False)
-    tells, marks = tells_apart(found), like_best(found)
-    counts = np.concatenate([found["n"].values[*compared_pairs(found, at).T, at] for at in range(len(tells))])
-    attrs = {"test": ", ".join(dict.fromkeys(names_of(found, "test"))), "correction": found.attrs["correction"]}
+    compared = compare(ds, same, level=level, correction=correction, cluster=cluster, sizes=False)
+    tells, marks = tells_apart(compared), like_best(compared)
+    counts = np.concatenate([compared["n"].values[*compared_pairs(compared, at).T, at] for at in range(len(tells))])
+    attrs = {"test": ", ".join(dict.fromkeys(names_of(compared, "test"))), "correction": compared.attrs["correction"]}
     attrs |= {"test_level": f"{level:g}", "tested_units": show_span(counts)}
-    few = names_of(found, "metric", np.flatnonzero(~tells))
+    few = names_of(compared, "metric", np.flatnonzero(~tells))
     if few:
         attrs[UNTESTED] = EVERY if len(few) == len(tells) else "\n".join(few)
     if RUN in result["value"].dims:
-        order = [names_of(found, "system").index(name) for name in names_of(result, "system")]
+        order = [names_of(compared, "system").index(name) for name in names_of(result, "system")]
         marks = np.stack([marks[order] & (name == "mean") for name in names_of(result, RUN)], axis=1)
     return add_variables(result, like_best=marks.reshape(result["value"].shape)).assign_attrs(attrs)

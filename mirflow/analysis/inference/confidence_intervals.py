@@ -109,8 +109,8 @@ def intervals(
         how.check_normal([selection.kind], [result.attrs["metric"]])
         low, high = _of_rates(selection, result, query, cluster, how)
         shape = result["value"].shape
-        found = add_variables(result, low=low.reshape(shape), high=high.reshape(shape))
-        return found.assign_attrs({**how.attrs(), "unit": unit, "cluster": cluster or ""})
+        bounded = add_variables(result, low=low.reshape(shape), high=high.reshape(shape))
+        return bounded.assign_attrs({**how.attrs(), "unit": unit, "cluster": cluster or ""})
     return _of_numbers(ds, query, how, unit, cluster, group)
 
 
@@ -141,12 +141,12 @@ def _of_numbers(
             low[systems, :, place], high[systems, :, place], normal[systems, :, place] = ends
     if unit != TRACK:
         result["value"].values = value
-    found = add_variables(result, low=low.reshape(value.shape), high=high.reshape(value.shape))
+    bounded = add_variables(result, low=low.reshape(value.shape), high=high.reshape(value.shape))
     known = ~np.isnan(low)
     attrs = how.attrs(normal[known] if known.any() else normal)
     if attrs["method"] == NORMAL:
         attrs["replicates"] = "0"
-    return found.assign_attrs({**attrs, "unit": unit, "cluster": cluster or ""})
+    return bounded.assign_attrs({**attrs, "unit": unit, "cluster": cluster or ""})
 
 
 def select_rates(ds: xr.Dataset, query: Query, unit: str, group: str) -> tuple[TableSelection, xr.Dataset]:
@@ -276,9 +276,9 @@ def pair_intervals(sample: Sample, metric: int, pairs: Int, how: Resampling) -> 
     systems = np.unique(pairs)
     place = np.searchsorted(systems, pairs)
     if how.is_normal(kind, sample.clusters):
-        found, errors = difference_bounds(value, None, None, pairs, how), difference_errors(sample, metric, pairs)
-        low, high = normal_bounds(found["difference"], errors, how.level)
-        return {"difference": found["difference"], "low": low, "high": high, "normal": ~normal["normal"]}
+        bounds, errors = difference_bounds(value, None, None, pairs, how), difference_errors(sample, metric, pairs)
+        low, high = normal_bounds(bounds["difference"], errors, how.level)
+        return {"difference": bounds["difference"], "low": low, "high": high, "normal": ~normal["normal"]}
     statistics = statistics_of(sample, [(system, metric) for system in systems.tolist()])
     drawn = draw(statistics, len(systems), how)
     return {**difference_bounds(value[systems], drawn, statistics.left_out(), place, how), **normal}

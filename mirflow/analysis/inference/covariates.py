@@ -88,7 +88,7 @@ def correlations(
     values = covariate_values(part, covariate, score) if beside is None else np.broadcast_to(beside, score.shape)
     codes = codes_of(part, TRACK, cluster)
     shape = score.shape[0], score.shape[2]
-    found = {name: np.full(shape, np.nan) for name in ("r", "low", "high", "tau")}
+    arrays = {name: np.full(shape, np.nan) for name in ("r", "low", "high", "tau")}
     number = np.zeros(shape, dtype=np.int64)
     for at in np.ndindex(shape):
         own, beside = score[at[0], :, at[1]], values[at[0], :, at[1]]
@@ -97,13 +97,13 @@ def correlations(
         if len(tracks) < 2 or not np.ptp(own[tracks]) or not np.ptp(beside[tracks]):
             continue
         moments = Moments.of(own[tracks], beside[tracks], recount(codes[tracks]))
-        found["r"][at] = moments.again(np.ones((1, moments.clusters)))[0, 0]
-        found["tau"][at] = rank_correlations(np.stack([own[tracks], beside[tracks]], axis=1))[0][0, 1]
+        arrays["r"][at] = moments.again(np.ones((1, moments.clusters)))[0, 0]
+        arrays["tau"][at] = rank_correlations(np.stack([own[tracks], beside[tracks]], axis=1))[0][0, 1]
         if moments.clusters >= how.least:
             drawn = draw(moments, 1, how)
-            low, high = bounds(drawn, found["r"][at][np.newaxis], accelerations(moments.left_out()), how)
-            found["low"][at], found["high"][at] = low[0], high[0]
-    variables = {name: (("system", "metric"), values) for name, values in {**found, "n": number}.items()}
+            low, high = bounds(drawn, arrays["r"][at][np.newaxis], accelerations(moments.left_out()), how)
+            arrays["low"][at], arrays["high"][at] = low[0], high[0]
+    variables = {name: (("system", "metric"), values) for name, values in {**arrays, "n": number}.items()}
     from ..aggregation import origin_of
 
     attrs = {**how.attrs(), "covariate": covariate, "cluster": cluster or "", **origin_of(part, group)}
@@ -175,5 +175,7 @@ def _correlation(sums: Float) -> Float:
     number, x, y, xx, yy, xy = sums.T
     number = np.where(number > 0, number, np.nan)
     spread = (xx / number - (x / number) ** 2) * (yy / number - (y / number) ** 2)
-    found = divide(xy / number - x * y / number**2, np.sqrt(np.maximum(spread, 0.0)), np.nan, where=spread > 1e-18)
-    return np.clip(found, -1.0, 1.0)
+    coefficient = divide(
+        xy / number - x * y / number**2, np.sqrt(np.maximum(spread, 0.0)), np.nan, where=spread > 1e-18
+    )
+    return np.clip(coefficient, -1.0, 1.0)

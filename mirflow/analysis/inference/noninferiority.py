@@ -97,12 +97,12 @@ def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 
         if options.get("unit", TRACK) == TRACK and rated_kind(ds, query) is None:
             return _judge_in_blocks(ds, query, pairs, margin, options)
         members = {name: [name] for name in (*pairs, *pairs.values())}
-    found = [_judge(ds, query, members[name], members[other], margin, options) for name, other in pairs.items()]
-    first = found[0]
+    verdicts = [_judge(ds, query, members[name], members[other], margin, options) for name, other in pairs.items()]
+    first = verdicts[0]
     coords: dict[str, Any] = {"system": list(pairs), "baseline": ("system", list(pairs.values()))}
     about = ("metric", "aggregate", "unit", "orientation", "title")
     coords |= {name: first[name].variable for name in about if name in first.coords}
-    variables = {name: (("system", "metric"), np.stack([one[name].values for one in found])) for name in _NAMES}
+    variables = {name: (("system", "metric"), np.stack([one[name].values for one in verdicts])) for name in _NAMES}
     attrs = {name: value for name, value in first.attrs.items() if name not in ("test", "correction")}
     return xr.Dataset(variables, coords, {**attrs, "margin": margin})
 
@@ -141,17 +141,17 @@ def _judge(
 ) -> xr.Dataset:
     """Compare a system, or the runs of a model, with its baseline: variables over (metric)."""
     query = replace(query, system=[*own, *base], sort=None)
-    found = compare(ds, query, **options)
-    _check_orientations(names_of(found, "metric"), names_of(found, "orientation"))
-    lower = found["orientation"].values == "lower"
-    difference, low, high = (found[name].values[0, 1] for name in ("difference", "low", "high"))
+    compared = compare(ds, query, **options)
+    _check_orientations(names_of(compared, "metric"), names_of(compared, "orientation"))
+    lower = compared["orientation"].values == "lower"
+    difference, low, high = (compared[name].values[0, 1] for name in ("difference", "low", "high"))
     included = select_numbers(ds, replace(query, missing="skip", across=None))["_included"].values
     lacking = (included[len(own) :].any(axis=0) & ~included[: len(own)].all(axis=0)).sum(axis=0)
-    equal = found["ties"].values[0, 1] == found["n"].values[0, 1]
+    equal = compared["ties"].values[0, 1] == compared["n"].values[0, 1]
     columns = _verdicts(difference, low, high, lacking, equal, lower, margin, query.missing)
-    kept = found.drop_vars(list(found.data_vars))
-    columns |= {"n": found["n"].values[0, 1], "n_lacking": lacking, "skewness": np.full(len(difference), np.nan)}
-    columns |= dict(zip(("after", "before"), found["value"].values, strict=True))
+    kept = compared.drop_vars(list(compared.data_vars))
+    columns |= {"n": compared["n"].values[0, 1], "n_lacking": lacking, "skewness": np.full(len(difference), np.nan)}
+    columns |= dict(zip(("after", "before"), compared["value"].values, strict=True))
     return kept.assign({name: ("metric", values) for name, values in columns.items()})
 
 
@@ -218,9 +218,9 @@ def _judge_in_blocks(
     pairs = np.array([[systems.index(name), systems.index(base)] for name, base in names.items()], dtype=np.int64)
     shape = (len(pairs), len(selected.kinds))
     floats = ("difference", "low", "high", "skewness", "before", "after")
-    found: dict[str, Array] = {name: np.full(shape, np.nan) for name in floats}
-    found |= {name: np.zeros(shape, dtype=np.int64) for name in ("n", "n_lacking")}
-    found["equal"] = np.zeros(shape, dtype=np.bool_)
+    arrays: dict[str, Array] = {name: np.full(shape, np.nan) for name in floats}
+    arrays |= {name: np.zeros(shape, dtype=np.int64) for name in ("n", "n_lacking")}
+    arrays["equal"] = np.zeros(shape, dtype=np.bool_)
     parts = list(tiles(pairs, blocks.most(shape[1])))
     how = how.sharing(2)
     for chosen, rows in parts:
@@ -228,17 +228,17 @@ def _judge_in_blocks(
         totals.add(cells, np.array([blocks.order[system] for system in chosen.tolist()]))
         sample, local = blocks.sample(cells), np.searchsorted(chosen, pairs[rows])
         scored = cells["_included"] & ~cells["_missing"]
-        found["n_lacking"][rows] = [(scored[base] & ~scored[own]).sum(axis=0) for own, base in local.tolist()]
+        arrays["n_lacking"][rows] = [(scored[base] & ~scored[own]).sum(axis=0) for own, base in local.tolist()]
         for metric in range(shape[1]):
             patterns = sorted(pairs_by_units(sample.included[..., metric], local), key=lambda one: len(one[1]))
             for some, units in patterns:
-                _fill(found, sample, metric, local[some], rows[some], units, how)
+                _fill(arrays, sample, metric, local[some], rows[some], units, how)
     totals.check()
     lower = np.array([way == "lower" for way in selected.names("orientation")])
-    difference, low, high = (found[name] for name in ("difference", "low", "high"))
-    columns = _verdicts(difference, low, high, found["n_lacking"], found["equal"], lower, margin, query.missing)
-    columns |= {name: found[name] for name in ("n", "n_lacking", "before", "after")}
-    columns["skewness"] = np.where(lower, -1, 1) * found["skewness"]
+    difference, low, high = (arrays[name] for name in ("difference", "low", "high"))
+    columns = _verdicts(difference, low, high, arrays["n_lacking"], arrays["equal"], lower, margin, query.missing)
+    columns |= {name: arrays[name] for name in ("n", "n_lacking", "before", "after")}
+    columns["skewness"] = np.where(lower, -1, 1) * arrays["skewness"]
     if cluster is None and blocks.repeats:
         cluster = TRACK
     first, base = next(iter(names.items()))

@@ -103,9 +103,9 @@ def oracle(
     how.check_normal(names_of(part, "_aggregate"), names_of(part, "metric"))
     signs = signs_of(names_of(part, "metric"), names_of(part, "orientation"))
     codes, shape = codes_of(part, TRACK, cluster), (part.sizes["system"], part.sizes["metric"])
-    found: dict[str, Array] = {name: np.full(shape, np.nan) for name in ("value", "best_on", "together")}
-    found["step"] = np.zeros(shape, dtype=np.int64)
-    found |= {name: np.full(shape[1], np.nan) for name in ("oracle", "gain", "low", "high")}
+    arrays: dict[str, Array] = {name: np.full(shape, np.nan) for name in ("value", "best_on", "together")}
+    arrays["step"] = np.zeros(shape, dtype=np.int64)
+    arrays |= {name: np.full(shape[1], np.nan) for name in ("oracle", "gain", "low", "high")}
     number, normal = np.zeros(shape[1], dtype=np.int64), []
     for metric, kind in enumerate(names_of(part, "_aggregate")):
         score, weight, included = (part[name].values[..., [metric]] for name in ("score", "weight", "_included"))
@@ -117,10 +117,10 @@ def oracle(
         order, together, chosen = _combine(every, kind, signs[metric])
         ordered = settle(every.score[..., 0] * signs[metric])
         best = ordered == ordered.max(axis=0)
-        found["value"][:, metric] = every.values()[:, 0]
-        found["best_on"][:, metric] = (best / best.sum(axis=0)).sum(axis=1)
-        found["step"][order, metric] = np.arange(1, len(order) + 1)
-        found["together"][order, metric] = together
+        arrays["value"][:, metric] = every.values()[:, 0]
+        arrays["best_on"][:, metric] = (best / best.sum(axis=0)).sum(axis=1)
+        arrays["step"][order, metric] = np.arange(1, len(order) + 1)
+        arrays["together"][order, metric] = together
         scores, weights = (
             np.stack([own, one[order[0]]]) for own, one in zip(chosen, (every.score, every.weight), strict=True)
         )
@@ -129,10 +129,10 @@ def oracle(
         bounds = pair_intervals(pair, 0, np.array([[0, 1]]), how)
         normal.append(bounds["normal"])
         ends = [float(signs[metric] * bounds[name][0]) for name in ("difference", "low", "high")]
-        found["oracle"][metric] = pair.values()[0, 0]
-        found["gain"][metric], found["low"][metric], found["high"][metric] = ends[0], min(ends[1:]), max(ends[1:])
+        arrays["oracle"][metric] = pair.values()[0, 0]
+        arrays["gain"][metric], arrays["low"][metric], arrays["high"][metric] = ends[0], min(ends[1:]), max(ends[1:])
     variables = {
-        name: (("system", "metric") if values.ndim == 2 else ("metric",), values) for name, values in found.items()
+        name: (("system", "metric") if values.ndim == 2 else ("metric",), values) for name, values in arrays.items()
     }
     attrs = {**how.attrs(np.concatenate(normal) if normal else None), "cluster": cluster or ""}
     attrs |= {**origin_of(part, group), **{name: part.attrs[name] for name in ("missing", "undefined")}}

@@ -210,12 +210,12 @@ def _midranks(values: Float) -> Float:
 def _dominance(score: Float, pairs: Int) -> Float:
     ordered = np.sort(score, axis=1)
     units = score.shape[1]
-    found = np.full(len(pairs), np.nan)
+    dominance = np.full(len(pairs), np.nan)
     for index, (left, right) in enumerate(pairs.tolist()):
         if units:
             below, upto = (np.searchsorted(ordered[right], ordered[left], side=side) for side in ("left", "right"))
-            found[index] = ((below + upto).sum() / units - units) / units
-    return found
+            dominance[index] = ((below + upto).sum() / units - units) / units
+    return dominance
 
 
 TESTS = {
@@ -329,9 +329,9 @@ def _by_units(test: str, difference: Float) -> Float:
     """Wilcoxon's or Student's test of differences (units, pairs)."""
     from scipy import stats
 
-    found = np.ones(difference.shape[1])
+    p = np.ones(difference.shape[1])
     if test == "t" and len(difference) < 2:
-        return np.full(len(found), np.nan)
+        return np.full(len(p), np.nan)
     settled = settle(difference)
     differs = np.flatnonzero(settled.any(axis=0))
     if len(differs):
@@ -346,11 +346,11 @@ def _by_units(test: str, difference: Float) -> Float:
                 # All differences equal and not 0: no doubt is left; of infinite ones nothing can be said.
                 certain = np.where(np.isfinite(mean), np.inf, np.nan)
                 ratio = divide(mean, error, certain, where=~constant & (error > 0))
-                found[differs] = np.asarray(2 * stdtr(count - 1, -np.abs(ratio)))
+                p[differs] = np.asarray(2 * stdtr(count - 1, -np.abs(ratio)))
             else:
                 # One pair at a time: scipy leaves the exact test for all columns if any of them has ties.
-                found[differs] = [stats.wilcoxon(column).pvalue for column in columns.T]
-    return found
+                p[differs] = [stats.wilcoxon(column).pvalue for column in columns.T]
+    return p
 
 
 def _student_bounds(difference: Float, alpha: float) -> tuple[Float, Float]:

@@ -573,10 +573,10 @@ def simultaneous_of_some(ratios: SwappedRatios, pairs: Int, how: Resampling) -> 
 
 def _half_difference(sums: Float, left: Int, right: Int) -> Float:
     """Half the differences of pairs of rows."""
-    found: Float = sums[left]
-    found -= sums[right]
-    found /= 2
-    return found
+    half: Float = sums[left]
+    half -= sums[right]
+    half /= 2
+    return half
 
 
 def _ratios(above: Float, below: Float, least: Float) -> Float:

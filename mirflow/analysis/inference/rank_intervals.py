@@ -92,13 +92,13 @@ def ranks(
     for metric, sign in enumerate(signs.tolist()):
         first[:, metric], better[..., metric] = _shares(blocks, metric, sign, how, pairs=True)
     own = {"rank": _rank(value), "rank_low": low, "rank_high": high, "first": first, "better": better}
-    found = compared[["value", "n", "least_p_corrected"]]
+    result = compared[["value", "n", "least_p_corrected"]]
     dims = "system", "other", "metric"
     described = {
         name: (dims if values.ndim == 3 else dims[::2], values, {"long_name": _LONG_NAMES[name]})
         for name, values in own.items()
     }
-    return found.assign(described)
+    return result.assign(described)
 
 
 def _rank(value: Float) -> Float:

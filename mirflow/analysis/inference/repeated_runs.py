@@ -171,8 +171,8 @@ def intervals_of_runs(
                     if means is not None and name == "mean":
                         cell = (order[model], column, *at, metric)
                         low[cell], high[cell] = means.bounds(how.level, 0)
-    found = add_variables(result, low=low, high=high)
-    return found.assign_attrs({**how.attrs(), "method": METHOD, "unit": unit, "cluster": cluster or ""})
+    bounded = add_variables(result, low=low, high=high)
+    return bounded.assign_attrs({**how.attrs(), "method": METHOD, "unit": unit, "cluster": cluster or ""})
 
 
 def _plain(query: Query) -> tuple[Query, list[str]]:

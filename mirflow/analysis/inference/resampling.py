@@ -272,8 +272,8 @@ def _bca(replicates: Float, value: Float, acceleration: Float, tail: float) -> t
 
 def _below(ordered: Float, limits: Float, side: str) -> Int:
     """Number of values of each sorted row below a limit (or at it, by side)."""
-    found = ordered < limits[:, np.newaxis] if side == "left" else ordered <= limits[:, np.newaxis]
-    return np.asarray(found.sum(axis=1))
+    below = ordered < limits[:, np.newaxis] if side == "left" else ordered <= limits[:, np.newaxis]
+    return np.asarray(below.sum(axis=1))
 
 
 def _quantile(ordered: Float, share: Float) -> Float:
@@ -503,9 +503,9 @@ def add_up(entries: Float, cluster: Int) -> Float:
     flat = entries.reshape(len(entries), int(np.prod(entries.shape[1:])))
     if len(np.unique(cluster)) == len(cluster):
         return flat
-    found = np.zeros((int(cluster.max(initial=-1)) + 1, flat.shape[1]))
-    np.add.at(found, cluster, flat)
-    return found
+    sums = np.zeros((int(cluster.max(initial=-1)) + 1, flat.shape[1]))
+    np.add.at(sums, cluster, flat)
+    return sums
 
 
 @dataclass(frozen=True)
@@ -590,9 +590,9 @@ def statistics_of(sample: Sample, columns: list[tuple[int, int]]) -> Statistics:
 
 def draw(statistics: Statistics, number: int, how: Resampling) -> Float:
     """The replicates of some values: float64 (values, replicates)."""
-    found = np.empty((number, how.replicates))
+    drawn = np.empty((number, how.replicates))
     start = 0
     for counts in how.counts(statistics.clusters):
-        found[:, start : start + len(counts)] = statistics.again(counts)
+        drawn[:, start : start + len(counts)] = statistics.again(counts)
         start += len(counts)
-    return found
+    return drawn

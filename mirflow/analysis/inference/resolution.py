@@ -330,7 +330,7 @@ def annotation_effort(ds: xr.Dataset, query: Query | None = None, *, annotations
         raise QueryError(f"invalid annotations {annotations}: expected at least 1 annotator a track")
     if (options.get("unit") or TRACK) != TRACK or options.get("cluster"):
         raise QueryError("annotators of tracks are planned for tracks: leave out unit and cluster")
-    found = resolution(ds, query, **options)
+    result = resolution(ds, query, **options)
     part = comparable(by_annotator(ds), query)
     kinds, names = names_of(part, "_aggregate"), names_of(part, "metric")
     for kind, name in zip(kinds, names, strict=True):
@@ -341,7 +341,9 @@ def annotation_effort(ds: xr.Dataset, query: Query | None = None, *, annotations
     shape = (systems, systems, metrics)
     variances = {name: np.full(shape, np.nan) for name in list(_EFFORT_NAMES)[:3]}
     needed = np.full((*shape, annotations), np.nan)
-    wanted = found["difference"].values if not found.attrs["wanted"] else np.full(shape, float(found.attrs["wanted"]))
+    wanted = (
+        result["difference"].values if not result.attrs["wanted"] else np.full(shape, float(result.attrs["wanted"]))
+    )
     counts = np.arange(1, annotations + 1)
     for metric in range(metrics):
         components = _components(part, metric, kinds[metric], pairs)
@@ -350,12 +352,12 @@ def annotation_effort(ds: xr.Dataset, query: Query | None = None, *, annotations
             variances[name][pairs[:, 1], pairs[:, 0], metric] = values
         spread = np.sqrt(np.stack([components.of_one(count) for count in counts.tolist()], axis=1))
         size = np.abs(wanted[pairs[:, 0], pairs[:, 1], metric])[:, np.newaxis]
-        units = needed_units(spread, size, found["critical"].values[metric], float(found.attrs["power"]))
+        units = needed_units(spread, size, result["critical"].values[metric], float(result.attrs["power"]))
         needed[pairs[:, 0], pairs[:, 1], metric] = needed[pairs[:, 1], pairs[:, 0], metric] = units
     dims = ("system", "other", "metric")
     arrays = {name: (dims, values, {"long_name": _EFFORT_NAMES[name]}) for name, values in variances.items()}
     more = {"needed_with": ((*dims, "annotators"), needed, {"long_name": _EFFORT_NAMES["needed_with"]})}
-    return found.assign({**arrays, **more}).assign_coords(annotators=counts)
+    return result.assign({**arrays, **more}).assign_coords(annotators=counts)
 
 
 def _components(part: xr.Dataset, metric: int, kind: str, pairs: Int) -> Components:

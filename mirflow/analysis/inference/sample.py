@@ -244,10 +244,10 @@ def columns_by_pattern(included: Bool) -> Iterable[tuple[Bool, list[int]]]:
 
     A value is resampled over its own units alone, so that what else is asked does not change its interval.
     """
-    found: dict[bytes, list[int]] = {}
+    columns: dict[bytes, list[int]] = {}
     for index, row in enumerate(np.packbits(included, axis=1)):
-        found.setdefault(row.tobytes(), []).append(index)
-    return [(included[places[0]], places) for places in found.values()]
+        columns.setdefault(row.tobytes(), []).append(index)
+    return [(included[places[0]], places) for places in columns.values()]
 
 
 def table_of_units(ds: xr.Dataset, query: Query, unit: str) -> str | None:

@@ -61,18 +61,18 @@ def read_pieces(path: str | os.PathLike[str], key: str | None = None) -> PieceTa
         Column with the names of the pieces; None: the first of `NAMES` in the table.
     """
     table = read_table(path)
-    found = key or next((name for name in NAMES if name in table.columns), None)
-    if found is None:
+    column = key or next((name for name in NAMES if name in table.columns), None)
+    if column is None:
         message = f"no column with names of pieces: name it {NAMES[0]}, or choose from {', '.join(table.columns)}"
         raise InvalidAnnotationError(message, path=table.name)
     first: dict[str, int] = {}
-    for line, name in zip(table.lines, table.filled(found), strict=True):
+    for line, name in zip(table.lines, table.filled(column), strict=True):
         if name in first:
             raise InvalidAnnotationError(
                 f"{name!r} occurs twice, first on line {first[name]}", path=table.name, line=line
             )
         first[name] = line
-    return PieceTable(table, found)
+    return PieceTable(table, column)
 
 
 def read_each(text: str) -> int | dict[str, int]:

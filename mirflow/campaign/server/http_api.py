@@ -218,13 +218,13 @@ def _see(views: Views, viewer: Viewer, names: Sequence[str]) -> SeenStores:
 
 
 def _stores(service: Service, seen: SeenStores, asked: Mapping[str, Any]) -> Any:
-    found = []
+    stores = []
     for name in seen.views.names(None) if seen.tokens is None else seen.tokens:
         try:
-            found.append(seen.ask(name, partial(_describe_store, service)))
+            stores.append(seen.ask(name, partial(_describe_store, service)))
         except StoreError:
             continue  # removed meanwhile, or damaged: list the other stores
-    return {"title": service.title, "mirflow": version("mirflow"), "stores": found}
+    return {"title": service.title, "mirflow": version("mirflow"), "stores": stores}
 
 
 def _describe_store(service: Service, snapshot: Snapshot) -> dict[str, Any]:

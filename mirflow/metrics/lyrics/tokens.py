@@ -123,9 +123,9 @@ def moses_tokens(text: str, language: str = DEFAULT_LANGUAGE) -> Tokens:
             texts += [LINE_BREAK, SECTION_BREAK][: len(part)]
             tags += [LINE, SECTION][: len(part)]
         else:
-            found = _line_tokens(part, language)
-            texts += found[0]
-            tags += found[1]
+            tokens = _line_tokens(part, language)
+            texts += tokens[0]
+            tags += tokens[1]
     return texts, tags
 
 

@@ -189,13 +189,13 @@ def sample_series(
 
 def _on_grid(rows: Ragged, grid: TimeGrid, options: GridOptions) -> Variables:
     # Beside the reference's times mir_eval lets the last sample hold; on other grids nothing does.
-    found = sample_series(rows, grid.times, options.resampling, hold_last=grid.name == "reference")
+    sampled = sample_series(rows, grid.times, options.resampling, hold_last=grid.name == "reference")
     last, filled = np.full(len(rows), np.nan), rows.counts[0] > 0
     last[filled] = rows.columns["time"][rows.offsets[1:][filled] - 1]
     return {
         LAST: ((), last, {"long_name": "time of the last sample", "units": "s"}),
-        "frequency": (("time",), found[0], {"long_name": "fundamental frequency", "units": "Hz"}),
-        "voicing": (("time",), found[1], {"long_name": "degree of voicing"}),
+        "frequency": (("time",), sampled[0], {"long_name": "fundamental frequency", "units": "Hz"}),
+        "voicing": (("time",), sampled[1], {"long_name": "degree of voicing"}),
     }
 
 

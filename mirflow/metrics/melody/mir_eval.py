@@ -191,9 +191,9 @@ def resample_melody_series(
     order = np.argsort(times_new, kind="stable")
     _check_resampling(series, float(times_new.min()), resampling)
     _warn_of_steps(times, frequencies)
-    found = kernel.resample(series, np.zeros(1, dtype=np.int64), times_new[order], _count(times_new), resampling)
+    sampled = kernel.resample(series, np.zeros(1, dtype=np.int64), times_new[order], _count(times_new), resampling)
     back = np.argsort(order, kind="stable")
-    return found[0][back], found[1][back]
+    return sampled[0][back], sampled[1][back]
 
 
 @_of_series
@@ -349,17 +349,17 @@ def _check(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> No
 
 def score_pair(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> Float:
     """Score voicing and cents on common frames: float64 (measures,), 0 without frames."""
-    found = np.zeros(len(measures))
+    scores = np.zeros(len(measures))
     if not reference[0].size or not estimate[0].size:
-        return found
+        return scores
     voicing, cents, other_voicing, other_cents = (np.asarray(one, dtype=np.float64) for one in (*reference, *estimate))
     counts = np.array([len(voicing)], dtype=np.int64)
     graded = bool(kernel.is_graded(voicing, counts)[0]), bool(kernel.is_graded(other_voicing, counts)[0])
     frames = kernel.Frames(cents, voicing, other_cents, other_voicing, counts, np.zeros(len(voicing)), graded)
     for (_, _, tolerance), columns in ways_of(measures).items():
         tally = kernel.FrameTally.of(frames, tolerance)
-        found[columns] = [measures[column].read(tally)[0][0] for column in columns]
-    return found
+        scores[columns] = [measures[column].read(tally)[0][0] for column in columns]
+    return scores
 
 
 _scores = PairFunctions(METRICS, score_pair, _check)

@@ -94,12 +94,12 @@ def nearest_frame(rows: Ragged, row: Int, times: Float, counts: Int) -> Int:
     own = rows.take(distinct)
     frames = own.counts[0]
     axis = nearest(np.insert(own.columns["time"], np.cumsum(frames), np.inf), frames)
-    found = axis.find(index, times, counts) - np.repeat(axis.first[index], counts)
-    found += np.repeat(rows.offsets[row], counts)
+    frame = axis.find(index, times, counts) - np.repeat(axis.first[index], counts)
+    frame += np.repeat(rows.offsets[row], counts)
     first, last = (rows.columns["time"][at] for at in (rows.offsets[row], rows.offsets[row + 1] - 1))
     outside = (times < np.repeat(first, counts)) | (times > np.repeat(last, counts))
-    found[outside] = -1
-    return found
+    frame[outside] = -1
+    return frame
 
 
 def _on_grid(rows: Ragged, grid: TimeGrid, options: GridOptions) -> Variables:

@@ -312,8 +312,8 @@ class PitchEdits:
     @property
     def present(self) -> Int:
         """The kinds that occur, ascending."""
-        found: Int = np.unique(self.kind[self.kind >= 0])
-        return found
+        kinds: Int = np.unique(self.kind[self.kind >= 0])
+        return kinds
 
     @property
     def size(self) -> int:

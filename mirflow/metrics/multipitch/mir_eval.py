@@ -174,13 +174,13 @@ def compute_num_true_positives(
     [1.0]
     """
     shared = min(len(ref_freqs), len(est_freqs))
-    found = np.zeros(len(ref_freqs))
+    counts = np.zeros(len(ref_freqs))
     ours, theirs = (
         Pitches.of(np.concatenate([np.zeros(0), *side]).astype(np.float64), compute_num_freqs(side))
         for side in (ref_freqs[:shared], est_freqs[:shared])
     )
-    found[:shared] = count_true_positives(ours, theirs, [(window, chroma)])[window, chroma]
-    return found
+    counts[:shared] = count_true_positives(ours, theirs, [(window, chroma)])[window, chroma]
+    return counts
 
 
 @_documented

@@ -92,8 +92,8 @@ def _pair_up(own: dict[str, Column], other: dict[str, Column], close: float) -> 
             taken[0].add(one)
             taken[1].add(two)
             pairs.append((one, two))
-    found = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return found[:, 0], found[:, 1]
+    edges = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return edges[:, 0], edges[:, 1]
 
 
 def _differ(own: dict[str, Column], other: dict[str, Column], left: Int | slice, right: Int | slice) -> Bool:
