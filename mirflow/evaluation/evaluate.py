@@ -709,7 +709,10 @@ def evaluate_paths(
     """
     left, right = Path(reference), Path(estimate)
     own, other = split_sides(options)
-    task = task_of(*map(_speaking, (left, right))) if task is None else task
+    if task is None:  # the first JAMS file of a folder may name it
+        files = [annotation_files(path) if path.is_dir() else () for path in (left, right)]
+        jams = [next((file for file in each if format_named(file.name) == "jams"), None) for each in files]
+        task = task_of(*(file or path for file, path in zip(jams, (left, right), strict=True)))
     rules = EvaluationRules.of(task, metrics, convention, grid, classes)
     defaults = rules.convention.reading
     readings = Reading.of(task, defaults=defaults, **own), Reading.of(task, defaults=defaults, **other)
@@ -724,12 +727,6 @@ def evaluate_paths(
     single = not left.is_dir() and not _are_tables(left, right, readings)
     parts, cautions, causes = _score_at_once(rules, tracks, single=single)
     return rules.dataset(parts, cautions=[*cautions, *map(Caution, describe(causes.find()))])
-
-
-def _speaking(path: Path) -> Path:
-    """The first JAMS file of a folder, which may name the task; otherwise the path."""
-    files = annotation_files(path) if path.is_dir() else ()
-    return next((file for file in files if format_named(file.name) == "jams"), path)
 
 
 def _tracks(reference: Path, estimate: Path, readings: Readings, annotators: Annotators) -> Iterator[TrackWork]:

@@ -157,7 +157,13 @@ def check_paths(
     settings = _Settings(task, convention, schema, own, companions, is_reference)
     checks = list(_check_each(given, settings))
     for one in _with_odd_labels(checks, settings.labels):
-        found = one.problems if settings.has_reference(one.path) else tuple(_of_estimates(one.problems))
+        found = one.problems
+        if not settings.has_reference(one.path):  # estimates are compared with another file
+            found = tuple(
+                replace(problem, severity="warning") if problem.rule == "refused" else problem
+                for problem in one.problems
+                if problem.rule not in _OF_REFERENCES
+            )
         texts = {problem.message for problem in found}
         against = (problem for problem in odd.pop(one.path, ()) if problem.message not in texts)
         yield replace(one, problems=(*against, *found))
@@ -216,15 +222,6 @@ def _companions(beside: Path, paths: Sequence[Path], task: str | None, options: 
         return {tasks[other] or _task_of(one) or "": one for one in reversed(found)}
 
     return companions
-
-
-def _of_estimates(problems: Iterable[FileProblem]) -> Iterator[FileProblem]:
-    """The problems that also apply to estimates, which are compared with another file."""
-    for problem in problems:
-        if problem.rule == "refused":
-            yield replace(problem, severity="warning")
-        elif problem.rule not in _OF_REFERENCES:
-            yield problem
 
 
 def _check_each(given: Sequence[Path], settings: _Settings) -> Iterator[FileCheck]:
@@ -504,7 +501,12 @@ def _check_annotation(
         rule = "label" if "label" in annotation.schema.required else "value"
         yield FileProblem("error", rule, message, annotation.line(item), annotator, _second(annotation, item))
     if settings.has_reference(path):
-        yield from _check_consistency(annotation, name, beside, settings.labels.setdefault(path, {}))
+        labels = settings.labels.setdefault(path, {})  # to be compared with those of other files
+        for consistency, suspect in find_suspects(name, annotation, beside):
+            yield _located(annotation, consistency.name, suspect)
+        for item, label in enumerate(annotation.labels or ()) if name in _LABELLED else ():
+            if label not in labels:
+                labels[label] = _located(annotation, SPELLING[0], Suspect(item, "", 0.0))
     if not wrong and not flaws and name not in _UNLIKE:
         yield from _check_perfect(annotation, name, rules, annotator)
 
@@ -604,18 +606,6 @@ def _describe_imperfect(odd: Sequence[tuple[Measure, float, bool]]) -> str:
 
 _LABELLED = ("segment", "hierarchy", "classification", "tagging", "drums")
 """Tasks whose labels are names of a list, in which a misspelt one is found by comparing files."""
-
-
-def _check_consistency(
-    annotation: Annotation, task: str, beside: Mapping[str, Annotation], labels: dict[str, FileProblem]
-) -> Iterator[FileProblem]:
-    """Probable mistakes; the labels are kept to be compared with those of other files."""
-    for rule, suspect in find_suspects(task, annotation, beside):
-        yield _located(annotation, rule.name, suspect)
-    if task in _LABELLED:
-        for item, label in enumerate(annotation.labels or ()):
-            if label not in labels:
-                labels[label] = _located(annotation, SPELLING[0], Suspect(item, "", 0.0))
 
 
 def _located(annotation: Annotation, rule: str, suspect: Suspect) -> FileProblem:

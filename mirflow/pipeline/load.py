@@ -14,15 +14,18 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from ..annotations.schema import kind_of
 from ..errors import AnnotationError, PipelineError, PluginError, Problem, UnreadableError, suggest
 from ..metrics.measures import describe
 from ..plugins import READERS, TASKS, declared, digest_of, import_module
 from ..readers.beat_collections import without_positions
 from ..readers.content import decode, read_bytes, read_within
+from ..readers.content import digest_of as digest_of_bytes
 from ..readers.delimited import find_separator
 from ..readers.downloads import parse_url
 from ..readers.label_maps import shipped_maps
 from ..readers.options import MAX_BYTES, OPTIONS, DelimitedOptions, Reading
+from ..readers.patches import MAX_PATCH, PatchedSource, PatchedTrack, parse_patch
 from ..readers.patterns import Pattern
 from ..remote import parse_address
 from ..store.cells import CELL_ATTRS, DEVICES, MAX_NAME, Entry
@@ -40,8 +43,7 @@ from .discovery import (
 )
 from .document import Document, Place, dump_document, form_problems, read_document, schema_of, validate
 from .model import Estimates, Evaluation, Execution, Pipeline, Resolved, Tracks, Trouble, resolve
-from .patching import apply_patches
-from .plan import EvaluationFiles, EvaluationPlan, Metadata, cell_stamps, fingerprint
+from .plan import EvaluationFiles, EvaluationPlan, Metadata, Reference, cell_stamps, fingerprint
 from .side_files import OUTSIDE, find_matches, leads_out
 
 Made = TypeVar("Made")
@@ -466,7 +468,7 @@ def _discover(
         if not troubles and not confined and evaluation.task == "downbeat":
             _refuse_bare_times(found)
         if not troubles and evaluation.reference.patch:
-            apply_patches(found)
+            _apply_patches(found)
         return troubles or found
     sides = {"reference": evaluation.reference, "estimates": evaluation.estimates}
     tabular = {key: is_table(side, evaluation.task) for key, side in sides.items()}
@@ -534,6 +536,54 @@ def add_languages(evaluation: Evaluation, resolved: Resolved, root: str, places:
     named = track_metadata(evaluation.tracks, root, [place["track"] for place in places]).get(column, ())
     for place, spoken in zip(places, named, strict=False):
         place |= {key: str(spoken)} if spoken else {}
+
+
+def _apply_patches(found: Discovery) -> None:
+    """Apply the patches of an evaluation to the references that were found; problems are added to its troubles.
+
+    References with a patch are read once, unless they were scored before: their digests and rows must be those that the
+    patch names.
+    """
+    edits: dict[tuple[str, int], list[tuple[str, PatchedTrack]]] = {}
+    place = "reference", "patch"
+    for path in found.evaluation.reference.patch:
+        try:
+            data = read_bytes(Path(found.root, path), MAX_PATCH, path)
+            patch = parse_patch(data, path)
+            if kind_of(patch.task).name != kind_of(found.evaluation.task).name:
+                raise AnnotationError(f"is for references of task {patch.task}, not {found.evaluation.task}", path=path)
+            for one in patch.tracks:
+                edits.setdefault((one.track, _place_of(one, found.references)), []).append((path, one))
+        except AnnotationError as error:
+            found.trouble(place, str(error))
+            continue
+        names = ("track", "annotator", "author", "reason", "date")
+        changes = [{**{name: getattr(one, name) for name in names}, "edits": len(one.rows)} for one in patch.tracks]
+        found.patches.append({"file": path, "digest": digest_of_bytes(data), "changes": changes})
+    for (track, index), own in edits.items():
+        references = found.references[track]
+        source = PatchedSource(references[index].source, tuple(own))
+        if not found.scored:
+            try:
+                source.read()
+            except AnnotationError as error:
+                found.trouble(place, str(error))
+        references[index] = replace(references[index], source=source)
+
+
+def _place_of(one: PatchedTrack, references: Mapping[str, Sequence[Reference]]) -> int:
+    """Position of the reference that is meant among those of its track."""
+    if one.track not in references:
+        raise AnnotationError(
+            f"the patch is for track {one.track!r}, which has no reference; {suggest(one.track, references)}"
+        )
+    own = references[one.track]
+    places = [place for place, reference in enumerate(own) if one.annotator in ("", reference.annotator)]
+    if len(places) == 1:
+        return places[0]
+    names = ", ".join(repr(reference.annotator) for reference in own)
+    who = f"annotator {one.annotator!r}" if one.annotator else "no annotator"
+    raise AnnotationError(f"the patch of track {one.track!r} names {who}: choose from {names}")
 
 
 def _files_of(found: Discovery) -> dict[str, Any]:

@@ -59,9 +59,16 @@ class UrlStore(Base):
         with requesting():
             data = await self._read(key, byte_range)
         if key.rpartition("/")[2] == METADATA:
-            self._keep_metadata(key, data)
+            try:
+                self._arrays.keep(key, data)
+            except (ValueError, AttributeError):
+                raise StoreError(f"{self.address}: is not a store: its {METADATA} is not metadata of Zarr") from None
         elif (array := self._arrays.of_chunk(key)) is not None:
-            self._check(array, data, byte_range)
+            what = self._arrays.flaw(array, data, byte_range)
+            if data is None:
+                what = "" if self._arrays.is_sparse(array) else "lost"
+            if what:
+                raise DamagedError(self.address, f"a chunk of {array!r} is {what}", REMEDY)
         return None if data is None else prototype.buffer.from_bytes(data)
 
     async def exists(self, key: str) -> bool:
@@ -143,19 +150,6 @@ class UrlStore(Base):
                     raise StoreError(f"{self.address}: cannot be read: {reason_of(error)}") from error
                 await asyncio.sleep(0.2)
         return None
-
-    def _keep_metadata(self, key: str, data: memoryview | None) -> None:
-        try:
-            self._arrays.keep(key, data)
-        except (ValueError, AttributeError):
-            raise StoreError(f"{self.address}: is not a store: its {METADATA} is not metadata of Zarr") from None
-
-    def _check(self, array: str, data: memoryview | None, byte_range: ByteRequest | None) -> None:
-        what = self._arrays.flaw(array, data, byte_range)
-        if data is None:
-            what = "" if self._arrays.is_sparse(array) else "lost"
-        if what:
-            raise DamagedError(self.address, f"a chunk of {array!r} is {what}", REMEDY)
 
 
 def _asked(byte_range: ByteRequest) -> Any:

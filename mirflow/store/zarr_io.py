@@ -282,20 +282,15 @@ def form_of(metadata: Mapping[str, Any]) -> Form:
     items, text = math.prod(shape), metadata["data_type"] == "string"
     size = MAX_CHUNK if text else items * np.dtype(metadata["data_type"]).itemsize
     flaw = f"chunks of {items} items" if size > MAX_CHUNK or (text and items > _MOST_TEXTS) else ""
-    if not _has_known_codecs(metadata["codecs"], text):
+    # Compressed once, and by zstd: others unpack to any size, whatever the first few bytes say.
+    codecs, index = metadata["codecs"], ["bytes", "crc32c"]
+    if [codec["name"] for codec in codecs] == ["sharding_indexed"]:
+        shard = codecs[0]["configuration"]
+        codecs, index = shard["codecs"], [codec["name"] for codec in shard["index_codecs"]]
+    known = ["vlen-utf8" if text else "bytes", "zstd"], ["bytes", "crc32c"]
+    if ([codec["name"] for codec in codecs], index) != known:
         flaw = "codecs that mirflow does not use"
     return Form(size, not text, items, in_shard, flaw)
-
-
-def _has_known_codecs(codecs: Sequence[Mapping[str, Any]], text: bool) -> bool:
-    """True if chunks are compressed once, and by zstd: others unpack to any size, whatever the first few bytes say."""
-    names = [codec["name"] for codec in codecs]
-    if names == ["sharding_indexed"]:
-        shard = codecs[0]["configuration"]
-        names = [codec["name"] for codec in shard["codecs"]]
-        if [codec["name"] for codec in shard["index_codecs"]] != ["bytes", "crc32c"]:
-            return False
-    return names == ["vlen-utf8" if text else "bytes", "zstd"]
 
 
 class ReadArrays:

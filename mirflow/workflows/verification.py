@@ -240,7 +240,11 @@ def _of_pipeline(
         if asked and metrics:
             changed: dict[str, Any] = {"metrics": metrics, "parameters": {}}
             if estimates is not None:
-                pattern = _in_folder(str(estimates), evaluation.estimates.path)
+                pattern = str(Path(estimates).absolute())
+                if "{" not in str(estimates):  # that part of the pipeline's which has placeholders
+                    parts = Path(evaluation.estimates.path).parts
+                    first = next((place for place, part in enumerate(parts) if "{" in part), len(parts) - 1)
+                    pattern = str(Path(pattern).joinpath(*parts[first:]))
                 changed["estimates"] = evaluation.estimates.model_copy(update={"path": pattern})
             kept.append(evaluation.model_copy(update=changed))
     if not kept:
@@ -276,15 +280,6 @@ def _of_folders(reference: str, estimates: str, signed: Sequence[Signature]) -> 
 def _lacks_map(signed: Signature) -> bool:
     """Whether labels were mapped by a file, of which a signature has only the digest."""
     return any(name.endswith(".labels") and text not in shipped_maps() for name, text in signed["read"])
-
-
-def _in_folder(given: str, pattern: str) -> str:
-    """A pattern as given, or that part of another one that has placeholders, in a given folder."""
-    if "{" in given:
-        return str(Path(given).absolute())
-    parts = Path(pattern).parts
-    first = next((place for place, part in enumerate(parts) if "{" in part), len(parts) - 1)
-    return str(Path(given).absolute().joinpath(*parts[first:]))
 
 
 def _pattern_of(given: str, above: str) -> str:
@@ -497,8 +492,14 @@ def _recompute(signed: Signature, systems: Sequence[str], boards: Mapping[str, x
             continue
         again = [one for result in results for one in sign(ds, query, result)]
         whole = again[0]
+        theirs, ours = dict(signed["read"]), dict(whole["read"])
+        # How columns of text are laid out does not matter. Earlier versions named only those options that conventions
+        # have a say in: others that a signature does not name may have any value.
+        usual = {} if _is_unnamed(signed) else get_task(signed.task).convention(signed["conv"]).reading
+        demanded = [name for name in theirs if name.partition(".")[2] not in _LAYOUT]
+        demanded += [name for name in ours if name.partition(".")[2] in usual]
         same = _rules_of(whole) == _rules_of(signed) and whole["classes"] == signed["classes"]
-        if not same or not _reads_alike(signed, whole):
+        if not same or any(theirs.get(name) != ours.get(name) for name in demanded):
             reasons.append(f"the rules differ: {whole} is computed here")
             continue
         by_metric = {metric: result for result in results for metric in _metrics_of(result)}
@@ -512,19 +513,6 @@ def _recompute(signed: Signature, systems: Sequence[str], boards: Mapping[str, x
     if _lacks_map(signed):
         return "labels were mapped by a file, whose path only the pipeline names (--pipeline)"
     return f"no scores of {signed.task} by the rules of {signed['conv']}"
-
-
-def _reads_alike(signed: Signature, computed: Signature) -> bool:
-    """Whether the same is read from the files.
-
-    How the columns of text are laid out does not matter. Earlier versions named only those options that conventions
-    have a say in: others that a signature does not name may have any value.
-    """
-    usual = {} if _is_unnamed(signed) else get_task(signed.task).convention(signed["conv"]).reading
-    theirs, ours = dict(signed["read"]), dict(computed["read"])
-    demanded = [name for name in theirs if name.partition(".")[2] not in _LAYOUT]
-    demanded += [name for name in ours if name.partition(".")[2] in usual]
-    return all(theirs.get(name) == ours.get(name) for name in demanded)
 
 
 def _metrics_of(result: xr.Dataset) -> list[str]:
