@@ -211,7 +211,10 @@ def describe(findings: Sequence[Cause], most: int = LINES) -> list[str]:
             elif first.track:
                 system = "" if first.system in (ALL, "estimate", first.track) else f"{first.system!r}: "
                 whose = f"track {first.track!r}: {system}"
-            lines.append(f"{whose}{first.sentence} ({first.remedy or first.change.cause})")
+            side = "reference" if first.change.side == REFERENCE else "estimate"
+            typed = [f"--{side}-{name.replace('_', '-')} {value}" for name, value in first.change.option().items()]
+            cure = f"; {first.remedy} ({', '.join(typed)})" if typed else f" ({first.change.cause})"
+            lines.append(f"{whose}{first.sentence}{cure}")
         else:
             tracks = list(dict.fromkeys(one.track for one in some))
             named = ", ".join(map(repr, tracks[:_NAMED])) + (", ..." if len(tracks) > _NAMED else "")
