@@ -64,13 +64,6 @@ class TestPrint:
             assert name["y"] == pytest.approx(canvas["y"] + row * canvas["height"] / len(names), abs=1)
         assert canvas["right"] <= 700
 
-    def test_the_caption_of_the_chart_is_on_the_page_of_its_rows(self, wide, visit):
-        page = visit(wide)
-        page.emulate_media(media="print")
-        # What avoids a break behind itself goes to the next page with the table, and heads are repeated there.
-        assert page.locator(".forest caption").evaluate("one => getComputedStyle(one).breakAfter") == "auto"
-        assert not page.locator("#leaderboard .board .chart").first.is_visible(), "the chart above has the same"
-
     def test_legend_and_order_are_there_and_the_controls_are_not(self, wide, visit):
         page = visit(wide)
         page.get_by_label("Sort tracks by").select_option("name")
@@ -120,7 +113,7 @@ class TestPhone:
         page = visit(wide, **PHONE)
         for name in page.locator("#leaderboard tbody th, #tracks tbody th, dialog .lanename b").all():
             assert box(name)["width"] <= 0.45 * 390
-        assert page.locator("#leaderboard tbody th", has_text=LONG).get_attribute("title") == LONG
+        assert "…" in page.locator(f"#leaderboard tbody th[title={LONG}]").inner_text()
         dialog = open_first(page)
         title = dialog.locator("#timeline-title")
         assert box(title)["height"] < 80

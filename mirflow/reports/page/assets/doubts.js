@@ -6,29 +6,12 @@ import { clock, count } from "./format.js";
 import { readJson } from "./data.js";
 import { mend } from "./mending.js";
 import { FETCHED } from "./source.js";
+import { keep, kept, verdictOn } from "./verdicts.js";
 
 const shown = { most: 10 };
 const VERDICTS = [["", "–"], ["reference", "reference right"], ["consensus", "consensus right"], ["unclear", "unclear"]];
 /** Seconds that are seen before and after a place. */
 const AROUND = 4;
-const STORED = "mirflow verdicts";
-
-/** Verdicts and the reader's name, kept in this browser where it lets the page do so. */
-const kept = { author: "", verdicts: {} };
-try {
-  Object.assign(kept, JSON.parse(localStorage.getItem(STORED) || "{}"));
-} catch {
-  // Nothing is kept.
-}
-
-function keep() {
-  try {
-    localStorage.setItem(STORED, JSON.stringify(kept));
-  } catch {
-    // The page works all the same until it is closed.
-  }
-}
-
 /** A place is the same in another report if the file of the reference and the consensus are the same. */
 const keyOf = ({ track, digest, start, end, consensus }) => JSON.stringify([track, digest, start, end, consensus]);
 
@@ -93,17 +76,12 @@ function tableOf(state, { rows, total, left }, open, redraw) {
     const track = tracks.indexOf(row.track);
     const at = row.start === null ? {} : { time: row.start, seen: [Math.max(0, row.start - AROUND), row.end + AROUND] };
     const look = () => open(track, "tracks", { ...at, ear: row.system });
-    const chosen = kept.verdicts[keyOf(row)] || "";
-    const verdict = el("select", { "aria-label": `Verdict on ${row.track}`, onchange: () => {
-      kept.verdicts[keyOf(row)] = verdict.value;
-      keep();
-    } }, VERDICTS.map(([value, text]) => el("option", { value, selected: value === chosen }, text)));
     return el("tr", {}, el("th", { scope: "row" }, el("button", { type: "button", class: "link", title: row.track, onclick: look }, track < 0 ? row.track : named(state.now, "tracks", track)), becauseOf(state, row.track)),
       several ? el("td", {}, row.annotator) : null,
       timed ? [row.start, row.end].map((time) => el("td", { class: "number" }, clock(time, 2))) : null,
       el("td", {}, row.reference || "nothing"), el("td", {}, row.consensus || "nothing"),
       el("td", { class: "number" }, `${row.systems} of ${row.of}`),
-      el("td", { class: "number", "data-value": row.weight }, row.weight.toFixed(2)), el("td", {}, verdict));
+      el("td", { class: "number", "data-value": row.weight }, row.weight.toFixed(2)), verdictOn(keyOf(row), `Verdict on ${row.track}`, VERDICTS));
   });
   const more = rows.length > shown.most ? el("button", { type: "button", class: "more",
     onclick: () => { shown.most += 50; redraw(); } }, `Show more (${shown.most} of ${rows.length})`) :

@@ -72,7 +72,7 @@ export async function drawLeaderboard(state, again) {
   const title = `Systems by ${titleOf(about)}${unitOf(about, state.percent)}`;
   const board = section("leaderboard", title,
     state.shown ? `Shown: ${shownOf(state)}.` : null, now.references ? el("p", { class: "warning", role: "note" }, `References: ${now.references}.`) : null,
-    ...warningsOf(now), standings ? fold(state, parts) : parts, state.shown ? noteOf(state, inference) : null);
+    ...warningsOf(now), standings && !state.shown ? fold(state, parts) : parts, state.shown ? noteOf(state, inference) : null);
   return el("div", { id: "ranking" }, standings, more.filter(([, own]) => own?.length).map(([id, own]) => el("div", { id }, ...build(own))), board);
 }
 

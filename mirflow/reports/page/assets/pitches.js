@@ -39,7 +39,7 @@ export function rowNames(annotation, height, range) {
     return names.map((name, at) => [name, 3 + room * ((form === "drums" ? names.length - 1 - at : at) + 0.5)]);
   }
   const octaves = annotation.pitch ? octavesOf(height, range) : [];
-  const step = octaves.length > 1 ? Math.ceil(11 / (octaves[0][1] - octaves[1][1])) : 1;
+  const step = octaves.length > 1 ? Math.ceil(13 / (octaves[0][1] - octaves[1][1])) : 1;
   return octaves.filter(([octave]) => octave % step === 0).map(([octave, y]) => [pitchName(octave * 12), y]);
 }
 

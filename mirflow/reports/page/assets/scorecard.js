@@ -23,7 +23,7 @@ export function drawScorecard(state, nodes) {
 /** Colour the cells of each evaluation by their differences to a system, or to the best one. */
 function compare(card, cells, baseline, percent) {
   const explained = card.querySelector("caption");
-  if (baseline) explained.textContent = explained.textContent.replace("the best system of the evaluation", baseline);
+  if (baseline) explained.textContent = explained.textContent.replace("the gap to it", `the gap to ${baseline}`);
   for (const about of new Set(cells.map((cell) => aboutOf(card, cell)))) {
     const own = cells.filter((cell) => aboutOf(card, cell) === about);
     const best = own.reduce((one, other) => (about.sign * scoreOf(other) > about.sign * scoreOf(one) ? other : one));

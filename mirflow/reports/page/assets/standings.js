@@ -1,10 +1,9 @@
-/** Who has the best value of the tracks that are shown, in a sentence and in a chart; nodes as those of standings.py. */
+/** Who has the best value of the tracks that are shown, as a sentence; nodes as those of standings.py. */
 
-import { count, niceTicks, tickFormatter, unitOf } from "./format.js";
-import { endsOf } from "./reduce.js";
+import { count, tickFormatter, unitOf } from "./format.js";
 import { shownOf } from "./filter.js";
 
-const [ROW, WIDE, NAMED, MOST] = [27, 4.5, 4, 12];
+const NAMED = 4;
 
 const listed = (names) => (names.length > NAMED ? `${names.length} systems` : [names.slice(0, -1).join(", "), names.at(-1)].filter(Boolean).join(" and "));
 
@@ -54,30 +53,6 @@ function sentenceOf(state, entries, write) {
 export function standingsOfShown(state, entries) {
   const { about } = state;
   const ordered = [...entries].sort((a, b) => (Number.isNaN(a.value) ? 1 : 0) - (Number.isNaN(b.value) ? 1 : 0) || about.sign * (b.value - a.value) || 0);
-  const write = writer(about, state.percent);
-  const [lead, rest] = sentenceOf(state, ordered, write);
-  const scale = scaleOf(ordered, about);
-  const place = (value) => `${(100 * (Math.min(Math.max(value, scale[0]), scale[1]) - scale[0]) / (scale[1] - scale[0])).toFixed(2)}%`;
-  const ticks = niceTicks(...scale);
-  const written = tickFormatter(about, state.percent, ticks);
-  const line = (kind, from, to, top, bottom) => ["line", { class: kind, x1: place(from), x2: place(to), y1: top, y2: bottom }, []];
-  const head = (kind, ...inside) => ["th", { scope: "col", class: kind }, inside];
-  const heads = [head("number rank", "#"), head("who", "System"), head("chart", ["span", { class: "unseen" }, ["Chart"]],
-    ["svg", { class: "forestaxis", width: "100%", height: 16, "aria-hidden": "true" }, ticks.map((tick) => ["text", { x: place(tick), y: 12 }, [written(tick)]])]),
-  head("number", "Value")];
-  const rows = ordered.slice(0, MOST).map(({ name, value, rank }) => ["tr", { class: about.sign && rank === 1 ? "plain first" : "plain" }, [["td", { class: "number quiet rank" }, [String(rank ?? "")]],
-    ["th", { scope: "row", title: name }, [name]],
-    ["td", { class: "chart" }, [["svg", { width: "100%", height: ROW, "aria-hidden": "true" }, [...ticks.map((tick) => line("rail", tick, tick, 0, ROW)),
-      ...(Number.isNaN(value) ? [] : [["circle", { cx: place(value), cy: ROW / 2, r: 5 }, []]])]]]],
-    ["td", { class: "number strong" }, [["data", Number.isFinite(value) ? { "data-value": value } : {}, [write(value)]]]]]]);
-  return [["p", { class: "lead" }, [["strong", {}, [lead]], ` ${rest}`]],
-    ["table", { class: "forest" }, [["thead", {}, [["tr", {}, heads]]], ["tbody", {}, rows]]]];
-}
-
-function scaleOf(entries, { unit }) {
-  const [low, high] = endsOf(entries.map(({ value }) => value));
-  if (low > high) return [0, 1];
-  // Without intervals nobody knows which differences are large.
-  const room = WIDE * (high - low) || Math.abs(high) * 0.1 || 1;
-  return !unit && low >= 0 && high <= 1 ? [0, 1] : [low - room, high + room];
+  const [lead, rest] = sentenceOf(state, ordered, writer(about, state.percent));
+  return [["p", { class: "lead" }, [["strong", {}, [lead]], ` ${rest}`]]];
 }

@@ -10,7 +10,6 @@ import { fits, labelOf } from "./filter.js";
  * @property {string} by a coordinate of tracks, or nothing
  * @property {string} asked what shall be done about missing scores, or nothing
  * @property {boolean} percent
- * @property {boolean|null} folded whether the list of evaluations is hidden
  * @property {string} baseline the system with which the scorecard compares; empty: the best of each evaluation
  * @property {boolean} unfolded whether the table of systems is shown below the chart
  * @property {{column: string, turned: boolean}} ranking order of the table of systems
@@ -80,7 +79,6 @@ export class State {
     this.percent = false;
     this.asked = "";
     this.unfolded = false;
-    this.folded = null;
     this.baseline = "";
     this.ranking = { column: "value", turned: false };
     this.across = "mean";

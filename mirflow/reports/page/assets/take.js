@@ -13,7 +13,7 @@ function textOf(cell, exact) {
   if (cell.matches("[data-name]")) return cell.dataset.name;
   const copy = cell.cloneNode(true);
   for (const part of copy.querySelectorAll("[data-name]")) part.textContent = part.dataset.name;
-  for (const part of copy.querySelectorAll("svg, small")) part.remove();
+  for (const part of copy.querySelectorAll("svg, small, select")) part.remove();
   return copy.textContent.replace(/\s+/g, " ").trim();
 }
 
