@@ -41,8 +41,9 @@ def find_causes_of_files(
     metric: str | None = None,
     systems: Sequence[str] | None = None,
     tracks: Sequence[str] | None = None,
+    budget: float | None = None,
 ) -> Diagnosis:
-    """The causes of the low scores of an evaluation whose files are known."""
+    """The causes of the low scores of an evaluation whose files are known; `budget` is that of `find_causes`."""
     from ..analysis.selection import headline_metric
 
     plan = files[0].plan
@@ -70,7 +71,7 @@ def find_causes_of_files(
                 source = file.estimates.get(system, {}).get(track)
                 if source is not None and not any(one.source.label == source.label for one in some):
                     estimates[system][track] = source
-    return find_causes(Board(name, judge, listed, own, references, estimates, values), shelf.read)
+    return find_causes(Board(name, judge, listed, own, references, estimates, values), shelf.read, budget=budget)
 
 
 def diagnose_scores(

@@ -164,7 +164,9 @@ def add_doubts(
             contents["evaluations"][number]["doubts"] = parts_of[key]
 
 
-def add_causes(contents: dict[str, Any], subject: Subject, tracks: Collection[str], shelf: Shelf) -> None:
+def add_causes(
+    contents: dict[str, Any], subject: Subject, tracks: Collection[str], shelf: Shelf, budget: float | None = None
+) -> None:
     """Add what would make the low scores of each evaluation right, and how often the references seem wrong.
 
     Parameters
@@ -178,13 +180,17 @@ def add_causes(contents: dict[str, Any], subject: Subject, tracks: Collection[st
         Tracks to look at.
     shelf : Shelf
         The annotations that were read.
+    budget : float or None
+        About how many low cells of each evaluation are looked at; None: all.
     """
     from ..causes import find_causes_of_files  # which imports all that scores
 
     for evaluation, (name, ds) in zip(contents["evaluations"], subject.boards.items(), strict=False):
         files = find_evaluation_files(name, subject.origins).files
         own = [track for track in names_of(ds, "track") if track in tracks]
-        findings = find_causes_of_files(name, ds, files, shelf, tracks=own).findings if files and own else []
+        findings = (
+            find_causes_of_files(name, ds, files, shelf, tracks=own, budget=budget).findings if files and own else []
+        )
         if not findings:
             continue
         suspect = sum(one.change.side == "reference" and one.track != "*" for one in findings)

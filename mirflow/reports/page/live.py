@@ -20,7 +20,7 @@ from ..figures.page_pictures import can_draw, draw_track
 from ..figures.timeline import find_worst
 from ..origins import Roots, Shelf
 from .assembly import assemble_shell, script, style
-from .contents import add_doubts, describe_page, draw_first_screens, read_subject
+from .contents import add_causes, add_doubts, describe_page, draw_first_screens, read_subject
 from .data import Shown
 from .embed import LEVEL, pack_json
 from .timelines import CELLS, EvaluationOrigin, ShownMetrics, Timelines, add_evaluation, find_evaluation_files
@@ -29,6 +29,8 @@ ASSETS = {"report.js": "text/javascript", "report.css": "text/css"}
 """The files of the page and their media types; see `asset`."""
 CACHE = 64_000_000
 """Bytes of parts and timelines that are kept, those that were asked for last."""
+_DIAGNOSED = 100
+"""Low cells of an evaluation whose causes are looked for when a page is first asked for: half a second."""
 _ENTRY = 500
 """Bytes that an entry is counted as having beside its data."""
 
@@ -239,6 +241,7 @@ class LivePage:
         contents = describe_page(subject, timelines, self._parts, shown)
         if shown.references and shown.by_track:
             add_doubts(contents, subject, self._parts, most=CELLS)
+            add_causes(contents, subject, self._tracks, Shelf(), _DIAGNOSED)
             for number, (name, ds) in enumerate(subject.boards.items()):
                 if self._origins[name].files and ds.sizes["system"] * ds.sizes["track"] <= CELLS:
                     part = self._parts.put(f"{number}/errors", partial(self._pack_errors, name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import mirflow
 from mirflow.reports.page import write_page
+from mirflow.reports.page.live import LivePage
 
 from .reading import contents_of, let_draw
 
@@ -55,6 +57,14 @@ def test_a_page_holds_what_diagnose_finds(store: Path, tmp_path: Path) -> None:
     assert '<div id="listen" data-track="c"' in text, "the track on which the two differ most"
     write_page(store, tmp_path / "without.html", references=False)
     assert "causes" not in contents_of(tmp_path / "without.html")["evaluations"][0]
+
+
+def test_a_page_that_a_server_sends_holds_the_same(store: Path, tmp_path: Path) -> None:
+    write_page(store, tmp_path / "page.html")
+    sent = json.loads(LivePage(store, "g1").contents())
+    assert sent["evaluations"][0]["causes"] == contents_of(tmp_path / "page.html")["evaluations"][0]["causes"]
+    hidden = json.loads(LivePage(store, "g1", references=False).contents())
+    assert "causes" not in hidden["evaluations"][0]
 
 
 @pytest.mark.slow

@@ -16,9 +16,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import delete
+from sqlalchemy import delete, select
 
-from ....errors import counted
+from ....causes.doors import LINES
+from ....errors import clean_text, counted
 from ....pipeline.discovery import language_column
 from ....pipeline.document import variables_of
 from ....pipeline.model import SCHEDULERS
@@ -42,6 +43,8 @@ _READ = 100
 """Size limit for annotations read from an upload, as a multiple of its size: numbers take more space than text."""
 _ENVIRONMENT = frozenset({"PATH", "HOME", "LANG", "LC_ALL", "TZ"})
 """Environment variables passed to every job that reads references."""
+_LONGEST = 1000
+"""Characters of a line about causes."""
 _TRACKS_FOR = 300.0
 """Seconds for which a list of tracks is reused."""
 _LOG = logging.getLogger("mirflow.worker")
@@ -266,11 +269,16 @@ class Jobs:
 
     def outcome(self, row: Submission, split: str) -> str | None:
         """Return the error from scoring on a split, empty if none; None if this campaign file has not scored it."""
+        outcome = self._outcome(row, split)
+        return str(outcome["error"]) if outcome else None
+
+    def _outcome(self, row: Submission, split: str) -> dict[str, Any]:
+        """What scoring on a split by this campaign file gave: ``error`` and ``causes``; empty if it was not done."""
         try:
-            outcome = json.loads((self.scratch(row) / f"{split}.json").read_text())
+            outcome: dict[str, Any] = json.loads((self.scratch(row) / f"{split}.json").read_text())
         except (OSError, ValueError):
-            return None
-        return str(outcome["error"]) if outcome["digest"] == self.file["digest"] else None
+            return {}
+        return outcome if outcome["digest"] == self.file["digest"] else {}
 
     def score(self, row: Submission) -> None:
         """Score a submission; even if a later split fails, the others are released in turn."""
@@ -282,8 +290,16 @@ class Jobs:
                 return
             if error:
                 break
-        with self.claims.finishing(row) as (_, mine):
+        with self.claims.finishing(row) as (session, mine):
             mine.state, mine.tries = "computed", 0
+            of_causes = SubmissionFinding.submission_id == row.number, SubmissionFinding.rule == "cause"
+            mine.warnings -= len(session.scalars(select(SubmissionFinding.id).where(*of_causes)).all())
+            session.execute(delete(SubmissionFinding).where(*of_causes))
+            for split in left:
+                for message in self._outcome(row, split).get("causes", ()):
+                    columns = {"path": "", "severity": "warning", "rule": "cause", "message": f"{split}: {message}"}
+                    session.add(SubmissionFinding(submission_id=row.number, **columns))
+                    mine.warnings += 1
 
     def compute(self, row: Submission, name: str) -> str:
         """Score a submission on a split, and keep its scores; returns an error message, or an empty string."""
@@ -299,7 +315,7 @@ class Jobs:
         }
         # The time per track depends on its reference.
         progress = None if split.hidden else self.claims.progress(row)
-        error = ""
+        error, causes = "", []
         try:
             self.read(row, name)
             self.scratch(row).mkdir(parents=True, exist_ok=True)
@@ -308,10 +324,12 @@ class Jobs:
                 confines = self._scoring(row, name, temporary)
                 result = self.confinement.run("score", task, confines, progress, lambda: self.claims.beat(row))
             _LOG.info("submission %s: %s: tracks scored: %s", row.id, name, result["tracks"])
+            if not split.hidden:
+                causes = [clean_text(str(message))[:_LONGEST] for message in result["causes"][:LINES]]
         except (JobLimitError, JobRefusedError) as refusal:
             error = str(refusal)
         self.scratch(row).mkdir(parents=True, exist_ok=True)
-        outcome = {"digest": self.file["digest"], "error": error}
+        outcome = {"digest": self.file["digest"], "error": error, "causes": causes}
         (self.scratch(row) / f"{name}.json").write_text(json.dumps(outcome))
         return error
 

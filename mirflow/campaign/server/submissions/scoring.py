@@ -23,6 +23,7 @@ from ....analysis.inference.confidence_intervals import intervals
 from ....analysis.queries import headline_metrics
 from ....analysis.query_options import Query
 from ....analysis.scores import names_of
+from ....causes.doors import causes_of_run, describe
 from ....engine.runs import run_plans, same_content, same_results
 from ....errors import AnnotationError, MirflowWarning, PipelineError, QueryError, StoreError
 from ....pipeline.document import dump_document, values_without_folders
@@ -104,7 +105,8 @@ def score_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``tracks``: number of scored tracks by evaluation, including those without an estimate.
+        ``tracks``: number of scored tracks by evaluation, including those without an estimate. ``causes``: what would
+        make low scores right, in a few lines; none of a hidden split, of whose references they would tell.
     """
     journal = Journal(Path(task["scratch"], f"{task['split']}.journal"))
     campaign, split = Campaign.of(task["campaign"]), str(task["split"])
@@ -133,7 +135,11 @@ def score_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     remove(journal.folder)
     # Files for tracks of other splits have no reference here.
     counts = {report.plan.name: {**report.status, Status.missing_reference: 0} for report in reports}
-    return {"tracks": {name: sum(status.values()) for name, status in counts.items()}}
+    causes: list[str] = []
+    if not campaign.splits[split].hidden:
+        computed = [(report.plan, report.content, sum(report.counts.values())) for report in reports]
+        causes = describe(causes_of_run(computed).findings)
+    return {"tracks": {name: sum(status.values()) for name, status in counts.items()}, "causes": causes}
 
 
 def _kept_scores(task: Mapping[str, Any], evaluation: str) -> Path:
