@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _METRICS, _SYSTEMS, _COLOURED = 24, 60, 7
 """Metrics and systems that a page has room for, and how many of very many systems have a colour."""
-_ROW = 0.2
-"""Inches of a system."""
+_ROW, _TAU = 0.2, 20
+"""Inches of a system, and points between metrics below which their agreement is written upwards."""
 
 
 @figure("ranks of the systems by several metrics, as lines", place=3)
@@ -119,27 +119,25 @@ def _draw(page: Sheet, rank: Float, systems: list[str], metrics: list[str], tau:
                 fontsize=size,
                 annotation_clip=False,
             )
+    apart = (page.inches - 1.6) * 72 / count
+    turned = apart < _TAU
     for column in range(count - 1):
         value = tau[column, column + 1]
         text = "-" if np.isnan(value) else f"{value:.2f}"
         middle: dict[str, Any] = {"xycoords": ax.get_xaxis_transform(), "ha": "center", "va": "bottom", "fontsize": 6.5}
-        ax.annotate(text, (column + 0.5, 0.0), xytext=(0, 1), textcoords="offset points", color="#444444", **middle)
-    ax.set_ylim(len(order) + 0.95, 0.5)
+        middle |= {"textcoords": "offset points", "color": "#444444", "rotation": 90 if turned else 0}
+        ax.annotate(text, (column + 0.5, 0.0), xytext=(0, 1), **middle)
+    ax.set_ylim(len(order) + (1.7 if turned else 0.95), 0.5)
     ax.set_xlim(-0.25, count - 0.75)
     ax.set_yticks([])
     ax.set_xticks(at, metrics, fontsize=7)
-    if not _fits(page, metrics):
+    if max(map(len, metrics)) * 7 * 0.6 >= apart:
+        angle = next((one for one in (30, 45, 60) if apart * np.sin(np.radians(one)) > 9), 90)
         for tick in ax.get_xticklabels():
-            tick.set(rotation=30, ha="right", rotation_mode="anchor")
+            tick.set(rotation=angle, ha="right", va="center_baseline", rotation_mode="anchor")
     ax.grid(axis="x")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-
-
-def _fits(page: Sheet, metrics: list[str]) -> bool:
-    """Whether the names of metrics have room side by side."""
-    width = (page.inches - 1.6) * 72 / max(1, len(metrics))
-    return max(map(len, metrics)) * 7 * 0.6 < width
 
 
 def _at_ranks(rank: Float, systems: list[str]) -> dict[float, list[str]]:

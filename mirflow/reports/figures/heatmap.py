@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _NAME = 0.105
 """Inches that the name of a track needs across."""
+_MANY, _CAP = 200, 0.05
+"""Scores from which on this share of them at either end has the colour of the end, so that few do not take all."""
 ORDERS = ("difficulty", "stored")
 
 
@@ -67,7 +69,7 @@ def heatmap(
     frame = frame_of(options, "page")
     has_names = len(columns) * _NAME < frame.inches - 1.6
     with sheet(frame, 0.5 + max(0.5, min(0.16, 6.5 / len(rows)) * len(rows)) + 0.9 * has_names) as page:
-        _draw(page, result, score[rows][:, columns])
+        capped = _draw(page, result, score[rows][:, columns])
         ax = page.ax
         small = page.type_size(len(rows), 6)
         ax.set_yticks(range(len(rows)), list(map(label, names_of(result, "system", rows))), fontsize=small)
@@ -80,7 +82,8 @@ def heatmap(
             ax.set_xlabel(f"{counted(len(columns), 'track')}, {first}")
         ax.tick_params(length=0)
         title = f"{label(axis_name(result), 60)} of every track and system"
-        page.head(title, describe(result) + "; hatched: no score", signed)
+        ends = f"; colours end at the {100 * _CAP:.0f} % lowest and highest scores" if capped else ""
+        page.head(title, f"{describe(result)}; hatched: no score{ends}", signed)
     return page.ax
 
 
@@ -93,14 +96,18 @@ def _columns(result: xr.Dataset, score: Float, order: str) -> Int:
     return np.argsort(-mean if column_of(result, "orientation")[0] == "lower" else mean, kind="stable")
 
 
-def _draw(page: Sheet, result: xr.Dataset, score: Float) -> None:
+def _draw(page: Sheet, result: xr.Dataset, score: Float) -> bool:
+    """Draw the scores; whether some are beyond the ends of the colours."""
     from matplotlib.patches import Rectangle
 
     ax = page.ax
     finite = score[np.isfinite(score)]
-    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-    if not column_of(result, "unit")[0] and low >= 0 and high <= 1:
-        low, high = 0.0, 1.0
+    ratio = not column_of(result, "unit")[0] and bool(((finite >= 0) & (finite <= 1)).all())
+    least, most = (float(finite.min()), float(finite.max())) if finite.size and not ratio else (0.0, 1.0)
+    low, high = least, most
+    if finite.size >= _MANY:
+        low, high = np.quantile(finite, [_CAP, 1 - _CAP]).tolist()
+        low, high = (low, high) if low < high else (least, most)
     frame = Rectangle((0, 0), 1, 1, transform=ax.transAxes, facecolor=PALE, edgecolor="#888888", hatch="//////")
     frame.set_linewidth(0)
     ax.add_patch(frame).set_zorder(0)
@@ -115,6 +122,9 @@ def _draw(page: Sheet, result: xr.Dataset, score: Float) -> None:
     )
     image.set_zorder(1)
     ax.spines[:].set_visible(False)
-    bar = page.figure.colorbar(image, ax=ax, pad=0.01, fraction=0.04, aspect=18)
+    beyond = bool((finite < low).any()), bool((finite > high).any())
+    extend = {(True, True): "both", (True, False): "min", (False, True): "max"}.get(beyond, "neither")
+    bar = page.figure.colorbar(image, ax=ax, pad=0.01, fraction=0.04, aspect=18, extend=extend)
     bar.outline.set_visible(False)
     bar.set_label(label(axis_name(result), 40))
+    return any(beyond)

@@ -14,7 +14,6 @@ from ...analysis.selected import counted_scores
 from ...errors import FigureError
 from ...ragged import Float
 from ..drawing import BLUE, ORANGE, RED, SKY
-from ..layout import show_value
 from ..results import column_of, values_of
 from ..tables import aggregate_in_words
 from .canvas import Sheet, figure, label, sheet
@@ -26,6 +25,7 @@ from .track_scores import (
     describe,
     frame_of,
     infinite,
+    numeral,
     one_metric,
     query_of,
     rank_systems,
@@ -155,7 +155,7 @@ def _mark(ax: Axes, result: xr.Dataset, row: int, before: int | None) -> None:
     for place, colour in ((before, ORANGE), (row, RED)):
         if place is not None and np.isfinite(value[place]):
             ax.plot(value[place], 0, "D", color=colour, zorder=5, **look)
-            shown.append(show_value(float(value[place]), False))
+            shown.append(numeral(result, float(value[place])))
     left = np.isfinite(value[row]) and value[row] > float(np.mean(ax.get_xlim()))
     align: Literal["left", "right"] = "left" if left else "right"
     ax.text(

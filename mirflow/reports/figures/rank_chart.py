@@ -91,7 +91,7 @@ def _draw(page: Sheet, found: xr.Dataset, order: list[int]) -> None:
     # A rank that is the only one has some length too.
     ax.hlines(rows, low - 0.15, high + 0.15, color="black", linewidth=2.0)
     ax.plot(rank, rows, "o", color="white", markeredgecolor="black", markersize=min(4.0, size * 0.6))
-    shares = ["" if np.isnan(share) or share < 0.005 else f"  first: {share:.2f}" for share in first.tolist()]
+    shares = ["" if np.isnan(share) or share < 0.005 else f"  first: {100 * share:.0f} %" for share in first.tolist()]
     for row, (end, text) in enumerate(zip(high.tolist(), shares, strict=True)):
         ax.text(end + 0.25, row, text, va="center", fontsize=0.9 * size, color="#444444")
     ax.set_yticks(rows, [label(found["system"].values[place]) for place in order], fontsize=size)
@@ -113,11 +113,13 @@ def _draw_matrix(page: Sheet, better: Float, names: list[str]) -> None:
     # The ends of the scale are so dark that nothing could be read on them.
     image = ax.imshow(better, cmap="RdBu", vmin=-0.25, vmax=1.25, aspect="auto", interpolation="nearest")
     size = page.type_size(len(names))
+    small = min(6.0, size, 14 * page.inches / len(names))
     if len(names) <= _NUMBERS:
         for row, column in np.argwhere(~np.isnan(better)).tolist():
-            share = float(better[row, column])
-            text = f"{share:.2f}".removeprefix("0") if 0.005 <= share < 0.995 else f"{share:.0f}"
-            ax.text(column, row, text, ha="center", va="center", fontsize=min(6.0, size), color="black")
+            text = f"{100 * better[row, column]:.0f}"
+            # Three digits do not fit into narrow cells; the colour of what is certain says it.
+            if text not in ("0", "100"):
+                ax.text(column, row, text, ha="center", va="center", fontsize=small, color="black")
     ax.set_yticks([])
     ax.set_xticks(range(len(names)), names, rotation=90, fontsize=size)
     ax.tick_params(length=0)
@@ -125,6 +127,7 @@ def _draw_matrix(page: Sheet, better: Float, names: list[str]) -> None:
     bar = page.figure.colorbar(image, ax=ax, pad=0.02, fraction=0.05, aspect=18)
     bar.ax.set_ylim(0, 1)
     bar.outline.set_visible(False)
+    bar.ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
     bar.set_label("better than the column")
 
 

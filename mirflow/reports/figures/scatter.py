@@ -28,6 +28,7 @@ from .track_scores import (
     describe,
     frame_of,
     infinite,
+    numeral,
     one_metric,
     query_of,
     rank_systems,
@@ -252,8 +253,8 @@ def _draw(page: Sheet, result: xr.Dataset, x: Float, y: Float, tie: float) -> No
     _opaque_legend(page, "upper left" if above <= below else "lower right")
     called = f"{label(axis_name(result), 30)}, {aggregate_in_words(column_of(result, 'aggregate')[0])}"
     here, there = values_of(result)[:, 0, 0].tolist()
-    ax.set_xlabel(f"{names[0]}: {called} {here:.4f}")
-    ax.set_ylabel(f"{names[1]}: {called} {there:.4f}")
+    ax.set_xlabel(f"{names[0]}: {called} {numeral(result, here)}")
+    ax.set_ylabel(f"{names[1]}: {called} {numeral(result, there)}")
 
 
 def _name_farthest(page: Sheet, x: Float, y: Float, tracks: list[str], tie: float) -> None:

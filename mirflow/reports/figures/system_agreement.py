@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
+from ...analysis.aggregation import aggregate_query
 from ...analysis.inference import agreement as agreement_of
 from ...analysis.policies import MISSING
 from ...analysis.scores import names_of
@@ -16,7 +17,7 @@ from ..captions import metric_title, origin_in_words
 from ..overlaps import overlaps
 from ..tables import aggregate_in_words
 from .canvas import Sheet, figure, label, sheet
-from .track_scores import FigureOptions, Stored, board_of, frame_of, one_metric, query_of
+from .track_scores import FigureOptions, Stored, board_of, frame_of, one_metric, query_of, rank_systems
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -38,7 +39,7 @@ def agreement(
     root: str | Path | None = None,
     **options: Unpack[FigureOptions],
 ) -> Axes:
-    """Show how much every two systems agree, in the order of a dendrogram of average linkage.
+    """Show how much every two systems agree, in the order of a dendrogram of average linkage, the best one first.
 
     Parameters
     ----------
@@ -82,7 +83,10 @@ def agreement(
     value, systems = found[name].values, names_of(found, "system")
     if not 2 <= len(systems) <= _ROWS:
         raise FigureError(f"a matrix shows 2 to {_ROWS} systems, not {len(systems)}: choose some (system)")
-    linked = _linked(value, lower=of == "outputs" and found.attrs["orientation"] == "lower")
+    ranking = aggregate_query(ds, query, group)
+    named = names_of(ranking, "system", rank_systems(ranking))
+    best = [named.index(system) if system in named else len(named) for system in systems]
+    linked = _linked(value, best, lower=of == "outputs" and found.attrs["orientation"] == "lower")
     frame = frame_of(options, "page")
     names = [label(system) for system in systems]
     with sheet(frame, 0.75 + max(_ROW, 2.2 / len(systems)) * len(systems)) as page:
@@ -98,8 +102,11 @@ def _title(ds: xr.Dataset, metric: str) -> str:
     return names_of(ds, "title")[names_of(ds, "metric").index(metric)]
 
 
-def _linked(value: Float, *, lower: bool) -> dict[str, Any]:
-    """Leaves and lines of the dendrogram of average linkage; distances that are not known are the largest ones."""
+def _linked(value: Float, best: list[int], *, lower: bool) -> dict[str, Any]:
+    """Leaves and lines of the dendrogram of average linkage; distances that are not known are the largest ones.
+
+    Of the two sides of each fork, that with the better best system, by their ranks, comes first.
+    """
     from scipy.cluster.hierarchy import dendrogram, linkage
     from scipy.spatial.distance import squareform
 
@@ -109,7 +116,12 @@ def _linked(value: Float, *, lower: bool) -> dict[str, Any]:
     distance = both if lower else most - both
     distance = np.where(np.isnan(distance), np.nanmax(distance[rest], initial=1.0), distance)
     np.fill_diagonal(distance, 0.0)
-    tree = linkage(squareform(np.maximum(distance, 0.0), checks=False), "average", optimal_ordering=True)
+    tree = linkage(squareform(np.maximum(distance, 0.0), checks=False), "average")
+    first = [*best]
+    for fork in tree:
+        sides = sorted(fork[:2].astype(int).tolist(), key=first.__getitem__)
+        fork[:2] = sides
+        first.append(first[sides[0]])
     return dict(dendrogram(tree, no_plot=True))
 
 

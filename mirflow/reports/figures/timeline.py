@@ -49,7 +49,7 @@ _BESIDE, _LINE, _LINES = -15.6, 10.0, 3
 """Points by which a legend is below the axis, and of each of its lines, and how many lines there may be."""
 _OVER = 40.0
 """Points by which lines of a legend may reach below the names of the lanes."""
-_PAGE = 5.5
+_PAGE = 4.0
 """Inches up to which lanes of several pitches are so high."""
 
 

@@ -154,6 +154,11 @@ def rank_systems(result: xr.Dataset, value: Float | None = None) -> list[int]:
     return best_first(mean, column_of(result, "orientation")[0])
 
 
+def numeral(result: xr.Dataset, value: float) -> str:
+    """A value of a figure as the page writes it: ratios with three decimals, others with four digits."""
+    return f"{value:z.4g}" if column_of(result, "unit")[0] else f"{value:z.3f}"
+
+
 def keep_best(result: xr.Dataset, most: int) -> tuple[xr.Dataset, str]:
     """The best systems of a result about one metric, where there are too many, and a note that says so."""
     count = result.sizes["system"]

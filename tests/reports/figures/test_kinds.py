@@ -182,6 +182,12 @@ class TestHeatmap:
         assert ax.images[0].get_clim() == (0, 1)
         assert "hatched: no score" in words(ax)
 
+    def test_few_scores_do_not_take_the_colours_of_many(self) -> None:
+        score = np.append(np.linspace(0.8, 0.9, 300), [0.0, 1.0])
+        ax = figures.heatmap(make_group(score.reshape(2, -1, 1)))
+        assert ax.images[0].get_clim() == pytest.approx(np.quantile(score, [0.05, 0.95]))
+        assert "colours end at the 5 % lowest and highest scores" in words(ax)
+
     def test_names_tracks_where_there_is_room(self) -> None:
         assert "t3" in words(figures.heatmap(world(2, 10), width="page"))
         assert "100 tracks, the hardest first" in words(figures.heatmap(world(2, 100), width="page"))
