@@ -37,7 +37,7 @@ MANY = 3
 """Tracks with the same cause from which it may be the system's; systems from which weaker evidence counts."""
 ITEMS, FRAMES = 8, 50
 """Events or segments, and frames of pitches, that each side must have; the weight of what is scored, too."""
-SINGLE = ("key", "tempo", "classification", "tagging")
+SINGLE = ("key", "tempo", "classification", "tagging", "retrieval")
 """Tasks of single values."""
 MOST_CELLS = 5000
 """Cells of an evaluation that are looked at."""

@@ -553,6 +553,26 @@ def _exchanged(pair: LowPair) -> Iterator[Correction]:
     yield Correction("sides", ESTIMATE, float("nan"), "")
 
 
+@_declare(
+    "order",
+    unit="",
+    limits="whole systems",
+    fits=lambda task, kind: task == "retrieval",
+    apply=lambda pair, change: replace(pair, estimate=_backwards(pair.estimate)),
+    sentence="the {who} ranks the items the other way round, as by distances",
+    several="with distances in place of scores",
+    shared=True,
+)
+def _distances(pair: LowPair) -> Iterator[Correction]:
+    """Scores are distances, of which the smallest is the best."""
+    yield Correction("order", ESTIMATE, float("nan"), "")
+
+
+def _backwards(ranking: Annotation) -> Annotation:
+    columns = {name: -column[::-1] if name == "value" else column[::-1] for name, column in ranking.columns.items()}
+    return replace(ranking, columns=columns, labels=list(ranking.labels or ())[::-1], lines=None)
+
+
 def fitting(task: str, kind: str) -> Sequence[Transformation]:
     """The transformations that make sense for a task."""
     return [one for one in TRANSFORMATIONS.values() if one.fits(task, kind)]

@@ -9,6 +9,7 @@ import pytest
 
 import mirflow
 from mirflow.causes.doors import causes_of_run, describe
+from mirflow.errors import MirflowWarning
 
 CHORDS = ("C:maj", "G:maj", "A:min", "F:maj", "D:min", "E:7")
 
@@ -50,3 +51,15 @@ def test_a_run_says_the_same_of_results_in_memory_on_disk_and_in_the_store(
 def test_of_very_many_scores_those_of_some_tracks_are_compared(pipeline: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mirflow.causes.doors.MOST_SCORES", 4)
     assert lines(pipeline)[0].startswith("track 'a': 'bob': the estimate is 4 s late")
+
+
+def test_distances_in_place_of_scores_are_a_cause() -> None:
+    relevant = {f"q{query}": {f"d{query}": 1.0, f"d{query + 3}": 1.0} for query in range(6)}
+    distances = {
+        query: {f"d{item}": 0.1 if f"d{item}" in items else 0.5 + item / 100 for item in range(20)}
+        for query, items in relevant.items()
+    }
+    with pytest.warns(MirflowWarning, match="'estimate': the estimate ranks the items the other way round, as by dist"):
+        mirflow.score(relevant, distances, "retrieval", metrics=["average_precision"])
+    scores = {query: {item: -value for item, value in items.items()} for query, items in distances.items()}
+    assert mirflow.score(relevant, scores, "retrieval", metrics=["average_precision"]).score.values.mean() == 1.0
