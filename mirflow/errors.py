@@ -445,3 +445,12 @@ def together(problems: Sequence[AnnotationError]) -> AnnotationError:
     if len(problems) == 1:
         return problems[0]
     return AnnotationError("\n".join([counted(len(lines), "problem"), *(f"  {line}" for line in lines)]))
+
+
+_NAMED = 5
+
+
+def name_some(texts: Sequence[str], between: str = ", ") -> str:
+    """The first few of some texts, and the number of the others."""
+    more = f" and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
+    return between.join(texts[:_NAMED]) + more

@@ -174,16 +174,14 @@ def join_blocks(
     """The collection of some blocks."""
     rows = join_rows(parts[0].schema, [part.rows for part in parts])
     names = dict.fromkeys(name for part in parts for name in part.metadata)
-    return Collection(kind, tracks, rows, {**{name: _joined(parts, name) for name in names}, **metadata})
+    joined = {}
+    for name in names:  # a block that knows nothing of it has NaN or an empty text
+        known = next(part.metadata[name] for part in parts if name in part.metadata)
+        missing = np.nan if known.dtype.kind == "f" else ""
+        joined[name] = np.concatenate([part.metadata.get(name, np.full(len(part), missing)) for part in parts])
+    return Collection(kind, tracks, rows, {**joined, **metadata})
 
 
 def read_block(tracks: Sequence[str], sources: Sequence[Source]) -> Collection:
     """Read some tracks."""
     return collect({track: source.open() for track, source in zip(tracks, sources, strict=True)})
-
-
-def _joined(parts: Sequence[Collection], name: str) -> Column:
-    """Metadata of all blocks; a block that knows nothing of it has NaN or an empty text."""
-    known = next(part.metadata[name] for part in parts if name in part.metadata)
-    missing = np.nan if known.dtype.kind == "f" else ""
-    return np.concatenate([part.metadata.get(name, np.full(len(part), missing)) for part in parts])

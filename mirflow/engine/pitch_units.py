@@ -10,7 +10,7 @@ from ..annotations.annotation import Annotation
 from ..annotations.collection import Collection
 from ..metrics.base import Doubt
 from ..metrics.measures import Measure
-from ..ragged import Bool, Float
+from ..ragged import Float
 from ..theory.pitch import HIGHEST_MIDI, hz_to_midi, midi_to_hz
 
 NUMBERED = 3
@@ -197,14 +197,6 @@ def _sounding(annotation: Annotation) -> Float:
     return pitch[np.isfinite(pitch) & (pitch > 0)]
 
 
-def _are_low(measures: Sequence[Measure], annotations: Collection) -> Bool:
-    return ~annotations.holding(_pitches(annotations) > HIGHEST_MIDI)
-
-
-def _are_high(measures: Sequence[Measure], annotations: Collection) -> Bool:
-    return annotations.holding(~(_pitches(annotations) < _PIANO))
-
-
 def _pitches(annotations: Collection) -> Float:
     columns = annotations.rows.columns
     pitches: Float = columns["pitch"] if "pitch" in columns else columns["frequency"]
@@ -217,12 +209,12 @@ PITCH_UNITS = (
         "the pitches of a side, or of both, are MIDI numbers where Hz is expected: whole numbers up to 127, or numbers "
         "with fractions that are near the other side's pitches or lie in steps of a semitone only as MIDI numbers",
         of_pair=numbered_pitches,
-        suspects=_are_low,
+        suspects=lambda _, annotations: ~annotations.holding(_pitches(annotations) > HIGHEST_MIDI),
     ),
     Doubt(
         "pitch_unit",
         f"half of the pitches of a side are above {_CENTS:.0f} Hz, and some above {_PIANO:.0f} Hz: cents",
         of_side=pitches_in_cents,
-        suspects=_are_high,
+        suspects=lambda _, annotations: annotations.holding(~(_pitches(annotations) < _PIANO)),
     ),
 )

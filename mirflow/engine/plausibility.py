@@ -53,10 +53,6 @@ def _ignores_pedal(annotation: Annotation) -> bool:
     return any(remark.rule == "pedal" for remark in annotation.account)
 
 
-def _having_pedals(measures: Sequence[Measure], annotations: Collection) -> Bool:
-    return annotations.remarked("pedal")
-
-
 def unmatched_labels(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:
     """Warning about an estimate if hardly any of its labels occurs in its reference, and each has `LABELLED` items.
 
@@ -103,7 +99,7 @@ _PEDAL = Doubt(
     "pedal",
     "the sustain pedal of the reference's MIDI file is ignored, and the estimate has none",
     of_pair=lone_pedal,
-    suspects=_having_pedals,
+    suspects=lambda _, annotations: annotations.remarked("pedal"),
 )
 
 

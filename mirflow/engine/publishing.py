@@ -11,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import RunError, StoreError, counted, warn_caller
+from ..errors import RunError, StoreError, counted, name_some, warn_caller
 from ..pipeline.plan import EvaluationPlan, Stale
 from ..progress import Progress, progress_of
 from ..store.cells import Cells
 from ..store.write import StoreWriter
 from .part_results import sorting_place
 from .parts import PartFolder, numbers_of_parts, parts_of
-from .removals import Prune, demand_leave, name_some
+from .removals import Prune, demand_leave
 from .runs import (
     Job,
     RunReport,

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import MirflowWarning, PruneError, counted, visible
+from ..errors import MirflowWarning, PruneError, counted, name_some, visible
 from ..pipeline.plan import EvaluationPlan
 from ..progress import Progress
 from ..store.cells import GroupContent
 
 Prune = bool | Callable[[str], bool]
-_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -76,9 +75,3 @@ def demand_leave(
     elif prune is False or not prune(message):
         remedy = "--prune (in Python prune=True) lets them go; to keep them, name them again, or another store"
         raise PruneError(f"{message}; {remedy}")
-
-
-def name_some(texts: Sequence[str], between: str = ", ") -> str:
-    """The first few of some texts, and the number of the others."""
-    more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
-    return between.join(texts[:_SHOWN]) + more

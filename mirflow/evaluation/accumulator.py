@@ -437,8 +437,20 @@ class Accumulator:
             warn_caller(f"{failures}; dataset() lists them all, missing='skip' leaves them out without a warning")
         elif missing is None and (gaps := describe_gaps(cells, "pair")):
             warn_caller(f"{gaps}; missing='skip' gives no warning")
-        self._warn_of_doubts(cells)
-        order = self._canonical(cells)
+        doubts = describe_doubts(cells)  # as of `score`, but of each kind once
+        if "odd" not in doubts and "causes" not in self._warned and (lines := describe(self._low.find())):
+            doubts["causes"] = "; ".join(lines)
+        for kind, text in (doubts | describe_remarks(cells)).items():
+            if kind not in self._warned:
+                self._warned.add(kind)
+                warn_caller(text)
+        # It depends only on the pairs, as sums depend on the order in their last bits.
+        if self._named:
+            order: Int = np.array(sorted(range(len(cells)), key=lambda one: _natural(cells.track[one])), dtype=np.int64)
+        else:
+            rows = np.column_stack([cells.status.astype(np.float64), cells.duration, cells.score, cells.weight])
+            rows[np.isnan(rows)] = np.nan  # of one sign
+            order = np.lexsort(rows.view(np.int64).T[::-1]).astype(np.int64)
         if aggregate is None and missing in (None, "skip") and len(cells):
             values, names = _standard(cells.take(order), self._rules.measures), list(cells.measures)
         else:
@@ -472,24 +484,6 @@ class Accumulator:
             for end in ("low", "high"):
                 ends[f"{name}_{end}"] = float(found[end].values[0, place]) if value == value else np.nan
         return ends
-
-    def _warn_of_doubts(self, cells: Cells) -> None:
-        """Warn about implausible scores as `score` does, but only once for each kind."""
-        doubts = describe_doubts(cells)
-        if "odd" not in doubts and "causes" not in self._warned and (lines := describe(self._low.find())):
-            doubts["causes"] = "; ".join(lines)
-        for kind, text in (doubts | describe_remarks(cells)).items():
-            if kind not in self._warned:
-                self._warned.add(kind)
-                warn_caller(text)
-
-    def _canonical(self, cells: Cells) -> Int:
-        """An order of the cells that depends only on the pairs, as sums depend on the order in their last bits."""
-        if self._named:
-            return np.array(sorted(range(len(cells)), key=lambda place: _natural(cells.track[place])), dtype=np.int64)
-        rows = np.column_stack([cells.status.astype(np.float64), cells.duration, cells.score, cells.weight])
-        rows[np.isnan(rows)] = np.nan  # of one sign
-        return np.lexsort(rows.view(np.int64).T[::-1]).astype(np.int64)
 
     def state(self) -> State:
         """All scores as dicts, lists, text and numbers, which pickle, JSON and msgpack preserve exactly."""
@@ -580,26 +574,18 @@ class Accumulator:
         if None not in (named, self._named) and named != self._named:
             raise AnnotationError("some pairs are named and others are numbered: name the tracks of all, or of none")
         if named:
-            cells = self._without_repeated(cells)
+            twice = [place for place, name in enumerate(cells.track) if name in self._tracks]
+            own = self._cells() if twice else cells
+            places = {name: index for index, name in enumerate(own.track)}
+            for place in twice:
+                name = cells.track[place]
+                if _results(own, places[name]) != _results(cells, place):
+                    raise AnnotationError(f"track {name!r} has different results in both; give each track another name")
+            cells = cells.take(np.setdiff1d(np.arange(len(cells)), twice)) if twice else cells
         else:
             cells = replace(cells, track=tuple(str(len(self) + place) for place in range(len(cells))))
         self._append(cells, named)
         return self
-
-    def _without_repeated(self, cells: Cells) -> Cells:
-        """The cells of new tracks; the others must have the same results."""
-        twice = [place for place, name in enumerate(cells.track) if name in self._tracks]
-        if not twice:
-            return cells
-        own = self._cells()
-        places = {name: index for index, name in enumerate(own.track)}
-        for place in twice:
-            name = cells.track[place]
-            here, there = (_results(one, at) for one, at in ((own, places[name]), (cells, place)))
-            if here != there:
-                raise AnnotationError(f"track {name!r} has different results in both; give each track another name")
-        kept: Int = np.setdiff1d(np.arange(len(cells)), twice)
-        return cells.take(kept)
 
     def _append(self, cells: Cells, named: bool | None) -> None:
         self._flush()

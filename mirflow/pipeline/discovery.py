@@ -483,7 +483,12 @@ def _rows_of_tables(
     rows: list[tuple[TableSource, dict[str, str]]] = []
     for match in matches:
         try:
-            sources = _open_table(match, reading, tracks)
+            if tracks is None or reading.format_of(match.path) not in WHOLE:
+                sources = spread_table(match, reading)
+            else:  # of a whole matrix, only for tracks of the other side
+                keys, known = open_table(match.path, reading, match.name).keys, set(tracks)
+                alike = call_alike((key.track for key in keys), tracks)
+                sources = spread_table(match, reading, [own for own, theirs in alike.items() if theirs in known])
             if side.annotator not in wanted:
                 sources = [source for source in sources if source.key.annotator == side.annotator]
             if not sources and tracks and reading.format_of(match.path) in WHOLE:
@@ -510,15 +515,6 @@ def _rows_of_tables(
             given = {name: value for name, value in source.key._asdict().items() if value}
             rows.append((source, {**values, **given, "track": called[source.key]}))
     return [*join_shards(rows)] if SHARD in names else [*rows]
-
-
-def _open_table(match: Match, reading: Reading, tracks: Sequence[str] | None) -> list[TableSource]:
-    """Open a source for each annotation in a file; of a whole matrix only for tracks of the other side."""
-    if tracks is None or reading.format_of(match.path) not in WHOLE:
-        return spread_table(match, reading)
-    keys, asked = open_table(match.path, reading, match.name).keys, set(tracks)
-    called = call_alike((key.track for key in keys), tracks)
-    return spread_table(match, reading, [own for own, theirs in called.items() if theirs in asked])
 
 
 def _called(sources: Sequence[TableSource], tracks: Sequence[str], name: str) -> dict[RowKey, str]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..annotations.classes import Classes
 from ..annotations.source import Source
-from ..errors import counted
+from ..errors import counted, name_some
 from ..metrics.base import Grid, chosen_grid
 from ..metrics.measures import Measure
 from ..ragged import Bool, Int
@@ -258,14 +258,11 @@ def describe(plan: EvaluationPlan, stale: Stale) -> str:
         + ", ".join(f"{count} {reason}" for reason, count in stale.counts.items()),
     ]
     if plan.annotators:
-        lines.append(f"  references by {len(plan.annotators)} annotators ({plan.combine}): {_some(plan.annotators)}")
+        lines.append(
+            f"  references by {len(plan.annotators)} annotators ({plan.combine}): {name_some(plan.annotators)}"
+        )
     if without_reference:
-        lines.append(f"  tracks without a reference: {len(without_reference)} ({_some(without_reference)})")
+        lines.append(f"  tracks without a reference: {len(without_reference)} ({name_some(without_reference)})")
     if missing:
         lines.append(f"  estimates missing: {missing}")
     return "\n".join(lines)
-
-
-def _some(names: Sequence[str], most: int = 5) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more

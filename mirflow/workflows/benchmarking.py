@@ -22,7 +22,7 @@ from ..analysis.query_options import Query, make_query
 from ..analysis.scores import as_scores, coords_of, names_of
 from ..analysis.signatures import Signature, sign
 from ..engine.runs import run
-from ..errors import BenchmarkError, MirflowError, MirflowWarning, PruneError, QueryError, counted, suggest
+from ..errors import BenchmarkError, MirflowError, MirflowWarning, PruneError, QueryError, counted, name_some, suggest
 from ..metrics.base import get_task
 from ..metrics.literature import spell_out
 from ..metrics.measures import SIGN_OF
@@ -272,8 +272,7 @@ def _without_score(scores: xr.Dataset, store: str | Path) -> Iterator[str]:
     lost = [one for one in find_problems(scores) if one.scored == "no" and one.kind == "reason"]
     absent = sorted(one.track for one in lost if one.status == Status.missing_estimate)
     if absent:
-        more = f" and {len(absent) - _SHOWN} more" if len(absent) > _SHOWN else ""
-        yield f"{counted(len(absent), 'track')} without an estimate: {', '.join(map(repr, absent[:_SHOWN]))}{more}"
+        yield f"{counted(len(absent), 'track')} without an estimate: {name_some([*map(repr, absent)])}"
     others = [one.message for one in lost if one.status != Status.missing_estimate]
     yield from others[:_SHOWN]
     if len(others) > _SHOWN:
