@@ -334,8 +334,8 @@ def aggregate_cells(
     arrays |= {name: np.zeros(shape, dtype=np.int64) for name in flags}
     every: Mapping[int, Int | slice] = {0: slice(None)} if groups == 1 else members_of(codes)
     for group, members in every.items():
-        own = [one[:, members] for one in (score, weight, included)]
-        arrays["value"][..., group] = reduce_kinds(own[0], own[1], own[2], duration[members], kinds)
+        parts = [one[:, members] for one in (score, weight, included)]
+        arrays["value"][..., group] = reduce_kinds(parts[0], parts[1], parts[2], duration[members], kinds)
         for name, flag in flags.items():
             arrays[name][..., group] = np.einsum("stm->sm", flag[:, members], dtype=np.int64)
     return arrays
@@ -533,6 +533,6 @@ def reduce_kinds(score: Float, weight: Float, included: Bool, duration: Float, k
         chosen = [index for index, one in enumerate(kinds) if one == kind]
         whole = len(chosen) == len(kinds)
         # Contiguous like the whole, as sums depend on it in their last bits.
-        own = [each if whole else np.ascontiguousarray(each[..., chosen]) for each in (score, weight)]
-        value[:, chosen] = reduce(own[0], own[1], duration, kind, included if whole else included[..., chosen])
+        parts = [each if whole else np.ascontiguousarray(each[..., chosen]) for each in (score, weight)]
+        value[:, chosen] = reduce(parts[0], parts[1], duration, kind, included if whole else included[..., chosen])
     return value

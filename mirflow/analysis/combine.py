@@ -55,15 +55,15 @@ def differing_classes(given: Mapping[str, Mapping[str, Any]]) -> str:
     >>> differing_classes({"a": attrs(0.5), "b": {"task": "classification"}})
     ''
     """
-    known = {store: attrs[CLASSES] for store, attrs in given.items() if CLASSES in attrs}
+    classes = {store: attrs[CLASSES] for store, attrs in given.items() if CLASSES in attrs}
     if not all(attrs.get("task") in _DECIDED for attrs in given.values()):
         # No metric depends on credits that are not given.
-        known = {store: kept for store, kept in known.items() if kept["credits"]}
+        classes = {store: kept for store, kept in classes.items() if kept["credits"]}
         differ = _other_credits
     else:
         differ = _other_names
-    stores = list(known)
-    return next(filter(None, (differ(known, stores[0], store) for store in stores[1:])), "")
+    stores = list(classes)
+    return next(filter(None, (differ(classes, stores[0], store) for store in stores[1:])), "")
 
 
 def _other_names(known: Mapping[str, Mapping[str, Any]], a: str, b: str) -> str:
@@ -146,11 +146,11 @@ def _tracks(ds: xr.Dataset) -> list[str]:
 
 def _other_files(given: Mapping[str, xr.Dataset], shared: set[str]) -> tuple[set[str], set[str]]:
     """Tracks whose references have several digests, and the stores that these are in."""
-    known = {store: reference_digests(ds, shared) for store, ds in given.items()}
+    by_store = {store: reference_digests(ds, shared) for store, ds in given.items()}
     tracks: set[str] = set()
     stores: set[str] = set()
     for track in shared:
-        digests = {store: own[track] for store, own in known.items() if track in own}
+        digests = {store: own[track] for store, own in by_store.items() if track in own}
         if len(set(digests.values())) > 1:
             tracks.add(track)
             stores |= set(digests)
@@ -317,8 +317,8 @@ def _reader(
 def _meet(wanted: Array, places: Array) -> tuple[Array, Array]:
     """Positions of common labels, among the wanted ones and in the part."""
     at = np.full(max(int(wanted.max(initial=-1)), int(places.max(initial=-1))) + 1, -1, dtype=np.int64)
-    known = np.flatnonzero(places >= 0)
-    at[places[known]] = known
+    held = np.flatnonzero(places >= 0)
+    at[places[held]] = held
     positions = at[wanted]
     return np.flatnonzero(positions >= 0), positions[positions >= 0]
 
@@ -428,10 +428,10 @@ def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:
             if records.setdefault(metric, record) != record:
                 message = f"group {name!r}: metric {metric!r} is not defined in {store} as in the stores before it"
                 warnings.warn(f"{message}; run their pipelines again", MirflowWarning, stacklevel=4)
-    told = {**cautions, **_references(name, given), **({DECLARED_METRICS: records} if records else {})}
+    cautioned = {**cautions, **_references(name, given), **({DECLARED_METRICS: records} if records else {})}
     same = {key: value for key, value in parts[0].ds.attrs.items() if all(p.ds.attrs.get(key) == value for p in parts)}
-    known = {key: next(iter(values.values())) for key in _SETTINGS if (values := _known_setting(key, given))}
-    return xr.Dataset(variables, coords, {**same, **known, **told, "stores": ", ".join(given)})
+    settings = {key: next(iter(values.values())) for key in _SETTINGS if (values := _known_setting(key, given))}
+    return xr.Dataset(variables, coords, {**same, **settings, **cautioned, "stores": ", ".join(given)})
 
 
 def _references(name: str, given: Mapping[str, xr.Dataset]) -> dict[str, str]:
@@ -491,15 +491,15 @@ def _kept_metrics(
             versions.setdefault(metric, {})[store] = version
     for metric, held in versions.items():
         if len(set(held.values())) > 1:
-            told = ", ".join(f"{version} in {store}" for store, version in held.items())
-            raise QueryError(f"group {name!r}: metric {metric!r} has version {told}; run the older pipeline again")
-    kept = [metric for metric, own in versions.items() if _everywhere(own, given, meeting)]
+            words = ", ".join(f"{version} in {store}" for store, version in held.items())
+            raise QueryError(f"group {name!r}: metric {metric!r} has version {words}; run the older pipeline again")
+    metrics = [metric for metric, own in versions.items() if _everywhere(own, given, meeting)]
     tables = _partly_tables(given, meeting)
-    partly = [*(metric for metric in versions if metric not in kept), *tables.values()]
+    partly = [*(metric for metric in versions if metric not in metrics), *tables.values()]
     if partly:
         text = f"group {name!r}: not in all stores and left out: {', '.join(partly)}"
         warnings.warn(text, MirflowWarning, stacklevel=5)
-    return kept, tables
+    return metrics, tables
 
 
 def _tables(ds: xr.Dataset) -> dict[str, xr.DataArray]:

@@ -325,8 +325,8 @@ def exceeding(ds: xr.Dataset, most: float | None = None, *, worse: bool = False)
         signs = np.array([float(SIGN_OF.get(orientation, 0)) for orientation in orientations])
         with np.errstate(invalid="ignore"):  # infinite changes of metrics without an orientation
             loss = ds["difference"].values * signs
-        known = ~np.isnan(ds["a"].values) & ~np.isnan(ds["b"].values) & ~np.isnan(loss)
-        whole = np.where(known, loss, 0.0).max(axis=(0, 1), initial=0.0)
+        both = ~np.isnan(ds["a"].values) & ~np.isnan(ds["b"].values) & ~np.isnan(loss)
+        whole = np.where(both, loss, 0.0).max(axis=(0, 1), initial=0.0)
         largest = np.where(ds["n"].values > 0, whole, np.nan)
     else:
         missing = ds["missing_a"].values + missing
@@ -430,8 +430,8 @@ def _chosen(side: ComparedScores, dim: str, names: Names) -> list[str]:
 def _scores(side: ComparedScores, *names: Sequence[str]) -> Float:
     """The scores of some systems, tracks and metrics; NaN where a cell was not scored."""
     ds = side.ds
-    known = ({name: index for index, name in enumerate(names_of(ds, dim))} for dim in ("system", "track", "metric"))
-    systems, tracks, metrics = ([place[name] for name in own] for own, place in zip(names, known, strict=True))
+    indices = ({name: index for index, name in enumerate(names_of(ds, dim))} for dim in ("system", "track", "metric"))
+    systems, tracks, metrics = ([place[name] for name in own] for own, place in zip(names, indices, strict=True))
     part = computed(ds.isel(system=systems))
     scored = has_score(states_of(part)[0])
     return np.where(scored[:, tracks, np.newaxis], numbers_of(part, metrics)[0][:, tracks], np.nan)

@@ -110,9 +110,9 @@ def find_disagreements(
     elif task in WINDOWS:
         disagreements = [one for track in held for one in _event_disagreements(track, WINDOWS[task], _times)]
     else:
-        known = ", ".join(sorted({*_CLASSES, *WINDOWS}))
+        tasks = ", ".join(sorted({*_CLASSES, *WINDOWS}))
         raise QueryError(
-            f"no consensus for task {task}: its annotations are neither labels nor events; choose from {known}"
+            f"no consensus for task {task}: its annotations are neither labels nor events; choose from {tasks}"
         )
     return sorted(disagreements, key=lambda one: (-one.weight, one.track, one.start))
 
@@ -134,8 +134,8 @@ def _keys(labels: Sequence[str]) -> Int:
 
 
 def _names(labels: Sequence[str]) -> Int:
-    known = {name: code for code, name in enumerate(dict.fromkeys(label.lower() for label in labels))}
-    return np.array([known[label.lower()] for label in labels], dtype=np.int64)
+    codes_of = {name: code for code, name in enumerate(dict.fromkeys(label.lower() for label in labels))}
+    return np.array([codes_of[label.lower()] for label in labels], dtype=np.int64)
 
 
 _CLASSES: Mapping[str, Callable[[Sequence[str]], Int]] = {
@@ -150,14 +150,14 @@ _CLASSES: Mapping[str, Callable[[Sequence[str]], Int]] = {
 
 def _share_names(tracks: Sequence[TrackAnnotations]) -> bool:
     """True if most names of sections in estimates, of three letters or more, are also in the references."""
-    own = {label.lower() for track in tracks for label in track.reference.labels or ()}
+    labels = {label.lower() for track in tracks for label in track.reference.labels or ()}
     others = [
         label.lower()
         for track in tracks
         for estimate in track.estimates.values()
         for label in dict.fromkeys(estimate.labels or ())
     ]
-    return bool(others) and 2 * sum(label in own and len(label) > 2 for label in others) > len(others)
+    return bool(others) and 2 * sum(label in labels and len(label) > 2 for label in others) > len(others)
 
 
 @dataclass(frozen=True)
@@ -222,9 +222,9 @@ def _label_disagreements(
     ends = np.cumsum([len(cell.start) for cell in cells])
     disagreements: list[Disagreement] = []
     for track, one, last in zip(tracks, cells, ends.tolist(), strict=True):
-        own = slice(last - len(one.start), last)
+        span = slice(last - len(one.start), last)
         disagreements += _of_track(
-            track, names, one, said[:, own], fitted.posterior[own], codes, labels, least, shortest
+            track, names, one, said[:, span], fitted.posterior[span], codes, labels, least, shortest
         )
     return disagreements
 

@@ -185,11 +185,11 @@ def grader_agreement(judgements: Judgements) -> xr.Dataset:
     import xarray as xr
 
     judged = all_judged(judgements).once()
-    told = ~np.isnan(judged.level)
-    if not told.any():
+    mask = ~np.isnan(judged.level)
+    if not mask.any():
         raise AnnotationError("the judgements have no broad category", path=judged.source or None)
     pairs = int(judged.pair.max()) + 1
-    cell = judged.pair[told] * len(BROAD) + judged.level[told].astype(np.int64)
+    cell = judged.pair[mask] * len(BROAD) + judged.level[mask].astype(np.int64)
     counts = np.bincount(cell, minlength=pairs * len(BROAD)).reshape(pairs, len(BROAD))
     kappas = [fleiss_kappa(merge_categories(counts, groups)) for groups in SCHEMES.values()]
     variables = {
@@ -373,11 +373,11 @@ class Workload:
         factor : str
             Its name; the others keep theirs.
         """
-        known = ("algorithms", "queries", "candidates", "graders_per_pair")
-        if factor not in known:
-            raise MetricError(f"{factor!r} is not counted up to the limit; known: {', '.join(known)}")
-        given: float = getattr(self, factor)
-        return math.floor(round(self.limit / self.minutes_per_grader * given, _DIGITS))
+        factors = ("algorithms", "queries", "candidates", "graders_per_pair")
+        if factor not in factors:
+            raise MetricError(f"{factor!r} is not counted up to the limit; known: {', '.join(factors)}")
+        value: float = getattr(self, factor)
+        return math.floor(round(self.limit / self.minutes_per_grader * value, _DIGITS))
 
 
 _ABOUT_EFFORT = {
@@ -452,10 +452,10 @@ def grading_effort(
         if not 0 < value < 1:
             raise MetricError(f"{name} must be between 0 and 1, not {value!r}")
     judged = all_judged(judgements).once()
-    told = ~np.isnan(judged.fine)
-    _, grader = np.unique(judged.grader[told], return_inverse=True)
-    components = variance_components(judged.fine[told, np.newaxis], judged.pair[told], grader, judged.query[told])
-    if not told.any() or np.isnan(components.objects + components.residual).any():
+    mask = ~np.isnan(judged.fine)
+    _, grader = np.unique(judged.grader[mask], return_inverse=True)
+    components = variance_components(judged.fine[mask, np.newaxis], judged.pair[mask], grader, judged.query[mask])
+    if not mask.any() or np.isnan(components.objects + components.residual).any():
         message = "variances need fine judgements of several candidates of a query by two graders each or more"
         raise AnnotationError(message, path=judged.source or None)
     each = np.arange(1, graders_per_pair + 1)

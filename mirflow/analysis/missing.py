@@ -211,9 +211,9 @@ def without_quotes(ds: xr.Dataset) -> xr.Dataset:
             shown = list_shown(Status(int(status[system, track])), remarks)
             texts[system, track] = write_message(shown)
         found["message"] = (("system", "track"), texts, ds["message"].attrs)
-    kept = dict.fromkeys(one["system"] for one in ds.attrs.get(WARNINGS, ()))
-    if kept:
-        found.attrs[WARNINGS] = [{"text": warn_withheld(name), "system": name} for name in kept]
+    systems = dict.fromkeys(one["system"] for one in ds.attrs.get(WARNINGS, ()))
+    if systems:
+        found.attrs[WARNINGS] = [{"text": warn_withheld(name), "system": name} for name in systems]
     return found
 
 
@@ -229,8 +229,8 @@ def count_scored(problems: Iterable[CellProblem]) -> str:
     number = Counter({(problem.system, problem.track): problem.status for problem in problems}.values())
     warned = count_cells(problem for problem in problems if problem.kind == "warning" and problem.scored == "yes")
     sides = ((Status.empty_estimate, "an empty estimate"), (Status.empty_reference, "an empty reference"))
-    told = [f"{number[status]} of {side}" for status, side in sides if number[status]]
-    return ", ".join([*told, *([f"{warned} with a warning"] if warned else [])])
+    counts = [f"{number[status]} of {side}" for status, side in sides if number[status]]
+    return ", ".join([*counts, *([f"{warned} with a warning"] if warned else [])])
 
 
 def group_problems(problems: Sequence[CellProblem]) -> list[list[CellProblem]]:

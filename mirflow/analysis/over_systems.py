@@ -86,21 +86,21 @@ def over_systems(
     totals.check()
     names, codes = group_systems(ds, MODEL) if dim == RUN else ([""], np.zeros(ds.sizes[SYSTEM], dtype=np.int64))
     sign = np.array([-1.0 if way == "lower" else 1.0 for way in names_of(ds, "orientation", places)])
-    known = np.where(cells["_included"] & (cells["weight"] != NEGLIGIBLE), cells["score"], np.nan)
+    counted = np.where(cells["_included"] & (cells["weight"] != NEGLIGIBLE), cells["score"], np.nan)
     labels, firsts, score, weight = [], [], [], []
     for group, name in enumerate(names):
         rows = np.flatnonzero(codes == group)
         for word in words:
-            own = known[rows] * sign, cells["weight"][rows]
-            value, weighs = _reduce(*own, word, _judges(ds, word, rows) if word not in _WORDS else None)
+            values = counted[rows] * sign, cells["weight"][rows]
+            value, weighs = _reduce(*values, word, _judges(ds, word, rows) if word not in _WORDS else None)
             score.append(value * sign)
             weight.append(np.where(np.isnan(value), cells["weight"][rows[0]], weighs))
             said = f"{word} of {len(rows)}" if word in _WORDS else f"by {word}"
             labels.append(f"{name}, {said}" if name and len(words) > 1 else name or said)
             firsts.append(int(rows[0]))
     result = _like(ds.isel(metric=places), dim, labels, firsts, np.stack(score), np.stack(weight))
-    told = "; ".join(filter(None, (str(ds.attrs.get("over", "")), f"{dim}={','.join(words)}")))
-    return result.assign_attrs(over=told), dict(enumerate(kinds.values()))
+    reduced = "; ".join(filter(None, (str(ds.attrs.get("over", "")), f"{dim}={','.join(words)}")))
+    return result.assign_attrs(over=reduced), dict(enumerate(kinds.values()))
 
 
 def _check_words(ds: xr.Dataset, dim: str, words: Sequence[str], places: Sequence[int]) -> None:

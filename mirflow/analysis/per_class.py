@@ -103,8 +103,8 @@ def tell_outcomes(kind: str, metric: str, counts: Float, labels: Labels) -> tupl
         axis = names.index(OUTCOME)
         place = list(labels.values())[axis]
         counts = np.take(counts, [place.index(one) for one in COUNTED], axis=1 + axis)
-        kept = {dim: label for dim, label in labels.items() if dim != OUTCOME}
-        return np.moveaxis(counts, 1 + axis, -1), kept
+        others = {dim: label for dim, label in labels.items() if dim != OUTCOME}
+        return np.moveaxis(counts, 1 + axis, -1), others
     if COUNT in names:
         return _of_matches(counts, labels, names.index(COUNT))
     if names != list(CONFUSED):
@@ -112,8 +112,8 @@ def tell_outcomes(kind: str, metric: str, counts: Float, labels: Labels) -> tupl
     classes, square = _square(counts, *labels.values())
     outcomes = Outcomes.of_confusion(square)
     named = [index for index, name in enumerate(classes) if name != NONE]
-    told = np.stack([outcomes.hit, outcomes.false_alarm, outcomes.miss, outcomes.rejection], axis=-1)[:, named]
-    return told, {CLASS: tuple(classes[place] for place in named)}
+    values = np.stack([outcomes.hit, outcomes.false_alarm, outcomes.miss, outcomes.rejection], axis=-1)[:, named]
+    return values, {CLASS: tuple(classes[place] for place in named)}
 
 
 def _of_matches(counts: Float, labels: Labels, axis: int) -> tuple[Float, Labels]:
@@ -223,12 +223,12 @@ class TableSelection:
         if not self.is_ratio:
             there = ~np.isnan(counts)
             return np.stack([np.where(there, counts, 0.0), there], axis=-1), self.labels
-        told, labels = tell_outcomes(self.kind, str(self.measure), counts, self.labels)
+        values, labels = tell_outcomes(self.kind, str(self.measure), counts, self.labels)
         if not self.classes:
-            return told, labels
+            return values, labels
         if self.classes == "sum":
-            return told.sum(axis=1), {}
-        return told[:, labels[CLASS].index(self.classes)], {}
+            return values.sum(axis=1), {}
+        return values[:, labels[CLASS].index(self.classes)], {}
 
     def read(self, system: int) -> Iterator[tuple[Int, Float]]:
         """The tracks that count and their entries, some tracks at a time: dense values are large.
@@ -412,10 +412,10 @@ def _sayings(ds: xr.Dataset, kind: str, words: set[str], mean: bool) -> Iterable
         if kind not in _aggregates(ds, variable):
             continue
         # The accuracy of a class is the recall of its tracks; over all classes the two are the same.
-        own = "recall" if kind == "accuracy" and dims == CONFUSED else kind
+        name = "recall" if kind == "accuracy" and dims == CONFUSED else kind
         dim = classes_of(dims)
         if dim:
-            yield f"-m {measure} -a {own} {f'--across {dim}=mean' if mean else f'--over {dim}=sum'}"
+            yield f"-m {measure} -a {name} {f'--across {dim}=mean' if mean else f'--over {dim}=sum'}"
 
 
 def _aggregates(ds: xr.Dataset, variable: str) -> Mapping[str, Aggregate]:
@@ -590,8 +590,8 @@ def _best_first(ds: xr.Dataset, variable: str, query: Query) -> Names:
     if table.attrs["orientation"] == "none":
         return query.system
     value = table["value"].values.reshape(table.sizes["system"], -1)
-    known = ~np.isnan(value)
+    defined = ~np.isnan(value)
     with np.errstate(invalid="ignore"):  # infinite ones of both signs
-        total, count = np.where(known, value, 0.0).sum(axis=1), known.sum(axis=1)
+        total, count = np.where(defined, value, 0.0).sum(axis=1), defined.sum(axis=1)
     mean = divide(total, count, np.nan)
     return names_of(table, "system", ranked(mean, table.attrs["orientation"]))

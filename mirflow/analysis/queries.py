@@ -110,10 +110,10 @@ def across(result: xr.Dataset, asked: Across, others: Sequence[str] = ()) -> xr.
                 f"across {dim!r}: the answer has no groups, classes or runs of systems; add by, --by, or for runs "
                 "{run} in the pattern of the estimates"
             )
-        own = groupings.get(dim, name_dim(dim, dims))
-        if own not in dims:
+        dim_of_groups = groupings.get(dim, name_dim(dim, dims))
+        if dim_of_groups not in dims:
             raise UnknownNameError("dim of the answer", dim, (*others, *dims))
-        result = _reduced(result, own, _names(text))
+        result = _reduced(result, dim_of_groups, _names(text))
     # Each of several values is about the same tracks.
     times = math.prod(len(_names(text)) for dim, text in asked.items() if dim in groupings)
     said = {dim if dim in groupings else name_dim(dim, dims): _names(text) for dim, text in asked.items()}
@@ -131,10 +131,10 @@ def _named_groups(result: xr.Dataset, dim: str) -> xr.Dataset:
     lacking = without_value(result[dim].values)
     if not lacking.any():
         return result
-    kept = result.isel({dim: np.flatnonzero(~lacking)})
-    lost, own = int(result["n_tracks"].values.sum() - kept["n_tracks"].values.sum()), dim.removeprefix("track_")
+    named = result.isel({dim: np.flatnonzero(~lacking)})
+    lost, own = int(result["n_tracks"].values.sum() - named["n_tracks"].values.sum()), dim.removeprefix("track_")
     text = f"{counted(lost, 'track')} without a value of {own} {'is' if lost == 1 else 'are'} in no {own}"
-    return kept.assign_attrs({UNGROUPED: "; ".join(filter(None, (result.attrs.get(UNGROUPED, ""), text)))})
+    return named.assign_attrs({UNGROUPED: "; ".join(filter(None, (result.attrs.get(UNGROUPED, ""), text)))})
 
 
 def _names(text: str | Sequence[str]) -> list[str]:
@@ -420,13 +420,13 @@ def query_content(content: GroupContent, metrics: Sequence[str]) -> ResultInMemo
     """
     columns = {name: names_of(content, name) for name in ("metric", "unit", "orientation", "title")}
     places = [columns["metric"].index(name) for name in metrics]
-    own = {name: [texts[place] for place in places] for name, texts in columns.items() if texts}
+    coords = {name: [texts[place] for place in places] for name, texts in columns.items() if texts}
     standard, systems = names_of(content, "standard_aggregate"), names_of(content, "system")
     kinds, tracks = [standard[place] for place in places], len(content.tracks)
     by_place = dict(zip(places, kinds, strict=True))
-    selected = SelectedScores.of(content, by_place, Query(), ranking_place(own["orientation"]))
+    selected = SelectedScores.of(content, by_place, Query(), ranking_place(coords["orientation"]))
     arrays, order, policies, gaps, _ = aggregate_selected(selected, np.zeros(tracks, dtype=np.int64))
-    kept: dict[str, Sequence[object]] = {"aggregate": kinds, **own}
+    kept: dict[str, Sequence[object]] = {"aggregate": kinds, **coords}
     kept = {
         name: [metric_coord[place] for place in places] for name, metric_coord in content.metric_coords.items()
     } | kept
@@ -468,16 +468,16 @@ def primary_results(
         Evaluations without a result, and what they lack: a metric with one number per track, a coordinate to group by
         that others have, or runs.
     """
-    known = {name: {"track", ANNOTATOR, *coords_of(ds, "track")} for name, ds in boards.items()}
+    columns = {name: {"track", ANNOTATOR, *coords_of(ds, "track")} for name, ds in boards.items()}
     for name, ds in boards.items():
-        known[name] |= {RUN} if has_runs(ds) else set()
+        columns[name] |= {RUN} if has_runs(ds) else set()
     # What no evaluation has is a mistake, and an error.
     asked = [*(as_names(query.by) or []), *(one for one in query.across or {} if one == RUN)]
-    wanted = [one for one in asked if any(one in names for names in known.values())]
+    wanted = [one for one in asked if any(one in names for names in columns.values())]
     results: list[xr.Dataset] = []
     left_out: dict[str, str] = {}
     for name, ds in boards.items():
-        lacking = [one for one in wanted if one not in known[name]]
+        lacking = [one for one in wanted if one not in columns[name]]
         if not ds.sizes["metric"]:
             left_out[name] = NO_NUMBER
         elif lacking:
@@ -555,23 +555,23 @@ def lazy_query(ds: xr.Dataset, query: Query, group: str = "") -> xr.Dataset:
         ds = choose_tracks(ds, query)
     tables = split_names(ds, query.metric, exact=query.exact)[1]
     names = [name for name in (*_STAND_INS, NUMERATOR, *tables) if name in ds.data_vars]
-    given = [ds.variables[name] for name in names]
+    stored = [ds.variables[name] for name in names]
     frame = ds.drop_vars(list(ds.data_vars))
 
     def answer(*values: Any) -> xr.Dataset:
         held = {
             name: plain_variable(like.dims, value, like.attrs)
-            for name, like, value in zip(names, given, values, strict=True)
+            for name, like, value in zip(names, stored, values, strict=True)
         }
         return only_answer(evaluate_query(frame.assign(held), query, group))
 
-    like = answer(*(np.full(one.shape, _STAND_INS.get(name, 0.0)) for name, one in zip(names, given, strict=True)))
+    like = answer(*(np.full(one.shape, _STAND_INS.get(name, 0.0)) for name, one in zip(names, stored, strict=True)))
     outputs = [name for name in like.data_vars if name != "n_tracks"]
     sizes = {f"_{dim}": size for dim, size in like.sizes.items()}
     arrays = xr.apply_ufunc(
         lambda *values: tuple(answer(*values)[name].values for name in outputs),
-        *(xr.Variable(one.dims, one.data) for one in given),
-        input_core_dims=[one.dims for one in given],
+        *(xr.Variable(one.dims, one.data) for one in stored),
+        input_core_dims=[one.dims for one in stored],
         output_core_dims=[[f"_{dim}" for dim in like[name].dims] for name in outputs],
         dask="parallelized",
         output_dtypes=[like[name].dtype for name in outputs],

@@ -232,10 +232,10 @@ def _filled_text(values: Array) -> Array:
     """Text with nothing where xarray filled it with NaN."""
     if values.dtype.kind != "O":
         return values
-    known = [isinstance(one, str) for one in values.flat]
-    if not any(known) or not all(one != one for one, text in zip(values.flat, known, strict=True) if not text):
+    texts = [isinstance(one, str) for one in values.flat]
+    if not any(texts) or not all(one != one for one, text in zip(values.flat, texts, strict=True) if not text):
         return values
-    return np.where(np.reshape(known, values.shape), values, "")
+    return np.where(np.reshape(texts, values.shape), values, "")
 
 
 def group_tracks(ds: xr.Dataset, names: Sequence[str]) -> tuple[dict[str, Array], Int]:
@@ -255,8 +255,8 @@ def group_tracks(ds: xr.Dataset, names: Sequence[str]) -> tuple[dict[str, Array]
         if name not in along:
             for dim in ("system", "metric"):
                 if name == dim or name in coords_of(ds, dim):
-                    known = ", ".join(sorted(along))
-                    raise QueryError(f"by {name!r}: it lies along {dim}; tracks can be grouped by: {known}")
+                    names_along = ", ".join(sorted(along))
+                    raise QueryError(f"by {name!r}: it lies along {dim}; tracks can be grouped by: {names_along}")
             if len(along) == 1:
                 raise QueryError(
                     f"unknown track coordinate {name!r}: the tracks have names only; metadata come from a table that "

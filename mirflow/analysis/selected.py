@@ -118,8 +118,8 @@ class SelectedScores:
         """Systems whose scores take a bounded amount of memory together; the more groups of tracks, the more."""
         systems, tracks = self.status.shape
         most = max(_BLOCK, _BLOCK_PER_GROUP * groups)
-        own = max(1, tracks * len(self.kinds))
-        step = max(2, most // own, min(_SYSTEMS, _LARGEST // own))
+        size = max(1, tracks * len(self.kinds))
+        step = max(2, most // size, min(_SYSTEMS, _LARGEST // size))
         # At least two systems, if there are as many: numpy adds up the tracks of a single one in another order.
         starts = [*range(0, systems - 1, step)] or [0]
         return [slice(*ends) for ends in zip(starts, [*starts[1:], systems], strict=True)]
@@ -204,9 +204,9 @@ def bare_cells(scores: Scores, status: Status8, duration: Float) -> Bool:
 
 def _runs(places: Sequence[int]) -> list[slice]:
     """Places in order as slices of neighbours."""
-    own = np.asarray(places, dtype=np.int64)
-    starts = np.flatnonzero(np.diff(own, prepend=-2) != 1)
-    return [slice(int(part[0]), int(part[-1]) + 1) for part in np.split(own, starts[1:])]
+    array = np.asarray(places, dtype=np.int64)
+    starts = np.flatnonzero(np.diff(array, prepend=-2) != 1)
+    return [slice(int(part[0]), int(part[-1]) + 1) for part in np.split(array, starts[1:])]
 
 
 def count_unscored(ds: Scores) -> int:

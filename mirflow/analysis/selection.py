@@ -125,8 +125,8 @@ class _ExpressionReader:
         if isinstance(kind, ast.Is | ast.IsNot):
             return self.is_none(left, right, isinstance(kind, ast.IsNot))
         if isinstance(kind, ast.In | ast.NotIn):
-            mask, told = self.within(left, right)
-            return (~mask if isinstance(kind, ast.NotIn) else mask) & told
+            mask, decided = self.within(left, right)
+            return (~mask if isinstance(kind, ast.NotIn) else mask) & decided
         one, other = self.value(left), self.value(right)
         self.check_kinds(one, other, left, right)
         return np.asarray(_COMPARISONS[type(kind)](one, other)) & ~_missing(one) & ~_missing(other)
@@ -224,9 +224,9 @@ def headline_metric(ds: Scores) -> str | None:
     names = get_task(task).headline_of(str(ds.attrs.get("convention", ""))) if has_task(task) else ()
     metrics = names_of(ds, "metric")
     for name in names:
-        own = [name] if name in metrics else [metric for metric in metrics if bare_name(metric) == name]
-        if own:
-            return own[0]
+        labels = [name] if name in metrics else [metric for metric in metrics if bare_name(metric) == name]
+        if labels:
+            return labels[0]
     ranking = [metric for metric, way in zip(metrics, names_of(ds, "orientation"), strict=True) if way != "none"]
     return next(iter([*ranking, *metrics]), None)
 
@@ -236,11 +236,11 @@ def find_labels(ds: xr.Dataset, dim: str, names: Names) -> list[int]:
 
     An unknown name with ``*``, ``?`` or ``[`` is a pattern: it selects all names that match.
     """
-    known = {label: index for index, label in enumerate(names_of(ds, dim))}
+    indices = {label: index for index, label in enumerate(names_of(ds, dim))}
     chosen = as_names(names)
     if chosen is None:
-        return list(known.values())
-    return list(dict.fromkeys(place for name in chosen for place in _matching(dim, name, known)))
+        return list(indices.values())
+    return list(dict.fromkeys(place for name in chosen for place in _matching(dim, name, indices)))
 
 
 def _matching(dim: str, name: str, known: dict[str, int]) -> list[int]:
@@ -268,11 +268,11 @@ def find_metrics(ds: xr.Dataset, names: Names, *, exact: bool = False) -> list[i
     exact : bool
         The names are stored identities, of which the bare one has the default parameters.
     """
-    known = {label: index for index, label in enumerate(names_of(ds, "metric"))}
+    indices = {label: index for index, label in enumerate(names_of(ds, "metric"))}
     chosen = metric_names(names)
     if chosen is None:
-        return list(known.values())
-    return list(dict.fromkeys(place for name in chosen for place in _places(ds, name, known, exact)))
+        return list(indices.values())
+    return list(dict.fromkeys(place for name in chosen for place in _places(ds, name, indices, exact)))
 
 
 def find_single(ds: xr.Dataset, name: str, among: Sequence[int] | None = None) -> int:
@@ -397,17 +397,19 @@ def convention_of(ds: xr.Dataset) -> Convention | None:
     """The convention of an evaluation, with the metrics from outside of mirflow that it keeps; None if not known."""
     task, kept = str(ds.attrs.get("task", "")), ds.attrs.get(DECLARED_METRICS, {})
     try:
-        known = get_task(task).convention(ds.attrs.get("convention")) if has_task(task) else None
+        convention = get_task(task).convention(ds.attrs.get("convention")) if has_task(task) else None
     except MirflowError:
-        known = None
+        convention = None
     if not kept:
-        return known
+        return convention
     records = json.loads(kept) if isinstance(kept, str) else kept
     metrics = [from_record(record) for record in records.values()]
-    if known is None:
+    if convention is None:
         return unknown_convention(str(ds.attrs.get("convention", "")), metrics)
-    names = {metric.name for metric in known.metrics}
-    return replace(known, metrics=(*known.metrics, *(metric for metric in metrics if metric.name not in names)))
+    names = {metric.name for metric in convention.metrics}
+    return replace(
+        convention, metrics=(*convention.metrics, *(metric for metric in metrics if metric.name not in names))
+    )
 
 
 def _measure(convention: Convention | None, name: str) -> Measure | None:
@@ -503,11 +505,11 @@ def choose_tracks(ds: xr.Dataset, query: Query) -> xr.Dataset:
             )
         ds = by_annotator(ds)
     if wanted is not None:
-        own = names_of(ds, ANNOTATOR)
+        annotators = names_of(ds, ANNOTATOR)
         for name in wanted:
-            if name not in own:
-                raise UnknownNameError(ANNOTATOR, name, set(own))
-        ds = ds.isel(track=[index for index, name in enumerate(own) if name in wanted])
+            if name not in annotators:
+                raise UnknownNameError(ANNOTATOR, name, set(annotators))
+        ds = ds.isel(track=[index for index, name in enumerate(annotators) if name in wanted])
     if query.where is not None:
         ds = ds.isel(track=np.flatnonzero(_holds(ds, query.where)))
     narrowed = {
@@ -533,9 +535,9 @@ def _holds(ds: xr.Dataset, expression: str) -> Bool:
     except UnknownNameError as error:
         for dim in ("system", "metric"):
             if error.name == dim or error.name in coords_of(ds, dim):
-                known = ", ".join(sorted(columns))
+                names = ", ".join(sorted(columns))
                 raise QueryError(
-                    f"where: {error.name!r} lies along {dim}; tracks are chosen here, by: {known}"
+                    f"where: {error.name!r} lies along {dim}; tracks are chosen here, by: {names}"
                 ) from None
         if not difflib.get_close_matches(error.name, columns, n=1):
             raise QueryError(f"where: {error}; a text is quoted: {error.name!r}") from None
@@ -545,23 +547,23 @@ def _holds(ds: xr.Dataset, expression: str) -> Bool:
 def choose_metrics(ds: xr.Dataset, places: list[int], param: Parameters) -> list[int]:
     """The metrics among some that have the parameters of a query."""
     for name, wanted in (param or {}).items():
-        known = [coord for coord in coords_of(ds, "metric") if coord not in _ABOUT]
-        if name not in known:
-            raise UnknownNameError("parameter", name, known)
+        coords = [coord for coord in coords_of(ds, "metric") if coord not in _ABOUT]
+        if name not in coords:
+            raise UnknownNameError("parameter", name, coords)
         every = ds[name].values.tolist()
         values = [every[place] for place in places]
-        kept = [place for place, value in zip(places, values, strict=True) if _is_one_of(value, wanted)]
-        if not kept:
+        chosen = [place for place, value in zip(places, values, strict=True) if _is_one_of(value, wanted)]
+        if not chosen:
             there = ", ".join(sorted({_show(value) for value in values if value == value and value != ""}, key=_number))
             raise QueryError(f"no metric of the question has {name} {_show(wanted)}; values there: {there or 'none'}")
-        places = kept
+        places = chosen
     return places
 
 
 def has_parameters(measure: Measure, param: Parameters) -> bool:
     """True if a measure has the parameters of a query."""
-    own: Mapping[str, object] = measure.parameters
-    return all(name in own and _is_one_of(own[name], wanted) for name, wanted in (param or {}).items())
+    values: Mapping[str, object] = measure.parameters
+    return all(name in values and _is_one_of(values[name], wanted) for name, wanted in (param or {}).items())
 
 
 def show_parameters(param: Parameters) -> str:

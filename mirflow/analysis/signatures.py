@@ -304,9 +304,9 @@ def sign(ds: xr.Dataset, query: Query, result: xr.Dataset, *, percent: bool = Fa
         # Numbers of scores that count, of the groups that have tracks: int64.
         n = result["n"].where(result["n_tracks"] > 0, -1) if result["n_tracks"].ndim else result["n"]
         values = (n.isel(metric=list(places)) if "metric" in n.dims else n).values
-        own = {"agg": kind, "rev": version, "unit": shown, "n": show_span(values[values >= 0].astype(np.int64))}
+        fields = {"agg": kind, "rev": version, "unit": shown, "n": show_span(values[values >= 0].astype(np.int64))}
         metrics = tuple(about[place][0] for place in places)
-        signed.append(Signature(str(ds.attrs.get("task") or UNKNOWN), metrics, {**shared, **own}))
+        signed.append(Signature(str(ds.attrs.get("task") or UNKNOWN), metrics, {**shared, **fields}))
     return signed
 
 

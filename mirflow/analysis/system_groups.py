@@ -30,11 +30,11 @@ def has_runs(ds: xr.Dataset) -> bool:
 
 def group_systems(ds: xr.Dataset, coordinate: str) -> tuple[list[str], Int]:
     """The values of a coordinate of the systems in order of appearance, and the place of each system's among them."""
-    known = coords_of(ds, "system")
-    if coordinate not in known:
+    coords = coords_of(ds, "system")
+    if coordinate not in coords:
         how = "a pattern of estimates with {run} names runs" if coordinate == MODEL else "metadata of systems name it"
         raise QueryError(f"the systems have no coordinate {coordinate!r}; {how}")
-    values = [str(one) for one in known[coordinate].tolist()]
+    values = [str(one) for one in coords[coordinate].tolist()]
     if "" in values or "nan" in values:
         lacking = ds["system"].values[[value in ("", "nan") for value in values]][0]
         raise QueryError(f"system {lacking!r} has no value of {coordinate!r}; name the systems that have (system)")

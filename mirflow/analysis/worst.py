@@ -79,8 +79,8 @@ def extremes(
     chosen = _overall(ordered, included, count) if overall else _each(ordered, included, count)
     with np.errstate(invalid="ignore"):
         values = ordered.mean(axis=0, keepdims=True) if overall else ordered
-    known = np.asarray(included.all(axis=0, keepdims=True)) if overall else included
-    lists = zip(values, known, chosen, strict=True)
+    counted = np.asarray(included.all(axis=0, keepdims=True)) if overall else included
+    lists = zip(values, counted, chosen, strict=True)
     ties = [int((there & (row == row[own[-1]])).sum()) if len(own) else 0 for row, there, own in lists]
     coords = _coords(part, chosen, overall)
     attrs = {**_about(part, group, order), "left_out": str(int((~included).sum())), "orientation": orientation}

@@ -182,8 +182,8 @@ class Ratings:
 
     def several(self) -> Ratings:
         """Select items with at least two ratings; groups keep their numbers."""
-        kept = (~np.isnan(self.table)).sum(axis=1) > 1
-        return Ratings(self.table[kept], self.group[kept])
+        mask = (~np.isnan(self.table)).sum(axis=1) > 1
+        return Ratings(self.table[mask], self.group[mask])
 
     def added(self, values: Float, groups: int) -> Float:
         """Sum values of the items (items, ...) over each group (groups, ...)."""

@@ -69,11 +69,11 @@ def tabulate(left: Runs, right: Runs, times: Float | None = None) -> Contingency
     until[:-1] = line.rank[1:]
     until[np.cumsum(line.counts) - 1] = left.frames
     frames = until - line.rank if times is None else times[until] - times[line.rank]
-    kept = np.flatnonzero(frames)
-    pair, count = line.pair[kept], frames[kept]
+    filled = np.flatnonzero(frames)
+    pair, count = line.pair[filled], frames[filled]
     pairs = len(line.counts)
-    rows, row = _classes(pair, left.code[line.left[kept]], count, pairs)
-    columns, column = _classes(pair, right.code[line.right[kept]], count, pairs)
+    rows, row = _classes(pair, left.code[line.left[filled]], count, pairs)
+    columns, column = _classes(pair, right.code[line.right[filled]], count, pairs)
     # Indices of rows ascend with the pair, so these keys also sort the cells by pair.
     size = len(columns.pair) + 1
     key, cell = _distinct(row * size + column)

@@ -249,8 +249,8 @@ def label_problems(rows: Ragged, classes: Classes | None, what: str) -> list[Pro
     empty = np.array([not text for text in texts], dtype=np.bool_)[label]
     problems: list[Problem] = [(empty, lambda _: f"a {what} without a name")]
     if classes is not None:
-        names, known = classes.names, set(classes.names)
-        outside: Bool = np.array([text not in known for text in texts], dtype=np.bool_)[label]
+        names, classes_named = classes.names, set(classes.names)
+        outside: Bool = np.array([text not in classes_named for text in texts], dtype=np.bool_)[label]
 
         def describe(item: int) -> str:
             text = texts[label[item]]

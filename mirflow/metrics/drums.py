@@ -288,8 +288,8 @@ def clean(rows: Ragged, own: DrumMap | None = None) -> Cleaned:
 def _label_problems(rows: Ragged, own: DrumMap | None) -> list[Problem]:
     texts = [*rows.labels, ""]
     label = rows.columns.get("label", np.full(len(rows.columns["time"]), -1))
-    known = [bool(text) and (pitch_of(text) if own is None else own.class_of(text)) is not None for text in texts]
-    if all(known[:-1]) and (label >= 0).all():
+    understood = [bool(text) and (pitch_of(text) if own is None else own.class_of(text)) is not None for text in texts]
+    if all(understood[:-1]) and (label >= 0).all():
         return []
 
     def describe(item: int) -> str:
@@ -306,7 +306,7 @@ def _label_problems(rows: Ragged, own: DrumMap | None) -> list[Problem]:
             f"or declare classes"
         )
 
-    return [(~np.array(known, dtype=np.bool_)[label], describe)]
+    return [(~np.array(understood, dtype=np.bool_)[label], describe)]
 
 
 def evidence(own: DrumMap | None, reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
@@ -372,9 +372,9 @@ def _convention(
     name: str, summary: str, literature: str, defaults: dict[str, Value], classes: Classes | None = None
 ) -> Convention:
     """Make a convention with its defaults; classes of the evaluation become the default drum map."""
-    own = None if classes is None else DrumMap(classes.tops)
+    drum_map = None if classes is None else DrumMap(classes.tops)
     metrics = [metric.with_defaults(**defaults) for metric in METRICS]
-    if own is not None:
+    if drum_map is not None:
         for number, metric in enumerate(metrics):
             parameters = tuple(
                 replace(parameter, default=OWN, choices=(OWN, *parameter.choices))
@@ -387,16 +387,16 @@ def _convention(
         name,
         summary,
         tuple(metrics),
-        partial(clean, own=own),
-        partial(score_by, partial(Drums, own)),
-        explain=partial(evidence, own),
+        partial(clean, own=drum_map),
+        partial(score_by, partial(Drums, drum_map)),
+        explain=partial(evidence, drum_map),
         bind=partial(_convention, name, summary, literature, defaults),
         doubts=(
             Doubt(
                 "map",
                 "at least a third of the drum hits of a side, and more than five, belong to no class of the drum map "
                 "and are left out",
-                of_pair=partial(doubt_map, own),
+                of_pair=partial(doubt_map, drum_map),
             ),
         ),
         literature=literature,

@@ -157,8 +157,8 @@ class LabelRows:
 
     def merge(self, sides: tuple[Ragged, Ragged], number: Callable[[Sequence[str]], Int]) -> tuple[Ragged, Ragged]:
         """Both sides of a pair with each label as one interval."""
-        kept = [np.append(side.columns["start"], side.columns["end"]) if self.bounded else None for side in sides]
-        return merge_rows(sides[0], number, kept[1]), merge_rows(sides[1], number, kept[0])
+        bounds = [np.append(side.columns["start"], side.columns["end"]) if self.bounded else None for side in sides]
+        return merge_rows(sides[0], number, bounds[1]), merge_rows(sides[1], number, bounds[0])
 
 
 @dataclass(frozen=True)

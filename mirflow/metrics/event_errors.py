@@ -54,10 +54,10 @@ def _nearest(references: Float, estimates: Float, window: float) -> tuple[Int, I
 def _runs(some: Bool, least: int) -> Bool:
     """Keep the True values that are in runs of at least so many."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], some, [False]]).astype(np.int8)))
-    kept = np.zeros(len(some), dtype=np.bool_)
+    mask = np.zeros(len(some), dtype=np.bool_)
     for start, end in edges.reshape(-1, 2).tolist():
-        kept[start:end] = end - start >= least
-    return kept
+        mask[start:end] = end - start >= least
+    return mask
 
 
 def _align_beats(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:

@@ -86,12 +86,12 @@ class KeyStretches:
         (own, items, counts), (others, other_items, other_counts) = (_steps(r, common) for r in (references, estimates))
         times, (left, right) = rank(own, others)
         line = merge(left, counts, right, other_counts)
-        kept = np.flatnonzero((steps_between(times[line.rank], line.counts) > 0) & (items[line.left] >= 0))
-        reference, estimate = items[line.left[kept]], other_items[line.right[kept]]
+        chosen = np.flatnonzero((steps_between(times[line.rank], line.counts) > 0) & (items[line.left] >= 0))
+        reference, estimate = items[line.left[chosen]], other_items[line.right[chosen]]
         relation = relation_table()[_codes(references)[reference], _codes(estimates)[estimate]].astype(np.int64)
         relation[estimate < 0] = OTHER
         time = times[line.rank]
-        return cls(time[kept], time[kept + 1], reference, estimate, relation, line.pair[kept], len(line.counts))
+        return cls(time[chosen], time[chosen + 1], reference, estimate, relation, line.pair[chosen], len(line.counts))
 
     @property
     def totals(self) -> Float:

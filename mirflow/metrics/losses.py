@@ -184,9 +184,9 @@ def _score_mended(
         sizes.append(len(kinds) + 2)
     rows = concatenate(parts)
     variants = rows_of(np.array(sizes, dtype=np.int64))
-    own = np.array(chosen, dtype=np.int64)[variants]
+    variant = np.array(chosen, dtype=np.int64)[variants]
     row = np.arange(len(rows), dtype=np.int64)
-    mended_pairs = replace(pairs, estimates=rows, estimate_row=row, reference_row=reference_row[own])
+    mended_pairs = replace(pairs, estimates=rows, estimate_row=row, reference_row=reference_row[variant])
     return convention.score(mended_pairs, [whole], grid), variants
 
 

@@ -239,11 +239,11 @@ def _changed(record: Metric | Parameter, *others: str) -> dict[str, Any]:
 
 def from_record(record: Mapping[str, Any]) -> Metric:
     """Restore a metric from its record; it cannot be computed."""
-    given = _known(Metric, record)
+    fields_of = _known(Metric, record)
     low, high = record.get("range", (0.0, 1.0))
-    given["range"] = (-math.inf if low is None else low, math.inf if high is None else high)
-    given["parameters"] = tuple(Parameter(**_known(Parameter, one)) for one in record.get("parameters", ()))
-    return Metric(**given)
+    fields_of["range"] = (-math.inf if low is None else low, math.inf if high is None else high)
+    fields_of["parameters"] = tuple(Parameter(**_known(Parameter, one)) for one in record.get("parameters", ()))
+    return Metric(**fields_of)
 
 
 def _known(kind: type[Metric | Parameter], record: Mapping[str, Any]) -> dict[str, Any]:
@@ -321,8 +321,8 @@ def family(
         metrics = []
         for key, about in members.items():
             fields = {"name": key, **common, **about}
-            own = weight if isinstance(weight, Weight) else weight[key]
-            metrics.append(metric(fields.pop("title"), own, **fields)(partial(read, key)))
+            weighed = weight if isinstance(weight, Weight) else weight[key]
+            metrics.append(metric(fields.pop("title"), weighed, **fields)(partial(read, key)))
         declared = Family(metrics)
         declared.read = read
         return declared
@@ -523,14 +523,14 @@ def parse(text: str, metrics: Iterable[Metric]) -> Measure:
         if not metric.parameters:
             raise MetricError(f"{text}: {metric.name} has no parameters")
         pairs.insert(0, (metric.parameters[0].name, form["primary"]))
-    given = dict(pairs)
-    if len(given) < len(pairs):
+    values_by_name = dict(pairs)
+    if len(values_by_name) < len(pairs):
         raise MetricError(f"{text}: gives a parameter twice")
-    known = {parameter.name: parameter for parameter in metric.parameters}
-    for name in given:
-        if name not in known:
-            raise UnknownNameError(f"parameter of {metric.name}", name, known)
-    return metric._measure(given, text)
+    parameters = {parameter.name: parameter for parameter in metric.parameters}
+    for name in values_by_name:
+        if name not in parameters:
+            raise UnknownNameError(f"parameter of {metric.name}", name, parameters)
+    return metric._measure(values_by_name, text)
 
 
 def _pairs(rest: str, text: str) -> Iterator[tuple[str, str]]:

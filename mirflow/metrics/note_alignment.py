@@ -226,17 +226,17 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     """
     entries = Entries(Pairs.in_order(*usable_pair(reference, estimate, clean)))
     masks = [of_type(side, str(measure["entries"])) for side in entries.sides]
-    kept = np.flatnonzero(masks[0]), np.flatnonzero(masks[1] & ~entries.shared[1])
+    chosen = np.flatnonzero(masks[0]), np.flatnonzero(masks[1] & ~entries.shared[1])
     joined = {
-        name: np.concatenate([side.columns[name][own] for side, own in zip(entries.sides, kept, strict=True)])
+        name: np.concatenate([side.columns[name][own] for side, own in zip(entries.sides, chosen, strict=True)])
         for name in ("type", "score", "performance")
     }
-    verdict = np.where(entries.shared[0][kept[0]], "hit", "missed")
+    verdict = np.where(entries.shared[0][chosen[0]], "hit", "missed")
     return {
         "entry": texts_at(TYPES, joined["type"]),
         "score_id": texts_at([*entries.names, ""], joined["score"]),
         "performance_id": texts_at([*entries.names, ""], joined["performance"]),
-        "verdict": np.concatenate([verdict, np.full(len(kept[1]), "extra")]),
+        "verdict": np.concatenate([verdict, np.full(len(chosen[1]), "extra")]),
     }
 
 

@@ -42,17 +42,17 @@ def combine(events: Events, distance: float) -> Events:
     close = inside & ((step <= limit) | np.isin(events.pair[1:], unsorted))
     begins = np.flatnonzero(close & ~np.append(False, close[:-1]))
     ends = np.flatnonzero(close & ~np.append(close[1:], False)) + 2
-    combined, kept = times.copy(), np.ones(len(times), dtype=np.bool_)
+    combined, mask = times.copy(), np.ones(len(times), dtype=np.bool_)
     for first, end in zip(begins.tolist(), ends.tolist(), strict=True):
         last = first
         for item in range(first + 1, end):
             if combined[item] - combined[last] <= limit:
                 combined[last] = 0.5 * (combined[last] + combined[item])
-                kept[item] = False
+                mask[item] = False
             else:
                 last = item
-    counts = np.bincount(events.pair[kept], minlength=len(events)).astype(np.int64, copy=False)
-    return Events(combined[kept], counts)
+    counts = np.bincount(events.pair[mask], minlength=len(events)).astype(np.int64, copy=False)
+    return Events(combined[mask], counts)
 
 
 def _sorted(events: Events) -> Events:
@@ -112,8 +112,8 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     """Return the onsets of both sides with verdicts, combined ones at their mean; see `matched`."""
     refuse_unjudged(measure, METRICS, "onsets")
     one, other = (rows.columns["time"] for rows in usable_pair(reference, estimate, _clean))
-    own = combine(Events(one, np.array([len(one)], dtype=np.int64)), float(measure["combine"])).times
-    return matched(np.sort(own), np.sort(other), float(measure["window"]), MADMOM, float(measure["delay"]))
+    combined = combine(Events(one, np.array([len(one)], dtype=np.int64)), float(measure["combine"])).times
+    return matched(np.sort(combined), np.sort(other), float(measure["window"]), MADMOM, float(measure["delay"]))
 
 
 _clean = partial(clean, sort=False)

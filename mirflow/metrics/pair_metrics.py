@@ -160,8 +160,8 @@ def metrics_of(
     keys = values if isinstance(values, Mapping) else dict.fromkeys(values, _NOTHING)
     metrics = []
     for key, special in keys.items():
-        own = {"title": f"{title}: {key.replace('_', ' ')}", **common, "aliases": (), **special}
-        metrics.append(_metric(name=f"{name}.{key}", value=key, **own))
+        fields = {"title": f"{title}: {key.replace('_', ' ')}", **common, "aliases": (), **special}
+        metrics.append(_metric(name=f"{name}.{key}", value=key, **fields))
     return tuple(metrics)
 
 
@@ -226,9 +226,9 @@ def layout_of(function: Callable[..., Any], task: str, origin: str = "") -> Argu
     if not needed and any(one.kind is one.VAR_POSITIONAL for one in every):
         return layouts[0]
     allowed = ", or ".join(f"{len(layout)}: {', '.join(layout.names)}" for layout in layouts)
-    given = f"{len(needed)} ({', '.join(needed)})" if needed else "none"
+    count = f"{len(needed)} ({', '.join(needed)})" if needed else "none"
     raise MetricError(
-        f"{origin}: takes {given} in front, but functions over a pair of {task} take {allowed}; give others a default"
+        f"{origin}: takes {count} in front, but functions over a pair of {task} take {allowed}; give others a default"
     )
 
 

@@ -69,21 +69,21 @@ def clean(rows: Ragged) -> Cleaned:
     "not a pedal: 'organ'; known: sustain (64), sostenuto (66), soft (67)"
     """
     _, problems, short = inspected("pedals", rows, (*NO_TIMES, "reversed", "negative"), ("zero_length",))
-    known = np.array([pedal_of(label) >= 0 for label in (*rows.labels, "")], dtype=np.bool_)
+    pedals = np.array([pedal_of(label) >= 0 for label in (*rows.labels, "")], dtype=np.bool_)
     code = rows.columns["label"]
 
     def describe(item: int) -> str:
         return f"not a pedal: {rows.labels[code[item]]!r}; known: sustain (64), sostenuto (66), soft (67)"
 
-    problems.append((~known[code], describe))
+    problems.append((~pedals[code], describe))
     return set_aside(rows, problems, short, drop=True)
 
 
 def of_pedal(rows: Ragged, pedal: str) -> Ragged:
     """Convert the stretches of one pedal to notes of the same pitch."""
     chosen = PEDALS.index(pedal)
-    own = np.array([pedal_of(label) == chosen for label in (*rows.labels, "")], dtype=np.bool_)[rows.columns["label"]]
-    some = drop_items(rows, ~own)
+    mask = np.array([pedal_of(label) == chosen for label in (*rows.labels, "")], dtype=np.bool_)[rows.columns["label"]]
+    some = drop_items(rows, ~mask)
     columns: dict[str, Column] = {name: some.columns[name] for name in ("start", "end")}
     return Ragged({**columns, "pitch": np.full(len(columns["start"]), _PITCH)}, some.counts)
 
@@ -95,9 +95,9 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     for pedal in dict.fromkeys(str(measure["pedal"]) for measure in measures):
         columns = [column for column, measure in enumerate(measures) if measure["pedal"] == pedal]
         references, estimates = (of_pedal(rows, pedal) for rows in (pairs.references, pairs.estimates))
-        own = replace(pairs, references=references, estimates=estimates)
-        scores = score_notes(own, [_of_notes(measures[column]) for column in columns])
-        unused = own.counts[0] == 0
+        chosen = replace(pairs, references=references, estimates=estimates)
+        scores = score_notes(chosen, [_of_notes(measures[column]) for column in columns])
+        unused = chosen.counts[0] == 0
         values[0][:, columns] = np.where(unused[:, np.newaxis], np.nan, scores.score)
         values[1][:, columns] = np.where(unused[:, np.newaxis], 0.0, scores.weight)
         refused |= scores.refused
@@ -253,8 +253,8 @@ def evaluate(
     >>> evaluate(held, ["sustain"] * 2, held[:1], ["64"])["recall"]
     0.5
     """
-    known = {parameter.name for metric in METRICS for parameter in metric.parameters}
-    refuse_unknown("evaluate", kwargs, ("ref_intervals", "ref_pedals", "est_intervals", "est_pedals", *known))
+    names = {parameter.name for metric in METRICS for parameter in metric.parameters}
+    refuse_unknown("evaluate", kwargs, ("ref_intervals", "ref_pedals", "est_intervals", "est_pedals", *names))
     sides = (ref_intervals, ref_pedals), (est_intervals, est_pedals)
     measures = [metric.measure(**kwargs) for metric in METRICS]
     scores = TRANSKUN.score_pair(_row(sides[0]), _row(sides[1]), measures)

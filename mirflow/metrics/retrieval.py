@@ -102,8 +102,8 @@ class JudgedRankings:
     def hits(self, level: float) -> Hits:
         """Items with a positive grade of at least `level`."""
         if level not in self._hits:
-            kept = self.grade >= level
-            pair, rank = self.pair[kept], self.rank[kept]
+            mask = self.grade >= level
+            pair, rank = self.pair[mask], self.rank[mask]
             counts = np.bincount(pair, minlength=len(self)).astype(np.int64)
             number = np.arange(len(pair), dtype=np.int64) - offsets_of(counts)[pair] + 1
             owner = rows_of(self.wanted.counts[0])[self.wanted.columns["grade"] >= level]
@@ -135,14 +135,16 @@ def judge(pairs: Pairs) -> JudgedRankings:
     (references, reference_row), (estimates, estimate_row) = pairs.sides
     counts, listed_counts = references.counts[0], estimates.counts[0]
     left_out, grade = judgements(references)
-    known = left_out | (grade > 0)
+    judged = left_out | (grade > 0)
     of_label = {label: code for code, label in enumerate(references.labels)}
     codes = np.array([*(of_label.get(label, -1) for label in estimates.labels), -1], dtype=np.int64)
     # Only items that are relevant or left out need to be met.
-    items = np.flatnonzero(known)
-    kept = references.columns["label"][items]
-    kept_counts = np.bincount(rows_of(counts)[known], minlength=len(counts)).astype(np.int64)
-    met = meet_judged(kept, kept_counts, codes[estimates.columns["label"]], listed_counts, reference_row, estimate_row)
+    items = np.flatnonzero(judged)
+    labels = references.columns["label"][items]
+    kept_counts = np.bincount(rows_of(counts)[judged], minlength=len(counts)).astype(np.int64)
+    met = meet_judged(
+        labels, kept_counts, codes[estimates.columns["label"]], listed_counts, reference_row, estimate_row
+    )
     item = items[met.judged]
     out, pair = left_out[item], met.pair
     gone = np.bincount(pair[out], minlength=len(estimate_row)).astype(np.int64)
@@ -757,7 +759,7 @@ def evaluate(relevant: Items, ranking: Items, **kwargs: Any) -> OrderedDict[str,
     >>> found["average_precision"], found["precision"], found["hit_rate"], found["rank_of_first"]
     (0.5, 0.5, 1.0, 2.0)
     """
-    known = (parameter.name for metric in METRICS for parameter in metric.parameters)
-    refuse_unknown("evaluate", kwargs, ("relevant", "ranking", *dict.fromkeys(known)))
+    names = (parameter.name for metric in METRICS for parameter in metric.parameters)
+    refuse_unknown("evaluate", kwargs, ("relevant", "ranking", *dict.fromkeys(names)))
     measures = [Measure(metric, tuple(kwargs.get(p.name, p.default) for p in metric.parameters)) for metric in METRICS]
     return OrderedDict(zip(_RECORDS, _scores(relevant, ranking, measures), strict=True))

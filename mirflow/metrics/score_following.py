@@ -542,8 +542,8 @@ def evaluate(
     >>> found["overall_precision"], found["missed"], found["mean_offset"], found["mean_latency"]
     (0.5, 0.5, 0.5, 0.25)
     """
-    given: dict[str, Value] = {"threshold": threshold, "by": by, "tolerance": tolerance}
-    measures = [metric.measure(**given) for metric in METRICS if metric.default]
+    parameters: dict[str, Value] = {"threshold": threshold, "by": by, "tolerance": tolerance}
+    measures = [metric.measure(**parameters) for metric in METRICS if metric.default]
     scores = _score_pair(reference, estimate, measures)
     return OrderedDict(zip((metric.metric.name for metric in measures), scores.tolist(), strict=True))
 

@@ -559,9 +559,9 @@ def evaluate(
             columns[name] = np.array(values, dtype=np.str_)
     if fine is not None:
         columns["value"] = np.asarray(fine, dtype=np.float64)
-    given: dict[str, Value] = {"k": k, "scale": scale, "unjudged": unjudged}
+    parameters: dict[str, Value] = {"k": k, "scale": scale, "unjudged": unjudged}
     *means, recall = METRICS
-    measures = [*(metric.measure(**given) for metric in means), recall.measure()]
+    measures = [*(metric.measure(**parameters) for metric in means), recall.measure()]
     scores = _scores(Annotation("judgements", columns, list(candidates)), results, measures)
     return OrderedDict(zip((metric.key for metric in METRICS), scores.tolist(), strict=True))
 

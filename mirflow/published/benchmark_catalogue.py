@@ -84,10 +84,10 @@ def find_benchmark(name: str | Path) -> BenchmarkFile:
     """Load a benchmark by its name, or by the path of its file."""
     if Path(name).suffix in _SUFFIXES:
         return load_benchmark(name)
-    known = benchmark_files()
-    if str(name) not in known:
-        raise UnknownNameError("benchmark", str(name), known)
-    path, package = known[str(name)]
+    files = benchmark_files()
+    if str(name) not in files:
+        raise UnknownNameError("benchmark", str(name), files)
+    path, package = files[str(name)]
     found = load_benchmark(path, package)
     if found.name != str(name):
         raise BenchmarkError(f"{path}: is the benchmark {found.name!r}; call the file {found.name}.yaml")

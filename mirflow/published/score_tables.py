@@ -97,9 +97,9 @@ class _RowReader:
         asked, place = self.asked, self.table.place
         shared = None if asked.weight is None else place(asked.weight)
         for text, declared in asked.metrics.items():
-            own = shared if declared.weight is None else place(declared.weight)
+            weighed = shared if declared.weight is None else place(declared.weight)
             scale = asked.scale if declared.scale is None else declared.scale
-            yield "", str(self.measures[text]), place(declared.column), scale, own
+            yield "", str(self.measures[text]), place(declared.column), scale, weighed
         if asked.wide is not None:
             taken = {asked.track.column, asked.weight}
             systems = asked.wide.systems or {name: name for name in self.table.columns if name and name not in taken}
@@ -199,20 +199,20 @@ def read_published(path: str | Path, *, root: str | Path | None = None, table: s
     mapping, problems = validate(document, TableMapping, "name and groups")
     if mapping is None:
         raise PipelineError(problems, path)
-    own = Path(absolute(str(path))).parent / mapping.root
-    folder = absolute(str(own if root is None else root))
+    base = Path(absolute(str(path))).parent / mapping.root
+    folder = absolute(str(base if root is None else root))
     if table is not None:
         files = [one for group in mapping.groups for one in group.tables]
         if len(files) != 1:
             why = f"names {len(files)} tables: a file can replace only a single table, a folder the root"
             raise PipelineError([Problem("groups", why)], path)
         name = Path(table).name
-        known = Pattern(Path(files[0].path).name).match(name)
-        lost = [key for key in Pattern(files[0].path).names if known is None or key not in known]
+        match = Pattern(Path(files[0].path).name).match(name)
+        lost = [key for key in Pattern(files[0].path).names if match is None or key not in match]
         if lost:
             why = f"{name!r} does not tell {', '.join(lost)}, which {files[0].path!r} takes from the file's name"
             raise PipelineError([Problem("groups[0].tables[0].path", why)], path)
-        one = files[0].model_copy(update={"path": Path(files[0].path).name if known else name})
+        one = files[0].model_copy(update={"path": Path(files[0].path).name if match else name})
         group = mapping.groups[0].model_copy(update={"tables": [one]})
         mapping, folder = mapping.model_copy(update={"groups": [group]}), str(Path(absolute(str(table))).parent)
     return _published(mapping, folder, document, path, table)
@@ -291,7 +291,7 @@ def _measures(group: ScoreGroup, document: Document, place: Place, problems: lis
 
 def _measure(text: str, declared: ScoreColumn | Wide, convention: Convention | None) -> Measure:
     """A metric of the convention, or one that the mapping declares."""
-    own = [name for name in _KNOWN_ONLY if getattr(declared, name) is not None]
+    named = [name for name in _KNOWN_ONLY if getattr(declared, name) is not None]
     try:
         if convention is None:
             raise UnknownNameError("metric", text, ())
@@ -305,8 +305,8 @@ def _measure(text: str, declared: ScoreColumn | Wide, convention: Convention | N
         weight = "as the table says"
         foreign = Metric(text, declared.title or text, "", weight, "", pooling="micro", perfect=None)
         return Measure(replace(foreign, orientation=declared.orientation, unit=declared.unit or ""))
-    if own:
-        raise MetricError(f"{text!r} is known to mirflow; leave out {', '.join(own)}")
+    if named:
+        raise MetricError(f"{text!r} is known to mirflow; leave out {', '.join(named)}")
     if measure.metric.dims:
         raise MetricError(f"{text!r} is not one number for each track")
     return measure
@@ -459,10 +459,10 @@ def import_scores(
             )
         before = list(contents.values())
         _refuse(before, brought, published.name, writer.path, overwrite)
-        kept = [content for content in before if content.name not in brought]
-        mappings = sorted({str(content.attrs[IMPORTED]) for content in (*kept, *brought.values())})
+        others = [content for content in before if content.name not in brought]
+        mappings = sorted({str(content.attrs[IMPORTED]) for content in (*others, *brought.values())})
         attrs = {"name": ", ".join(mappings), IMPORTED: mappings, "versions": software_versions()}
-        writer.publish([*kept, *brought.values()], attrs)
+        writer.publish([*others, *brought.values()], attrs)
         path = writer.path
     shapes = {group.name: (len(group.systems), len(group.tracks), len(group.measures)) for group in published.groups}
     missing = {group.name: int((group.cells.status != Status.ok).sum()) for group in published.groups}

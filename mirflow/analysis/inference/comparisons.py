@@ -448,10 +448,10 @@ def like_best(compared: xr.Dataset) -> Bool:
     value, significant, tells = compared["value"].values, compared["significant"].values, tells_apart(compared)
     marks: Bool = np.zeros(value.shape, dtype=np.bool_)
     for metric, orientation in enumerate(names_of(compared, "orientation")):
-        own = value[:, metric]
-        if orientation != "none" and tells[metric] and not np.isnan(own).all():
-            best = int(np.nanargmin(own) if orientation == "lower" else np.nanargmax(own))
-            marks[:, metric] = ~significant[best, :, metric] & ~np.isnan(own)
+        values = value[:, metric]
+        if orientation != "none" and tells[metric] and not np.isnan(values).all():
+            best = int(np.nanargmin(values) if orientation == "lower" else np.nanargmax(values))
+            marks[:, metric] = ~significant[best, :, metric] & ~np.isnan(values)
     return marks
 
 

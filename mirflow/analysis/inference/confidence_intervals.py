@@ -142,8 +142,8 @@ def _of_numbers(
     if unit != TRACK:
         result["value"].values = value
     bounded = add_variables(result, low=low.reshape(value.shape), high=high.reshape(value.shape))
-    known = ~np.isnan(low)
-    attrs = how.attrs(normal[known] if known.any() else normal)
+    defined = ~np.isnan(low)
+    attrs = how.attrs(normal[defined] if defined.any() else normal)
     if attrs["method"] == NORMAL:
         attrs["replicates"] = "0"
     return bounded.assign_attrs({**attrs, "unit": unit, "cluster": cluster or ""})

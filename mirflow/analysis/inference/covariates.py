@@ -116,9 +116,9 @@ def covariate_values(part: xr.Dataset, name: str, score: Float) -> Float:
     if name == OTHERS:
         if len(score) < 2:
             raise QueryError(f"covariate {OTHERS!r} is the mean of other systems, and there is one system")
-        known = ~np.isnan(score)
-        filled = np.where(known, score, 0.0)
-        return divide(filled.sum(axis=0) - filled, known.sum(axis=0) - known, np.nan)
+        defined = ~np.isnan(score)
+        filled = np.where(defined, score, 0.0)
+        return divide(filled.sum(axis=0) - filled, defined.sum(axis=0) - defined, np.nan)
     coords = coords_of(part, "track")
     numeric = {key: values for key, values in coords.items() if values.dtype.kind in "iuf"}
     numeric[DURATION] = part["duration"].values

@@ -104,8 +104,8 @@ def invert(difference: Float, spread: Float, critical: Float, spreads: Spreads) 
 def agree(low: Float, high: Float, difference: Float, significant: Bool) -> tuple[Float, Float]:
     """Intervals that exclude 0 where the test does, of which the ends are the roundings of other sums."""
     tiny = np.nextafter(0, 1)
-    known = ~np.isnan(low)
+    defined = ~np.isnan(low)
     low, high = np.where(~significant & (low > 0), 0.0, low), np.where(~significant & (high < 0), 0.0, high)
-    low = np.where(known & significant & (difference > 0), np.maximum(low, tiny), low)
-    high = np.where(known & significant & (difference < 0), np.minimum(high, -tiny), high)
+    low = np.where(defined & significant & (difference > 0), np.maximum(low, tiny), low)
+    high = np.where(defined & significant & (difference < 0), np.minimum(high, -tiny), high)
     return low, high

@@ -118,11 +118,11 @@ def baselines_of(ds: xr.Dataset, query: Query, baseline: str) -> Mapping[str, st
     elif has_runs(ds) and baseline in group_systems(ds, MODEL)[0]:
         raise QueryError(f"{baseline!r} is a model with several runs: compare models by them (across run=mean)")
     else:
-        own = {name.removeprefix(f"{baseline}/"): name for name in every if name.startswith(f"{baseline}/")}
-        if not own:
+        names = {name.removeprefix(f"{baseline}/"): name for name in every if name.startswith(f"{baseline}/")}
+        if not names:
             raise UnknownNameError("baseline", baseline, every)
-        others = [name for name in asked if name not in own.values()]
-        pairs = {name: own[name.partition("/")[2]] for name in others if name.partition("/")[2] in own}
+        others = [name for name in asked if name not in names.values()]
+        pairs = {name: names[name.partition("/")[2]] for name in others if name.partition("/")[2] in names}
     if not pairs:
         raise QueryError(f"no system to compare with the baseline {baseline!r}")
     return pairs
@@ -149,10 +149,10 @@ def _judge(
     lacking = (included[len(own) :].any(axis=0) & ~included[: len(own)].all(axis=0)).sum(axis=0)
     equal = compared["ties"].values[0, 1] == compared["n"].values[0, 1]
     columns = _verdicts(difference, low, high, lacking, equal, lower, margin, query.missing)
-    kept = compared.drop_vars(list(compared.data_vars))
+    frame = compared.drop_vars(list(compared.data_vars))
     columns |= {"n": compared["n"].values[0, 1], "n_lacking": lacking, "skewness": np.full(len(difference), np.nan)}
     columns |= dict(zip(("after", "before"), compared["value"].values, strict=True))
-    return kept.assign({name: ("metric", values) for name, values in columns.items()})
+    return frame.assign({name: ("metric", values) for name, values in columns.items()})
 
 
 def _verdicts(
@@ -261,16 +261,16 @@ def _fill(
 ) -> None:
     """Write the differences of pairs of systems that have the same units into their rows."""
     systems = np.unique(pairs)
-    own, local = sample.take(units, systems), np.searchsorted(systems, pairs)
-    bounds = difference_bounds(own, metric, local, how)
+    part, local = sample.take(units, systems), np.searchsorted(systems, pairs)
+    bounds = difference_bounds(part, metric, local, how)
     for name, values in zip(("difference", "low", "high", "skewness"), bounds, strict=True):
         found[name][rows, metric] = values
     found["n"][rows, metric] = len(units)
-    score, weight = (one[..., [metric]] for one in (own.score, own.weight))
-    value = reduce(score, weight, own.duration, own.kinds[metric], own.included[..., [metric]])[:, 0]
+    score, weight = (one[..., [metric]] for one in (part.score, part.weight))
+    value = reduce(score, weight, part.duration, part.kinds[metric], part.included[..., [metric]])[:, 0]
     found["after"][rows, metric], found["before"][rows, metric] = value[local].T
     for row in rows[found["difference"][rows, metric] == 0].tolist():
-        one, other = own.score[local[rows == row][0], :, metric]
+        one, other = part.score[local[rows == row][0], :, metric]
         found["equal"][row, metric] = not settle(differences(one, other)).any()
 
 

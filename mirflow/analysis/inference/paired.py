@@ -98,21 +98,21 @@ def correct(p: Float, method: str = "holm") -> Float:
     """
     if method not in CORRECTIONS or method == MAX_T:
         raise UnknownNameError("correction", method, [name for name in CORRECTIONS if name != MAX_T])
-    known = ~np.isnan(p)
-    count = int(known.sum())
+    defined = ~np.isnan(p)
+    count = int(defined.sum())
     if method == "none" or count == 0:
         return p.copy()
     corrected = p.copy()
     if method == "bh":
         from scipy.stats import false_discovery_control
 
-        corrected[known] = false_discovery_control(p[known])
+        corrected[defined] = false_discovery_control(p[defined])
         return corrected
-    order = np.argsort(p[known], kind="stable")
-    steps = np.maximum.accumulate(p[known][order] * (count - np.arange(count)))
+    order = np.argsort(p[defined], kind="stable")
+    steps = np.maximum.accumulate(p[defined][order] * (count - np.arange(count)))
     holm = np.empty(count)
     holm[order] = np.minimum(steps, 1.0)
-    corrected[known] = holm
+    corrected[defined] = holm
     return corrected
 
 
@@ -425,8 +425,8 @@ def comparison_dataset(
     for metric, orientation in enumerate(names_of(frame, "orientation")):
         lettered = least[metric] <= alpha and not (COMPARED_WITH in along and along[COMPARED_WITH][metric])
         order = ranked(value[:, metric], orientation) if lettered else []
-        known = [place for place in order if not np.isnan(value[place, metric])]
-        groups.append(significance_groups(significant[..., metric], known) if known else [])
+        defined = [place for place in order if not np.isnan(value[place, metric])]
+        groups.append(significance_groups(significant[..., metric], defined) if defined else [])
     pairs = {**arrays, "significant": significant}
     variables: dict[str, tuple[tuple[str, ...], Array]]
     variables = {name: (("system", "other", "metric"), array) for name, array in pairs.items()}

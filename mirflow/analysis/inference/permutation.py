@@ -464,7 +464,7 @@ def simultaneous(
     """
     spread, near = np.concatenate(spreads), np.concatenate([swaps.near for swaps, _ in parts])
     observed = np.concatenate([swaps.observed for swaps, _ in parts])
-    known = ~np.isnan(observed)
+    defined = ~np.isnan(observed)
     computed: Iterable[Sequence[Float]]
     if len(parts) == 1:
         computed = ([one] for one in kept or parts[0][0].chunks(how))
@@ -472,14 +472,14 @@ def simultaneous(
         every_sign = how.signs(clusters, near.size)[0]
         computed = ([swaps.difference(signs[:, own]) for swaps, own in parts] for signs in every_sign)
     limits = (observed - near) / spread
-    p, critical = _by_maxima(_largest_of_all(computed, known, spread), limits, how, clusters)
-    if len(known) > 1:
+    p, critical = _by_maxima(_largest_of_all(computed, defined, spread), limits, how, clusters)
+    if len(defined) > 1:
         if len(parts) == 1:
             computed = ([one] for one in parts[0][0].centred_chunks(how))
         else:
             every_sign = how.signs(clusters, near.size)[0]
             computed = ([swaps.centred(signs[:, own]) for swaps, own in parts if swaps.centred] for signs in every_sign)
-        centred = _by_maxima(_largest_of_all(computed, known, np.ones_like(spread)), limits, how, clusters)
+        centred = _by_maxima(_largest_of_all(computed, defined, np.ones_like(spread)), limits, how, clusters)
         p, critical = np.maximum(p, centred[0]), np.maximum(critical, centred[1])
     return p, critical
 

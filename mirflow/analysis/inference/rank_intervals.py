@@ -91,12 +91,12 @@ def ranks(
     first, better = np.full_like(value, np.nan), np.full((len(value), *value.shape), np.nan)
     for metric, sign in enumerate(signs.tolist()):
         first[:, metric], better[..., metric] = _shares(blocks, metric, sign, how, pairs=True)
-    own = {"rank": _rank(value), "rank_low": low, "rank_high": high, "first": first, "better": better}
+    columns = {"rank": _rank(value), "rank_low": low, "rank_high": high, "first": first, "better": better}
     result = compared[["value", "n", "least_p_corrected"]]
     dims = "system", "other", "metric"
     described = {
         name: (dims if values.ndim == 3 else dims[::2], values, {"long_name": _LONG_NAMES[name]})
-        for name, values in own.items()
+        for name, values in columns.items()
     }
     return result.assign(described)
 
@@ -123,11 +123,11 @@ def rank_bounds(compared: xr.Dataset) -> tuple[Float, Float]:
     value, significant = compared["value"].values, compared["significant"].values
     turn = {"higher": 1.0, "lower": -1.0}
     gain = np.array([turn.get(way, np.nan) for way in names_of(compared, "orientation")]) * value
-    known = ~np.isnan(gain)
+    defined = ~np.isnan(gain)
     above = significant & (gain[np.newaxis] > gain[:, np.newaxis])
     below = significant & (gain[np.newaxis] < gain[:, np.newaxis])
-    low, high = 1.0 + above.sum(axis=1), known.sum(axis=0) - below.sum(axis=1).astype(np.float64)
-    return np.where(known, low, np.nan), np.where(known, high, np.nan)
+    low, high = 1.0 + above.sum(axis=1), defined.sum(axis=0) - below.sum(axis=1).astype(np.float64)
+    return np.where(defined, low, np.nan), np.where(defined, high, np.nan)
 
 
 def first_shares(blocks: SampleBlocks, how: Resampling) -> Float:

@@ -119,16 +119,16 @@ def mean_of_runs(sample: Sample, metric: int, runs: Mapping[str, Int], how: Resa
     """
     every = np.concatenate(list(runs.values()))
     included = sample.included[every, :, metric]
-    own = sample.take(np.flatnonzero(included[0]))
+    whole = sample.take(np.flatnonzero(included[0]))
     if not (included == included[0]).all():
         raise QueryError("runs are compared on the tracks that all of them have; choose missing common, or zero")
     columns = [(int(row), metric) for row in every]
-    if not len(own.duration):
+    if not len(whole.duration):
         return None
-    statistics = statistics_of(own, columns)
+    statistics = statistics_of(whole, columns)
     if statistics.clusters < how.least:
         return None
-    value = own.values()[every, metric]
+    value = whole.values()[every, metric]
     drawn, left_out = draw(statistics, len(columns), how), statistics.left_out()
     ends = np.cumsum([len(rows) for rows in runs.values()])
     parts = [np.arange(end - len(rows), end) for rows, end in zip(runs.values(), ends.tolist(), strict=True)]
@@ -227,8 +227,8 @@ def compare_runs(
         ends = np.array([means.not_excluded(first, second, level) for first, second in pairs.tolist()])
         write_bounds(arrays, metric, pairs, ends[:, 0], ends[:, 1], how.alpha)
     # Models in the place of their runs, without coordinates of single runs.
-    own = [name for name in part.coords if part[name].dims == ("system",) and name != "system"]
-    frame = part.isel(system=[int(rows[0]) for rows in runs.values()]).drop_vars(own).assign_coords(system=[*runs])
+    names = [name for name in part.coords if part[name].dims == ("system",) and name != "system"]
+    frame = part.isel(system=[int(rows[0]) for rows in runs.values()]).drop_vars(names).assign_coords(system=[*runs])
     attrs = {**attrs, "method": INVERTED, "correction": correction, "cluster": cluster or "", **origin_of(part, group)}
     attrs |= {name: part.attrs[name] for name in ("missing", "undefined", "left_out") if name in part.attrs}
     attrs["across"] = f"{RUN}=mean"

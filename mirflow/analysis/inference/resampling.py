@@ -89,8 +89,8 @@ class Resampling:
         method = drawn
         if normal is not None and normal.any():
             method = NORMAL if normal.all() else f"{NORMAL}, {drawn}"
-        told = {"level": f"{self.level:.15g}", "method": method, "replicates": str(self.replicates)}
-        return {**told, "least_units": str(self.least)}
+        described = {"level": f"{self.level:.15g}", "method": method, "replicates": str(self.replicates)}
+        return {**described, "least_units": str(self.least)}
 
     def is_normal(self, kind: str, units: int) -> bool:
         """True if the interval of an aggregate over so many units (clusters) is normal.
@@ -127,12 +127,12 @@ class Resampling:
             if units not in self.kept:
                 self.kept.clear()
                 # A byte each: of n draws no unit has more than n, and 256 of one unit do not happen by chance.
-                kept = np.empty((self.replicates, units), dtype=np.uint8)
+                table = np.empty((self.replicates, units), dtype=np.uint8)
                 start = 0
                 for counts in _draw_counts(self.seed, self.replicates, units):
-                    kept[start : start + len(counts)] = counts
+                    table[start : start + len(counts)] = counts
                     start += len(counts)
-                self.kept[units] = kept
+                self.kept[units] = table
             for part in chunks(self.replicates, units):
                 yield self.kept[units][part].astype(np.float64)
 
@@ -301,10 +301,10 @@ def accelerations(left_out: Float) -> Float:
     float64 (values,)
         0 where no unit moves the value.
     """
-    known: Bool = np.isfinite(left_out)
-    number = np.maximum(known.sum(axis=0), 1)
-    middle = np.where(known, left_out, 0.0).sum(axis=0) / number
-    away = middle - np.where(known, left_out, middle)
+    finite: Bool = np.isfinite(left_out)
+    number = np.maximum(finite.sum(axis=0), 1)
+    middle = np.where(finite, left_out, 0.0).sum(axis=0) / number
+    away = middle - np.where(finite, left_out, middle)
     squares = (away**2).sum(axis=0)
     cubes = (away**3).sum(axis=0)
     below = 6 * squares**1.5
@@ -569,8 +569,8 @@ class Orders:
     def left_out(self) -> Float:
         """The values without each of the clusters: float64 (clusters, values)."""
         parts = list(self._parts(self.clusters))
-        kept = (1.0 - (np.arange(self.clusters) == np.arange(part.start, part.stop)[:, np.newaxis]) for part in parts)
-        return np.concatenate([self.finish(self._values(one)) for one in kept])
+        masks = (1.0 - (np.arange(self.clusters) == np.arange(part.start, part.stop)[:, np.newaxis]) for part in parts)
+        return np.concatenate([self.finish(self._values(one)) for one in masks])
 
     def _values(self, counts: Float) -> Float:
         found = [

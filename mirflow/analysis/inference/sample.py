@@ -255,8 +255,8 @@ def table_of_units(ds: xr.Dataset, query: Query, unit: str) -> str | None:
     variable = rated_variable(ds, query)
     if unit == TRACK or variable is None:
         return None
-    own = unit not in coords_of(ds, "track")
-    return variable if own or rated_kind(ds, query) is not None else None
+    inner = unit not in coords_of(ds, "track")
+    return variable if inner or rated_kind(ds, query) is not None else None
 
 
 def values_of_units(

@@ -281,8 +281,8 @@ def _evaluation(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) 
 
 
 def _tracks(ds: xr.Dataset, *, durations: bool) -> list[dict[str, Any]]:
-    known = durations and "duration" in ds
-    return _labels(ds, "track", duration=ds["duration"].values.tolist() if known else None)
+    timed = durations and "duration" in ds
+    return _labels(ds, "track", duration=ds["duration"].values.tolist() if timed else None)
 
 
 def _counts(row: Sequence[int]) -> dict[str, int]:
@@ -473,15 +473,15 @@ def _route(service: Service, views: Views, operation: Operation) -> GuardedRoute
         try:
             style = _choose_format(operation, request)
             options = operation.parameters
-            given: dict[str, list[str]] = {}
+            values_of: dict[str, list[str]] = {}
             for name, value in request.query_params.multi_items():
                 if name not in options:
                     raise ApiError(400, f"unknown parameter {name[:80]!r}; {suggest(name[:80], options)}")
-                given.setdefault(name, []).append(value)
+                values_of.setdefault(name, []).append(value)
             for name, option in options.items():
-                if option.needed and name not in given:
+                if option.needed and name not in values_of:
                     raise ApiError(400, f"{name} is needed: {option.help}")
-            asked = {name: _read(name, options[name], values) for name, values in given.items()}
+            asked = {name: _read(name, options[name], values) for name, values in values_of.items()}
             if operation.formats == _TABLES:
                 asked["format"] = style
             named = [request.path_params["store"]] if "store" in request.path_params else []

@@ -187,8 +187,8 @@ def score(
     sides = []
     for rows, row in pairs.sides:
         used, index = np.unique(row, return_inverse=True)
-        known = notations_of(rows.take(used))
-        sides.append([known[number] for number in index.tolist()])
+        notations = notations_of(rows.take(used))
+        sides.append([notations[number] for number in index.tolist()])
     return read_scores(measures, NotationPairs(sides[0], sides[1], unaligned, as_program), len(pairs))
 
 

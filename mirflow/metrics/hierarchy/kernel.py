@@ -127,12 +127,12 @@ class HierarchySide:
     def __getitem__(self, row: int) -> Hierarchy:
         """Return the hierarchy of a row; an empty row has one level without segments."""
         levels = slice(int(self._levels[row]), int(self._levels[row + 1]))
-        own = slice(int(self._segments[levels.start]), int(self._segments[levels.stop]))
+        segments = slice(int(self._segments[levels.start]), int(self._segments[levels.stop]))
         columns = self._rows.columns
         level = rows_of(self._rows.counts[1][levels])
         depth = max(levels.stop - levels.start, 1)
-        label = self._codes[columns["label"][own]]
-        return Hierarchy(columns["start"][own], columns["end"][own], label, level, depth, self._padding)
+        label = self._codes[columns["label"][segments]]
+        return Hierarchy(columns["start"][segments], columns["end"][segments], label, level, depth, self._padding)
 
 
 def to_rows(intervals_hier: Sequence[Array], labels_hier: Sequence[Iterable[Any]] | None) -> Ragged:
@@ -400,10 +400,10 @@ class _Runs:
         rows = slice(top, int(self.own[-1]) + 1)
         ranks = (len(left) + 1, len(right) + 1)
         code = meet(left, rows) * ranks[1] + meet(right, rows)
-        own = self.own - top
-        counts = self._count(code, own, ranks[0] * ranks[1])
-        gained = self._code_at(code, own, self.start + self.window)
-        lost = self._code_at(code, own, self.start - self.window)
+        number = self.own - top
+        counts = self._count(code, number, ranks[0] * ranks[1])
+        gained = self._code_at(code, number, self.start + self.window)
+        lost = self._code_at(code, number, self.start - self.window)
         steady = (gained == lost) | (self.length == 1)
         yield Tables(counts[:, steady].reshape(*ranks, -1), self.length[steady].astype(np.float64))
         moving = np.flatnonzero(~steady)

@@ -119,23 +119,25 @@ def texts_of(references: Ragged, estimates: Ragged, spell: Spell, fold: Callable
     for side in (references, estimates):
         code, tag = side.columns["label"], side.columns["tag"]
         spelt = spell(side.labels)
-        own = np.zeros((3, len(TAGS), len(side.labels)), dtype=np.int64)
-        met = np.zeros(own.shape[1:], dtype=np.bool_)
+        of_label = np.zeros((3, len(TAGS), len(side.labels)), dtype=np.int64)
+        met = np.zeros(of_label.shape[1:], dtype=np.bool_)
         met[tag, code] = True
         for tag_number in np.flatnonzero(met.any(axis=1)).tolist():
             places = np.flatnonzero(met[tag_number])
             texts = [side.labels[index] for index in places.tolist()]
             words = [spelt[index] for index in places.tolist()] if tag_number == WORD else texts
             # A break never equals a word, whatever its text.
-            own[1, tag_number, places] = [
+            of_label[1, tag_number, places] = [
                 folds.setdefault((tag_number, word if tag_number == TEXT else fold(word)), len(folds)) for word in words
             ]
-            own[0, tag_number, places] = own[2, tag_number, places] = own[1, tag_number, places]
+            of_label[0, tag_number, places] = of_label[2, tag_number, places] = of_label[1, tag_number, places]
             if fold is not str and tag_number == WORD:
-                own[0, tag_number, places] = [spellings.setdefault(word, len(spellings)) for word in words]
+                of_label[0, tag_number, places] = [spellings.setdefault(word, len(spellings)) for word in words]
             if words != texts:
-                own[2, tag_number, places] = [folds.setdefault((tag_number, fold(text)), len(folds)) for text in texts]
-        coded.append((own[:, tag, code], tag, side.counts[0]))
+                of_label[2, tag_number, places] = [
+                    folds.setdefault((tag_number, fold(text)), len(folds)) for text in texts
+                ]
+        coded.append((of_label[:, tag, code], tag, side.counts[0]))
     names, most = [text for _, text in folds], max(len(spellings), len(folds))
     found = [Texts(codes, tag, counts, names, most) for codes, tag, counts in coded]
     return found[0], found[1]

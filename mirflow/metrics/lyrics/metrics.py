@@ -287,10 +287,10 @@ def clean(rows: Ragged, tokenise: Tokeniser = plain_tokens) -> Cleaned:
     tags: list[int] = []
     counts = []
     for text, language in texts_in(rows):
-        own = tokenise(text, language_code(language))
-        texts += own[0]
-        tags += own[1]
-        counts.append(len(own[0]))
+        tokens = tokenise(text, language_code(language))
+        texts += tokens[0]
+        tags += tokens[1]
+        counts.append(len(tokens[0]))
     vocabulary: dict[str, int] = {}
     columns: dict[str, Column] = {"label": encode([texts], vocabulary), "tag": np.array(tags, dtype=np.int64)}
     return Cleaned(Ragged(columns, (np.array(counts, dtype=np.int64),), tuple(vocabulary)), untouched)
@@ -452,8 +452,8 @@ def doubt_form(measures: Sequence[Measure], reference: Annotation, estimate: Ann
     odd = next((part for part in others if part not in known and normal_form(part) in forms), None)
     if odd is None:
         return ""
-    own = forms[normal_form(odd)]
-    return f"{odd!a} and {own!a} of the reference differ in Unicode form or blanks, which jiwer counts"
+    usual = forms[normal_form(odd)]
+    return f"{odd!a} and {usual!a} of the reference differ in Unicode form or blanks, which jiwer counts"
 
 
 CONVENTIONS = (

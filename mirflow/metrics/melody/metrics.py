@@ -169,9 +169,9 @@ def sample_series(
     only = np.zeros(1, dtype=np.int64)
     for row in np.flatnonzero(rows.counts[0]).tolist():
         melody = rows.take([row])
-        given, own = np.round(times, DECIMALS), np.round(melody.columns["time"], DECIMALS)
-        first = int(np.searchsorted(given, min(float(own[0]), 0.0)))
-        part = slice(first, int(np.searchsorted(given, own[-1], side="right")) if not hold_last else len(times))
+        rounded, own = np.round(times, DECIMALS), np.round(melody.columns["time"], DECIMALS)
+        first = int(np.searchsorted(rounded, min(float(own[0]), 0.0)))
+        part = slice(first, int(np.searchsorted(rounded, own[-1], side="right")) if not hold_last else len(times))
         series = kernel.series_of(melody, only, _BASE)
         # Use the samples themselves, as the conversion to cents would round values that are not interpolated.
         plain = kernel.Melodies(series.times, _hertz(melody, series), series.voicing, series.counts, series.graded)
@@ -208,9 +208,9 @@ _PIECE = 1 << 18
 
 def _hertz(row: Ragged, series: kernel.Melodies) -> Float:
     """Absolute frequencies of a series, in the layout of its cents."""
-    own = np.abs(row.columns["frequency"])
-    early = int(series.counts[0]) - len(own)  # one more at 0 s if the first is later
-    return np.concatenate([own[:1]] * early + [own, np.zeros(1)])
+    frequency = np.abs(row.columns["frequency"])
+    early = int(series.counts[0]) - len(frequency)  # one more at 0 s if the first is later
+    return np.concatenate([frequency[:1]] * early + [frequency, np.zeros(1)])
 
 
 _VOICED = Weight("voiced frames of the reference, in seconds", "s")
@@ -426,11 +426,11 @@ def ways_of(measures: Sequence[Measure]) -> dict[Way, list[int]]:
 
     Measures of voicing depend neither on the base frequency nor on the tolerance, so they share those of others.
     """
-    given = [measure.parameters for measure in measures]
-    base = next((other["base_frequency"] for other in given if "base_frequency" in other), 10.0)
+    parameters = [measure.parameters for measure in measures]
+    base = next((other["base_frequency"] for other in parameters if "base_frequency" in other), 10.0)
     ways: dict[Way, list[int]] = {}
-    for column, own in enumerate(given):
-        same = (other for other in given if "cent_tolerance" in other and other["resampling"] == own["resampling"])
+    for column, own in enumerate(parameters):
+        same = (other for other in parameters if "cent_tolerance" in other and other["resampling"] == own["resampling"])
         tolerance = own.get("cent_tolerance", next(same, {"cent_tolerance": 50.0})["cent_tolerance"])
         way = str(own["resampling"]), float(own.get("base_frequency", base)), float(tolerance)
         ways.setdefault(way, []).append(column)

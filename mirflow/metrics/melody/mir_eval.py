@@ -508,8 +508,8 @@ def evaluate(
     >>> scores["Raw Pitch Accuracy"], scores["Raw Chroma Accuracy"], scores["Voicing False Alarm"]
     (0.5, 1.0, 0.0)
     """
-    given = ("ref_time", "ref_freq", "est_time", "est_freq", "est_voicing", "ref_reward", *_OF_ARRAYS)
-    _scores.measures(kwargs, *given)
+    names = ("ref_time", "ref_freq", "est_time", "est_freq", "est_voicing", "ref_reward", *_OF_ARRAYS)
+    _scores.measures(kwargs, *names)
     to_arrays = {name: kwargs[name] for name in _OF_ARRAYS if name in kwargs}
     arrays = to_cent_voicing(ref_time, ref_freq, est_time, est_freq, est_voicing, ref_reward, **to_arrays)
     return _scores.evaluate(arrays[:2], arrays[2:], kwargs, *_OF_ARRAYS)

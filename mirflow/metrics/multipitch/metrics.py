@@ -231,8 +231,8 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = REFERENCE) -> 
             for frame in large.tolist()
         }
         if len(large):
-            kept = ~np.isin(pair, pair[large])
-            ours, theirs, pair = ours.take(np.flatnonzero(kept)), theirs.take(np.flatnonzero(kept)), pair[kept]
+            mask = ~np.isin(pair, pair[large])
+            ours, theirs, pair = ours.take(np.flatnonzero(mask)), theirs.take(np.flatnonzero(mask)), pair[mask]
         hits = count_true_positives(ours, theirs, list(dict.fromkeys(ways)))
         summed = {way: Counts.of(number, ours.counts, theirs.counts, pair, len(counts)) for way, number in hits.items()}
         for column, (measure, way) in enumerate(zip(measures, ways, strict=True)):

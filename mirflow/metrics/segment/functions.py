@@ -108,8 +108,8 @@ class LabelTimes(Shared):
     def sum(self, measure: Measure, where: Callable[[kernel.Stretches], Bool]) -> Float:
         """Total length of the stretches that meet a condition, in their unit: float64 (pairs,)."""
         stretches = self.stretches(measure)
-        kept = where(stretches)
-        return sum_by(stretches.pair[kept], stretches.length[kept], len(self.pairs))
+        mask = where(stretches)
+        return sum_by(stretches.pair[mask], stretches.length[mask], len(self.pairs))
 
 
 def _same(stretches: kernel.Stretches) -> Bool:
@@ -201,9 +201,9 @@ def by_label(times: LabelTimes, measure: Measure) -> Sparse:
         (stretches.right, stretches.right != NOTHING),
     )
     index, length = [], []
-    for count, (code, kept) in enumerate(parts):
-        index.append(np.column_stack([stretches.pair[kept], code[kept] - 1, np.full(np.count_nonzero(kept), count)]))
-        length.append(stretches.length[kept])
+    for count, (code, mask) in enumerate(parts):
+        index.append(np.column_stack([stretches.pair[mask], code[mask] - 1, np.full(np.count_nonzero(mask), count)]))
+        length.append(stretches.length[mask])
     attrs = {"long_name": "time by label", "units": "s"}
     coords = times.names, MATCHED
     return _added_up(

@@ -489,11 +489,11 @@ def evidence(
         raise AnnotationError("the reference is empty, so there is nothing to explain")
     codes = [kernel.encode(side.labels) for side in rows]
     only = np.zeros(1, dtype=np.int64)
-    given = [kernel.take(side, only, code.of_label) for side, code in zip(rows, codes, strict=True)]
+    spans = [kernel.take(side, only, code.of_label) for side, code in zip(rows, codes, strict=True)]
     if fitted:
-        end = given[0].latest()
-        given = [kernel.fit_reference(given[0], codes[0]), kernel.fit_estimate(given[1], codes[1], end)]
-    boundaries = [kernel.find_boundaries(side) for side in given]
+        end = spans[0].latest()
+        spans = [kernel.fit_reference(spans[0], codes[0]), kernel.fit_estimate(spans[1], codes[1], end)]
+    boundaries = [kernel.find_boundaries(side) for side in spans]
     if measure["trim"]:
         boundaries = [side.trim() for side in boundaries]
     return matched(boundaries[0].time, boundaries[1].time, float(measure["window"]), str(measure["matching"]))

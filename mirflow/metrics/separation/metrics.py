@@ -426,11 +426,11 @@ class _Extra:
         frames = max((values.shape[1] for _, _, values in self._found if values.ndim > 1), default=0)
         index, value = [np.empty((0, 1 + len(metric.dims)), dtype=np.int64)], [np.empty(0)]
         for pair, own, values in sorted(self._found, key=lambda entry: entry[0]):
-            known = np.nonzero(~np.isnan(values))
+            defined = np.nonzero(~np.isnan(values))
             if pair not in refused:
-                places = np.array([names.index(name) for name in own], dtype=np.int64)[known[0]]
-                index.append(np.column_stack([np.full(len(places), pair), places, *known[1:]]).astype(np.int64))
-                value.append(values[known])
+                places = np.array([names.index(name) for name in own], dtype=np.int64)[defined[0]]
+                index.append(np.column_stack([np.full(len(places), pair), places, *defined[1:]]).astype(np.int64))
+                value.append(values[defined])
         coords = (names, tuple(f"{frame:06d}" for frame in range(frames)))[: len(metric.dims)]
         attrs = {"long_name": metric.title, "units": metric.unit or "1"}
         return Sparse(metric.dims, coords, np.concatenate(index), np.concatenate(value), attrs, np.nan)

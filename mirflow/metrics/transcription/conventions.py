@@ -33,8 +33,8 @@ _OF_PIANO = (
 
 
 def _of_piano(metrics: Sequence[Metric]) -> tuple[Measure, ...]:
-    known = {metric.name: metric for metric in metrics}
-    return tuple(known[name].measure() for name in _OF_PIANO)
+    records = {metric.name: metric for metric in metrics}
+    return tuple(records[name].measure() for name in _OF_PIANO)
 
 
 def clean_cut(rows: Ragged) -> Cleaned:

@@ -72,18 +72,18 @@ class Rule:
 
 def rule_of(measure: Measure) -> Rule:
     """Conditions of a measure."""
-    given = measure.parameters
-    numbers = {name: float(value) for name, value in given.items() if not isinstance(value, str)}
+    parameters = measure.parameters
+    numbers = {name: float(value) for name, value in parameters.items() if not isinstance(value, str)}
     both = numbers.get("tolerance")  # for onsets and, as a minimum, for ends
     return Rule(
         numbers.get("onset_tolerance", both),
         numbers.get("pitch_tolerance"),
         numbers.get("offset_ratio"),
         numbers.get("offset_min_tolerance", both or 0.0),
-        bool(given["strict"]),
-        bool(given.get("chroma", False)),
-        "label" if measure.metric.needs == INSTRUMENT else str(given.get("granularity", "")).replace(FLAT, ""),
-        given["rounding"] == "times",
+        bool(parameters["strict"]),
+        bool(parameters.get("chroma", False)),
+        "label" if measure.metric.needs == INSTRUMENT else str(parameters.get("granularity", "")).replace(FLAT, ""),
+        parameters["rounding"] == "times",
     )
 
 
@@ -143,12 +143,12 @@ class Notes:
 
     def part(self, name: str) -> Notes:
         """Select a part of the notes, which requires ``drum``."""
-        kept = self.places(name)
-        counts = np.bincount(self.pair[kept], minlength=len(self.counts)).astype(np.int64)
-        start, end, octave = (column[kept] for column in (self.start, self.end, self.octave))
+        items = self.places(name)
+        counts = np.bincount(self.pair[items], minlength=len(self.counts)).astype(np.int64)
+        start, end, octave = (column[items] for column in (self.start, self.end, self.octave))
         if name == LENGTHENED:
             end = np.where(end - start < SHORTEST, start + SHORTEST, end)
-        return Notes(start, end, octave, counts, {key: column[kept] for key, column in self.extra.items()})
+        return Notes(start, end, octave, counts, {key: column[items] for key, column in self.extra.items()})
 
     def places(self, name: str) -> Int:
         """Indices of the notes of a part; of all notes if the name is empty."""
@@ -399,7 +399,7 @@ def agree(reference: Notes, estimate: Notes, matches: Matches, tolerance: float,
     C. Hawthorne et al., "Onsets and frames: dual-objective piano transcription", ISMIR 2018.
     """
     wanted = _scale(reference.extra["velocity"] / scale, reference.counts)[matches.reference]
-    given = estimate.extra["velocity"][matches.estimate] / scale
+    scaled = estimate.extra["velocity"][matches.estimate] / scale
     near = np.zeros(len(wanted), dtype=np.bool_)
     ends = offsets_of(np.bincount(matches.pair, minlength=len(reference.counts)))
     for low, high in pairwise(ends.tolist()):
@@ -407,9 +407,9 @@ def agree(reference: Notes, estimate: Notes, matches: Matches, tolerance: float,
             # Distances of exactly the tolerance are common because velocities are small integers. How they are rounded
             # depends on the computation of the line, so the solver is the same as in mir_eval and not vectorised over
             # pairs.
-            design = np.vstack([given[low:high], np.ones(high - low)]).T
+            design = np.vstack([scaled[low:high], np.ones(high - low)]).T
             slope, intercept = np.linalg.lstsq(design, wanted[low:high], rcond=None)[0]
-            near[low:high] = np.abs(slope * given[low:high] + intercept - wanted[low:high]) < tolerance
+            near[low:high] = np.abs(slope * scaled[low:high] + intercept - wanted[low:high]) < tolerance
     return near
 
 

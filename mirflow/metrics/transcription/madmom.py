@@ -166,13 +166,13 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
         for own, measure in zip(reasons, measures, strict=True)
         if measure.metric.dims
     }
-    told = {pair: reason for own in reversed(reasons) for pair, reason in own.items()}
+    refused = {pair: reason for own in reversed(reasons) for pair, reason in own.items()}
     return Scores(
         scores.score,
         scores.weight,
         extras,
-        refused={pair: reason for pair, reason in sorted(told.items()) if pair in everywhere},
-        partly={pair: reason for pair, reason in sorted(told.items()) if pair not in everywhere},
+        refused={pair: reason for pair, reason in sorted(refused.items()) if pair in everywhere},
+        partly={pair: reason for pair, reason in sorted(refused.items()) if pair not in everywhere},
     )
 
 
