@@ -214,12 +214,8 @@ def assign(
 
     By query, the largest queries are assigned first, so that small ones balance the work at the end.
 
-    Parameters
-    ----------
-    graders_per_pair, by, repeats
-        See `next_assignments`.
-    seed : int
-        Seed of the round; graders have derived seeds, see `grader_seed`.
+    `graders_per_pair`, `by`, `repeats`: see `next_assignments`.
+    `seed`: seed of the round; graders have derived seeds, see `grader_seed`.
 
     Examples
     --------
@@ -256,10 +252,7 @@ def assign(
 def write_plan(plan: Plan, path: str | os.PathLike[str], minutes: float = 1.0) -> None:
     """Write a plan as CSV: one row per grader and pair, in the order of judging.
 
-    Parameters
-    ----------
-    minutes : float
-        Duration of a judgement, written as a note like the seed.
+    `minutes`: duration of a judgement, written as a note like the seed.
     """
     places: Counter[str] = Counter()
     rows = []
@@ -316,10 +309,7 @@ class PlanSummary:
 def summarise(plan: Plan, minutes: float = 1.0, limit: float = LIMIT) -> PlanSummary:
     """Summarise the work of a plan.
 
-    Parameters
-    ----------
-    limit : float
-        Most minutes that a grader can be asked for.
+    `limit`: most minutes that a grader can be asked for.
 
     Examples
     --------

@@ -13,10 +13,7 @@ _BLOCK = 65536
 def clip(recording: Path, output: Path, seconds: float) -> float:
     """Write the middle of a recording, or all of a shorter one, in the format of the suffix of `output`.
 
-    Parameters
-    ----------
-    recording : Path
-        Any format that libsndfile reads.
+    `recording`: any format that libsndfile reads.
 
     Returns
     -------

@@ -55,10 +55,7 @@ def _typed(texts: Sequence[str]) -> Column:
 def read_pieces(path: str | os.PathLike[str], key: str | None = None) -> PieceTable:
     """Read a table with one piece per row.
 
-    Parameters
-    ----------
-    key : str or None
-        Column with the names of the pieces; None: the first of `NAMES` in the table.
+    `key`: column with the names of the pieces; None: the first of `NAMES` in the table.
     """
     table = read_table(path)
     column = key or next((name for name in NAMES if name in table.columns), None)

@@ -83,12 +83,8 @@ _NAMED = frozenset({"cohen_kappa", "weighted_kappa", "quadratic_kappa", "icc2", 
 def reliability(judgements: Judgements, level: float | None = None, *, seed: int = 0) -> xr.Dataset:
     """Measure the agreement of graders on ordered categories and on numbers.
 
-    Parameters
-    ----------
-    judgements : Collection or path
-        See :func:`mirflow.analysis.judgements.fine_within_broad`.
-    level : float or None
-        Level of percentile intervals by a bootstrap over queries with all their pairs; None: no intervals.
+    `judgements`: see :func:`mirflow.analysis.judgements.fine_within_broad`.
+    `level`: level of percentile intervals by a bootstrap over queries with all their pairs; None: no intervals.
 
     Returns
     -------
@@ -281,12 +277,8 @@ def grader_work(
 ) -> dict[str, GraderWork]:
     """Compute the work of each grader, and under the empty name that of all together.
 
-    Parameters
-    ----------
-    events : iterable of GradingEvent
-        See `time_on_task`.
-    graders : iterable of str
-        Graders to list even without judgements.
+    `events`: see `time_on_task`.
+    `graders`: graders to list even without judgements.
 
     Examples
     --------

@@ -92,10 +92,7 @@ class NamesInPaths:
 class BelowRoot:
     """Middleware that strips the path prefix added by a proxy or a mounting application.
 
-    Parameters
-    ----------
-    root : callable
-        Returns the path of the server's address, such as ``/mirflow``; empty without one.
+    `root`: returns the path of the server's address, such as ``/mirflow``; empty without one.
     """
 
     def __init__(self, app: ASGIApp, root: Callable[[], str]) -> None:
@@ -216,10 +213,7 @@ def _error(request: Request, error: Exception) -> Response:
 def listen(host: str = HOST, port: int = PORT) -> Iterator[list[socket.socket]]:
     """Listen on a port at all addresses of a host name; the sockets are closed at the end.
 
-    Parameters
-    ----------
-    port : int
-        0: any free port.
+    `port` 0: any free port.
     """
     with ExitStack() as stack:
         listening: list[socket.socket] = []

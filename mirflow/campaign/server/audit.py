@@ -78,10 +78,7 @@ class AuditLog:
     def mask(self, keys: Callable[[Mapping[str, str | int]], Iterable[str]]) -> None:
         """Overwrite values with asterisks; the length of the file is kept, so lines may be appended meanwhile.
 
-        Parameters
-        ----------
-        keys : callable
-            Returns the keys of a line whose (string) values are to be masked.
+        `keys`: returns the keys of a line whose (string) values are to be masked.
         """
         if not self.path.exists():
             return

@@ -60,10 +60,7 @@ class _GoneError(Exception):
 def make_backup(service: Service, out: Path) -> Backup:
     """Back up a campaign, whether or not its server and worker are running.
 
-    Parameters
-    ----------
-    out : Path
-        A file (``.tar.gz``) readable only by its owner; it is put in place once complete.
+    `out`: a file (``.tar.gz``) readable only by its owner; it is put in place once complete.
     """
     if service.database is None:
         raise BackupError("cannot back up stores, which have no accounts or submissions: copy them with cp -rL")
@@ -178,10 +175,7 @@ def _stores(folder: Path) -> Iterator[Path]:
 def restore_backup(file: Path, folder: Path) -> Mapping[str, Any]:
     """Restore a backup to a folder that does not exist or is empty.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder for the campaign's accounts, submissions and stores.
+    `folder`: folder for the campaign's accounts, submissions and stores.
     """
     if folder.exists() and any(folder.iterdir()):
         raise BackupError(f"{folder}: is not empty; move its contents away before restoring a backup")

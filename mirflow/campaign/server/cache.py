@@ -68,12 +68,8 @@ class Kept:
 class Answers:
     """Responses by address and everything else they depend on: generations of stores, viewer, database.
 
-    Parameters
-    ----------
-    salt : str
-        Anything else that responses depend on, such as the title of the site.
-    cors : bool
-        Whether scripts on other sites may read public data.
+    `salt`: anything else that responses depend on, such as the title of the site.
+    `cors`: whether scripts on other sites may read public data.
     """
 
     def __init__(self, stores: Stores, salt: str = "", most_bytes: int = MOST_BYTES, *, cors: bool = False) -> None:
@@ -290,10 +286,7 @@ class Pictures:
     One picture is drawn at a time, and one that several requests wait for is drawn once. They are kept until the
     server ends, and never beside a campaign, so that no file there shows a system that was withdrawn since.
 
-    Parameters
-    ----------
-    most_bytes : int
-        Pictures that were asked for least recently are removed beyond this size.
+    `most_bytes`: pictures that were asked for least recently are removed beyond this size.
     """
 
     def __init__(self, most_bytes: int = PICTURE_BYTES) -> None:

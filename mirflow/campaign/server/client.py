@@ -42,10 +42,7 @@ Advance = Callable[[int, int], None]
 class ServerError(MirflowError):
     """A server cannot be reached or refuses a request.
 
-    Parameters
-    ----------
-    status : int
-        HTTP status of the response; 0 without a response.
+    `status`: HTTP status of the response; 0 without a response.
     """
 
     def __init__(self, message: str, status: int = 0) -> None:
@@ -145,10 +142,8 @@ class Client:
     def wait(self, id: str, seen: Callable[[Mapping[str, Any]], None] = lambda progress: None) -> dict[str, Any]:
         """Poll until a submission is done, tolerating a server that is unavailable for some minutes.
 
-        Parameters
-        ----------
-        seen : callable
-            Called with the progress after each response; only ``words`` is informative while the server is unavailable.
+        `seen`: called with the progress after each response; only ``words`` is informative while the server is
+        unavailable.
         """
         number, lost = 0, None
         while True:

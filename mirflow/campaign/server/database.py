@@ -139,11 +139,8 @@ class PageState(Base):
 class Database:
     """The database of a campaign.
 
-    Parameters
-    ----------
-    url : str
-        SQLAlchemy URL, such as ``sqlite:////srv/campaign/state/campaign.db`` or
-        ``postgresql+psycopg://mirflow@localhost/chords``.
+    `url`: SQLAlchemy URL, such as ``sqlite:////srv/campaign/state/campaign.db`` or
+    ``postgresql+psycopg://mirflow@localhost/chords``.
 
     Raises
     ------
@@ -241,10 +238,7 @@ class Database:
 
         Changes to any table that is not `UNSEEN` also change `page_state`.
 
-        Parameters
-        ----------
-        wait : float or None
-            Seconds to wait for writers in this process, and again for those in other processes; None: `WAIT`.
+        `wait`: seconds to wait for writers in this process, and again for those in other processes; None: `WAIT`.
         """
         wait = WAIT if wait is None else wait
         # Threads of this process take turns here: SQLite makes writers sleep and retry, some of them for seconds while

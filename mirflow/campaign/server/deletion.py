@@ -32,10 +32,7 @@ def delete_account(service: Service, session: Session, user: User, actor: str = 
     account; all others are withdrawn. Judgements are kept, as they do not name the grader, and so is the lab, which
     quotas need.
 
-    Parameters
-    ----------
-    actor : str
-        Name for the audit log; empty: the owner of the account.
+    `actor`: name for the audit log; empty: the owner of the account.
     """
     now, name = service.clock(), user.name
     user.mail = ""

@@ -43,10 +43,7 @@ _LOG = logging.getLogger("mirflow.server")
 class DeliveryError(MirflowError):
     """A message was not delivered.
 
-    Parameters
-    ----------
-    final : bool
-        Whether another attempt would fail in the same way.
+    `final`: whether another attempt would fail in the same way.
     """
 
     def __init__(self, message: str, *, final: bool = False) -> None:
@@ -64,10 +61,7 @@ class Courier(Protocol):
 class WebhookCourier:
     """Requests to the webhook, signed according to Standard Webhooks 1.0.
 
-    Parameters
-    ----------
-    secret : str
-        ``whsec_`` and base64 of 24 to 64 bytes.
+    `secret`: ``whsec_`` and base64 of 24 to 64 bytes.
 
     Raises
     ------
@@ -133,12 +127,8 @@ class WebhookCourier:
 class MailCourier:
     """Mail to submitters.
 
-    Parameters
-    ----------
-    password : str
-        Empty: no login.
-    account_url : str
-        Page on which receivers can remove their address.
+    `password` empty: no login.
+    `account_url`: page on which receivers can remove their address.
     """
 
     def __init__(self, mail: Mail, password: str, account_url: str) -> None:

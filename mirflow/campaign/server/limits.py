@@ -52,10 +52,7 @@ RATES: Mapping[str, Rate] = MappingProxyType(
 class RateLimits:
     """Token buckets of accounts and addresses.
 
-    Parameters
-    ----------
-    clock : callable
-        Monotonic seconds.
+    `clock`: monotonic seconds.
     """
 
     def __init__(

@@ -192,10 +192,7 @@ def cookie_path(service: Service) -> str:
 class Security:
     """Middleware around all routes: checks hosts, origins and sessions; adds headers; hides details of errors.
 
-    Parameters
-    ----------
-    count : callable
-        Takes the status of each response; None without a response.
+    `count`: takes the status of each response; None without a response.
     """
 
     def __init__(self, app: ASGIApp, service: Service, count: Callable[[int | None], object]) -> None:

@@ -60,12 +60,8 @@ class ZarrFiles:
     def find(self, name: str, key: str, token: str | None = None) -> tuple[Snapshot, bytes | Path] | None:
         """Find the value of a key.
 
-        Parameters
-        ----------
-        key : str
-            Such as ``chord/score/c/0/0/0``; invalid keys have no value.
-        token : str or None
-            Token of a generation; None: the current one, or the previous one for a client with its metadata.
+        `key`: such as ``chord/score/c/0/0/0``; invalid keys have no value.
+        `token`: token of a generation; None: the current one, or the previous one for a client with its metadata.
 
         Returns
         -------

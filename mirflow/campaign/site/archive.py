@@ -375,12 +375,8 @@ def read_archive(path: str | Path, names: Mapping[str, str] = MappingProxyType({
     published elsewhere: a ``task`` with its ``runs``, ``metric`` and ``best`` value; or numbers of ``individuals`` and
     ``countries``.
 
-    Parameters
-    ----------
-    path : path
-        Stores are relative to its folder.
-    names : mapping of str to str
-        Displayed names of stores by their real paths; default: names of their folders.
+    `path`: stores are relative to its folder.
+    `names`: displayed names of stores by their real paths; default: names of their folders.
     """
     path = Path(path)
     entries: list[YearOfTask] = []

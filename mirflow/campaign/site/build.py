@@ -321,10 +321,7 @@ def write_store_pages(
 ) -> None:
     """Write the tables of a store: evaluations, systems and tracks, as pages and as JSON.
 
-    Parameters
-    ----------
-    draw : callable
-        Returns the picture of a track, and the second at which the worst system is worst.
+    `draw`: returns the picture of a track, and the second at which the worst system is worst.
     """
     name = contents.name
     # Evaluations, systems and tracks whose names differ from another one only in case.

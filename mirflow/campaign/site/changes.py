@@ -59,10 +59,7 @@ def find_changes(
 ) -> list[Change]:
     """Compare the leaderboards of two states of a site.
 
-    Parameters
-    ----------
-    authority : str
-        Host name at the start of the changes' identifiers.
+    `authority`: host name at the start of the changes' identifiers.
 
     Returns
     -------
@@ -113,12 +110,8 @@ def with_authority(change: Change, authority: str) -> Change:
 def retell(changes: Sequence[Change], systems: Collection[str], told: Collection[str]) -> list[Change]:
     """Remove lines about systems that are no longer public from changes.
 
-    Parameters
-    ----------
-    changes : sequence of Change
-        Newest first; at most `ENTRIES` are kept.
-    systems, told : collection of str
-        Systems named in the lines, and those of them that may still be named.
+    `changes`: newest first; at most `ENTRIES` are kept.
+    `systems`, `told`: systems named in the lines, and those of them that may still be named.
 
     Examples
     --------

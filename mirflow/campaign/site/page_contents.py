@@ -74,10 +74,7 @@ class Gap:
 def gaps_of(ranked: RankedEvaluation, ds: xr.Dataset | None) -> dict[str, Gap]:
     """Compare each system of an evaluation with the leader, and the leader with the second, by the headline metric.
 
-    Parameters
-    ----------
-    ds : xr.Dataset or None
-        Scores of the evaluation; None, if only aggregates may be shown: without intervals.
+    `ds`: scores of the evaluation; None, if only aggregates may be shown: without intervals.
     """
     rows = {row.system: row for row in standings_of(ranked).rows}
     headline = next(metric for metric in ranked.metrics if metric.name == ranked.headline)
@@ -503,10 +500,7 @@ class SystemPage:
 def system(contents: StoreContents, name: str, system: str) -> SystemPage:
     """Scores of a system over all metrics of an evaluation, and its worst tracks.
 
-    Parameters
-    ----------
-    name : str
-        Name of the evaluation.
+    `name`: name of the evaluation.
     """
     ranked = contents.evaluation(name)
     by_name = {ranked_system.name: ranked_system for ranked_system in ranked.systems}
@@ -660,10 +654,7 @@ class TrackPage:
 def track(contents: StoreContents, name: str, track: str) -> TrackPage:
     """Scores of all systems on a track by the main metrics.
 
-    Parameters
-    ----------
-    name : str
-        Name of the evaluation.
+    `name`: name of the evaluation.
     """
     scores = contents.scores(name)
     if track not in scores.places:

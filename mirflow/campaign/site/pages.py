@@ -152,12 +152,8 @@ class Links(Protocol):
     def url(self, page: str, /, **parts: str) -> str:
         """Return the address of a page.
 
-        Parameters
-        ----------
-        page : str
-            Name among :data:`ADDRESSES`.
-        **parts : str
-            Values of the placeholders: names of stores, evaluations, systems, ...
+        `page`: name among :data:`ADDRESSES`.
+        `**parts`: values of the placeholders: names of stores, evaluations, systems, ...
         """
         ...
 
@@ -185,10 +181,7 @@ class LiveLinks:
 def file_of(page: str, /, twins: Twins = MappingProxyType({}), **parts: str) -> str:
     """Return the file of a page in a site's folder.
 
-    Parameters
-    ----------
-    page : str
-        Name among :data:`ADDRESSES`.
+    `page`: name among :data:`ADDRESSES`.
 
     Examples
     --------
@@ -311,12 +304,8 @@ class Pages:
     def render(self, template: str, *, viewer: PageViewer | Any = None, here: str = "", **context: Any) -> str:
         """Render a template.
 
-        Parameters
-        ----------
-        viewer : PageViewer or None
-            The viewer with ``name``, ``role`` and ``csrf``.
-        **context
-            Variables of the template; undefined ones are errors.
+        `viewer`: the viewer with ``name``, ``role`` and ``csrf``.
+        `**context`: variables of the template; undefined ones are errors.
         """
         site = {
             "title": self.title,
@@ -368,10 +357,7 @@ def environment() -> Environment:
 def show_number(value: float | str | None, decimals: int | None = None) -> str:
     """Format a value for people; missing values become a dash.
 
-    Parameters
-    ----------
-    decimals : int or None
-        Decimals of a rounded value; None: three.
+    `decimals`: decimals of a rounded value; None: three.
 
     Examples
     --------

@@ -35,10 +35,7 @@ class Entry:
 def entries_of(contents: StoreContents, links: Links) -> Iterator[Entry]:
     """Yield the pages of a store: evaluations, and systems and tracks in the first evaluation that has them.
 
-    Parameters
-    ----------
-    links : Links
-        Addresses as seen from the index.
+    `links`: addresses as seen from the index.
     """
     store, shown = contents.name, contents.title or contents.name
     seen: set[tuple[str, str]] = set()

@@ -405,10 +405,7 @@ _MOST_BYTES = 500 * 2**20
 def measure_loudness(path: Path) -> float | None:
     """Measure the integrated loudness of a recording in LUFS (ITU-R BS.1770-4, as in EBU R 128).
 
-    Parameters
-    ----------
-    path : Path
-        A file in a format that libsndfile reads.
+    `path`: a file in a format that libsndfile reads.
 
     Returns
     -------
@@ -444,10 +441,7 @@ def gain_of(lufs: float | None) -> float:
 def find_gains(database: Database, paths: list[Path]) -> dict[Path, float]:
     """Return the gains of recordings, measuring and storing those that are new or have changed.
 
-    Parameters
-    ----------
-    paths : list of Path
-        Missing files have gain 1.
+    `paths`: missing files have gain 1.
     """
     with database.read() as session:
         rows = session.scalars(select(Loudness).where(Loudness.path.in_([str(path) for path in paths])))

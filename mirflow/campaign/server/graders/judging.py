@@ -155,10 +155,7 @@ def fold(changes: Iterable[JudgementChange]) -> State:
     The newest change of a field wins: within a window the one with the largest number, regardless of arrival; between
     windows the last to arrive. A late or repeated change therefore never undoes a newer one.
 
-    Parameters
-    ----------
-    changes : iterable of JudgementChange
-        In the order of arrival.
+    `changes`: in the order of arrival.
 
     Examples
     --------
@@ -181,10 +178,7 @@ def fold(changes: Iterable[JudgementChange]) -> State:
 def record(session: Session, assignment: StoredAssignment, change: JudgementChange, now: dt.datetime) -> bool:
     """Store a change of a judgement, unless it is already stored.
 
-    Parameters
-    ----------
-    change : JudgementChange
-        With values from `read_values`.
+    `change`: with values from `read_values`.
 
     Returns
     -------
@@ -244,10 +238,7 @@ def contradicted(
     Ranges are those of the grader's other judgements; with too few of them nothing is contradicted. Categories may
     overlap, and the overlap is a result, so a grader may be asked but is never corrected.
 
-    Parameters
-    ----------
-    others : sequence of (broad, fine)
-        The other judgements of the grader.
+    `others`: the other judgements of the grader.
 
     Examples
     --------

@@ -107,10 +107,7 @@ _SHORTEST, _FEWEST = dt.timedelta(hours=1), 5
 def forecast(saved: Sequence[dt.datetime], left: int, now: dt.datetime, closes: dt.datetime | None = None) -> Row:
     """Estimate when a round will be complete, from the rate of the last 7 days.
 
-    Parameters
-    ----------
-    saved : sequence of datetime
-        Times of the judgements that count.
+    `saved`: times of the judgements that count.
 
     Returns
     -------
@@ -154,10 +151,7 @@ def _day(time: dt.datetime) -> str:
 def look_over(session: Session, opened: OpenRound, key: Pool | None, now: dt.datetime) -> Row:
     """Compute the overview of a round for organisers.
 
-    Parameters
-    ----------
-    key : Pool or None
-        The system behind each candidate; None: systems are not ranked.
+    `key`: the system behind each candidate; None: systems are not ranked.
 
     Returns
     -------

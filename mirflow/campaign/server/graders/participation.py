@@ -76,10 +76,7 @@ def pages_of(participation: Participation) -> dict[int, list[StoredAssignment]]:
 def open_page(session: Session, opened: OpenRound, participation: Participation, now: dt.datetime) -> int | None:
     """Return the grader's current page: the first unfinished one, else a new one.
 
-    Parameters
-    ----------
-    session : Session
-        A write transaction, so that no two graders get the same assignment.
+    `session`: a write transaction, so that no two graders get the same assignment.
 
     Returns
     -------

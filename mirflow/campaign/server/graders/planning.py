@@ -177,12 +177,8 @@ def _beside(plan: RoundPlan) -> Iterator[Path]:
 def take_pieces(plan: RoundPlan, path: Path, name: str, column: str = "") -> PieceTable:
     """Store a table of pieces in the plan, and remove queries drawn before.
 
-    Parameters
-    ----------
-    name : str
-        File name as sent.
-    column : str
-        Column with the names of the pieces; empty: piece, track, ...
+    `name`: file name as sent.
+    `column`: column with the names of the pieces; empty: piece, track, ...
     """
     base = re.split(r"[/\\]", name)[-1]
     trouble = name_trouble(base, 0) or (
@@ -241,10 +237,7 @@ def draw_queries(
 def take_lists(service: Service, plan: RoundPlan, sent: Sequence[tuple[str, Path]]) -> int:
     """Unpack lists of systems, replacing earlier ones; returns the number of files.
 
-    Parameters
-    ----------
-    sent : sequence of (str, Path)
-        Names as sent and paths of the contents: a single archive, or files.
+    `sent`: names as sent and paths of the contents: a single archive, or files.
     """
     assert service.campaign is not None
     with _changing(plan), _beside(plan) as place:
@@ -280,10 +273,7 @@ def _run(service: Service, job: str, task: Mapping[str, Any], place: Path, reada
 def list_patterns(files: Sequence[str], queries: Sequence[str]) -> list[str]:
     """Return the patterns of uploaded lists: SYSTEM.csv for all queries, or SYSTEM/QUERY.txt.
 
-    Parameters
-    ----------
-    files : sequence of str
-        Paths relative to the folder of the lists.
+    `files`: paths relative to the folder of the lists.
 
     Examples
     --------
@@ -389,10 +379,7 @@ def assign_graders(
 def write_round(plan: RoundPlan, settings: Mapping[str, Any], consent: str = "") -> GradingRound:
     """Open a round with these settings, which are those of a campaign file without paths.
 
-    Parameters
-    ----------
-    consent : str
-        The text that graders agree to; empty: the default.
+    `consent`: the text that graders agree to; empty: the default.
     """
     with _changing(plan):
         if not plan.has(QUERIES) or not plan.has(POOL) or not plan.has(str(key_path(POOL))):

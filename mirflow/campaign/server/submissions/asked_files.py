@@ -49,10 +49,7 @@ def may_tell(campaign: Campaign, split: str, evaluation: Evaluation) -> bool:
 def keep_places(folder: Path, campaign: Campaign, places: Mapping[str, Mapping[str, Places]]) -> None:
     """Write the names of the tracks for the server, if they may be revealed and have changed.
 
-    Parameters
-    ----------
-    places : mapping
-        Placeholders of the references by split and evaluation.
+    `places`: placeholders of the references by split and evaluation.
     """
     revealed = {
         split: {

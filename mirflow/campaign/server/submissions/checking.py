@@ -106,11 +106,8 @@ class CheckAnswer:
 def check_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """Unpack and check a submission.
 
-    Parameters
-    ----------
-    task : mapping
-        ``sent`` (names and paths), ``out`` (an empty folder), ``limits``, ``evaluations`` (as in the file), ``root``
-        (folder of label maps).
+    `task`: ``sent`` (names and paths), ``out`` (an empty folder), ``limits``, ``evaluations`` (as in the file),
+    ``root`` (folder of label maps).
 
     Returns
     -------
@@ -176,10 +173,7 @@ def _most_severe(rows: list[Row]) -> list[Row]:
 def names_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """Compare the names of submitted files with those of the tracks, which no job that opens the files may know.
 
-    Parameters
-    ----------
-    task : mapping
-        ``names`` of the files, ``evaluations`` (as in the file) and ``expected`` (the fields of :class:`Expected`).
+    `task`: ``names`` of the files, ``evaluations`` (as in the file) and ``expected`` (the fields of :class:`Expected`).
 
     Returns
     -------
@@ -361,11 +355,8 @@ def _local(text: str, out: Path) -> str:
 def read_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """Read a system's files for the evaluations of a split, and store the annotations.
 
-    Parameters
-    ----------
-    task : mapping
-        ``evaluations`` (as in the campaign file), ``root`` (of the split), ``files`` (of the system, relative to it),
-        ``split``, ``places`` (of the references, by evaluation), ``out`` (an empty folder).
+    `task`: ``evaluations`` (as in the campaign file), ``root`` (of the split), ``files`` (of the system, relative to
+    it), ``split``, ``places`` (of the references, by evaluation), ``out`` (an empty folder).
 
     Returns
     -------

@@ -48,10 +48,7 @@ class LostClaimError(MirflowError):
 class Claims:
     """The claims of a worker.
 
-    Parameters
-    ----------
-    name : str
-        Unique name of the worker; empty: host, process and a random part.
+    `name`: unique name of the worker; empty: host, process and a random part.
     """
 
     def __init__(self, service: Service, name: str = "", lease: dt.timedelta = LEASE) -> None:
@@ -246,10 +243,7 @@ _WAIT = 1.0
 def reporting(service: Service, name: str, every: float = EVERY) -> Iterator[None]:
     """Report from a thread that a worker is running, until the block ends.
 
-    Parameters
-    ----------
-    every : float
-        Seconds between two reports.
+    `every`: seconds between two reports.
     """
     assert service.database is not None
     database, began, ended = service.database, service.clock(), threading.Event()

@@ -55,10 +55,7 @@ class TrackChanges:
 def compare_pair(ds: xr.Dataset, system: str, other: str, metric: str) -> dict[str, Any] | None:
     """Compare two systems by a metric, without correction since each test answers a separate question.
 
-    Parameters
-    ----------
-    metric : str
-        Its stored identity.
+    `metric`: its stored identity.
 
     Returns
     -------
@@ -92,10 +89,7 @@ def track_changes(ds: xr.Dataset, system: str, other: str, metric: str | None = 
 
     Only for splits whose references are not hidden.
 
-    Parameters
-    ----------
-    metric : str or None
-        Stored identity; None: the headline metric.
+    `metric`: stored identity; None: the headline metric.
     """
     metric = metric or str(headline_metric(ds))
     scores = ds["score"].sel(metric=metric, system=[system, other]).transpose("system", "track").values

@@ -503,10 +503,7 @@ def _without_network() -> bool:
 def hold_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """Try to escape the confinement (except into the folder ``inside``), and report the result.
 
-    Parameters
-    ----------
-    task : mapping
-        ``inside``, ``port`` of a server of this host, and ``secrets``: pairs of words and a path.
+    `task`: ``inside``, ``port`` of a server of this host, and ``secrets``: pairs of words and a path.
 
     Returns
     -------

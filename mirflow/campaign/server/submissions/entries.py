@@ -129,10 +129,7 @@ def demand_entry(
 ) -> tuple[str, ...]:
     """Check that a submission may be entered, before reading its files; returns its splits.
 
-    Parameters
-    ----------
-    splits : sequence of str
-        Empty: all splits that are not hidden.
+    `splits` empty: all splits that are not hidden.
     """
     if not campaign.evaluations:
         raise SubmissionError("this campaign does not take submissions")

@@ -87,10 +87,7 @@ class Message:
     def as_mail(self, sender: str, account_url: str) -> EmailMessage:
         """Format the message as mail.
 
-        Parameters
-        ----------
-        account_url : str
-            Page on which the receiver can remove the address.
+        `account_url`: page on which the receiver can remove the address.
         """
         mail = EmailMessage(policy=SMTP.clone(cte_type="7bit"))
         mail["From"], mail["To"] = sender, self.address
@@ -123,10 +120,7 @@ def announce(
 ) -> None:
     """Write the messages about an event, in the transaction of the event.
 
-    Parameters
-    ----------
-    mail : bool
-        False if the submitter caused the event and needs no mail about it.
+    `mail`: False if the submitter caused the event and needs no mail about it.
     """
     settings = campaign.notifications
     if settings is None:
@@ -202,10 +196,7 @@ def mark_sent(session: Session, key: str, now: dt.datetime) -> None:
 def mark_failed(session: Session, key: str, error: str, now: dt.datetime, *, final: bool = False) -> bool:
     """Record a failed attempt, and schedule the next one.
 
-    Parameters
-    ----------
-    final : bool
-        Whether another attempt would fail in the same way.
+    `final`: whether another attempt would fail in the same way.
 
     Returns
     -------

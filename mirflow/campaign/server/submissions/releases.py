@@ -49,10 +49,7 @@ def is_final(split: Split | None, now: dt.datetime) -> bool:
 def decimals_of(split: Split | None, now: dt.datetime) -> int | None:
     """Number of decimals of scores on a split; None if they are not rounded.
 
-    Parameters
-    ----------
-    split : Split or None
-        None: the campaign no longer has the split, so scores are treated as hidden.
+    `split` None: the campaign no longer has the split, so scores are treated as hidden.
 
     Examples
     --------
@@ -69,10 +66,7 @@ def decimals_of(split: Split | None, now: dt.datetime) -> int | None:
 def best_of_teams(rows: Iterable[Released]) -> frozenset[str]:
     """Return the names of the systems that are the best public ones of their teams; empty if no team has several.
 
-    Parameters
-    ----------
-    rows : iterable of Released
-        Scores by one metric; the earlier submission wins a tie.
+    `rows`: scores by one metric; the earlier submission wins a tie.
     """
     teams: dict[str, list[Released]] = {}
     for row in rows:
@@ -110,10 +104,7 @@ def show_score(row: Released, split: Split | None, now: dt.datetime) -> ShownSco
 def climb(value: float, best: float | None, split: Split, *, lower_is_better: bool = False) -> float | None:
     """Return the released score on a hidden split; None if it does not exceed the team's best by the step.
 
-    Parameters
-    ----------
-    best : float or None
-        The team's best released score; None: the team has none.
+    `best`: the team's best released score; None: the team has none.
 
     Examples
     --------
@@ -139,12 +130,8 @@ def release(
 ) -> None:
     """Write the scores of a submission that may be released; earlier releases never change.
 
-    Parameters
-    ----------
-    name : str
-        Name of the split.
-    values : mapping
-        The fields of :class:`.scoring.Value` by evaluation, headline metric first.
+    `name`: name of the split.
+    `values`: the fields of :class:`.scoring.Value` by evaluation, headline metric first.
     """
     for evaluation, listed in values.items():
         for index, value in enumerate(listed):

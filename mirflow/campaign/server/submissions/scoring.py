@@ -96,11 +96,8 @@ def tracks_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
 def score_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """Score a system on a split, and keep its scores as files.
 
-    Parameters
-    ----------
-    task : mapping
-        ``campaign`` (its values for scoring) and its ``path``, ``split``, ``system``, ``readings`` (folder with its
-        annotations) and ``scratch`` (an existing folder for the scores).
+    `task`: ``campaign`` (its values for scoring) and its ``path``, ``split``, ``system``, ``readings`` (folder with its
+    annotations) and ``scratch`` (an existing folder for the scores).
 
     Returns
     -------
@@ -149,10 +146,7 @@ def _kept_scores(task: Mapping[str, Any], evaluation: str) -> Path:
 def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """Join the scores of a system to the store of a split, and compare it with others.
 
-    Parameters
-    ----------
-    task : mapping
-        As for :func:`score_job`, with ``store`` and ``others`` (systems to compare with, by evaluation).
+    `task`: as for :func:`score_job`, with ``store`` and ``others`` (systems to compare with, by evaluation).
 
     Returns
     -------
@@ -236,10 +230,7 @@ def join(before: GroupContent | None, new: GroupContent) -> GroupContent:
 
     Results of others stay where they are stored.
 
-    Parameters
-    ----------
-    new : GroupContent
-        Scores of one system; its tracks without a reference are left out.
+    `new`: scores of one system; its tracks without a reference are left out.
     """
     none = new.cells.status == Status.missing_reference
     gone = {track for track, missing in zip(new.cells.track, none.tolist(), strict=True) if missing}
@@ -350,12 +341,9 @@ def _is_none(value: Entry) -> bool:
 def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """Write the public copy of a split's store, or remove it; an up-to-date copy is left alone.
 
-    Parameters
-    ----------
-    task : mapping
-        ``campaign`` (its values for scoring) and its ``path``, ``split``, ``systems`` (folder with their files),
-        ``readings`` (folder with their annotations), ``store``, ``copy``, and ``public`` (coordinates by name of the
-        system).
+    `task`: ``campaign`` (its values for scoring) and its ``path``, ``split``, ``systems`` (folder with their files),
+    ``readings`` (folder with their annotations), ``store``, ``copy``, and ``public`` (coordinates by name of the
+    system).
     """
     store, copy = Path(task["store"]), Path(task["copy"])
     public: dict[str, dict[str, Entry]] = task["public"]

@@ -304,10 +304,7 @@ def discard(folder: Path, id: str) -> None:
 def sweep(folder: Path, known: frozenset[str], now: float | None = None) -> list[str]:
     """Remove the folders of uploads that a killed server never entered; returns their ids.
 
-    Parameters
-    ----------
-    now : float or None
-        Seconds since 1970; None: now.
+    `now`: seconds since 1970; None: now.
     """
     now = time.time() if now is None else now
     removed = []

@@ -47,10 +47,7 @@ _LOG = logging.getLogger("mirflow.worker")
 class Worker:
     """A worker of a campaign.
 
-    Parameters
-    ----------
-    name : str
-        Unique name of this worker; empty: host, process and a random part.
+    `name`: unique name of this worker; empty: host, process and a random part.
     """
 
     def __init__(self, service: Service, name: str = "", lease: dt.timedelta = LEASE) -> None:
@@ -212,10 +209,7 @@ def _secrets(service: Service) -> Iterator[tuple[str, Path]]:
 def work(service: Service, *, attached: bool = False) -> None:
     """Process a campaign's submissions until a signal; the current claim is returned.
 
-    Parameters
-    ----------
-    attached : bool
-        Whether to end when standard input is closed, as happens when the parent process ends.
+    `attached`: whether to end when standard input is closed, as happens when the parent process ends.
     """
     worker = Worker(service)
     signals: SimpleQueue[int] = SimpleQueue()
