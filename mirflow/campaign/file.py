@@ -578,14 +578,9 @@ def pipeline_of(
 ) -> dict[str, Any]:
     """Make a pipeline that scores submissions on a split, as plain values.
 
-    Parameters
-    ----------
-    readings : Path
-        Folder with the readings of each system, see :func:`reading_name`.
-    systems : sequence of str or None
-        Systems; None: all. A single one is searched only in its own folder.
-    evaluations : collection of str or None
-        Names of evaluations; None: all.
+    `readings`: folder with the readings of each system, see :func:`reading_name`.
+    `systems`: systems; None: all. A single one is searched only in its own folder.
+    `evaluations`: names of evaluations; None: all.
     """
     root = split_root(path, campaign, split)
     place = os.path.relpath(readings, root).replace(os.sep, "/")

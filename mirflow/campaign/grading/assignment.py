@@ -69,25 +69,17 @@ def next_assignments(
     In whatever order graders arrive, the counts of any two pairs differ by at most `spread` at any time, and by 0 when
     all pairs have the required number of judgements.
 
-    Parameters
-    ----------
-    counts : mapping of Pair to int
-        For every pair of the round (0 without any) the number of valid judgements, plus those assigned and not returned
-        yet. Assignments that were abandoned are not counted.
-    history : sequence of Assignment
-        All assignments of this grader so far in order, judged or not.
-    by : {"query", "pair"}
-        ``query``: all candidates of a query at once, as in MIREX (or the unjudged ones of a query left unfinished).
-        ``pair``: a single one, preferably of the last query.
-    repeats : float
-        Share of judgements that a grader repeats, from 0 to 1, to measure self-agreement. Repeats do not count for the
-        pair. If possible they are `APART` judgements apart, and no query is shown twice in a row.
-    seed : int
-        Seed of the grader's own order: `grader_seed`.
-    spread : int
-        Largest difference between the counts of two pairs. With 1, a grader who has judged all of the least judged
-        pairs waits for the others, and so does everyone if a recording cannot be played; with 2 or more, graders may
-        go ahead.
+    `counts`: for every pair of the round (0 without any) the number of valid judgements, plus those assigned and not
+      returned yet. Assignments that were abandoned are not counted.
+    `history`: all assignments of this grader so far in order, judged or not.
+    `by` ("query", "pair"): ``query``: all candidates of a query at once, as in MIREX (or the unjudged ones of a query
+      left unfinished). ``pair``: a single one, preferably of the last query.
+    `repeats`: share of judgements that a grader repeats, from 0 to 1, to measure self-agreement. Repeats do not count
+      for the pair. If possible they are `APART` judgements apart, and no query is shown twice in a row.
+    `seed`: seed of the grader's own order: `grader_seed`.
+    `spread`: largest difference between the counts of two pairs. With 1, a grader who has judged all of the least
+      judged pairs waits for the others, and so does everyone if a recording cannot be played; with 2 or more, graders
+      may go ahead.
 
     Returns
     -------

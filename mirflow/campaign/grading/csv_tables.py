@@ -98,14 +98,9 @@ def write_table(
 
     An existing file stays intact until the whole table is written.
 
-    Parameters
-    ----------
-    rows : iterable of sequences
-        Texts, numbers, or None for empty fields.
-    notes : mapping of str to object
-        Notes; names must not contain a colon.
-    private : bool
-        Restrict reading to the owner, from the creation of the file on.
+    `rows`: texts, numbers, or None for empty fields.
+    `notes`: notes; names must not contain a colon.
+    `private`: restrict reading to the owner, from the creation of the file on.
     """
     text = io.StringIO(newline="")
     for name, value in notes.items():

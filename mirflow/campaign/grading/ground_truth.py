@@ -71,24 +71,17 @@ def group_candidates(
     Candidates are sorted by the median of their judgements, and ties by the mean. Starting from the most similar, each
     is compared with its predecessors in the group; if it differs, a new group begins.
 
-    Parameters
-    ----------
-    judgements : Collection or path
-        Judgements of several graders; see :func:`mirflow.analysis.judgements.fine_within_broad`.
-    level : float
-        Significance level of the two-sided tests: smaller or equal p-values are differences.
-    by : {"fine", "rank", "broad"}
-        Values to compare: fine judgements, the ranks of candidates by each grader's fine judgements (as given by the
-        experts of SMS 2005; all graders of a query must have judged the same candidates), or levels.
-    test : {"rank-sum", "signed-rank"}
-        Wilcoxon's test of two independent samples, as in the chapter, or of the differences of graders who judged both
-        candidates.
-    differs_from : {"all", "any", "previous"}
-        Predecessors in the group from which a candidate must differ to start a new group. The chapter does not specify
-        this; ``all`` gives the fewest groups.
-    above : float
-        Candidates are similar, and in a group, if the median level of their broad judgements is above this (default:
-        above NS); without broad judgements, the median of the compared values.
+    `judgements`: judgements of several graders; see :func:`mirflow.analysis.judgements.fine_within_broad`.
+    `level`: significance level of the two-sided tests: smaller or equal p-values are differences.
+    `by` ("fine", "rank", "broad"): values to compare: fine judgements, the ranks of candidates by each grader's fine
+      judgements (as given by the experts of SMS 2005; all graders of a query must have judged the same candidates), or
+      levels.
+    `test` ("rank-sum", "signed-rank"): Wilcoxon's test of two independent samples, as in the chapter, or of the
+      differences of graders who judged both candidates.
+    `differs_from` ("all", "any", "previous"): predecessors in the group from which a candidate must differ to start a
+      new group. The chapter does not specify this; ``all`` gives the fewest groups.
+    `above`: candidates are similar, and in a group, if the median level of their broad judgements is above this
+      (default: above NS); without broad judgements, the median of the compared values.
 
     References
     ----------

@@ -238,14 +238,9 @@ def close(
     judgement, and hidden repeats (the first judgement counts). Judgements of pieces known to the grader are counted,
     but only excluded on request.
 
-    Parameters
-    ----------
-    key : Pool
-        Key with the pieces behind the ids.
-    known : {"keep", "leave out"}
-        Treatment of judgements of pieces that the grader knew.
-    names : bool
-        Keep the names of graders; otherwise they are grader 1, 2, ... in an order independent of their names.
+    `key`: key with the pieces behind the ids.
+    `known` ("keep", "leave out"): treatment of judgements of pieces that the grader knew.
+    `names`: keep the names of graders; otherwise they are grader 1, 2, ... in an order independent of their names.
     """
     rows = latest(judgements)
     pieces = {returned.pair: returned.piece for returned in key.returned}
@@ -323,10 +318,7 @@ def write_closed(
     order of rank. ``similarity.yaml`` scores them with FINE and the sums of table 4, into a store named after the
     folder, in the working directory of mirflow. ``events.jsonl`` is a copy of the log of events.
 
-    Parameters
-    ----------
-    unjudged : {"refuse", "zero", "skip"}
-        Treatment of candidates without a judgement: see the task ``similarity``.
+    `unjudged` ("refuse", "zero", "skip"): treatment of candidates without a judgement: see the task ``similarity``.
     """
     place = Path(folder)
     fine = [row.fine for row in closed.judgements if row.fine is not None]

@@ -133,23 +133,15 @@ def pool(
 ) -> Pool:
     """Pool the first candidates of each system for each query; excluded pieces are replaced by the next in rank.
 
-    Parameters
-    ----------
-    rankings : mapping of str to mapping of str to sequence of str
-        By system and query; a system may lack lists for some queries.
-    seed : str
-        Secret for the ids, which depend only on it, the query and the piece: they stay the same when systems are
-        reordered or added.
-    pieces : PieceTable or None
-        Table with the columns of `same`.
-    same : sequence of str
-        Columns: candidates that share the query's value in one of them are excluded, like ``artist`` in MIREX. Missing
-        values are never shared.
-    exclude : collection of str
-        Pieces that are not candidates, such as the collection of covers in AMS 2006.
-    judged_as : mapping of str to str
-        Query that graders hear, by mutated query. Candidates of all its mutations are judged once, together with its
-        own, so graders cannot tell them apart.
+    `rankings`: by system and query; a system may lack lists for some queries.
+    `seed`: secret for the ids, which depend only on it, the query and the piece: they stay the same when systems are
+      reordered or added.
+    `pieces`: table with the columns of `same`.
+    `same`: columns: candidates that share the query's value in one of them are excluded, like ``artist`` in MIREX.
+      Missing values are never shared.
+    `exclude`: pieces that are not candidates, such as the collection of covers in AMS 2006.
+    `judged_as`: query that graders hear, by mutated query. Candidates of all its mutations are judged once, together
+      with its own, so graders cannot tell them apart.
 
     Raises
     ------
@@ -227,17 +219,13 @@ def read_rankings(
 ) -> dict[str, dict[str, list[str]]]:
     """Read the lists of systems for some queries, in any format of the task ``retrieval``.
 
-    Parameters
-    ----------
-    paths : iterable of str
-        Files or patterns with ``{system}``, and with ``{track}`` if each query has a separate file. A file without
-        ``{system}`` belongs to the system that it is named after.
-    pieces : collection of str
-        Names of all pieces. If none occurs in a system's lists, folders and suffixes are ignored in the comparison.
-    trusted : bool
-        False: refuse names that a spreadsheet would interpret as formulas, unless `pieces` or `queries` has them.
-    **options
-        Reading options, such as ``format="matrix"``.
+    `paths`: files or patterns with ``{system}``, and with ``{track}`` if each query has a separate file. A file without
+      ``{system}`` belongs to the system that it is named after.
+    `pieces`: names of all pieces. If none occurs in a system's lists, folders and suffixes are ignored in the
+      comparison.
+    `trusted` False: refuse names that a spreadsheet would interpret as formulas, unless `pieces` or `queries` has
+      them.
+    `**options`: reading options, such as ``format="matrix"``.
 
     Returns
     -------

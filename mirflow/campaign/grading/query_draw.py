@@ -103,15 +103,10 @@ def draw(
 ) -> list[str]:
     """Draw queries from a collection without replacement.
 
-    Parameters
-    ----------
-    number : int or None
-        Number of queries to draw at random.
-    each : int, mapping of str to int, or None
-        Number of queries per value of the column `by`, instead of `number`; a mapping gives it for each value. Pieces
-        without a value, or with a value missing from the mapping, are not drawn.
-    by : str or None
-        A column, such as ``genre``.
+    `number`: number of queries to draw at random.
+    `each`: number of queries per value of the column `by`, instead of `number`; a mapping gives it for each value.
+      Pieces without a value, or with a value missing from the mapping, are not drawn.
+    `by`: a column, such as ``genre``.
 
     Returns
     -------

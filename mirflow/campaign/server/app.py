@@ -265,24 +265,14 @@ def serve(
 ) -> None:
     """Serve stores or a campaign until the process is stopped.
 
-    Parameters
-    ----------
-    paths : sequence of path
-        Stores, or a single campaign file.
-    base_url : str
-        Public address of the server, if it is behind a proxy.
-    proxies : sequence of str
-        Addresses or networks of proxies that are trusted to report the client's address.
-    user_header : str
-        Header in which these proxies name the authenticated user.
-    without_references, only_aggregates : bool
-        Restrictions for all stores, in addition to those of the campaign.
-    access_log : bool
-        Whether to write a line for every request to standard error.
-    cors : bool
-        Whether scripts on other sites may read public data, even if the campaign does not allow it.
-    roots : sequence of Path
-        Folders with the annotations of the stores: one for all stores, or one for each.
+    `paths`: stores, or a single campaign file.
+    `base_url`: public address of the server, if it is behind a proxy.
+    `proxies`: addresses or networks of proxies that are trusted to report the client's address.
+    `user_header`: header in which these proxies name the authenticated user.
+    `without_references`, `only_aggregates`: restrictions for all stores, in addition to those of the campaign.
+    `access_log`: whether to write a line for every request to standard error.
+    `cors`: whether scripts on other sites may read public data, even if the campaign does not allow it.
+    `roots`: folders with the annotations of the stores: one for all stores, or one for each.
     """
     service = open_service(paths, base_url)
     service.roots = roots_by_store([*service.stores], roots)

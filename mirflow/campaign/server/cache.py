@@ -103,24 +103,16 @@ class Answers:
     ) -> Response:
         """Return the cached response to a request, or compute it once for all who wait for it.
 
-        Parameters
-        ----------
-        names : sequence of str or None
-            Stores that the response depends on if neither `view` nor `state` is given; None: all.
-        make : callable
-            Computes the response, in a thread.
-        variant : str
-            Everything but the address that the response depends on, such as the requested format.
-        query : str or None
-            The part of the query string that the response depends on; None: all of it.
-        chosen : bool
-            Whether the response is one of an unlimited number, such as those to queries.
-        view : str
-            Cache key of the viewer's permissions; empty for anonymous. Viewers with the same permissions share a
-            response, which neither browsers nor proxies may store.
-        state : str
-            Token that changes with anything else the response depends on, read before it is computed. The ETag of such
-            a response is made from its contents, since the token would reveal changes that the response does not show.
+        `names`: stores that the response depends on if neither `view` nor `state` is given; None: all.
+        `make`: computes the response, in a thread.
+        `variant`: everything but the address that the response depends on, such as the requested format.
+        `query`: the part of the query string that the response depends on; None: all of it.
+        `chosen`: whether the response is one of an unlimited number, such as those to queries.
+        `view`: cache key of the viewer's permissions; empty for anonymous. Viewers with the same permissions share a
+          response, which neither browsers nor proxies may store.
+        `state`: token that changes with anything else the response depends on, read before it is computed. The ETag of
+          such a response is made from its contents, since the token would reveal changes that the response does not
+          show.
         """
         changing = view or state
         generation = digest(f"{self._salt} seen as {view} in {state}") if changing else self.generation(names)

@@ -96,16 +96,10 @@ class Client:
     ) -> dict[str, Any]:
         """Send a folder or an archive.
 
-        Parameters
-        ----------
-        splits : sequence of str
-            Empty: all splits that are not hidden.
-        visibility : str
-            Empty: the default of the campaign.
-        about : mapping of str to str
-            ``description``, the addresses of ``paper`` and ``code``, and ``runtime`` in seconds.
-        advance : callable
-            Called with the number of bytes sent so far and in total.
+        `splits` empty: all splits that are not hidden.
+        `visibility` empty: the default of the campaign.
+        `about`: ``description``, the addresses of ``paper`` and ``code``, and ``runtime`` in seconds.
+        `advance`: called with the number of bytes sent so far and in total.
 
         Returns
         -------

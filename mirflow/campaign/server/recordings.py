@@ -60,16 +60,10 @@ class ServedRecording:
 class Recordings:
     """The recordings of a campaign's tracks.
 
-    Parameters
-    ----------
-    root : Path
-        Folder that the campaign's paths are relative to.
-    private : Path or None
-        The server's state folder, from which nothing is served: it contains uploads.
-    clock : callable
-        Monotonic seconds.
-    withheld : collection of str
-        Splits whose tracks are not shown.
+    `root`: folder that the campaign's paths are relative to.
+    `private`: the server's state folder, from which nothing is served: it contains uploads.
+    `clock`: monotonic seconds.
+    `withheld`: splits whose tracks are not shown.
     """
 
     def __init__(

@@ -75,22 +75,14 @@ _LARGEST = 2**63 - 1
 class GuardedRoute(Route):
     """A route with the required role and limits on its requests.
 
-    Parameters
-    ----------
-    page : str
-        Name of a page among :data:`.pages.ADDRESSES`, or the path of an address that no page links.
-    endpoint : callable
-        Takes a request and returns a response; plain functions run in a thread. The fields of a small form are in
-        ``request.state.form``.
-    role : str or None
-        Required role; None: public.
-    form : bool
-        Whether the CSRF token may be a field of a small form. If not, the endpoint reads the body and passes the token
-        in it to `check_forgery` before anything else.
-    body : int or callable
-        Limit of the body in bytes; a function takes the service.
-    rate : str or None
-        Name of the rate limit per account or address. Default: "change" for methods that change something.
+    `page`: name of a page among :data:`.pages.ADDRESSES`, or the path of an address that no page links.
+    `endpoint`: takes a request and returns a response; plain functions run in a thread. The fields of a small form are
+      in ``request.state.form``.
+    `role`: required role; None: public.
+    `form`: whether the CSRF token may be a field of a small form. If not, the endpoint reads the body and passes the
+      token in it to `check_forgery` before anything else.
+    `body`: limit of the body in bytes; a function takes the service.
+    `rate`: name of the rate limit per account or address. Default: "change" for methods that change something.
     """
 
     def __init__(

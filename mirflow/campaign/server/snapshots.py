@@ -98,14 +98,9 @@ class Snapshot:
 class Stores:
     """The stores of a server by name.
 
-    Parameters
-    ----------
-    paths : mapping of str to path
-        Stores, each of which may appear, be published anew or be removed at any time.
-    most_bytes : int
-        Limit for the scores in memory, all stores together; at least those of one store are kept.
-    quoteless : collection of str
-        Names of the stores whose messages and warnings must not quote references.
+    `paths`: stores, each of which may appear, be published anew or be removed at any time.
+    `most_bytes`: limit for the scores in memory, all stores together; at least those of one store are kept.
+    `quoteless`: names of the stores whose messages and warnings must not quote references.
     """
 
     def __init__(

@@ -155,29 +155,18 @@ def write_site(
 ) -> SiteReport:
     """Write a site about stores to a folder, replacing an existing site.
 
-    Parameters
-    ----------
-    stores : sequence of paths, or mapping of names to paths
-        Result stores; names are used on pages and default to those of the folders.
-    output : path
-        Output folder. An existing site is replaced entirely; files that are not mirflow's are kept.
-    url : str
-        Future address of the site, for the feed and previews of links; empty: the feed has relative links.
-    note : str
-        Footer of every page, such as the licence of the data.
-    timelines : {"auto", "all", "worst", "none"} or int
-        Timelines of the reports, see :func:`mirflow.report`, and pictures on pages of tracks.
-    level : float or None
-        Level of confidence intervals and comparisons; None: neither.
-    references : bool
-        Whether to include references in reports, and messages that may quote one.
-    only_aggregates : bool
-        Whether to leave out scores of single tracks, and pages, names and timelines of tracks.
-    root : path, sequence of paths, or None
-        Folder of the annotations, if they were moved: one for all stores, or one for each.
-    archive : path or None
-        Table of years, see :func:`.archive.read_archive`; None: the years of the systems, if they have a coordinate
-        ``year``.
+    `stores`: result stores; names are used on pages and default to those of the folders.
+    `output`: output folder. An existing site is replaced entirely; files that are not mirflow's are kept.
+    `url`: future address of the site, for the feed and previews of links; empty: the feed has relative links.
+    `note`: footer of every page, such as the licence of the data.
+    `timelines` ("auto", "all", "worst", "none"): timelines of the reports, see :func:`mirflow.report`, and pictures on
+      pages of tracks.
+    `level`: level of confidence intervals and comparisons; None: neither.
+    `references`: whether to include references in reports, and messages that may quote one.
+    `only_aggregates`: whether to leave out scores of single tracks, and pages, names and timelines of tracks.
+    `root`: folder of the annotations, if they were moved: one for all stores, or one for each.
+    `archive`: table of years, see :func:`.archive.read_archive`; None: the years of the systems, if they have a
+      coordinate ``year``.
     """
     check_timelines(timelines)
     named = _named(stores)

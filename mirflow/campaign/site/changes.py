@@ -197,14 +197,9 @@ def to_atom(
 ) -> str:
     """Format changes as an Atom feed.
 
-    Parameters
-    ----------
-    changes : sequence of Change
-        Changes, newest first.
-    address : callable
-        Returns the address of the page about a change, absolute or relative to the feed.
-    identifier : str
-        Id of the feed, a URI that never changes.
+    `changes`: changes, newest first.
+    `address`: returns the address of the page about a change, absolute or relative to the feed.
+    `identifier`: id of the feed, a URI that never changes.
     """
     feed = ElementTree.Element("feed", xmlns=_ATOM)
     _add(feed, "title", title)

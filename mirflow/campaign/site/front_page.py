@@ -192,16 +192,10 @@ def front(
 ) -> FrontPage:
     """Collect every evaluation with its leaders, and all systems by the headline metrics.
 
-    Parameters
-    ----------
-    news : sequence of NewsItem
-        News, newest first.
-    own : mapping of str to collection of str
-        The viewer's own systems by store.
-    listening : sequence of WorthListening or None
-        Tracks worth listening to; None: find them in the stores.
-    splits : collection of str
-        Stores that are splits of one campaign.
+    `news`: news, newest first.
+    `own`: the viewer's own systems by store.
+    `listening`: tracks worth listening to; None: find them in the stores.
+    `splits`: stores that are splits of one campaign.
     """
     pages = [evaluation(store, name, own.get(store.name, ())) for store in stores for name in store.ranked]
     if listening is None:

@@ -219,18 +219,11 @@ def store(
 ) -> StoreContents:
     """Rank the systems of every evaluation of a store for its pages.
 
-    Parameters
-    ----------
-    name : str
-        Name in addresses.
-    evaluations : mapping of str to xr.Dataset
-        Result of :func:`mirflow.analysis.evaluations.evaluations_of`, possibly limited to some systems.
-    level : float or None
-        Level of intervals and comparisons; None: neither.
-    references : bool
-        Whether to show messages that may quote a reference.
-    only_aggregates : bool
-        Whether to hide everything about single tracks.
+    `name`: name in addresses.
+    `evaluations`: result of :func:`mirflow.analysis.evaluations.evaluations_of`, possibly limited to some systems.
+    `level`: level of intervals and comparisons; None: neither.
+    `references`: whether to show messages that may quote a reference.
+    `only_aggregates`: whether to hide everything about single tracks.
     """
     scored = changes.ranked(evaluations)
     if not scored:

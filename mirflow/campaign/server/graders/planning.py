@@ -211,16 +211,10 @@ def draw_queries(
 ) -> list[str]:
     """Draw the queries of a plan, and remove candidates pooled before.
 
-    Parameters
-    ----------
-    number : int or mapping of str to int
-        Number of queries in total, or for each value of a column; a mapping gives a number for each value.
-    by : str
-        The column; empty: draw from all pieces.
-    where : str
-        Condition on the pieces; empty: all.
-    seed : int or None
-        Seed; None: a new one.
+    `number`: number of queries in total, or for each value of a column; a mapping gives a number for each value.
+    `by`: the column; empty: draw from all pieces.
+    `where`: condition on the pieces; empty: all.
+    `seed`: seed; None: a new one.
     """
     with _changing(plan):
         collection = read_collection(plan)
@@ -308,16 +302,10 @@ def pool_candidates(
 ) -> None:
     """Pool the candidates of a plan, and remove assignments made before.
 
-    Parameters
-    ----------
-    source : int or None
-        Index of lists in the campaign file; None: uploaded lists.
-    same : sequence of str
-        Columns of the table of pieces: candidates that share the query's value are left out.
-    secret : str
-        Secret for the ids; empty: a new one.
-    judged_as : str
-        Column of the queries that names the query to play instead; empty: graders hear each query.
+    `source`: index of lists in the campaign file; None: uploaded lists.
+    `same`: columns of the table of pieces: candidates that share the query's value are left out.
+    `secret`: secret for the ids; empty: a new one.
+    `judged_as`: column of the queries that names the query to play instead; empty: graders hear each query.
     """
     if secret and len(secret) < SHORTEST_SECRET:
         raise PlanError(f"the secret is too short: graders could guess it; use at least {SHORTEST_SECRET} characters")

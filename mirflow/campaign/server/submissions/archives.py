@@ -119,14 +119,9 @@ def name_trouble(name: str, depth: int) -> str:
 def unpack(sent: Sequence[tuple[str, Path]], out: Path, limits: Limits, fits: Callable[[str], str]) -> Unpacked:
     """Unpack an upload into a folder: one archive, or plain files.
 
-    Parameters
-    ----------
-    sent : sequence of (str, Path)
-        Names as sent, and paths of the contents.
-    out : Path
-        An empty folder.
-    fits : callable
-        Returns why a file with a given name is rejected; empty if it is accepted.
+    `sent`: names as sent, and paths of the contents.
+    `out`: an empty folder.
+    `fits`: returns why a file with a given name is rejected; empty if it is accepted.
 
     Returns
     -------

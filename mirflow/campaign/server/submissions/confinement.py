@@ -140,14 +140,9 @@ class Confinement:
 
     Use it as a context manager, in one thread.
 
-    Parameters
-    ----------
-    tasks : iterable of str
-        Tasks whose metrics are imported once for all jobs.
-    modules : sequence of str
-        Modules imported once for all jobs.
-    plugins : sequence of str
-        The organiser's Python files and modules with tasks and readers, imported once for all jobs.
+    `tasks`: tasks whose metrics are imported once for all jobs.
+    `modules`: modules imported once for all jobs.
+    `plugins`: the organiser's Python files and modules with tasks and readers, imported once for all jobs.
     """
 
     def __init__(
@@ -190,14 +185,9 @@ class Confinement:
     ) -> dict[str, Any]:
         """Run a job until it ends.
 
-        Parameters
-        ----------
-        task : mapping
-            Input of the job, as JSON.
-        progress : callable or None
-            Receives all messages but the last.
-        beat : callable or None
-            Called several times a second; returns False to stop the job.
+        `task`: input of the job, as JSON.
+        `progress`: receives all messages but the last.
+        `beat`: called several times a second; returns False to stop the job.
         """
         control = self._start()
         reading, writing = os.pipe()

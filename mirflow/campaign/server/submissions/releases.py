@@ -239,15 +239,10 @@ def judge(
 
     If the ladder withholds a score, the outcome is withheld as well, since it would reveal the score.
 
-    Parameters
-    ----------
-    name : str
-        Name of the split.
-    against : mapping
-        Numbers of the rivals, by evaluation and relation.
-    comparisons : mapping
-        The results of :func:`mirflow.campaign.server.submissions.comparison.compare_pair`, with the number of tracks
-        (``asked``), by evaluation and name of the rival.
+    `name`: name of the split.
+    `against`: numbers of the rivals, by evaluation and relation.
+    `comparisons`: the results of :func:`mirflow.campaign.server.submissions.comparison.compare_pair`, with the number
+      of tracks (``asked``), by evaluation and name of the rival.
     """
     for evaluation, relations in against.items():
         for relation, number in relations.items():

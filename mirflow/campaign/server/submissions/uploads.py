@@ -75,18 +75,11 @@ async def receive(
 ) -> Upload:
     """Stream the body of a request to the folder of a new id; leaves nothing behind after an error.
 
-    Parameters
-    ----------
-    chunks : async iterator of bytes
-        Such as ``request.stream()``.
-    content_type : str
-        A form with files, or one of :data:`RAW`.
-    fields : mapping or None
-        For a body that is a single file: the fields that a form would contain.
-    filename : str
-        For a body that is a single file: its name.
-    admit : callable or None
-        Called once, before the first byte of a file is written.
+    `chunks`: such as ``request.stream()``.
+    `content_type`: a form with files, or one of :data:`RAW`.
+    `fields`: for a body that is a single file: the fields that a form would contain.
+    `filename`: for a body that is a single file: its name.
+    `admit`: called once, before the first byte of a file is written.
     """
     kind, options = parse_options_header(content_type)
     whole = kind.decode("latin-1").lower()
