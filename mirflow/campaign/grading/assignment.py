@@ -80,11 +80,7 @@ def next_assignments(
     `spread`: largest difference between the counts of two pairs. With 1, a grader who has judged all of the least
       judged pairs waits for the others, and so does everyone if a recording cannot be played; with 2 or more, graders
       may go ahead.
-
-    Returns
-    -------
-    tuple of Assignment
-        Assignments in the order of display; empty if there are none (for now).
+    Returns: assignments in the order of display; empty if there are none (for now).
 
     Examples
     --------

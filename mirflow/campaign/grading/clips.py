@@ -14,11 +14,7 @@ def clip(recording: Path, output: Path, seconds: float) -> float:
     """Write the middle of a recording, or all of a shorter one, in the format of the suffix of `output`.
 
     `recording`: any format that libsndfile reads.
-
-    Returns
-    -------
-    float
-        Start of the clip in the recording, in seconds.
+    Returns: start of the clip in the recording, in seconds.
 
     References
     ----------

@@ -142,11 +142,8 @@ def pool(
     `exclude`: pieces that are not candidates, such as the collection of covers in AMS 2006.
     `judged_as`: query that graders hear, by mutated query. Candidates of all its mutations are judged once, together
       with its own, so graders cannot tell them apart.
-
-    Raises
-    ------
-    GradingError
-        Without queries or candidates, and for a piece that is not in the table, with its system and query.
+    Raises `GradingError`: without queries or candidates, and for a piece that is not in the table, with its system and
+      query.
 
     References
     ----------
@@ -226,16 +223,8 @@ def read_rankings(
     `trusted` False: refuse names that a spreadsheet would interpret as formulas, unless `pieces` or `queries` has
       them.
     `**options`: reading options, such as ``format="matrix"``.
-
-    Returns
-    -------
-    dict of str to dict of str to list of str
-        Pieces in the order of rank, by system and query.
-
-    Raises
-    ------
-    AnnotationError
-        With the file and line of invalid contents, and for a pattern without matches.
+    Returns: pieces in the order of rank, by system and query.
+    Raises `AnnotationError`: with the file and line of invalid contents, and for a pattern without matches.
     """
     rankings: dict[str, dict[str, list[str]]] = {}
     formulas: dict[str, list[tuple[str, str, int | None]]] = {}
@@ -332,10 +321,7 @@ def write_pool(pooled: Pool, path: str | os.PathLike[str], key: str | os.PathLik
 def read_pairs(path: str | os.PathLike[str]) -> list[Pair]:
     """Read the pairs of a pool without its key.
 
-    Raises
-    ------
-    InvalidAnnotationError
-        For a duplicate pair, with its line.
+    Raises `InvalidAnnotationError`: for a duplicate pair, with its line.
     """
     table = read_table(path)
     pairs = [Pair(*row) for row in zip(*map(table.filled, _POOL), strict=True)]
@@ -355,10 +341,7 @@ def _demand_distinct(table: CsvTable, rows: Sequence[tuple[Any, ...]]) -> None:
 def read_key(path: str | os.PathLike[str]) -> Pool:
     """Read a pool from its key.
 
-    Raises
-    ------
-    InvalidAnnotationError
-        For invalid ranks, duplicate rows, and ids with several pieces, with the line.
+    Raises `InvalidAnnotationError`: for invalid ranks, duplicate rows, and ids with several pieces, with the line.
     """
     table = read_table(path)
     returned = []

@@ -107,12 +107,8 @@ def draw(
     `each`: number of queries per value of the column `by`, instead of `number`; a mapping gives it for each value.
       Pieces without a value, or with a value missing from the mapping, are not drawn.
     `by`: a column, such as ``genre``.
-
-    Returns
-    -------
-    list of str
-        In the order of the table, so that the order reveals nothing. The selection does not depend on the order of
-        rows.
+    Returns: in the order of the table, so that the order reveals nothing. The selection does not depend on the order of
+      rows.
 
     References
     ----------

@@ -85,18 +85,10 @@ def reliability(judgements: Judgements, level: float | None = None, *, seed: int
 
     `judgements`: see :func:`mirflow.analysis.judgements.fine_within_broad`.
     `level`: level of percentile intervals by a bootstrap over queries with all their pairs; None: no intervals.
-
-    Returns
-    -------
-    xr.Dataset
-        Over ``measure`` (`MEASURES`): ``of`` (broad or fine), ``value`` (NaN if undefined, for example for a single
-        grader), ``compared`` (pairs of query and candidate with at least two such judgements), and with a level ``low``
-        and ``high``.
-
-    Raises
-    ------
-    AnnotationError
-        See :func:`mirflow.analysis.judgements.grader_agreement`.
+    Returns: over ``measure`` (`MEASURES`): ``of`` (broad or fine), ``value`` (NaN if undefined, for example for a
+      single grader), ``compared`` (pairs of query and candidate with at least two such judgements), and with a level
+      ``low`` and ``high``.
+    Raises `AnnotationError`: see :func:`mirflow.analysis.judgements.grader_agreement`.
 
     References
     ----------
@@ -162,10 +154,7 @@ def _interval(sums: Sums, level: float, seed: int) -> tuple[float, float]:
 def collection_of(judgements: Iterable[GraderJudgement]) -> Collection:
     """Collect the last judgements of graders without repeats, in the form of a table of judgements.
 
-    Raises
-    ------
-    AnnotationError
-        Without judgements.
+    Raises `AnnotationError`: without judgements.
     """
     rows: dict[str, list[GraderJudgement]] = defaultdict(list)
     for row in latest(judgements):
@@ -369,18 +358,11 @@ _SCHEMES: Mapping[str, tuple[float, float, float]] = {
 def without_middle(judgements: Iterable[GraderJudgement], key: Pool) -> xr.Dataset:
     """Rank the systems with the middle category, with it merged into either neighbour, and without it.
 
-    Returns
-    -------
-    xr.Dataset
-        Over ``scheme`` and ``system``: ``score`` (0 to 1: mean over queries of the mean over a system's candidates of
-        the mean over their graders) and ``rank`` (from 1; ties get their mean). Over ``scheme``: ``tau``, Kendall's
-        tau-b with the ranking by all three categories; NaN if all systems are tied. Candidates without a valid
-        judgement are left out.
-
-    Raises
-    ------
-    GradingError
-        Without broad judgements.
+    Returns: over ``scheme`` and ``system``: ``score`` (0 to 1: mean over queries of the mean over a system's candidates
+      of the mean over their graders) and ``rank`` (from 1; ties get their mean). Over ``scheme``: ``tau``, Kendall's
+      tau-b with the ranking by all three categories; NaN if all systems are tied. Candidates without a valid judgement
+      are left out.
+    Raises `GradingError`: without broad judgements.
 
     References
     ----------

@@ -146,10 +146,7 @@ def mark_used(session: Session, viewer: Viewer, now: dt.datetime) -> None:
 def log_in(session: Session, secret: str, before: Viewer | None, now: dt.datetime) -> tuple[Viewer, str] | None:
     """Open a session from a personal link, replacing the browser's current session; None if the link is not valid.
 
-    Returns
-    -------
-    tuple of Viewer and str
-        The viewer, and the session's secret.
+    Returns: the viewer, and the session's secret.
     """
     viewer = find_viewer(session, secret, "link", now)
     if viewer is None:

@@ -304,10 +304,7 @@ class Pictures:
     async def draw(self, key: str, make: Callable[[], bytes | None]) -> bytes | None:
         """Draw a picture and keep it; None if there is nothing to draw.
 
-        Raises
-        ------
-        HTTPException
-            503, if too many pictures are waiting.
+        Raises `HTTPException`: 503, if too many pictures are waiting.
         """
         under_way = self._under_way.get(key)
         if under_way is None:

@@ -100,16 +100,8 @@ class Client:
         `visibility` empty: the default of the campaign.
         `about`: ``description``, the addresses of ``paper`` and ``code``, and ``runtime`` in seconds.
         `advance`: called with the number of bytes sent so far and in total.
-
-        Returns
-        -------
-        dict
-            With ``id``, ``address`` and ``state``.
-
-        Raises
-        ------
-        ServerError
-            If the server refuses it.
+        Returns: with ``id``, ``address`` and ``state``.
+        Raises `ServerError`: if the server refuses it.
         """
         fields = [("name", name), *(("split", split) for split in splits), ("visibility", visibility), *about.items()]
         with packed(path) as (file, filename):
@@ -223,10 +215,7 @@ class Client:
 def packed(path: Path) -> Iterator[tuple[IO[bytes], str]]:
     """Open a file, or a folder as a temporary zip file that is removed at the end; yield it with its name.
 
-    Raises
-    ------
-    ServerError
-        Without files.
+    Raises `ServerError`: without files.
     """
     if not path.is_dir():
         with path.open("rb") as file:
@@ -245,10 +234,7 @@ def packed(path: Path) -> Iterator[tuple[IO[bytes], str]]:
 def find_token(url: str, given: str | None) -> str:
     """Return the given token, or the one for the server in ``~/.netrc``.
 
-    Raises
-    ------
-    ServerError
-        If no token is found.
+    Raises `ServerError`: if no token is found.
     """
     if given:
         return given.strip()

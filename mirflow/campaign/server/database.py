@@ -142,10 +142,7 @@ class Database:
     `url`: SQLAlchemy URL, such as ``sqlite:////srv/campaign/state/campaign.db`` or
     ``postgresql+psycopg://mirflow@localhost/chords``.
 
-    Raises
-    ------
-    DatabaseError
-        If the URL is invalid, or the database driver is not installed.
+    Raises `DatabaseError`: if the URL is invalid, or the database driver is not installed.
     """
 
     def __init__(self, url: str) -> None:

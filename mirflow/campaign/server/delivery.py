@@ -62,11 +62,7 @@ class WebhookCourier:
     """Requests to the webhook, signed according to Standard Webhooks 1.0.
 
     `secret`: ``whsec_`` and base64 of 24 to 64 bytes.
-
-    Raises
-    ------
-    MirflowError
-        If the secret is malformed; it is not quoted.
+    Raises `MirflowError`: if the secret is malformed; it is not quoted.
     """
 
     def __init__(self, webhook: Webhook, secret: str) -> None:
@@ -260,10 +256,7 @@ def sending(service: Service) -> Iterator[None]:
 def send_test(service: Service, mail_to: str = "") -> dict[Channel, str]:
     """Send a test message on all channels: to the webhook, and to the address if one is given.
 
-    Returns
-    -------
-    dict of str to str
-        Errors by channel; empty for success.
+    Returns: errors by channel; empty for success.
     """
     couriers, now, errors = couriers_of(service), service.clock(), dict[Channel, str]()
     for channel, courier in couriers.items():

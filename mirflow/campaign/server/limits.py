@@ -124,10 +124,7 @@ def bucket_of(address: str) -> str:
 class BoundedBody:
     """The body of a request, limited in size and duration.
 
-    Raises
-    ------
-    HTTPException
-        413, if the announced length is too large.
+    Raises `HTTPException`: 413, if the announced length is too large.
     """
 
     def __init__(self, scope: Scope, receive: Receive, most: int) -> None:

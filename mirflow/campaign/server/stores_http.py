@@ -62,11 +62,7 @@ class ZarrFiles:
 
         `key`: such as ``chord/score/c/0/0/0``; invalid keys have no value.
         `token`: token of a generation; None: the current one, or the previous one for a client with its metadata.
-
-        Returns
-        -------
-        tuple of Snapshot and bytes or path, or None
-            Metadata as bytes, chunks as files; None without a value.
+        Returns: metadata as bytes, chunks as files; None without a value.
         """
         snapshot = self._stores.current(name)
         if token is not None and token != snapshot.token:

@@ -316,10 +316,7 @@ def read_history(
 ) -> list[NewsItem]:
     """Read the history of a campaign as the viewer may see it.
 
-    Returns
-    -------
-    list of NewsItem
-        Newest first.
+    Returns: newest first.
     """
     newest = func.coalesce(Submission.withdrawn, Submission.finished, Submission.received).desc()
     ended = select(Submission).where(or_(Submission.state == "scored", Submission.state.in_((*CLOSED, "withdrawn"))))

@@ -60,11 +60,7 @@ def find_changes(
     """Compare the leaderboards of two states of a site.
 
     `authority`: host name at the start of the changes' identifiers.
-
-    Returns
-    -------
-    list of Change
-        One for each new, removed or changed evaluation, newest first.
+    Returns: one for each new, removed or changed evaluation, newest first.
     """
     changes = []
     newest = max((evaluation.created for board in after.values() for evaluation in board.evaluations), default="")

@@ -406,11 +406,7 @@ def measure_loudness(path: Path) -> float | None:
     """Measure the integrated loudness of a recording in LUFS (ITU-R BS.1770-4, as in EBU R 128).
 
     `path`: a file in a format that libsndfile reads.
-
-    Returns
-    -------
-    float or None
-        None for silence, for less than 0.4 s, for more than five channels, and if the file cannot be decoded.
+    Returns: None for silence, for less than 0.4 s, for more than five channels, and if the file cannot be decoded.
     """
     from pyloudnorm import Meter
 

@@ -179,11 +179,7 @@ def record(session: Session, assignment: StoredAssignment, change: JudgementChan
     """Store a change of a judgement, unless it is already stored.
 
     `change`: with values from `read_values`.
-
-    Returns
-    -------
-    bool
-        Whether the change was new.
+    Returns: whether the change was new.
     """
     stored = assignment.judgements
     if any((row.client, row.number) == (change.client, change.number) for row in stored):

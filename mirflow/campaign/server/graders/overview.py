@@ -108,11 +108,7 @@ def forecast(saved: Sequence[dt.datetime], left: int, now: dt.datetime, closes: 
     """Estimate when a round will be complete, from the rate of the last 7 days.
 
     `saved`: times of the judgements that count.
-
-    Returns
-    -------
-    dict
-        ``per_day`` and ``complete`` (ISO 8601), None where they cannot be estimated, and ``words``.
+    Returns: ``per_day`` and ``complete`` (ISO 8601), None where they cannot be estimated, and ``words``.
 
     Examples
     --------
@@ -152,15 +148,10 @@ def look_over(session: Session, opened: OpenRound, key: Pool | None, now: dt.dat
     """Compute the overview of a round for organisers.
 
     `key`: the system behind each candidate; None: systems are not ranked.
-
-    Returns
-    -------
-    dict
-        ``quantities`` (pairs, graders, judgements and others), ``forecast``, and rows: ``counts`` (pairs with 0, 1, ...
-        judgements),
-        ``agreement`` (Fleiss's kappa with three categories and with SS and VS merged, and other measures),
-        ``boxes`` (fine judgements within each broad category), ``graders`` (judgements, seconds and self-agreement of
-        each), ``schemes`` (ranking of the systems with all categories, and without the middle one).
+    Returns: ``quantities`` (pairs, graders, judgements and others), ``forecast``, and rows: ``counts`` (pairs with 0,
+      1, ... judgements), ``agreement`` (Fleiss's kappa with three categories and with SS and VS merged, and other
+      measures), ``boxes`` (fine judgements within each broad category), ``graders`` (judgements, seconds and
+      self-agreement of each), ``schemes`` (ranking of the systems with all categories, and without the middle one).
     """
     judged = judgements_of(session, opened)
     pairs = session.execute(

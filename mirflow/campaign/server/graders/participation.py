@@ -77,11 +77,7 @@ def open_page(session: Session, opened: OpenRound, participation: Participation,
     """Return the grader's current page: the first unfinished one, else a new one.
 
     `session`: a write transaction, so that no two graders get the same assignment.
-
-    Returns
-    -------
-    int or None
-        Number of the page; None if there is nothing left to judge.
+    Returns: number of the page; None if there is nothing left to judge.
     """
     pages = pages_of(participation)
     listen = opened.config.listen

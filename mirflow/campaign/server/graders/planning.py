@@ -429,14 +429,11 @@ def _summarise_queries(path: Path) -> list[tuple[str, int | str]]:
 def look_over_plan(plan: RoundPlan) -> dict[str, Any]:
     """Summarise the progress of a plan from its files.
 
-    Returns
-    -------
-    dict
-        Number of ``pieces``, the other ``columns`` of their table and its ``file``; counts of ``queries`` (None: not
-        drawn yet), their names (``drawn``) and the other columns of their table (``traits``); ``systems`` with uploaded
-        lists; counts of the ``pool``, and systems and queries with ``short`` lists; pieces without a recording
-        (``missing``); the ``work`` as in table 5 of the MIREX chapter, the ``shares`` of the graders, and graders
-        ``per_pair``; files that cannot be read, with the reason (``troubles``).
+    Returns: number of ``pieces``, the other ``columns`` of their table and its ``file``; counts of ``queries`` (None:
+      not drawn yet), their names (``drawn``) and the other columns of their table (``traits``); ``systems`` with
+      uploaded lists; counts of the ``pool``, and systems and queries with ``short`` lists; pieces without a recording
+      (``missing``); the ``work`` as in table 5 of the MIREX chapter, the ``shares`` of the graders, and graders
+      ``per_pair``; files that cannot be read, with the reason (``troubles``).
     """
     troubles: dict[str, str] = {}
 

@@ -18,11 +18,7 @@ def lists_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """Unpack lists of systems.
 
     `task`: ``sent`` (names and paths), ``out`` (an empty folder), ``limits`` and allowed ``suffixes``.
-
-    Returns
-    -------
-    dict
-        ``files`` (their number) and ``refused`` (rows of names and reasons).
+    Returns: ``files`` (their number) and ``refused`` (rows of names and reasons).
     """
     sent = [(name, Path(path)) for name, path in task["sent"]]
 

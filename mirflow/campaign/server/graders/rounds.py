@@ -77,10 +77,7 @@ def open_rounds(service: Service) -> dict[str, OpenRound]:
     Pairs added to the tables are added; pairs removed from the tables are removed, unless they were assigned to a
     grader.
 
-    Returns
-    -------
-    dict of str to OpenRound
-        Rounds by name; empty without a campaign.
+    Returns: rounds by name; empty without a campaign.
     """
     if service.campaign is None or service.database is None:
         return {}

@@ -122,11 +122,7 @@ def unpack(sent: Sequence[tuple[str, Path]], out: Path, limits: Limits, fits: Ca
     `sent`: names as sent, and paths of the contents.
     `out`: an empty folder.
     `fits`: returns why a file with a given name is rejected; empty if it is accepted.
-
-    Returns
-    -------
-    Unpacked
-        If anything was rejected, no file must be used.
+    Returns: if anything was rejected, no file must be used.
     """
     if len(sent) == 1 and sent[0][0].lower().endswith(ARCHIVES):
         name, path = sent[0]

@@ -109,10 +109,7 @@ def check_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     `task`: ``sent`` (names and paths), ``out`` (an empty folder), ``limits``, ``evaluations`` (as in the file),
     ``root`` (folder of label maps).
 
-    Returns
-    -------
-    dict
-        The fields of :class:`CheckAnswer`, ``left_out`` and ``evaluations`` (those with files).
+    Returns: the fields of :class:`CheckAnswer`, ``left_out`` and ``evaluations`` (those with files).
     """
     evaluations = [Evaluation.model_validate(row) for row in task["evaluations"]]
     out = Path(task["out"])
@@ -174,11 +171,7 @@ def names_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """Compare the names of submitted files with those of the tracks, which no job that opens the files may know.
 
     `task`: ``names`` of the files, ``evaluations`` (as in the file) and ``expected`` (the fields of :class:`Expected`).
-
-    Returns
-    -------
-    dict
-        As of :func:`check_job`, with findings about names alone, and ``without``: splits that are left out.
+    Returns: as of :func:`check_job`, with findings about names alone, and ``without``: splits that are left out.
     """
     evaluations = [Evaluation.model_validate(row) for row in task["evaluations"]]
     expected = [Expected(**row) for row in task["expected"]]
@@ -358,10 +351,7 @@ def read_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     `task`: ``evaluations`` (as in the campaign file), ``root`` (of the split), ``files`` (of the system, relative to
     it), ``split``, ``places`` (of the references, by evaluation), ``out`` (an empty folder).
 
-    Returns
-    -------
-    dict
-        ``evaluations``: names of those with files.
+    Returns: ``evaluations``: names of those with files.
     """
     root, files = str(task["root"]), str(task["files"])
     names = []

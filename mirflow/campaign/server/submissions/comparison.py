@@ -56,13 +56,9 @@ def compare_pair(ds: xr.Dataset, system: str, other: str, metric: str) -> dict[s
     """Compare two systems by a metric, without correction since each test answers a separate question.
 
     `metric`: its stored identity.
-
-    Returns
-    -------
-    dict or None
-        ``metric``, ``outcome`` (for the system, at the level of 0.05), ``difference`` (the system's value minus the
-        other's), ``low`` and ``high`` (95 % interval over paired tracks; None for fewer than six), ``p`` (of the
-        permutation test, or of the metric's own test) and ``tracks``. None if there is no test, as for a single track.
+    Returns: ``metric``, ``outcome`` (for the system, at the level of 0.05), ``difference`` (the system's value minus
+      the other's), ``low`` and ``high`` (95 % interval over paired tracks; None for fewer than six), ``p`` (of the
+      permutation test, or of the metric's own test) and ``tracks``. None if there is no test, as for a single track.
     """
     try:
         query = Query(metric=metric, exact=True, missing=MISSING)

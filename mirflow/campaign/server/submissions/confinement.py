@@ -433,10 +433,7 @@ def _die_with_parent() -> None:
 def confine(confines: Confines) -> list[str]:
     """Confine this process permanently.
 
-    Returns
-    -------
-    list of str
-        The restrictions in force: network, folders, signals, calls, and the limits by name.
+    Returns: the restrictions in force: network, folders, signals, calls, and the limits by name.
     """
     os.environ.clear()
     os.environ.update(confines.environment)
@@ -494,12 +491,8 @@ def hold_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """Try to escape the confinement (except into the folder ``inside``), and report the result.
 
     `task`: ``inside``, ``port`` of a server of this host, and ``secrets``: pairs of words and a path.
-
-    Returns
-    -------
-    dict
-        ``held``: the restrictions in force; ``opened``: words, path and the readable folder or file around it, of each
-        secret that could be opened; and what else was reached.
+    Returns: ``held``: the restrictions in force; ``opened``: words, path and the readable folder or file around it, of
+      each secret that could be opened; and what else was reached.
     """
     reached: dict[str, Any] = {"held": _HELD, "environment": len(os.environ), "opened": []}
     for words, path in task.get("secrets", ()):

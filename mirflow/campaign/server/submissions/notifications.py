@@ -197,11 +197,7 @@ def mark_failed(session: Session, key: str, error: str, now: dt.datetime, *, fin
     """Record a failed attempt, and schedule the next one.
 
     `final`: whether another attempt would fail in the same way.
-
-    Returns
-    -------
-    bool
-        Whether delivery is abandoned.
+    Returns: whether delivery is abandoned.
     """
     row = session.scalar(select(Notification).where(Notification.key == key))
     if row is None or row.sent is not None:

@@ -79,10 +79,7 @@ class _SentProgress(Progress):
 def tracks_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """List the references of some ``splits`` of a ``campaign`` (its values for scoring, and its ``path``).
 
-    Returns
-    -------
-    dict
-        ``places`` by split and evaluation, and their ``folders`` by split.
+    Returns: ``places`` by split and evaluation, and their ``folders`` by split.
     """
     campaign = Campaign.of(task["campaign"])
     folders: dict[str, set[str]] = {split: set() for split in task["splits"]}
@@ -99,11 +96,8 @@ def score_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     `task`: ``campaign`` (its values for scoring) and its ``path``, ``split``, ``system``, ``readings`` (folder with its
     annotations) and ``scratch`` (an existing folder for the scores).
 
-    Returns
-    -------
-    dict
-        ``tracks``: number of scored tracks by evaluation, including those without an estimate. ``causes``: what would
-        make low scores right, in a few lines; none of a hidden split, of whose references they would tell.
+    Returns: ``tracks``: number of scored tracks by evaluation, including those without an estimate. ``causes``: what
+      would make low scores right, in a few lines; none of a hidden split, of whose references they would tell.
     """
     journal = Journal(Path(task["scratch"], f"{task['split']}.journal"))
     campaign, split = Campaign.of(task["campaign"]), str(task["split"])
@@ -147,11 +141,7 @@ def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """Join the scores of a system to the store of a split, and compare it with others.
 
     `task`: as for :func:`score_job`, with ``store`` and ``others`` (systems to compare with, by evaluation).
-
-    Returns
-    -------
-    dict
-        ``values`` and ``comparisons`` by evaluation, each with its number of tracks (``asked``).
+    Returns: ``values`` and ``comparisons`` by evaluation, each with its number of tracks (``asked``).
     """
     campaign, system = Campaign.of(task["campaign"]), str(task["system"])
     places = {evaluation.name: _kept_scores(task, evaluation.name) for evaluation in campaign.evaluations}
@@ -196,11 +186,8 @@ def _known(content: GroupContent, systems: Iterable[str]) -> list[str]:
 def values_of(ds: Any, system: str) -> list[dict[str, Any]]:
     """Aggregate a system over the tracks of a split by the metrics of a short table; missing tracks count as zero.
 
-    Returns
-    -------
-    list of dict
-        ``metric``, ``value`` with the ends of its interval (``low``, ``high``), numbers of ``tracks`` with a value and
-        of those ``asked``, and ``orientation``.
+    Returns: ``metric``, ``value`` with the ends of its interval (``low``, ``high``), numbers of ``tracks`` with a value
+      and of those ``asked``, and ``orientation``.
     """
     metrics = headline_metrics(ds)
     if not metrics:

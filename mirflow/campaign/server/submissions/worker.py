@@ -150,10 +150,7 @@ class Worker:
 def demand_confinement(service: Service, confinement: Confinement) -> tuple[list[str], list[str]]:
     """Check the confinement of the processes that read submissions, from the inside.
 
-    Returns
-    -------
-    held, missing : list of str
-        The restrictions in force, and what is missing.
+    Returns: the restrictions in force, and what is missing.
     """
     campaign, path = service.campaign, service.path
     assert campaign is not None
