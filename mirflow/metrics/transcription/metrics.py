@@ -283,6 +283,7 @@ class Lacking:
                     bad = np.zeros(len(rows), dtype=np.bool_)
                     bad[rows_of(rows.counts[0])[items]] = True
                     message = f"{side}: a note has {trouble}, which {wanted[0]} compares; remove it from the metrics"
+                    message += ", or name the column in columns, as in velocity: 3" * (trouble == "no velocity")
                     for pair in np.flatnonzero(bad[chosen] & compared).tolist():
                         lacking[column].setdefault(pair, message)
         return cls(lacking)
