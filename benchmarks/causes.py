@@ -78,7 +78,7 @@ def planted(pair: LowPair, other: LowPair | None, rng: np.random.Generator) -> I
             yield (undone("other_track"),), other.estimate
     if TRANSFORMATIONS["part"].fits(pair.task, kind):
         cut = cut_at(estimate, 0.4 * last_time(estimate))
-        yield (undone("part", last_time(cut)),), cut
+        yield (undone("part", last_time(cut)),), cut if len(cut) >= ITEMS else estimate
     if pair.task in ("chord", "local_key", "key"):
         steps = (steps + 5) % 12 - 5 or 1
         yield (undone("transposition", -steps),), transpose(estimate, steps, pair.task)
@@ -110,7 +110,7 @@ def planted(pair: LowPair, other: LowPair | None, rng: np.random.Generator) -> I
             yield (undone("metrical_level", 1 / factor),), undone("metrical_level", factor).apply(pair).estimate
     if pair.task in PERIODIC:
         between = undone("metrical_level", 1.0, f"half a {'bar' if pair.task == 'downbeat' else 'beat'} later")
-        yield (undone("metrical_level"),), between.apply(pair).estimate
+        yield (between,), between.apply(pair).estimate
     yield (undone("sides"),), pair.reference
 
 

@@ -429,6 +429,8 @@ def _settle(cell: Cell, options: Sequence[tuple[Correction, ...]], values: Float
     ]
     if not good:
         return False
+    for weakest in ("sides", "part"):  # a short part of anything may be right, and the whole as the reference of a part
+        good = [at for at in good if options[at][-1].cause != weakest] or good
     best = max(float(values[place]) for place in good)
     names = list(TRANSFORMATIONS)
 

@@ -170,7 +170,8 @@ def indicator(annotation: Annotation, task: str, hop: float, bins: int) -> Float
     rows = np.round(pitch[good]).astype(np.int64) % 12 if len(made) == 12 else np.zeros(good.sum(), dtype=np.int64)
     places = (times[good] / hop).astype(np.int64)
     made[rows, places] = 1.0
-    if kind not in ("series", "multipitch"):  # events that are near each other should meet
+    # Events that are near each other should meet, and boundaries of sections from farther away.
+    for _ in range(0 if kind in ("series", "multipitch") else 3 if task in ("segment", "hierarchy") else 1):
         made[:, 1:] = np.maximum(made[:, 1:], 0.6 * made[:, :-1])
         made[:, :-1] = np.maximum(made[:, :-1], 0.6 * made[:, 1:])
     return _centred(made)
@@ -185,7 +186,7 @@ def likely_shifts(reference: Annotation, estimate: Annotation, task: str, count:
     ends = [last_time(side) for side in (reference, estimate)]
     if not all(np.isfinite(ends)) or max(ends) <= 0:
         return []
-    hop = _HOPS.get(estimate.kind, 3 * _HOP if task in ("segment", "hierarchy") else _HOP)
+    hop = _HOPS.get(estimate.kind, _HOP)
     framed = estimate.kind in ("series", "multipitch")
     hop = max(hop, max(ends) / (_MOST_FRAMES if framed else _MOST_BINS))
     bins = int(max(ends) / hop) + 2

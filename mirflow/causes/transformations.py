@@ -281,7 +281,7 @@ def _chord(label: str, task: str) -> str:
     """The usual case of a chord that the other side lacks; other labels stay."""
     text = label.strip()
     usual = text[:1].upper() + text[1:].lower()
-    return label if task != "chord" or indicators.root_of(usual, task) is None else usual
+    return usual if task == "chord" and (usual in ("N", "X") or indicators.root_of(usual, task) is not None) else label
 
 
 def _plain(label: str) -> str:

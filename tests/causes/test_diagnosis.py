@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import mirflow
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.source import HeldSource, Source
 from mirflow.causes import indicators
 from mirflow.causes.diagnosis import ALL, Board, Cause, Judge, find_causes
 from mirflow.causes.transformations import ESTIMATE, REFERENCE, TRANSFORMATIONS, Correction, LowPair
+from mirflow.errors import MirflowWarning
 from mirflow.readers.options import Reading
 
 CHORDS = ("C:maj", "G:maj", "A:min", "F:maj7", "D:min/b3", "E:7", "N", "Bb:maj")
@@ -102,6 +106,80 @@ def test_what_all_tracks_of_a_system_share_is_the_systems() -> None:
     (found,) = causes("melody", {"a": references, "b": numbers}, references)
     assert (found.track, found.system, found.change.cause, found.change.unit) == (ALL, "b", "pitch_unit", "MIDI")
     assert (found.tracks, found.remedy) == (5, "pitch_unit: MIDI")
+
+
+def respelled(one: Annotation, spelling: Callable[[str], str]) -> Annotation:
+    return replace(one, labels=[spelling(label) for label in one.labels or ()])
+
+
+def with_columns(one: Annotation, **columns: np.ndarray) -> Annotation:
+    return replace(one, columns={**one.columns, **columns})
+
+
+SYMBOLS = {":maj7": "maj7", ":maj": "", ":min": "m", ":min/b3": "m", ":7": "7"}
+SPOILT: dict[str, tuple[str, str, Callable[[Annotation], Annotation]]] = {
+    "durations": ("chord", "columns", lambda one: with_columns(one, end=one.columns["end"] - one.columns["start"])),
+    "ends": ("chord", "columns", lambda one: with_columns(one, end=one.columns["end"] + one.columns["start"])),
+    "pitch before time": (
+        "melody",
+        "columns",
+        lambda one: with_columns(one, time=one.columns["frequency"], frequency=one.columns["time"]),
+    ),
+    "velocity before pitch": (
+        "transcription",
+        "columns",
+        lambda one: with_columns(one, pitch=np.full(90, 1047.0), velocity=indicators.pitches(one)),
+    ),
+    "lead sheets": (
+        "chord",
+        "labels",
+        lambda one: respelled(
+            one, lambda label: re.sub(r":maj7|:maj|:min/b3|:min|:7", lambda end: SYMBOLS[end[0]], label)
+        ),
+    ),
+    "upper case": ("chord", "labels", lambda one: respelled(one, str.upper)),
+    "one third": ("chord", "part", lambda one: indicators.cut_at(one, indicators.last_time(one) / 3)),
+    "one third of notes": ("transcription", "part", lambda one: indicators.cut_at(one, 60.0)),
+    "milliseconds": ("beat", "time_scale", lambda one: with_columns(one, time=one.columns["time"] * 1000)),
+    "all beats": (
+        "downbeat",
+        "metrical_level",
+        lambda one: with_columns(one, time=np.interp(np.arange(0, 89, 0.25), np.arange(90), one.columns["time"])),
+    ),
+}
+
+
+@pytest.mark.parametrize(("task", "cause", "spoil"), SPOILT.values(), ids=SPOILT)
+def test_what_was_spoilt_in_all_tracks_of_a_system_is_the_systems(
+    task: str, cause: str, spoil: Callable[[Annotation], Annotation]
+) -> None:
+    references = [made(task, seed) for seed in range(4)]
+    right = [made(task, seed, off=0.01) for seed in range(4)]
+    found = causes(task, {"a": right, "b": [spoil(one) for one in right], "c": right}, references)
+    assert [(one.system, one.track, one.change.cause, one.tracks) for one in found] == [("b", ALL, cause, 4)]
+
+
+@pytest.mark.parametrize(
+    ("task", "cause", "amount"), [("key", "transposition", -2.0), ("tempo", "metrical_level", 2.0)]
+)
+def test_one_key_or_tempo_says_nothing_and_those_of_a_system_do(task: str, cause: str, amount: float) -> None:
+    if task == "key":
+        references = [Annotation("key", {}, [name]) for name in ("C major", "A minor", "Eb major", "F# minor")]
+    else:
+        columns = [{"tempo": np.array([tempo]), "weight": np.ones(1)} for tempo in (100.0, 121.0, 93.0, 77.0)]
+        references = [Annotation("tempo", own) for own in columns]
+    undo = Correction(cause, ESTIMATE, -amount if task == "key" else 1 / amount, TRANSFORMATIONS[cause].unit)
+    wrong = [undo.apply(LowPair(task, one, one)).estimate for one in references]
+    assert causes(task, {"a": [wrong[0], *references[1:]]}, references) == []
+    (found,) = causes(task, {"a": wrong, "b": references}, references)
+    assert (found.system, found.track, found.change.cause, found.change.amount) == ("a", ALL, cause, amount)
+
+
+def test_a_class_in_another_case_is_named() -> None:
+    with pytest.warns(
+        MirflowWarning, match="labels of the estimate are spelled otherwise: case, punctuation or encoding"
+    ):
+        mirflow.evaluate("rock", "Rock", "classification")
 
 
 def test_two_causes_are_found_one_after_the_other() -> None:
