@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
@@ -12,7 +13,7 @@ import numpy as np
 from ..errors import QueryError, RunError, counted
 from ..pipeline.plan import Stale
 from ..store.cells import Cells
-from .block import BlockWork, Works, clean_sides, read_sides, score_sides
+from .block import Works, clean_sides, read_sides, score_sides
 from .graph import BlockTask, Graph, Key, block_graph
 from .runs import plan
 
@@ -37,20 +38,10 @@ def steps_of(graph: Graph) -> dict[str, tuple[Any, ...]]:
     for (task,) in graph.values():
         name, place = task.work.evaluation, task.place
         read, clean, score, store = (f"{name}-{step}-{place}" for step in ("read", "clean", "score", "store"))
-        steps |= {read: (_Read(task.work),), clean: (clean_sides, read), score: (score_sides, clean)}
+        # Bound, not passed: dask would search an argument for keys.
+        steps |= {read: (partial(read_sides, task.work),), clean: (clean_sides, read), score: (score_sides, clean)}
         steps[store] = (store_cells, score)
     return steps
-
-
-class _Read:
-    """The step that reads a block; dask would search its work, if it were an argument, for keys."""
-
-    def __init__(self, work: BlockWork) -> None:
-        self.work = work
-        self.__name__ = "read_sides"
-
-    def __call__(self) -> Any:
-        return read_sides(self.work)
 
 
 def store_cells(cells: Cells) -> Cells:

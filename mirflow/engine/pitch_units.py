@@ -108,11 +108,13 @@ def numbered_pitches(measures: Sequence[Measure], reference: Annotation, estimat
         return both and f"{both} {remedy_for_numbers(estimate)}"
     for name, pitch, other in (("reference", low[0], estimate), ("estimate", low[1], reference)):
         given = _sounding(other) if len(pitch) else pitch
-        if (
-            len(given)
-            and HIGHEST_MIDI < given.max() < _ABSURD
-            and (what := _whole_numbers(pitch) or _is_far(pitch, given))
-        ):
+        if not len(given) or not HIGHEST_MIDI < given.max() < _ABSURD:
+            continue
+        what, low_middle, middle = _whole_numbers(pitch), np.median(pitch), np.median(given)
+        # Near the others as MIDI numbers, and far below them in Hz.
+        if what is None and middle / 2 < midi_to_hz(low_middle) < middle * 2 and middle >= 2 * low_middle:
+            what = _range_of(pitch)
+        if what:
             numbered = reference if name == "reference" else estimate
             remedy = remedy_for_numbers(numbered, name, other)
             return f"the {name}'s pitches are {what}: are they MIDI numbers? {remedy}"
@@ -148,13 +150,6 @@ def _regularity(pitch: Float) -> tuple[float, float]:
         means = np.array([np.bincount(step, part) for part in (turns.real, turns.imag)]) / np.bincount(step)
         found.append(float(np.hypot(*means.mean(axis=1))) if len(steps) >= _STEPS else 0.0)
     return found[0], found[1]
-
-
-def _is_far(pitch: Float, given: Float) -> str | None:
-    """The range of pitches that lie near others as MIDI numbers, and far below them in Hz."""
-    own, wanted = np.median(pitch), np.median(given)
-    near = wanted / 2 < midi_to_hz(own) < wanted * 2
-    return _range_of(pitch) if near and wanted >= 2 * own else None
 
 
 def _range_of(pitch: Float) -> str:
