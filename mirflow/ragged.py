@@ -177,11 +177,14 @@ def concatenate(parts: Iterable[Ragged]) -> Ragged:
         raise ValueError("nothing to concatenate")
     vocabulary: dict[str, int] = {}
     columns: dict[str, list[Column]] = {name: [] for name in parts[0].columns}
+    codes_of: dict[int, Int] = {}  # by vocabulary, as rows that were taken from the same ones share theirs
     for part in parts:
         if set(part.columns) != set(columns):
             raise ValueError(f"columns differ: {sorted(part.columns)} and {sorted(columns)}")
-        known = [vocabulary.setdefault(label, len(vocabulary)) for label in part.labels]
-        codes = np.array([*known, -1], dtype=np.int64)
+        codes = codes_of.get(id(part.labels))
+        if codes is None:
+            known = [vocabulary.setdefault(label, len(vocabulary)) for label in part.labels]
+            codes = codes_of[id(part.labels)] = np.array([*known, -1], dtype=np.int64)
         for name, column in part.columns.items():
             columns[name].append(codes[column] if name == "label" else column)
     counts = tuple(np.concatenate(level) for level in zip(*(part.counts for part in parts), strict=True))

@@ -63,6 +63,8 @@ def _split(
     pairs = replace(pairs, references=references, estimates=estimates)
     exact = exact or not whole.metric.itemwise or whole.parameters.get("matching", "optimal") != "optimal"
     numbering = None if errors.rows is None else _numbering(convention, pairs, errors.rows, whole, grid)
+    # The rows of all pairs share two vocabularies.
+    numbering = None if numbering is None else cache(numbering)
     edits = []
     for own, other in zip(pairs.reference_row.tolist(), pairs.estimate_row.tolist(), strict=True):
         sides = references.take([own]), estimates.take([other])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 
 import numpy as np
@@ -34,20 +34,26 @@ class Chords:
 
 def encode_sides(references: Ragged, estimates: Ragged) -> Chords:
     """Collect the distinct chords of two sides; labels that cannot be encoded count as no chord."""
-    vocabulary = list(dict.fromkeys([NO_CHORD, *references.labels, *estimates.labels]))
+    table, merged, *codes = _encode_labels(references.labels, estimates.labels)
+    sides = zip((references, estimates), codes, strict=True)
+    return Chords(table, merged, *(own[np.append(side.columns["label"], -1)] for side, own in sides))
+
+
+@lru_cache(maxsize=4)
+def _encode_labels(*sides: tuple[str, ...]) -> tuple[ChordTable, Int, Int, Int]:
+    """Distinct chords, their classes once extended chords are reduced, and those of the labels of either side.
+
+    Single pairs are encoded one after the other with the vocabulary of all, which is why it remembers the last ones.
+    """
+    vocabulary = list(dict.fromkeys([NO_CHORD, *sides[0], *sides[1]]))
     number = {label: index for index, label in enumerate(vocabulary)}
     full, reduced = encode_vocabulary(vocabulary), encode_vocabulary(vocabulary, reduce_extended=True)
     keys = np.column_stack([_packed(full), _packed(reduced)])
     _, row, chord = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     merged = np.unique(keys[row, 1], return_inverse=True)[1]
     chord = chord.reshape(-1).astype(np.int64)
-
-    def of(side: Ragged) -> Int:
-        codes: Int = chord[[number[label] for label in side.labels] + [number[NO_CHORD]]]
-        items: Int = codes[np.append(side.columns["label"], -1)]
-        return items
-
-    return Chords(full.take(row), merged, of(references), of(estimates))
+    one, other = (chord[[number[label] for label in (*labels, NO_CHORD)]] for labels in sides)
+    return full.take(row), merged, one, other
 
 
 def encode_runs(labels: Sequence[str]) -> Int:

@@ -121,7 +121,7 @@ def write_page(
         The HTML file; one that is there is replaced. ``-``: standard output.
     timelines : {"auto", "all", "worst", "none"} or int
         Which tracks can be looked at and listened to: all, the 20 of each evaluation that are worst or most disputed,
-        none, or so many. ``auto``: as many as 5,000 cells and 8 MB hold, the worst and most disputed ones first.
+        none, or so many. ``auto``: as many as 5,000 cells and 4 MB hold, the worst and most disputed ones first.
     metrics : sequence of str
         What the page shows first, and what timelines are judged by; default: one of each evaluation.
     root : path, sequence of paths, or None
@@ -316,7 +316,7 @@ def _draw(subject: Subject, wanted: str, shown: Shown, shelf: Shelf, progress: P
 def _pack(timelines: Timelines, blocks: CompressedParts, most: int | None) -> tuple[list[tuple[str, int]], int]:
     """The block of each track, and how many were left out because the page would become too large."""
     places: list[tuple[str, int]] = []
-    size = 0
+    size = 0 if most is None else min(sum(map(len, blocks.texts)), 2 * most // 3)
     for name, track in timelines.tracks.items():
         number, more = blocks.add_new(pack_json(track.described()))
         if most is not None and size + more > most:

@@ -32,8 +32,9 @@ COUNTED = 20_000
 """Cells of all evaluations up to which errors are counted on all tracks; above, on those that have a timeline."""
 _BLOCK = 200
 """About how many cells are explained at once."""
-BYTES = 8_000_000
-"""Compressed size that the timelines of a page stay below unless more are asked for."""
+BYTES = 3_400_000
+"""Compressed size that the parts of a page stay below by leaving out timelines unless more are asked for, which have at
+least a third of it: a page is then below 4 MB unless its scores take more."""
 WORST = 20
 """Tracks of each evaluation under ``worst``."""
 REFERENCE_PLACE = -1
