@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import QueryError
 from ..ragged import Bool, Float, Int
-from .aggregation import free_names, origin_of, select
+from .aggregation import POLICIES, free_names, origin_of, select
 from .inference.sample import differences, settle
 from .query_options import Query
 from .scores import Array, coords_of, names_of
@@ -175,7 +175,7 @@ def _select_one(ds: xr.Dataset, query: Query, count: int) -> xr.Dataset:
 
 def _about(part: xr.Dataset, group: str, order: str) -> dict[str, Any]:
     """Attributes of a list of tracks."""
-    attrs = {**origin_of(part, group), **{name: part.attrs[name] for name in ("missing", "undefined")}}
+    attrs = {**origin_of(part, group), **{name: part.attrs[name] for name in POLICIES if name in part.attrs}}
     attrs |= {"order": order, "metric": names_of(part, "metric")[0], "unit": names_of(part, "unit")[0]}
     return {**attrs, "title": str(part["title"].values[0]) if "title" in part.coords else ""}
 

@@ -104,10 +104,10 @@ def correlations(
             low, high = bounds(drawn, arrays["r"][at][np.newaxis], accelerations(moments.left_out()), how)
             arrays["low"][at], arrays["high"][at] = low[0], high[0]
     variables = {name: (("system", "metric"), values) for name, values in {**arrays, "n": number}.items()}
-    from ..aggregation import origin_of
+    from ..aggregation import POLICIES, origin_of
 
     attrs = {**how.attrs(), "covariate": covariate, "cluster": cluster or "", **origin_of(part, group)}
-    attrs |= {name: part.attrs[name] for name in ("missing", "undefined")}
+    attrs |= {name: part.attrs[name] for name in POLICIES if name in part.attrs}
     return dataset_of(variables, part, {}, _LONG_NAMES, attrs)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...errors import QueryError
 from ...ragged import Float
-from ..aggregation import origin_of, reduce
+from ..aggregation import POLICIES, origin_of, reduce
 from ..policies import AUTO
 from ..query_options import Query
 from ..scores import Array, names_of
@@ -135,7 +135,7 @@ def oracle(
         name: (("system", "metric") if values.ndim == 2 else ("metric",), values) for name, values in arrays.items()
     }
     attrs = {**how.attrs(np.concatenate(normal) if normal else None), "cluster": cluster or ""}
-    attrs |= {**origin_of(part, group), **{name: part.attrs[name] for name in ("missing", "undefined")}}
+    attrs |= {**origin_of(part, group), **{name: part.attrs[name] for name in POLICIES if name in part.attrs}}
     along = {"aggregate": names_of(part, "_aggregate")}
     return dataset_of({**variables, "n": (("metric",), number)}, part, along, _LONG_NAMES, attrs)
 
