@@ -63,7 +63,7 @@ _NEAR_ONE = 0.2
 """Logarithm of a factor of times from which nothing else can be seen."""
 _NEIGHBOURS = 2
 """Tracks before and after, with whose references an estimate is compared."""
-_EXCHANGED = 20
+_EXCHANGED = 8
 """Other low cells of the system, with whose references it is compared, too."""
 
 Read = Callable[[Source], "Annotation | str"]
@@ -246,7 +246,8 @@ def find_causes(board: Board, read: Read, *, budget: float | None = None) -> Dia
         confirmed = _confirm(board, cells, listed[count:], read, budget or np.inf)
         left -= sum(bool(cell.steps) for cell in confirmed)  # of the others not everything was tried
         cells += confirmed
-    return Diagnosis(_findings(board, cells, sampled=sampled), len(cells), max(left, 0))
+    low = {board.systems[system]: len(tracks) for system, tracks in low_by_system.items()}
+    return Diagnosis(_findings(board, cells, low if sampled else None), len(cells), max(left, 0))
 
 
 def low_cells(score: Float) -> Bool:
@@ -447,8 +448,13 @@ def _settle(cell: Cell, options: Sequence[tuple[Correction, ...]], values: Float
     return True
 
 
-def _findings(board: Board, cells: Sequence[Cell], *, sampled: bool = False) -> list[Cause]:
-    """Join causes: first of tracks, then of systems; what remains are those of cells."""
+def _findings(board: Board, cells: Sequence[Cell], low: Mapping[str, int] | None = None) -> list[Cause]:
+    """Join causes: first of tracks, then of systems; what remains are those of cells.
+
+    `low` are the numbers of low cells of systems, of which `cells` are the lowest; None: all.
+    """
+    if not any(cell.steps for cell in cells):
+        return []
     counts = {name: sum(track in board.references for track in own) for name, own in board.estimates.items()}
     systems_of = {
         track: sum(track in own for own in board.estimates.values()) for track in {cell.track for cell in cells}
@@ -500,8 +506,9 @@ def _findings(board: Board, cells: Sequence[Cell], *, sampled: bool = False) -> 
         for group in alike(sorted(place for place in left if every[place][0].system == system)):
             tracks = len({every[place][0].track for place in set(group) - weak})
             share = tracks / max(min(count, looked[system]), 1)
-            count = looked[system] if sampled else count
-            if tracks >= (2 * MANY if sampled else MANY) and share >= MOST and tracks >= MOST / 2 * count:
+            many = tracks >= (MANY if low is None else 2 * MANY) and share >= MOST
+            if many and (tracks if low is None else low.get(system, 0)) >= MOST / 2 * count:
+                count = count if low is None else looked[system]
                 change, score, would_be = middle(group)
                 tracks = len({every[place][0].track for place in group})
                 finding = Cause(board.evaluation, ALL, system, change, metric, score, would_be, 1, 1, tracks, count)

@@ -19,11 +19,11 @@ from ..store.cells import Cells, GroupContent
 from .diagnosis import ALL, LOW, Board, Cause, Diagnosis, Judge, find_causes
 from .transformations import REFERENCE, TRANSFORMATIONS
 
-FREE = 8
-"""Cells that any run looks at, or a quarter so many for each of its evaluations if that is more."""
+FREE = 6
+"""Cells that any run looks at, or a third so many for each of its evaluations if that is more."""
 FREE_IN_MEMORY = 4
 """Cells that are looked at whenever pairs in memory are scored."""
-SCORED = 800
+SCORED = 2000
 """Scored cells for which another cell is looked at: about a twentieth of the time of scoring."""
 MOST_SCORES = 2**22
 """Scores of an evaluation that are compared with each other; of more, those of tracks at equal distances."""
@@ -123,7 +123,7 @@ def causes_of_run(
     sets: dict[tuple[Any, ...], tuple[EvaluationPlan, GroupContent]] = {}
     for plan, content, _ in evaluations:
         sets.setdefault((plan.task, plan.references, plan.estimates), (plan, content))
-    budget = max(FREE, len(sets) * FREE / 4) + sum(count for _, _, count in evaluations) / SCORED
+    budget = max(FREE, len(sets) * FREE / 3) + sum(count for _, _, count in evaluations) / SCORED
     every: list[Diagnosis] = []
     for number, (plan, content) in enumerate(sets.values()):
         board = _board_of_content(plan, content)
