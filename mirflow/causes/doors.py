@@ -122,7 +122,9 @@ def causes_of_run(
     """
     sets: dict[tuple[Any, ...], tuple[EvaluationPlan, GroupContent]] = {}
     for plan, content, _ in evaluations:
-        sets.setdefault((plan.task, plan.references, plan.estimates), (plan, content))
+        # Of one evaluation the files are not compared: many take as long as the search.
+        files = (plan.task, plan.references, plan.estimates) if len(evaluations) > 1 else ()
+        sets.setdefault(files, (plan, content))
     budget = max(FREE, len(sets) * FREE / 3) + sum(count for _, _, count in evaluations) / SCORED
     every: list[Diagnosis] = []
     for number, (plan, content) in enumerate(sets.values()):
