@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 import subprocess
@@ -21,8 +22,9 @@ PIPELINES = Path(__file__).parents[2] / "pipelines"
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     """The folder that the command has written, and what it printed. No test may change it."""
-    folder = tmp_path_factory.mktemp("example") / "mirflow-demo"
-    return folder, invoke("demo", folder, code=0)
+    folder = tmp_path_factory.mktemp("example")
+    with contextlib.chdir(folder):  # the working directory may have a store of the example already
+        return folder / "mirflow-demo", invoke("demo", code=0)
 
 
 @pytest.fixture(scope="module")
