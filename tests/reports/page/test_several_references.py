@@ -59,7 +59,7 @@ def test_the_scores_by_annotator_are_an_evaluation_of_their_own(judged, visit):
     together = values_in(page)["machine"][0]
     page.select_option("#controls select[name=evaluation]", label="chord by annotator")
     page.wait_for_function("() => document.querySelector('#provenance dd').textContent === 'chord by annotator'")
-    assert "9 tracks" in page.locator("header").inner_text()
+    assert "9 tracks" in page.locator("#controls .size").inner_text()
     choose(page, "by", "annotator")
     headings = page.locator("#groups thead th").all_inner_texts()[1:]
     assert [heading.split("\n")[0] for heading in headings] == list(PEOPLE)

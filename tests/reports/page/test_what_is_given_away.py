@@ -131,7 +131,7 @@ class TestOnlyAggregates:
             "coverage",
             "provenance",
         ]
-        assert "3 tracks" in page.inner_text("header")
+        assert "3 tracks" in page.inner_text("#controls")
         assert "2 of 6 cells" in page.inner_text("#coverage")
 
     def test_intervals_and_letters_stay(self, tmp_path, visit):

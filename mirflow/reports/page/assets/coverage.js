@@ -21,7 +21,7 @@ export async function drawCoverage(state) {
   const [without, empty] = [counts.no || 0, counts.yes || 0];
   const score = without ? `${without} of ${whole} ${without === 1 ? "has" : "have"} no score.` : `Every one of ${whole} has a score.`;
   const note = empty ? `${score} ${empty} of an empty estimate or reference, or with a warning, ${empty === 1 ? "has one and counts" : "have one and count"}.` : score;
-  if (!rows.length && !state.now.warnings.length && !state.shown) return null;
+  if (!rows.length && !state.now.warnings.length && !state.shown && state.contents.byTrack && state.now.stores.length < 2) return null;
   return section("coverage", "Coverage", note, ...warningsOf(state.now), statuses.length > 1 && !state.shown ? made : null,
     rows.length ? listing(state, rows, messages) : null);
 }

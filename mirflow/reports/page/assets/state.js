@@ -50,7 +50,7 @@ export const TABS = [
 ];
 
 /** What a section needs: systems and tracks. One that lacks them is left out, which About says. */
-export const NEEDS = new Map([["gains", ["Gains and losses", 2, 2]], ["alike", ["Systems that are alike", 3, 6]], ["tracks", ["Tracks", 1, 2]],
+export const NEEDS = new Map([["gains", ["Gains and losses", 2, 2]], ["alike", ["Systems that are alike", 3, 6]], ["tracks", ["Tracks", 1, 1]],
   ["difficulty", ["Difficulty of the tracks", 2, 6]], ["heatmap", ["Tracks × systems", 2, 2]], ["distributions", ["Distributions over tracks", 1, 6]]]);
 
 /** Where the timeline of a track is at first. */
