@@ -258,7 +258,8 @@ def _labels(pair: LowPair) -> Iterator[Correction]:
                 continue
             change = Correction("labels", name, float("nan"), unit)
             made = set(_respelled(side, unit, pair).labels or ())
-            if made != labels and len(made & set(other.labels or ())) > len(labels & set(other.labels or ())):
+            wanted = set(other.labels or ())
+            if made != labels and (unit.startswith("lead") or len(made & wanted) > len(labels & wanted)):
                 yield change
 
 
