@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -51,6 +52,7 @@ def last_time(annotation: Annotation) -> float:
     return float(times.max()) if len(times) else float("nan")
 
 
+@lru_cache(maxsize=65_536)
 def root_of(label: str, task: str) -> int | None:
     """The pitch class of the root of a chord, or of the tonic of a key; None without any."""
     if task != "chord":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -285,6 +286,7 @@ def _chord(label: str, task: str) -> str:
     return usual if task == "chord" and (usual in ("N", "X") or indicators.root_of(usual, task) is not None) else label
 
 
+@lru_cache(maxsize=65_536)
 def _plain(label: str) -> str:
     # Quotes around a label, and what joins its words.
     return " ".join(re.sub(r"^['\"]|['\"]$|(?<=\w)[-_](?=\w)", " ", ungarbled(normal_form(label)).casefold()).split())
