@@ -37,12 +37,12 @@ class TestPage:
         assert "default-src 'none'" in text
         assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
 
-    def test_its_title_says_what_was_evaluated_and_the_tab_of_which_store(self, stored, tmp_path):
+    def test_its_title_says_what_was_evaluated_and_the_tab_of_which_pipeline(self, stored, tmp_path):
         write_page(stored, tmp_path / "p.html")
         contents = contents_of(tmp_path / "p.html")
         assert (contents["title"], contents["name"]) == ("Chord estimation: 2 systems, 6 tracks", "store")
         text = (tmp_path / "p.html").read_text()
-        assert "<title>Chord estimation: 2 systems, 6 tracks (store)</title>" in text
+        assert "<title>Chord estimation: 2 systems, 6 tracks (test)</title>" in text
 
     def test_the_same_store_gives_the_same_page(self, stored, tmp_path):
         for name in ("a", "b"):
