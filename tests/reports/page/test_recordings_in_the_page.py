@@ -50,7 +50,9 @@ def opened(visit: Any, page: Path, at: str = "", **options: Any) -> Any:
 def give(page: Any, path: Path) -> None:
     """Choose a recording, and wait until its spectrum is there."""
     page.set_input_files("dialog input[type=file]", path)
-    page.wait_for_function("() => parseFloat(document.querySelector('dialog .lanes').style.getPropertyValue('--sound')) > 100")
+    page.wait_for_function(
+        "() => parseFloat(document.querySelector('dialog .lanes').style.getPropertyValue('--sound')) > 100"
+    )
     page.wait_for_timeout(100)
     let_draw(page)
 
