@@ -201,6 +201,8 @@ def report_link(evaluation: str = "", track: str = "", seconds: float | None = N
     >>> report_link()
     ''
     """
+    if unknown := fields.keys() - set(_FIELDS):
+        raise TypeError(f"unknown fields of a report's address: {', '.join(sorted(unknown))}")
     time = "" if seconds is None else f"{max(0.0, seconds):.3f}".rstrip("0").rstrip(".")
     named = {"time": time, **fields, "evaluation": evaluation, "track": track}
     # In the order in which the page writes them, so that it does not write its address anew.

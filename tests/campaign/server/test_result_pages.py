@@ -181,7 +181,7 @@ def test_the_report_fetches_scores_and_a_track_at_a_second(service: Service, bro
         page.on("pageerror", lambda error: told.append(str(error)))
         page.goto(f"{address}/stores/tunes/{report_link('chord', 'auld-lang-syne', 12.5)}")
         page.get_by_role("heading", name="auld-lang-syne").first.wait_for()
-        page.locator("canvas").first.wait_for()
+        page.locator("canvas:visible").first.wait_for()
         assert page.locator("#main section").count() > 1
         assert told == []
         page.close()
