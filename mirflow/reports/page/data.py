@@ -242,21 +242,11 @@ def _first_shares(scores: xr.Dataset, name: str, how: str) -> dict[str, Any]:
     if np.isnan(shares).all():
         return {}
     words = f"{how} First: share of {_REPLICATES:,} bootstrap replicates over tracks in which a system is the best."
-    return {"first": [_rounded(share) for share in shares.tolist()], "percent": _percentages(shares), "how": words}
-
-
-def _percentages(shares: Float) -> list[int]:
-    """Shares that sum to one in percent that sum to 100: those that are rounded down by most are rounded up.
-
-    Examples
-    --------
-    >>> _percentages(np.array([0.534, 0.403, 0.063]))
-    [53, 40, 7]
-    """
-    exact = 100 * np.nan_to_num(shares)
-    whole = np.floor(exact + 1e-9).astype(int)
-    whole[np.argsort(whole - exact, kind="stable")[: max(0, round(exact.sum()) - int(whole.sum()))]] += 1
-    return [int(one) for one in whole]
+    return {
+        "first": [_rounded(share) for share in shares.tolist()],
+        "percent": np.rint(100 * np.nan_to_num(shares)).astype(int).tolist(),
+        "how": words,
+    }
 
 
 def _rounded(value: float) -> float | None:
