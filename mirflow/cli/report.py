@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from .common_options import (
     LEVEL,
@@ -295,7 +296,15 @@ def _refuse_unknown(kind: str, given: Iterable[str], known: Collection[str], com
     help="Run this Python module, which declares tasks or readers of the pipeline. Repeat for several.",
 )
 @option("label")
+@click.option(
+    "--serve",
+    is_flag=True,
+    help="Serve the pages until interrupted instead of writing one, as `mirflow serve` does: every track has its "
+    "timeline, and links need no file.",
+)
+@click.pass_context
 def report_command(
+    context: click.Context,
     stores: tuple[Path, ...],
     output: Path,
     metric: tuple[str, ...],
@@ -308,12 +317,35 @@ def report_command(
     only_aggregates: bool,
     plugins: tuple[str, ...],
     labels: tuple[str, ...],
+    serve: bool,
 ) -> None:
     """Write a self-contained page about STORE, or about several stores.
 
     It shows tables with intervals, distributions, the tracks to look at, failures with their reasons, and timelines of
     the annotations with audio.
     """
+    if serve:
+        from urllib.parse import quote
+
+        from ..analysis.evaluations import name_stores
+
+        kept = {"stores", "serve", "roots", "without_references", "only_aggregates"}
+        given = [
+            name
+            for name in context.params.keys() - kept
+            if context.get_parameter_source(name) is not ParameterSource.DEFAULT
+        ]
+        if given:
+            names = [param.opts[0] for param in context.command.params if param.name in given]
+            raise click.UsageError(f"--serve shows all of each store and takes no {', '.join(names)}")
+        families: Any = context.find_root().command
+        start = families.get_command(context, "serve").commands["start"]
+        port = next(param.default for param in start.params if param.name == "port")
+        for name in name_stores(stores):
+            echo(f"http://127.0.0.1:{port}/stores/{quote(name)}/", err=True)
+        options = {"without_references": without_references, "only_aggregates": only_aggregates}
+        context.invoke(start, paths=stores, roots=roots, **options)
+        return
     from ..progress import progress_for
     from ..reports.page import report
 

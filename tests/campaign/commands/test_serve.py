@@ -114,3 +114,17 @@ def test_links_lead_to_the_address_of_the_campaign_file(tmp_path: Path) -> None:
     assert open_service([campaign]).prefix == "/ace"
     wrong = write_bare_campaign(tmp_path, f"{BARE}url: results.example\n")
     assert "expected a full URL such as https://" in refused("serve", "users", "list", wrong)
+
+
+def test_a_report_is_served_at_an_address_that_can_be_sent(monkeypatch: pytest.MonkeyPatch, demo_store: Path) -> None:
+    served: dict[str, object] = {}
+    monkeypatch.setattr("mirflow.campaign.server.app.listen", lambda host, port: listen(host, 0))
+    monkeypatch.setattr(
+        "mirflow.campaign.server.app.serve", lambda paths, *words, **more: served.update(more, paths=paths)
+    )
+    told = invoke("report", demo_store, "--serve", "--only-aggregates", code=0).stderr
+    assert "http://127.0.0.1:8765/stores/tunes/\n" in told
+    assert (served["paths"], served["only_aggregates"]) == ((demo_store,), True)
+    assert "--serve shows all of each store and takes no --title" in refused(
+        "report", demo_store, "--serve", "--title", "T"
+    )
