@@ -232,7 +232,7 @@ def read(campaign: Campaign, rita: Person) -> None:
     rita.look()
     page.get_by_role("link", name="Timeline in the report").click()
     page.wait_for_selector("html[data-loaded]", state="attached")
-    page.locator("#timeline canvas, canvas").first.wait_for()
+    page.locator("canvas:visible").first.wait_for()
     address = page.url
     assert "greensleeves" in address
     page.goto(campaign.address)

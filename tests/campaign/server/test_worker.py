@@ -118,7 +118,7 @@ def test_scoring_tells_how_many_of_the_tracks_are_scored(
 def test_findings_name_causes_by_public_references_alone(tmp_path: Path, confinement: Confinement) -> None:
     service = open_campaign(tmp_path, tracks=3)
     rows = [(10 * number, 10 * number + 10, label) for number, label in enumerate(("C", "G", "A:min", "F") * 4)]
-    late = "".join(f"{start + 5} {end + 5} {label}\n" for start, end, label in rows)
+    late = "".join(f"{start + 7} {end + 7} {label}\n" for start, end, label in rows)
     for split in ("dev", "test"):
         for number in range(3):
             text = "".join(f"{start} {end} {label}\n" for start, end, label in rows)
@@ -130,7 +130,7 @@ def test_findings_name_causes_by_public_references_alone(tmp_path: Path, confine
     with service.database.read() as session:
         found = [one for one in findings_of(session, state(service, id)) if one.rule == "cause"]
     (cause,) = [one.message for one in found]
-    assert cause.startswith("dev: 3 of 3 estimates of 'oak': the estimate is 5 s late: majmin ")
+    assert cause.startswith("dev: 3 of 3 estimates of 'oak': the estimate is 7 s late: majmin ")
 
 
 def test_results_with_more_dims_are_joined_as_a_run_writes_them(tmp_path: Path, confinement: Confinement) -> None:

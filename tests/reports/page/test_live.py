@@ -238,7 +238,7 @@ class TestPage:
             assert shown.keys() == expected.keys()
             for system, values in expected.items():
                 assert shown[system] == pytest.approx(values, rel=1e-12)
-        for part in ("#distributions", "#tracks", "#coverage"):
+        for part in ("#distributions", "#tracks"):
             assert page.inner_text(part) == whole.inner_text(part)
         assert not any("static" not in path and "stores" not in path and "favicon" not in path for path in site.asked)
 

@@ -30,9 +30,13 @@ LISTEN = """() => { window.heard = 0; const usual = AudioContext.prototype.creat
 AudioContext.prototype.createOscillator = function (...a) { window.heard += 1; return usual.apply(this, a); }; }"""
 
 
+FOCUSED = "() => document.activeElement.title || document.activeElement.textContent"
+"""The track of a button, whose text lacks what the names of all tracks begin with, and may be cut in the middle."""
+
+
 def look_and_listen(page) -> None:
     """The track whose button has the focus: opened, zoomed, played and closed, by keys alone."""
-    name = page.evaluate("() => document.activeElement.textContent")
+    name = page.evaluate(FOCUSED)
     page.keyboard.press("Enter")
     page.wait_for_selector("dialog[open]")
     assert page.locator("#timeline-title").text_content() == name
@@ -45,7 +49,7 @@ def look_and_listen(page) -> None:
         )
         page.keyboard.press("PageDown")  # many recordings begin with silence
     play = page.locator("dialog button.play")
-    if play.is_enabled():
+    if play.count() and play.is_enabled():  # large pages lack the timelines of some tracks
         # On the lanes Space plays; where there are none the button has the focus.
         page.keyboard.press("Space")
         page.wait_for_function(
@@ -53,7 +57,7 @@ def look_and_listen(page) -> None:
         )
     page.keyboard.press("Escape")
     page.wait_for_selector("dialog", state="detached")
-    assert page.evaluate("() => document.activeElement.textContent") == name
+    assert page.evaluate(FOCUSED) == name
 
 
 def walk_through(page) -> None:
