@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from .common_options import (
     LEVEL,
@@ -330,11 +329,8 @@ def report_command(
         from ..analysis.evaluations import name_stores
 
         kept = {"stores", "serve", "roots", "without_references", "only_aggregates"}
-        given = [
-            name
-            for name in context.params.keys() - kept
-            if context.get_parameter_source(name) is not ParameterSource.DEFAULT
-        ]
+        sources = {name: context.get_parameter_source(name) for name in context.params.keys() - kept}
+        given = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
         if given:
             names = [param.opts[0] for param in context.command.params if param.name in given]
             raise click.UsageError(f"--serve shows all of each store and takes no {', '.join(names)}")
