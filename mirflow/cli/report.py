@@ -324,9 +324,11 @@ def report_command(
     the annotations with audio.
     """
     if serve:
+        import socket
         from urllib.parse import quote
 
         from ..analysis.evaluations import name_stores
+        from ..store.generations import resolve
 
         kept = {"stores", "serve", "roots", "without_references", "only_aggregates"}
         sources = {name: context.get_parameter_source(name) for name in context.params.keys() - kept}
@@ -336,11 +338,18 @@ def report_command(
             raise click.UsageError(f"--serve shows all of each store and takes no {', '.join(names)}")
         families: Any = context.find_root().command
         start = families.get_command(context, "serve").commands["start"]
-        port = next(param.default for param in start.params if param.name == "port")
+        host, port = (next(param.default for param in start.params if param.name == name) for name in ("host", "port"))
+        try:
+            socket.create_server((host, port)).close()
+        except OSError:  # another program has it
+            with socket.create_server((host, 0)) as free:
+                port = free.getsockname()[1]
+        for path in stores:
+            resolve(path)
         for name in name_stores(stores):
-            echo(f"http://127.0.0.1:{port}/stores/{quote(name)}/", err=True)
+            echo(f"http://{host}:{port}/stores/{quote(name)}/", err=True)
         options = {"without_references": without_references, "only_aggregates": only_aggregates}
-        context.invoke(start, paths=stores, roots=roots, **options)
+        context.invoke(start, paths=stores, port=port, roots=roots, **options)
         return
     from ..progress import progress_for
     from ..reports.page import report

@@ -283,7 +283,7 @@ def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str
 
 
 def _print_headlines(evaluations: Sequence[EvaluationReport], shown: Mapping[str, ResultInMemory], store: str) -> None:
-    """Print who has the best value by the first metric of up to three evaluations, and how many cells lack a score.
+    """Print who has the best value by the first metric of few evaluations, and how many cells lack a score.
 
     Without a store the reader knows why they do.
     """
@@ -292,8 +292,8 @@ def _print_headlines(evaluations: Sequence[EvaluationReport], shown: Mapping[str
     for name, result in shown.items() if len(shown) <= _NAMED else ():
         standings = rank_result(result, tracks=int(result["n_tracks"].values))
         echo(f"{name}, {result['metric'].values[0]}: {standings.sentence()}", err=True)
-    failed = sum(one.failed for one in evaluations)
-    if store and any(one.failed or one.partly or one.empty or one.warned for one in evaluations):
+    failed = sum(scored.failed for scored in evaluations)
+    if store and any(scored.failed or scored.partly or scored.empty or scored.warned for scored in evaluations):
         lacking = f"without a score: {counted(failed, 'cell')}; " if failed else ""
         echo(f"{lacking}all reasons: mirflow problems {store}", err=True)
 

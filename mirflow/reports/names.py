@@ -1,4 +1,4 @@
-"""Names as pages, figures and terminals show them: without what all of them begin with, cut where they are alike."""
+"""Names as pages and figures show them: without what all of them begin with, and without their middle."""
 
 from __future__ import annotations
 
@@ -40,10 +40,12 @@ def short_names(names: Sequence[str], most: int = LONGEST) -> list[str]:
     >>> short_names(["oak", "elm"])
     ['oak', 'elm']
     """
+    # The first and the last name in alphabetic order differ as early as any two.
     least, last = (min(names), max(names)) if len(names) > 1 else ("", "")
-    same = next((at for at, (one, other) in enumerate(zip(least, last, strict=False)) if one != other), len(least))
+    pairs = zip(least, last, strict=False)
+    same = next((count for count, (left, right) in enumerate(pairs) if left != right), len(least))
     common = re.match(r"(?s).*[_\-./ ]", least[:same])
     start = common.end() if common and common.end() >= _PREFIX else 0
     bare = [name[start:] for name in names] if all(len(name) > start for name in names) else list(names)
-    found = [cut(name, most) for name in bare]
-    return found if len(set(found)) == len(set(names)) else bare
+    short = [cut(name, most) for name in bare]
+    return short if len(set(short)) == len(set(names)) else bare

@@ -159,8 +159,8 @@ def write_site(
     `output`: output folder. An existing site is replaced entirely; files that are not mirflow's are kept.
     `url`: future address of the site, for the feed and previews of links; empty: the feed has relative links.
     `note`: footer of every page, such as the licence of the data.
-    `timelines` ("auto", "all", "worst", "none"): timelines of the reports, see :func:`mirflow.report`, and pictures on
-      pages of tracks.
+    `timelines` ("auto", "all", "worst", "none" or a number): timelines of the reports, see :func:`mirflow.report`, and
+      pictures on pages of tracks.
     `level`: level of confidence intervals and comparisons; None: neither.
     `references`: whether to include references in reports, and messages that may quote one.
     `only_aggregates`: whether to leave out scores of single tracks, and pages, names and timelines of tracks.
