@@ -162,6 +162,8 @@ class Cause:
     """Tracks with the cause."""
     out_of: int = 1
     """Tracks of which the system has an estimate."""
+    sampled: bool = False
+    """Whether `out_of` counts the estimates that were looked at alone."""
 
     @property
     def sentence(self) -> str:
@@ -508,11 +510,10 @@ def _findings(board: Board, cells: Sequence[Cell], low: Mapping[str, int] | None
             share = tracks / max(min(count, looked[system]), 1)
             many = tracks >= (MANY if low is None else 2 * MANY) and share >= MOST
             if many and (tracks if low is None else low.get(system, 0)) >= MOST / 2 * count:
-                count = count if low is None else looked[system]
+                out_of = count if low is None else looked[system]
                 change, score, would_be = middle(group)
-                tracks = len({every[place][0].track for place in group})
-                finding = Cause(board.evaluation, ALL, system, change, metric, score, would_be, 1, 1, tracks, count)
-                made.append(finding)
+                counted = 1, 1, len({every[place][0].track for place in group}), out_of, out_of < count
+                made.append(Cause(board.evaluation, ALL, system, change, metric, score, would_be, *counted))
                 left -= set(group)
     for place in sorted(left - weak):
         cell, step = every[place]

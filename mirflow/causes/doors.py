@@ -209,7 +209,8 @@ def describe(findings: Sequence[Cause], most: int = LINES) -> list[str]:
         if first.track == ALL or len(some) == 1:
             whose = ""
             if first.track == ALL:
-                whose = f"{first.tracks} of {first.out_of} estimates of {first.system!r}: "
+                some_of = " that were looked at" if first.sampled else ""
+                whose = f"{first.tracks} of {first.out_of} estimates of {first.system!r}{some_of}: "
             elif first.track:
                 system = "" if first.system in (ALL, "estimate", first.track) else f"{first.system!r}: "
                 whose = f"track {first.track!r}: {system}"
