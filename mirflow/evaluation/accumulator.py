@@ -532,7 +532,7 @@ class Accumulator:
         try:
             given = msgspec.convert(state, _State)
             other = msgspec.to_builtins(given.rules)  # arrays could not be compared
-        except (msgspec.ValidationError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        except (msgspec.ValidationError, ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
             raise AnnotationError(f"the state is damaged: {error}") from None
         own = self._settings()
         for name in {**own, **other}:
