@@ -260,16 +260,7 @@ def suggest(name: str, known: Iterable[str]) -> str:
 def refuse_unknown(function: str, given: Iterable[str], known: Iterable[str]) -> None:
     """Raise for the first keyword argument that a function does not know.
 
-    Parameters
-    ----------
-    function : str
-        Its name, for the message.
-    given, known : iterable of str
-
-    Raises
-    ------
-    TypeError
-        With the nearest known name.
+    Raises `TypeError` with the nearest known name.
 
     Examples
     --------
@@ -340,15 +331,6 @@ class StoreError(MirflowError):
 class DamagedError(StoreError):
     """Files of a result store or a pack are damaged.
 
-    Parameters
-    ----------
-    path : path
-        The store, or the pack.
-    what : str
-        The fault.
-    remedy : str
-        The remedy.
-
     Examples
     --------
     >>> str(DamagedError("x.zarr", "a chunk of 'chord/score' is lost"))
@@ -388,14 +370,7 @@ class RunError(MirflowError):
 
 
 class ScoreError(RunError):
-    """Scoring data in memory stopped: a cell failed under ``on_error="raise"``, or reading the pairs failed.
-
-    Parameters
-    ----------
-    message : str
-    scores : xr.Dataset or None
-        Scores computed before.
-    """
+    """Scoring data in memory stopped: a cell failed under ``on_error="raise"``, or reading the pairs failed."""
 
     def __init__(self, message: str, scores: Any = None) -> None:
         super().__init__(message)
@@ -405,11 +380,7 @@ class ScoreError(RunError):
 class ScoringInterrupted(KeyboardInterrupt):
     """Ctrl-C while scoring data in memory.
 
-    Parameters
-    ----------
-    message : str
-    scores : xr.Dataset
-        Scores computed before; in an interpreter, available as ``sys.last_value.scores``.
+    `scores`: scores computed before; in an interpreter, available as ``sys.last_value.scores``.
     """
 
     def __init__(self, message: str, scores: Any) -> None:

@@ -193,16 +193,8 @@ def store_flaw(path: str | os.PathLike[str], *, written: bool = True) -> str:
 def client_of(kind: str, host: str, *, stays: bool = False) -> ObjectStore:
     """The client of a host (``http``, ``https``), a bucket (``s3``, ``gs``) or a container (``az``).
 
-    Parameters
-    ----------
-    stays : bool
-        Whether redirects to other hosts are refused, which could lead into the network of this machine. Behind a
-        proxy, it is the proxy that decides.
-
-    Raises
-    ------
-    ImportError
-        If obstore is not installed.
+    `stays`: whether redirects to other hosts are refused, which could lead into the network of this machine. Behind a
+    proxy, it is the proxy that decides. Raises `ImportError` if obstore is not installed.
     """
     return _client(kind, host, _environment(), stays=stays and kind in ("http", "https"))
 

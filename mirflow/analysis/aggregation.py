@@ -59,21 +59,10 @@ Named = TypeVar("Named")
 def reduce(score: Float, weight: Float, duration: Float, kind: str, included: Bool) -> Float:
     """One aggregate over the tracks.
 
-    Parameters
-    ----------
-    score, weight : float64 (systems, tracks, metrics)
-        What is not included may hold anything, NaN too.
-    duration : float64 (tracks,), seconds
-        Durations of the references, which some aggregates need.
-    kind : str
-        A name of :data:`mirflow.metrics.aggregates.AGGREGATES`.
-    included : bool (systems, tracks, metrics)
-        The scores that count.
-
-    Returns
-    -------
-    float64 (systems, metrics)
-        NaN where nothing is included or nothing weighs.
+    `score`, `weight` (float64 (systems, tracks, metrics)): what is not included may hold anything, NaN too. `duration`
+    (float64 (tracks,), seconds): durations of the references, which some aggregates need. `included` (bool (systems,
+    tracks, metrics)): the scores that count. Returns float64 (systems, metrics): NaN where nothing is included or
+    nothing weighs.
 
     Examples
     --------
@@ -263,12 +252,7 @@ class Aggregates(NamedTuple):
 def aggregate_selected(selected: SelectedScores, codes: Int, groups: int = 1) -> Aggregates:
     """Aggregate selected scores over the tracks of each group, a block of systems at a time.
 
-    Parameters
-    ----------
-    selected : SelectedScores
-    codes : int64 (tracks,)
-        The group of each track.
-    groups : int
+    `codes` (int64 (tracks,)): the group of each track.
     """
     blocks = selected.blocks(groups)
     shared = selected.shared_by_status() if selected.missing == "common" and len(blocks) > 1 else None
@@ -311,21 +295,9 @@ def aggregate_cells(
 ) -> dict[str, Array]:
     """Aggregate scores over the tracks of each group.
 
-    Parameters
-    ----------
-    cells : mapping of str to array (systems, tracks, metrics)
-        Those of `CELLS`.
-    duration : float64 (tracks,), seconds
-    kinds : sequence of str
-        The aggregate of each metric.
-    codes : int64 (tracks,)
-        The group of each track.
-    groups : int
-
-    Returns
-    -------
-    dict of str to array (systems, metrics, groups)
-        ``value`` float64; ``n``, ``n_missing`` and ``n_undefined`` int64.
+    `cells` (mapping of str to array (systems, tracks, metrics)): those of `CELLS`. `duration` (float64 (tracks,),
+    seconds), `codes` (int64 (tracks,)): the group of each track. Returns dict of str to array (systems, metrics,
+    groups): ``value`` float64; ``n``, ``n_missing`` and ``n_undefined`` int64.
     """
     score, weight, included, missing, undefined = (cells[name] for name in CELLS)
     shape = (score.shape[0], score.shape[2], groups)
@@ -403,27 +375,11 @@ _ORIGIN = ("task", "convention", "grid")
 def aggregate_scores(part: xr.Dataset, by: Names = None, group: str = "") -> xr.Dataset:
     """Aggregate selected scores over the tracks of each group that some coordinates make.
 
-    Parameters
-    ----------
-    part : xr.Dataset
-        As :func:`select` gives it.
-    by : str, sequence of str or None
-    group : str
-        A name of the evaluation to carry along.
-
-    Returns
-    -------
-    xr.Dataset
-        ``value`` float64, ``n``, ``n_missing`` and ``n_undefined`` int64 over (system, metric, and a dim for each
-        grouping), ``n_tracks`` over the groupings. A grouping that has the name of something else is
-        ``track_<name>``; a coordinate of systems that has the name of a grouping is ``system_<name>``.
-
-    Raises
-    ------
-    QueryError
-        For a coordinate that does not lie along the tracks.
-    UnknownNameError
-        For a coordinate that is not there, with a suggestion.
+    `group`: a name of the evaluation to carry along. Returns ``value`` float64, ``n``, ``n_missing`` and
+    ``n_undefined`` int64 over (system, metric, and a dim for each grouping), ``n_tracks`` over the groupings. A
+    grouping that has the name of something else is ``track_<name>``; a coordinate of systems that has the name of a
+    grouping is ``system_<name>``. Raises `QueryError` for a coordinate that does not lie along the tracks. Raises
+    `UnknownNameError` for a coordinate that is not there, with a suggestion.
     """
     groupings, codes = _groups(part, by)
     cells, kinds = {name: part[name].values for name in CELLS}, names_of(part, "_aggregate")
@@ -443,19 +399,8 @@ def aggregate_in_blocks(
 ) -> tuple[xr.Dataset, xr.Dataset, Aggregates]:
     """Aggregate selected scores, in memory for few systems at a time.
 
-    Parameters
-    ----------
-    selected : SelectedScores
-    by, group
-        As for :func:`aggregate_scores`.
-
-    Returns
-    -------
-    result : xr.Dataset
-        As that of :func:`aggregate_scores`.
-    frame : xr.Dataset
-        The coordinates of the selection, with systems in the order of the result, and its policies as attributes.
-    found : Aggregates
+    Returns `result`: as that of :func:`aggregate_scores`. `frame`: the coordinates of the selection, with systems in
+    the order of the result, and its policies as attributes. `found`.
     """
     frame = selected.frame({})
     groupings, codes = _groups(frame, by)
@@ -515,18 +460,8 @@ def origin_of(ds: Scores, group: str = "", systems: Sequence[str] | None = None)
 def reduce_kinds(score: Float, weight: Float, included: Bool, duration: Float, kinds: Sequence[str]) -> Float:
     """The aggregate of each metric over the tracks.
 
-    Parameters
-    ----------
-    score, weight : float64 (systems, tracks, metrics)
-    included : bool (systems, tracks, metrics)
-    duration : float64 (tracks,), seconds
-    kinds : list of str
-        The aggregate of each metric.
-
-    Returns
-    -------
-    float64 (systems, metrics)
-        As :func:`mirflow.analysis.aggregation.reduce`.
+    `score`, `weight` (float64 (systems, tracks, metrics)), `included` (bool (systems, tracks, metrics)), `duration`
+    (float64 (tracks,), seconds). Returns float64 (systems, metrics): as :func:`mirflow.analysis.aggregation.reduce`.
     """
     value: Float = np.full((score.shape[0], score.shape[2]), np.nan)
     for kind in dict.fromkeys(kinds):

@@ -39,11 +39,6 @@ def differing_classes(given: Mapping[str, Mapping[str, Any]]) -> str:
     A list of classes that differs is none: scores depend on which tags there are, and on what errors are worth. Stores
     that do not say which classes they have agree with all others.
 
-    Parameters
-    ----------
-    given : mapping of str to mapping
-        Attributes of the evaluation, by store.
-
     Examples
     --------
     >>> from mirflow.annotations.classes import Classes
@@ -101,11 +96,8 @@ def differing_references(given: Mapping[str, xr.Dataset]) -> str:
     have been read from a pack, or from a file of another format. A store that knows neither of a track, as one of
     imported scores, agrees with every other.
 
-    Parameters
-    ----------
-    given : mapping of str to xr.Dataset
-        One evaluation of each store: perhaps ``digest`` over (system, track), ``reference:estimate``, of which only
-        what is needed is read, and ``duration`` over (track) in seconds.
+    `given`: one evaluation of each store: perhaps ``digest`` over (system, track), ``reference:estimate``, of which
+    only what is needed is read, and ``duration`` over (track) in seconds.
 
     Examples
     --------
@@ -213,17 +205,8 @@ def joined_variable(
 ) -> xr.Variable:
     """A variable over cells that is read part by part.
 
-    Parameters
-    ----------
-    key : str
-        Its name; all parts have it, with the same dims by the metric's own names.
-    parts : sequence of StorePart
-    labels : mapping of str to sequence of str
-        Those of the dims that all of an evaluation is about.
-    coords : dict
-        Of the whole; it gets the labels of extra dims.
-    taken : collection of str
-        Names that no dim may have.
+    `key`: its name; all parts have it, with the same dims by the metric's own names. `labels`: those of the dims that
+    all of an evaluation is about. `coords`: of the whole; it gets the labels of extra dims.
     """
     from ..lazy_array import lazy_variable
 
@@ -340,28 +323,14 @@ _SETTINGS = ("task", "convention", "grid", "combine")
 def join_trees(trees: Mapping[str, xr.DataTree], *, label: bool = False) -> xr.DataTree:
     """Stores as one tree.
 
-    Parameters
-    ----------
-    trees : mapping of str to xr.DataTree
-        Opened stores by name.
-    label : bool
-        Put the store's name before its systems, ``2013/KO1``, so that the same system may be in several.
-
-    Returns
-    -------
-    xr.DataTree
-        A group for each name of a group. A cell that no store has is ``not_computed``. Stores that hold the same cells
-        but different metrics are joined along metrics, and the status, message and digest of such a cell are those of
-        the first store that computed it, or of the first one if all of them were imported. Where stores scored the same
-        track against references of different files or durations, the attribute ``references_differ`` says so, and a
-        duration that differs is NaN.
-
-    Raises
-    ------
-    QueryError
-        If groups of the same name differ in task, convention, grid, combination, or in classes that scores depend on,
-        a metric in its version, a track in a coordinate, or if two stores hold the same metric of the same cell. A
-        setting that a store does not know, as the grid of imported scores, agrees with any other.
+    `label`: put the store's name before its systems, ``2013/KO1``, so that the same system may be in several. Returns a
+    group for each name of a group. A cell that no store has is ``not_computed``. Stores that hold the same cells but
+    different metrics are joined along metrics, and the status, message and digest of such a cell are those of the first
+    store that computed it, or of the first one if all of them were imported. Where stores scored the same track against
+    references of different files or durations, the attribute ``references_differ`` says so, and a duration that differs
+    is NaN. Raises `QueryError` if groups of the same name differ in task, convention, grid, combination, or in classes
+    that scores depend on, a metric in its version, a track in a coordinate, or if two stores hold the same metric of
+    the same cell. A setting that a store does not know, as the grid of imported scores, agrees with any other.
 
     Warns
     -----

@@ -59,12 +59,8 @@ class ComparedScores:
 def sides_of(given: Comparable, root: str | Path | None = None) -> dict[str, ComparedScores]:
     """Every evaluation of a store, tree or mapping file, or the only one of a dataset, by name.
 
-    Parameters
-    ----------
-    given : path, xr.DataTree or xr.Dataset
-        A path may name a group behind a colon: ``stores/x.zarr:chord``.
-    root : path or None
-        Folder in which the patterns of a mapping file start, instead of the one that it names.
+    `given`: a path may name a group behind a colon: ``stores/x.zarr:chord``. `root`: folder in which the patterns of a
+    mapping file start, instead of the one that it names.
     """
     label, boards, wanted = _boards(given, root)
     if wanted is not None:
@@ -309,15 +305,8 @@ def _dataset(
 def exceeding(ds: xr.Dataset, most: float | None = None, *, worse: bool = False) -> list[str]:
     """The metrics that do not hold to a largest difference: too far apart, a score on one side only, or no scores.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-        As :func:`diff` gives it.
-    most : float or None
-        In the unit of each metric; None: its tolerance.
-    worse : bool
-        Only where b is worse than a, or has no score where a has one. Metrics of which neither high nor low values are
-        better are never worse.
+    `most`: in the unit of each metric; None: its tolerance. `worse`: only where b is worse than a, or has no score
+    where a has one. Metrics of which neither high nor low values are better are never worse.
     """
     missing, largest = ds["missing_b"].values, ds["max_difference"].values
     orientations = ds["orientation"].values.tolist()
@@ -348,16 +337,9 @@ def compare_sides(
 ) -> xr.Dataset:
     """Two evaluations side by side; systems and tracks are matched by name, metrics by name and parameters.
 
-    Parameters
-    ----------
-    a, b : ComparedScores
-    metric, system, tracks : str, sequence of str or None
-        As in a query; None: all that both have.
-    tolerance : float or None
-        Up to which scores agree; None: half of the last printed digit where a side is a table, at least 1e-9.
-    pair : mapping of str to str or None
-        Metrics of a and the one of b that each is compared with, whatever their names; then no others are compared
-        unless `metric` names some.
+    `metric`, `system`, `tracks`: as in a query; None: all that both have. `tolerance`: up to which scores agree; None:
+    half of the last printed digit where a side is a table, at least 1e-9. `pair`: metrics of a and the one of b that
+    each is compared with, whatever their names; then no others are compared unless `metric` names some.
     """
     asked = {"system": system, "track": tracks, "metric": metric}
     chosen = [{dim: _chosen(one, dim, asked[dim]) for dim in asked} for one in (a, b)]

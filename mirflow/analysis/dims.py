@@ -62,17 +62,7 @@ REDUCTIONS: Mapping[str, Callable[[Float], Float]] = MappingProxyType(
 def reduce_along(values: Float, axis: int, how: str) -> Float:
     """Reduce an axis, leaving out NaN.
 
-    Parameters
-    ----------
-    values : float64
-    axis : int
-    how : str
-        A name of :data:`REDUCTIONS`.
-
-    Returns
-    -------
-    float64, with one axis less
-        NaN without any value.
+    `values` (float64). Returns float64, with one axis less: NaN without any value.
 
     Examples
     --------
@@ -84,15 +74,7 @@ def reduce_along(values: Float, axis: int, how: str) -> Float:
 
 
 def check_over(metric: str, labels: Mapping[str, Sequence[str]], over: Mapping[str, str]) -> None:
-    """Refuse dims that a metric does not have, and values that are neither a reduction nor a label.
-
-    Parameters
-    ----------
-    metric : str
-    labels : mapping of str to sequence of str
-        The labels along each dim.
-    over : mapping of str to str
-    """
+    """Refuse dims that a metric does not have, and values that are neither a reduction nor a label."""
     for dim, how in over.items():
         if not labels:
             raise QueryError(f"over {dim!r}: metric {metric!r} is one number for each track, and has no dims to reduce")
@@ -105,13 +87,8 @@ def check_over(metric: str, labels: Mapping[str, Sequence[str]], over: Mapping[s
 def reduce_over(values: Float, labels: Mapping[str, Sequence[str]], over: Mapping[str, str]) -> Float:
     """Reductions along some dims, or the choice of one label, one after the other.
 
-    Parameters
-    ----------
-    values : float64 (tracks, dims)
-    labels : mapping of str to sequence of str
-        The dims after the first, with their labels.
-    over : mapping of str to str
-        In the order of the reductions. What names a reduction is one, even if a label is called so too.
+    `values` (float64 (tracks, dims)), `labels`: the dims after the first, with their labels. `over`: in the order of
+    the reductions. What names a reduction is one, even if a label is called so too.
     """
     left = list(labels)
     for dim, how in over.items():
@@ -164,17 +141,7 @@ def say_over(over: Mapping[str, str]) -> str:
 def derive(ds: xr.Dataset, query: Query) -> tuple[xr.Dataset, Query]:
     """Put the metrics with one number per track by ``over`` among all others.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-    query : Query
-
-    Returns
-    -------
-    ds : xr.Dataset
-        The same one where nothing is reduced.
-    query : Query
-        Without ``over`` if that was used.
+    Returns `ds`: the same one where nothing is reduced. `query`: without ``over`` if that was used.
     """
     if not query.over or query.metric is None:
         return ds, query

@@ -78,20 +78,9 @@ def find_disagreements(
 ) -> list[Disagreement]:
     """Find where systems agree against the references of a task, the heaviest disagreement first.
 
-    Parameters
-    ----------
-    task : str
-    tracks : sequence of TrackAnnotations
-        Those with fewer than two estimates have no disagreements.
-    least : float
-        Share of the systems that must say the same; of events it is always all of them.
-    shortest : float
-        Seconds from which labels that differ are listed.
-
-    Raises
-    ------
-    QueryError
-        If annotations of the task are neither labels nor events.
+    `tracks`: those with fewer than two estimates have no disagreements. `least`: share of the systems that must say the
+    same; of events it is always all of them. `shortest`: seconds from which labels that differ are listed. Raises
+    `QueryError` if annotations of the task are neither labels nor events.
 
     Examples
     --------

@@ -26,12 +26,8 @@ ScoresLike: TypeAlias = "Stores | xr.DataTree | xr.Dataset"
 def evaluations_of(scores: ScoresLike) -> dict[str, xr.Dataset]:
     """The evaluations of scores in any form, by name; the name of a single dataset is empty.
 
-    Raises
-    ------
-    StoreError
-        If a path is not a result store.
-    QueryError
-        For anything else, and if stores cannot be joined.
+    Raises `StoreError` if a path is not a result store. Raises `QueryError` for anything else, and if stores cannot be
+    joined.
     """
     if isinstance(scores, str | Path):
         return read_scores(scores)

@@ -95,10 +95,7 @@ def _sources(path: str | os.PathLike[str]) -> Mapping[str, Source]:
 def all_judged(judgements: Judgements) -> AllJudged:
     """The judgements of all queries.
 
-    Parameters
-    ----------
-    judgements : Collection or path
-        Of kind judgements. A file holds query, candidate, grader, broad and fine.
+    `judgements`: of kind judgements. A file holds query, candidate, grader, broad and fine.
     """
     if not isinstance(judgements, Collection):
         judgements = read_judgements(judgements)
@@ -301,10 +298,7 @@ _DIGITS = 9
 class Workload:
     """An evaluation by graders, and whether it can be done: (A * Q * C * M * P) / G <= 240 minutes.
 
-    Raises
-    ------
-    MetricError
-        For a factor that is not a number above 0, and a product beyond all numbers.
+    Raises `MetricError` for a factor that is not a number above 0, and a product beyond all numbers.
 
     References
     ----------

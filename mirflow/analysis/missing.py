@@ -63,14 +63,10 @@ def lacks_weights(weight: Float) -> Bool:
 def find_gaps(score: Float, weight: Float, status: npt.NDArray[np.int8], bare: Bool | None = None) -> Gaps:
     """Find missing and undefined scores.
 
-    Parameters
-    ----------
-    score, weight : float64 (systems, tracks, metrics)
-    status : int8 (systems, tracks)
-        Values of :class:`mirflow.store.cells.Status`.
-    bare : bool (systems, tracks) or None
-        Further cells without a usable reference: those without a score whose references have neither a duration nor a
-        weight by any metric of the evaluation, not only by these; the policy ``zero`` leaves them out.
+    `score`, `weight` (float64 (systems, tracks, metrics)), `status` (int8 (systems, tracks)): values of
+    :class:`mirflow.store.cells.Status`. `bare` (bool (systems, tracks) or None): further cells without a usable
+    reference: those without a score whose references have neither a duration nor a weight by any metric of the
+    evaluation, not only by these; the policy ``zero`` leaves them out.
 
     Examples
     --------
@@ -91,21 +87,11 @@ def included_scores(
 ) -> tuple[Float, Bool]:
     """The scores to aggregate and which of them count.
 
-    Parameters
-    ----------
-    score, weight : float64 (systems, tracks, metrics)
-    gaps : Gaps
-    missing : {"raise", "zero", "skip", "common"}
-        ``raise`` counts like ``skip``: the caller has raised an error before if anything is missing.
-    undefined : {"keep", "skip"}
-    shared : bool (tracks, metrics) or None
-        The scores that count under ``common``; None: those that all of these systems have.
-
-    Returns
-    -------
-    score : float64 (systems, tracks, metrics)
-    included : bool (systems, tracks, metrics)
-        A score of NaN never counts.
+    `score`, `weight` (float64 (systems, tracks, metrics)), `missing` ({"raise", "zero", "skip", "common"}): ``raise``
+    counts like ``skip``: the caller has raised an error before if anything is missing. `undefined` ({"keep", "skip"}),
+    `shared` (bool (tracks, metrics) or None): the scores that count under ``common``; None: those that all of these
+    systems have. Returns `score` (float64 (systems, tracks, metrics)), `included` (bool (systems, tracks, metrics)): a
+    score of NaN never counts.
     """
     have = ~gaps.missing
     if missing == "common":

@@ -53,26 +53,11 @@ def over_systems(
 ) -> tuple[xr.Dataset, dict[int, str]]:
     """Reduce systems on each track, by themselves or as runs of their models.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-        The systems and tracks of the query.
-    kinds : mapping of int to str
-        The aggregates of its metrics, by their positions.
-    query : Query
-        Its policies.
-    over : mapping of str to str
-        ``system`` or ``run`` to words with commas between: ``worst``, ``mean``, ``median``, ``best``, or a metric, by
-        which the best system of each track is chosen. A number behind it, as in ``likelihood:50``, keeps the tracks on
-        which the metric is best, and leaves out the others.
-
-    Returns
-    -------
-    ds : xr.Dataset
-        A system for each word (and each model), with the weights of the systems chosen, or the same reduction of
-        weights.
-    kinds : dict of int to str
-        The aggregates of its metrics.
+    `kinds`: the aggregates of its metrics, by their positions. `over`: ``system`` or ``run`` to words with commas
+    between: ``worst``, ``mean``, ``median``, ``best``, or a metric, by which the best system of each track is chosen. A
+    number behind it, as in ``likelihood:50``, keeps the tracks on which the metric is best, and leaves out the others.
+    Returns `ds`: a system for each word (and each model), with the weights of the systems chosen, or the same reduction
+    of weights. `kinds`: the aggregates of its metrics.
     """
     if len(over) > 1:
         raise QueryError(f"systems are reduced over 'system' or over 'run', not over both: {say_over(over)}")

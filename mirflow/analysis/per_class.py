@@ -75,21 +75,9 @@ def rate(kind: str, outcomes: Float) -> Float:
 def tell_outcomes(kind: str, metric: str, counts: Float, labels: Labels) -> tuple[Float, Labels]:
     """Outcomes of classes or tags, from which ratios are computed: smaller than a confusion matrix, and additive.
 
-    Parameters
-    ----------
-    kind, metric : str
-        For messages.
-    counts : float64 (n, dims)
-        Of single tracks, or sums over tracks.
-    labels : mapping of str to tuple of str
-        The dims that are left, in order.
-
-    Returns
-    -------
-    outcomes : float64 (n, dims that are left, 4)
-        In the order of :data:`mirflow.kernels.outcomes.COUNTED`; for an aggregate along a dim, this dim comes last.
-    labels : mapping of str to tuple of str
-        Confusions are left with the dim ``class``, outcomes without their own.
+    `counts` (float64 (n, dims)): of single tracks, or sums over tracks. Returns `outcomes` (float64 (n, dims that are
+    left, 4)): in the order of :data:`mirflow.kernels.outcomes.COUNTED`; for an aggregate along a dim, this dim comes
+    last. `labels`: confusions are left with the dim ``class``, outcomes without their own.
     """
     names, along = list(labels), RATIO_AGGREGATES[kind].along
     if along in names:
@@ -309,11 +297,7 @@ def rated_kind(ds: xr.Dataset, query: Query) -> str | None:
 
     Those are values of classes and tags, and means of scores along the dims that they are left with.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-    query : Query
-        Where it names no aggregate, that of its metric counts, which of affinities is the area under the curve.
+    `query`: where it names no aggregate, that of its metric counts, which of affinities is the area under the curve.
     """
     if query.aggregate in CLASS_AGGREGATES:
         return query.aggregate
@@ -369,17 +353,8 @@ def has_classes(ds: xr.Dataset, variable: str) -> bool:
 def explain_name(name: str, boards: Iterable[xr.Dataset]) -> str:
     """Hint at the query of a statistic of classes or tags that is not a metric: of a ``balanced_accuracy``.
 
-    Parameters
-    ----------
-    name : str
-        As others call it: macro and micro averages, class-normalised and balanced accuracy.
-    boards : iterable of xr.Dataset
-        What was asked.
-
-    Returns
-    -------
-    str
-        Empty where the name is none of these, or nothing was counted that it could be read off.
+    `name`: as others call it: macro and micro averages, class-normalised and balanced accuracy. Returns empty where the
+    name is none of these, or nothing was counted that it could be read off.
     """
     words = {word for word in re.split(r"[^a-z0-9]+", name.lower()) if word}
     kind, mean = _aggregate_named(words), bool(words & _MEANS)
@@ -426,14 +401,8 @@ def _aggregates(ds: xr.Dataset, variable: str) -> Mapping[str, Aggregate]:
 def select_table(ds: xr.Dataset, variable: str, query: Query) -> TableSelection:
     """Select a metric with extra dims.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-    variable : str
-        One of :func:`mirflow.analysis.selection.find_tables`.
-    query : Query
-        Its metric and its parameters are not looked at. ``zero`` lets missing cells count as tracks without any time;
-        of scores it is refused where something is missing.
+    `query`: its metric and its parameters are not looked at. ``zero`` lets missing cells count as tracks without any
+    time; of scores it is refused where something is missing.
     """
     measure, table = find_measures(ds)[variable], table_of(ds, variable)
     metric = measure.metric
@@ -504,20 +473,11 @@ def _over_classes(table: xr.DataArray, kind: str, query: Query) -> tuple[str, Qu
 def aggregate_table(selection: TableSelection, by: Names = None, group: str = "") -> xr.Dataset:
     """Aggregate a metric with extra dims over the tracks: of counts the sum or the mean, of scores a mean or a median.
 
-    Parameters
-    ----------
-    selection : TableSelection
-    by : str, sequence of str or None
-    group : str
-        A name of the evaluation to carry along.
-
-    Returns
-    -------
-    xr.Dataset
-        ``value`` and ``n_values`` (tracks with a value) over (system, a dim for each grouping, extra dims), ``n`` and
-        ``n_missing`` over (system, groupings), ``n_tracks`` over the groupings. Groupings and coordinates of systems
-        are named as :func:`mirflow.analysis.aggregation.aggregate_scores` does; ``metric``, ``aggregate`` and
-        ``orientation`` are attributes, and ``nominal`` where numbers are names.
+    `group`: a name of the evaluation to carry along. Returns ``value`` and ``n_values`` (tracks with a value) over
+    (system, a dim for each grouping, extra dims), ``n`` and ``n_missing`` over (system, groupings), ``n_tracks`` over
+    the groupings. Groupings and coordinates of systems are named as
+    :func:`mirflow.analysis.aggregation.aggregate_scores` does; ``metric``, ``aggregate`` and ``orientation`` are
+    attributes, and ``nominal`` where numbers are names.
     """
     from ..lazy_array import plain_dataset
 

@@ -33,12 +33,8 @@ ANYTIME = "anytime"
 def say_intervals(attrs: Mapping[str, str], over: str = "") -> str:
     """Describe how intervals were computed.
 
-    Parameters
-    ----------
-    attrs : mapping
-        Of a result with intervals: `method`, `replicates`, and perhaps `anytime`.
-    over : str
-        What is drawn, if it is to be named.
+    `attrs`: of a result with intervals: `method`, `replicates`, and perhaps `anytime`. `over`: what is drawn, if it is
+    to be named.
 
     Examples
     --------
@@ -71,11 +67,7 @@ def say_intervals(attrs: Mapping[str, str], over: str = "") -> str:
 def say_undefined(policy: str, valueless: str = "") -> str:
     """Describe the treatment of undefined scores, of which some or all may be NaN.
 
-    Parameters
-    ----------
-    policy : {"keep", "skip"}
-    valueless : {"", "some", "all"}
-        Which of them are NaN: these never count.
+    `policy` ({"keep", "skip"}), `valueless` ({"", "some", "all"}): which of them are NaN: these never count.
 
     Examples
     --------

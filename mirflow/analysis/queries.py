@@ -182,12 +182,7 @@ def across_of(attrs: Mapping[str, str]) -> dict[str, list[str]]:
 def is_deviation(attrs: Mapping[str, str], place: Mapping[str, object]) -> bool:
     """True if a value is a deviation across others, of which neither a high nor a low one is better.
 
-    Parameters
-    ----------
-    attrs : mapping of str to str
-        Of the answer.
-    place : mapping of str to label
-        Where the value stands along the groupings and dims of the answer.
+    `place`: where the value stands along the groupings and dims of the answer.
     """
     return any("std" in names and place.get(dim) == "std" for dim, names in across_of(attrs).items())
 
@@ -391,15 +386,7 @@ def count_statuses(ds: xr.Dataset) -> Int:
 def coverage(ds: xr.Dataset) -> xr.Dataset:
     """Numbers of the cells of one evaluation by system and status.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-        A group of scores.
-
-    Returns
-    -------
-    xr.Dataset
-        ``cells`` int64 (system, status): how many cells of each system have each status.
+    Returns ``cells`` int64 (system, status): how many cells of each system have each status.
     """
     from ..lazy_array import plain_dataset
 
@@ -410,14 +397,7 @@ def coverage(ds: xr.Dataset) -> xr.Dataset:
 
 
 def query_content(content: GroupContent, metrics: Sequence[str]) -> ResultInMemory:
-    """Aggregate metrics of an evaluation in memory over all its tracks, the best system first.
-
-    Parameters
-    ----------
-    content : GroupContent
-    metrics : sequence of str
-        As they are stored.
-    """
+    """Aggregate metrics of an evaluation in memory over all its tracks, the best system first."""
     columns = {name: names_of(content, name) for name in ("metric", "unit", "orientation", "title")}
     places = [columns["metric"].index(name) for name in metrics]
     coords = {name: [texts[place] for place in places] for name, texts in columns.items() if texts}
@@ -453,20 +433,8 @@ def primary_results(
 ) -> tuple[list[xr.Dataset], dict[str, str]]:
     """Query the headline metric of each evaluation.
 
-    Parameters
-    ----------
-    boards : mapping of str to xr.Dataset
-    query : Query
-        Its metric is not looked at.
-    ask : callable
-        What queries: perhaps with intervals.
-
-    Returns
-    -------
-    results : list of xr.Dataset
-    left_out : dict of str to str
-        Evaluations without a result, and what they lack: a metric with one number per track, a coordinate to group by
-        that others have, or runs.
+    Returns `results`, `left_out`: evaluations without a result, and what they lack: a metric with one number per track,
+    a coordinate to group by that others have, or runs.
     """
     columns = {name: {"track", ANNOTATOR, *coords_of(ds, "track")} for name, ds in boards.items()}
     for name, ds in boards.items():
@@ -524,24 +492,10 @@ _STAND_INS = {"score": 0.5, "weight": 1.0, "status": int(Status.ok), "duration":
 def lazy_query(ds: xr.Dataset, query: Query, group: str = "") -> xr.Dataset:
     """The answer to a query as lazy arrays: one task gathers the scores that are asked for, and aggregates them.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-        Scores of an evaluation.
-    query : Query
-    group : str
-
-    Returns
-    -------
-    xr.Dataset
-        As :func:`mirflow.analysis.queries.aggregate`, equal to the bit once it is computed, without the attributes that
-        count missing and undefined cells, which ``n_missing`` and ``n_undefined`` hold.
-
-    Raises
-    ------
-    QueryError
-        If labels of the answer depend on the scores. What only the scores can tell, such as cells missing under
-        ``raise``, raises when the answer is computed.
+    Returns a result as :func:`mirflow.analysis.queries.aggregate`, equal to the bit once it is computed, without the
+    attributes that count missing and undefined cells, which ``n_missing`` and ``n_undefined`` hold. Raises `QueryError`
+    if labels of the answer depend on the scores. What only the scores can tell, such as cells missing under ``raise``,
+    raises when the answer is computed.
     """
     import xarray as xr
 

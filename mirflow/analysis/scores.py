@@ -59,16 +59,9 @@ _DIMS = ("system", "track", "metric")
 def as_scores(ds: xr.Dataset) -> xr.Dataset:
     """Check the scores of an evaluation, and bring them into the form that a store gives; values stay unread.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-        A group of a result store: ``score`` and ``weight`` over (system, track, metric), ``status`` over (system,
-        track), perhaps ``duration`` over (track), and the metrics' coordinates.
-
-    Returns
-    -------
-    xr.Dataset
-        With ``system`` and ``track`` in front, text where xarray filled coordinates with NaN, and nested attributes.
+    `ds`: a group of a result store: ``score`` and ``weight`` over (system, track, metric), ``status`` over (system,
+    track), perhaps ``duration`` over (track), and the metrics' coordinates. Returns a result with ``system`` and
+    ``track`` in front, text where xarray filled coordinates with NaN, and nested attributes.
     """
     lacking = [name for name in (*_VARIABLES, *_COORDINATES) if name not in ds.variables and name not in _DIMS]
     if lacking:
@@ -241,12 +234,9 @@ def _filled_text(values: Array) -> Array:
 def group_tracks(ds: xr.Dataset, names: Sequence[str]) -> tuple[dict[str, Array], Int]:
     """Group the tracks by the product of the values of some coordinates.
 
-    Returns
-    -------
-    values : dict of str to array
-        The distinct values of each coordinate, sorted; an empty text and NaN are values like others, and the last.
-    codes : int64 (tracks,)
-        The group of each track, counted through the product with the last coordinate fastest.
+    Returns `values`: the distinct values of each coordinate, sorted; an empty text and NaN are values like others, and
+    the last. `codes` (int64 (tracks,)): the group of each track, counted through the product with the last coordinate
+    fastest.
     """
     codes = np.zeros(ds.sizes["track"], dtype=np.int64)
     values = {}
@@ -305,10 +295,8 @@ def has_annotators(ds: Scores) -> bool:
 def by_annotator(ds: xr.Dataset) -> xr.Dataset:
     """An evaluation with a row for each annotation of its tracks, and the coordinate ``annotator`` along them.
 
-    Returns
-    -------
-    xr.Dataset
-        Over the annotations that any system has a score for. Durations and statuses are those of the whole tracks.
+    Returns a result over the annotations that any system has a score for. Durations and statuses are those of the whole
+    tracks.
     """
     if not has_annotators(ds):
         raise QueryError(f"by {ANNOTATOR!r}: this evaluation keeps no scores by annotator; run it with combine: each")

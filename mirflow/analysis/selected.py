@@ -56,19 +56,8 @@ def count_scores(
 ) -> dict[str, Array]:
     """Find out which scores count under two policies.
 
-    Parameters
-    ----------
-    score, weight : float64 (systems, tracks, metrics)
-    status : int8 (systems, tracks)
-    missing, undefined : str
-        Policies.
-    bare, shared
-        As for :func:`mirflow.analysis.missing.find_gaps` and :func:`mirflow.analysis.missing.included_scores`.
-
-    Returns
-    -------
-    dict of str to array (systems, tracks, metrics)
-        Those of `CELLS`; missing scores are 0 under ``zero``.
+    `score`, `weight` (float64 (systems, tracks, metrics)), `status` (int8 (systems, tracks)). Returns dict of str to
+    array (systems, tracks, metrics): those of `CELLS`; missing scores are 0 under ``zero``.
     """
     gaps = find_gaps(score, weight, status, bare)
     score, included = included_scores(score, weight, gaps, missing, undefined, shared)

@@ -259,14 +259,9 @@ def _matching(dim: str, name: str, known: dict[str, int]) -> list[int]:
 def find_metrics(ds: xr.Dataset, names: Names, *, exact: bool = False) -> list[int]:
     """Positions of metrics along ``metric``; all of them for None.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-    names : str, sequence of str or None
-        A metric's bare name or alias selects all its stored parameters. A name with parameters selects only these,
-        including the defaults: ``raw_pitch_accuracy@50``, or for several ``f_measure@[0.5,3.0]``.
-    exact : bool
-        The names are stored identities, of which the bare one has the default parameters.
+    `names`: a metric's bare name or alias selects all its stored parameters. A name with parameters selects only these,
+    including the defaults: ``raw_pitch_accuracy@50``, or for several ``f_measure@[0.5,3.0]``. `exact`: the names are
+    stored identities, of which the bare one has the default parameters.
     """
     indices = {label: index for index, label in enumerate(names_of(ds, "metric"))}
     chosen = metric_names(names)
@@ -278,12 +273,7 @@ def find_metrics(ds: xr.Dataset, names: Names, *, exact: bool = False) -> list[i
 def find_single(ds: xr.Dataset, name: str, among: Sequence[int] | None = None) -> int:
     """Find the position of one metric: of several parameters the default ones.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-    name : str
-    among : sequence of int or None
-        The metrics that are left by what else is asked; None: all.
+    `among`: the metrics that are left by what else is asked; None: all.
     """
     indices = [place for place in find_metrics(ds, name) if among is None or place in among]
     if len(indices) == 1:
@@ -334,16 +324,7 @@ def bare_name(label: str) -> str:
 
 
 def explain_dims(ds: xr.Dataset, variable: str, done: Collection[str] = ()) -> str:
-    """Message about a metric with extra dims where one number per track is needed, with the remedy.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-    variable : str
-        One of :func:`find_tables`.
-    done : collection of str
-        Dims that are reduced already.
-    """
+    """Message about a metric with extra dims where one number per track is needed, with the remedy."""
     measure, sibling = find_measures(ds)[variable], ds[variable]
     labelled = zip(measure.metric.dims, labels_of(sibling).values(), strict=True)
     left = {dim: labels for dim, labels in labelled if dim not in done}
@@ -422,12 +403,7 @@ def _measure(convention: Convention | None, name: str) -> Measure | None:
 
 
 def find_tables(ds: xr.Dataset) -> dict[str, str]:
-    """The metrics with extra dims that an evaluation holds: the name of each variable and the metric's identity.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-    """
+    """The metrics with extra dims that an evaluation holds: the name of each variable and the metric's identity."""
     return {variable: str(measure) for variable, measure in find_measures(ds).items()}
 
 
@@ -488,10 +464,7 @@ _ABOUT = ("title", "unit", "orientation", "pooling", "standard_aggregate", "aggr
 def choose_tracks(ds: xr.Dataset, query: Query) -> xr.Dataset:
     """Select the tracks of a query, with a row for each annotation where annotators are asked for.
 
-    Returns
-    -------
-    xr.Dataset
-        Its attributes name what narrows the query down.
+    Returns its attributes name what narrows the query down.
     """
     if query.tracks is not None:
         ds = ds.isel(track=find_labels(ds, "track", query.tracks))

@@ -179,10 +179,7 @@ class Signature:
     def parse(cls, text: str) -> Signature:
         """Read a signature.
 
-        Raises
-        ------
-        SignatureError
-            If the text is not a signature, or one with fields of a later version.
+        Raises `SignatureError` if the text is not a signature, or one with fields of a later version.
         """
         if len(text) > _MOST:
             raise SignatureError(f"not a signature: longer than {_MOST} characters")
@@ -356,11 +353,7 @@ def digest_references(ds: Scores, tracks: Iterable[str]) -> str:
     without a byte order mark; of a pack, one of the annotation. Tracks without a reference have no line. Thus neither
     the order of files and tracks nor folders and machines matter.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-        Scores of an evaluation, with ``digest`` over (system, track); those of lazy trees are not computed.
-    tracks : iterable of str
+    `ds`: scores of an evaluation, with ``digest`` over (system, track); those of lazy trees are not computed.
     """
     # Digests that dask computes would take scoring everything again.
     if "digest" not in getattr(ds, "data_vars", ()) or ds.variables["digest"].chunks:  # type: ignore[union-attr]

@@ -45,18 +45,10 @@ def group_systems(ds: xr.Dataset, coordinate: str) -> tuple[list[str], Int]:
 def across_runs(result: xr.Dataset, reductions: Reductions) -> xr.Dataset:
     """Reduce the systems of a result to models.
 
-    Parameters
-    ----------
-    result : xr.Dataset
-        Of a query: each run is a system.
-    reductions : mapping of str to callable
-        Those of :data:`mirflow.analysis.queries.ACROSS` that are asked for, such as ``mean`` and ``std``.
-
-    Returns
-    -------
-    xr.Dataset
-        A model a system, with the dim ``run`` of their names in front of all groups; ``n`` is the largest of the runs,
-        ``n_missing`` and ``n_undefined`` are sums. The coordinate ``n_runs`` has the number of runs of each model.
+    `result`: of a query: each run is a system. `reductions`: those of :data:`mirflow.analysis.queries.ACROSS` that are
+    asked for, such as ``mean`` and ``std``. Returns a model a system, with the dim ``run`` of their names in front of
+    all groups; ``n`` is the largest of the runs, ``n_missing`` and ``n_undefined`` are sums. The coordinate ``n_runs``
+    has the number of runs of each model.
     """
     return _grouped(result, MODEL, reductions)
 

@@ -37,36 +37,15 @@ def extremes(
 ) -> xr.Dataset:
     """The tracks with the worst scores of one metric, of each system or over all of them.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-    query : Query
-        With one metric, and without options of aggregation. Without a policy what is missing is left out for each
-        system, and overall only tracks take part that every system has.
-    count : int
-        How many tracks, at most.
-    best : bool
-        The best ones instead.
-    overall : bool
-        By the mean over the systems, instead of each system's own.
-    group : str
-        A name of the evaluation to carry along.
-
-    Returns
-    -------
-    xr.Dataset
-        ``track``, ``value`` and ``weight`` over (system, rank); overall ``track`` and ``value`` over (rank), ``score``
-        and ``weight`` over (system, rank). Where a system has fewer tracks, ``track`` is empty. ``n`` is the number of
-        tracks that take part, ``tied`` how many have the value of the last one. The tracks' coordinates, and
-        ``annotator`` where annotators are asked for, lie along with ``track``.
-
-    Raises
-    ------
-    QueryError
-        For several metrics, one with extra dims, one of which neither high nor low values are better, or options that
-        single tracks do not have.
-    UnknownNameError
-        For a name that is not there, with a suggestion.
+    `query`: with one metric, and without options of aggregation. Without a policy what is missing is left out for each
+    system, and overall only tracks take part that every system has. `overall`: by the mean over the systems, instead of
+    each system's own. `group`: a name of the evaluation to carry along. Returns ``track``, ``value`` and ``weight``
+    over (system, rank); overall ``track`` and ``value`` over (rank), ``score`` and ``weight`` over (system, rank).
+    Where a system has fewer tracks, ``track`` is empty. ``n`` is the number of tracks that take part, ``tied`` how many
+    have the value of the last one. The tracks' coordinates, and ``annotator`` where annotators are asked for, lie along
+    with ``track``. Raises `QueryError` for several metrics, one with extra dims, one of which neither high nor low
+    values are better, or options that single tracks do not have. Raises `UnknownNameError` for a name that is not
+    there, with a suggestion.
     """
     import xarray as xr
 

@@ -145,10 +145,7 @@ def write_account(remarks: Iterable[Remark]) -> str:
 def read_account(text: str) -> tuple[Remark, ...]:
     """The remarks in a text of `write_account`.
 
-    Raises
-    ------
-    AnnotationError
-        If a line is not of that form, or names an unknown rule.
+    Raises `AnnotationError` if a line is not of that form, or names an unknown rule.
     """
     remarks = []
     for number, line in enumerate(text.split("\n") if text else (), 1):

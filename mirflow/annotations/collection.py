@@ -353,11 +353,9 @@ _PLAIN_ATTRS = frozenset({"title", "artist", "duration", "source", ACCOUNT})
 def read_rows(sources: Sequence[Source]) -> list[tuple[Int, Ragged]]:
     """Read the tracks of collections among sources at once, as their ``read`` would.
 
-    Returns
-    -------
-    list of (int64 (rows,), Ragged)
-        Places of sources, and their annotations as rows of common columns. Collections whose annotations differ in
-        their columns, or have attributes that matter, are left out, and so are annotations with remarks.
+    Returns list of (int64 (rows,), Ragged): places of sources, and their annotations as rows of common columns.
+    Collections whose annotations differ in their columns, or have attributes that matter, are left out, and so are
+    annotations with remarks.
     """
     places: dict[int, list[int]] = {}
     for place, source in enumerate(sources):

@@ -91,11 +91,7 @@ def extents(kind: Kind, rows: Ragged) -> Float:
 def odd_spacing(task: str, spans: Float) -> dict[int, str]:
     """The annotations whose items are too far apart or close for seconds, or frames and no beats, each with a doubt.
 
-    Parameters
-    ----------
-    task : str
-    spans : float64 (annotations, 3)
-        Rows of `extents`.
+    `spans` (float64 (annotations, 3)): rows of `extents`.
 
     Examples
     --------

@@ -56,13 +56,7 @@ class Reader:
 class LowCells:
     """The low cells of what is being scored.
 
-    Parameters
-    ----------
-    task, convention : str
-    measures : sequence of Measure
-        The headline metric is looked at, or the first one whose best score is a number.
-    grid : str or float
-    classes : Classes or None
+    `measures`: the headline metric is looked at, or the first one whose best score is a number.
     """
 
     def __init__(
@@ -112,13 +106,8 @@ def causes_of_run(
 ) -> Diagnosis:
     """The causes of the low scores of a run: of each set of files once.
 
-    Parameters
-    ----------
-    evaluations : sequence of (EvaluationPlan, GroupContent, int)
-        Plans and results of the evaluations, and the numbers of cells that were computed, by which is bounded how many
-        low ones are looked at.
-    everything : bool
-        Look at all low cells.
+    `evaluations` (sequence of (EvaluationPlan, GroupContent, int)): plans and results of the evaluations, and the
+    numbers of cells that were computed, by which is bounded how many low ones are looked at.
     """
     sets: dict[tuple[Any, ...], tuple[EvaluationPlan, GroupContent]] = {}
     for plan, content, _ in evaluations:

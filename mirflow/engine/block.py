@@ -305,24 +305,12 @@ def combine_references(
 ) -> tuple[Float, Float, dict[str, Sparse]]:
     """Scores of cells from the scores of their pairs.
 
-    Parameters
-    ----------
-    how : {"", "mean", "max", "each"}
-        ``mean``: the plain means of score and weight over the annotators whose references have something to measure
-        (weight above 0; all, if none has). ``max``: the best score, by the metric's orientation, with its own weight.
-        ``each``: as ``mean``, and every annotator's score and weight as well.
-    measures : sequence of Measure
-    scores : Scores
-    cell : int64 (pairs,)
-    annotator : sequence of str, one per pair
-    count : int
-        Number of cells; a cell without a pair gets score NaN and weight 0.
-
-    Returns
-    -------
-    score, weight : float64 (cells, measures)
-    extras : dict of str to Sparse
-        Over cells; seconds and counts are means over the annotators, scores over those that have the entry.
+    `how` ({"", "mean", "max", "each"}): ``mean``: the plain means of score and weight over the annotators whose
+    references have something to measure (weight above 0; all, if none has). ``max``: the best score, by the metric's
+    orientation, with its own weight. ``each``: as ``mean``, and every annotator's score and weight as well. `cell`
+    (int64 (pairs,)), `count`: number of cells; a cell without a pair gets score NaN and weight 0. Returns `score,
+    weight` (float64 (cells, measures)), `extras`: over cells; seconds and counts are means over the annotators, scores
+    over those that have the entry.
     """
     pairs_per_cell = np.bincount(cell, minlength=count)
     extras = {name: _mean_extra(sparse, cell, pairs_per_cell) for name, sparse in scores.extras.items()}
@@ -415,13 +403,8 @@ def score_block(work: BlockWork) -> Cells:
 def failed_cells(work: BlockWork, why: str, blank: Cells | None = None) -> Cells:
     """The cells of a block with the status ``failed``.
 
-    Parameters
-    ----------
-    work : BlockWork
-    why : str
-        The reason, to which messages add system, track and file.
-    blank : Cells or None
-        Results of the block without its estimates, whose weights count; None: the weights are 0.
+    `why`: the reason, to which messages add system, track and file. `blank`: results of the block without its
+    estimates, whose weights count; None: the weights are 0.
     """
     scalars = tuple(str(measure) for measure in work.measures if not measure.metric.dims)
     count = len(work)

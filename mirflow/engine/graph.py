@@ -16,13 +16,7 @@ Key: TypeAlias = str
 
 
 class BlockTask:
-    """The task of a block: it makes its work where it is called or sent, so that a graph holds a plan and no work.
-
-    Parameters
-    ----------
-    works : Works
-    place : int
-    """
+    """The task of a block: it makes its work where it is called or sent, so that a graph holds a plan and no work."""
 
     def __init__(self, works: Works, place: int) -> None:
         self._works, self.place = works, place

@@ -37,15 +37,8 @@ def lazy_scores(
 ) -> dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]]:
     """Dims, dask array and attributes of each variable of a store's group, over all systems and tracks of a plan.
 
-    Parameters
-    ----------
-    plan : EvaluationPlan
-    width : int
-        Number of scalar measures.
-    extras : mapping of str to Sparse
-        Templates of the results with extra dims; only dims, coords, attrs and fill are used.
-    size : int or None
-        Number of tracks of a chunk; None: those of a block of a run.
+    `extras`: templates of the results with extra dims; only dims, coords, attrs and fill are used. `size`: number of
+    tracks of a chunk; None: those of a block of a run.
     """
     layout: dict[str, tuple[tuple[str, ...], tuple[int, ...], Any, Mapping[str, Any]]] = {}
     for name, values in to_arrays(no_cells(("",) * width), (), (), {}).items():
@@ -106,16 +99,6 @@ class ScoredCells(Layer):  # type: ignore[misc]  # dask has no annotations
     One object serves all arrays of an evaluation. So blocks are made, as those of a run are, when dask knows everything
     that is needed: each cell is scored once, whatever is selected from how many variables, and with it only its own
     files are read. Keys are unique to the object.
-
-    Parameters
-    ----------
-    plan : EvaluationPlan
-    extras : mapping of str to Sparse
-        Templates of the results with extra dims.
-    size : int
-        Number of tracks of a chunk.
-    token : str
-        Unique to the object.
     """
 
     has_legacy_tasks = True

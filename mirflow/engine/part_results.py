@@ -40,15 +40,8 @@ class PartResults:
     """Results of an evaluation that parts, or a run, have computed, over those of the store: they are read as if a
     store had them.
 
-    Parameters
-    ----------
-    plan : EvaluationPlan
-    stale : bool (systems, tracks)
-        The cells that are out of date in the store.
-    before : GroupContent or None
-        What stays in the store, all of it `stored`.
-    folder : Path
-        For the sorted results.
+    `stale` (bool (systems, tracks)): the cells that are out of date in the store. `before`: what stays in the store,
+    all of it `stored`. `folder`: for the sorted results.
     """
 
     def __init__(self, plan: EvaluationPlan, stale: Bool, before: GroupContent | None, folder: Path) -> None:

@@ -31,12 +31,7 @@ _SCORING = ("mirflow", "numpy")
 class Part:
     """One of several parts of a run.
 
-    Parameters
-    ----------
-    of : int
-        Number of parts.
-    number : int
-        Number of this part, from 1.
+    `number`: number of this part, from 1.
 
     Examples
     --------
@@ -96,16 +91,7 @@ class _PartNote(msgspec.Struct):
 
 
 class PartFolder:
-    """Where one part of a store's run is kept: its journal, and a note on what it was computed with.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the store's generations.
-    store : Path
-        The store, as errors name it.
-    part : Part
-    """
+    """Where one part of a store's run is kept: its journal, and a note on what it was computed with."""
 
     def __init__(self, folder: Path, store: Path, part: Part) -> None:
         self.part, self.store = part, store

@@ -49,14 +49,7 @@ def midi_numbers(annotation: Annotation) -> str | None:
 def remedy_for_numbers(annotation: Annotation, side: str = "", other: Annotation | None = None) -> str:
     """What may be done about MIDI numbers; without an option if as MIDI numbers they would not be those of music.
 
-    Parameters
-    ----------
-    annotation : Annotation
-        With the numbers.
-    side : str
-        The side that alone has them, or empty.
-    other : Annotation or None
-        The other side, if it is in Hz.
+    `side`: the side that alone has them, or empty. `other`: the other side, if it is in Hz.
 
     Examples
     --------

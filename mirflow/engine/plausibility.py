@@ -117,14 +117,7 @@ def odd_sides(
 ) -> dict[int, str]:
     """The annotations of one side that are implausible by themselves, by row, with the doubt about each.
 
-    Parameters
-    ----------
-    doubts : sequence of Doubt
-    measures : sequence of Measure
-    task : str
-    annotations : Collection
-    spans : float64 (rows, 3)
-        Rows of `extents`.
+    `spans` (float64 (rows, 3)): rows of `extents`.
     """
     found = odd_spacing(task, spans)
     texts: dict[int, str] = {}

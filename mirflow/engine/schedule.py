@@ -125,17 +125,8 @@ def execute(
 ) -> None:
     """Score the blocks of a graph, and pass each result to `done` when it arrives.
 
-    Parameters
-    ----------
-    graph : dict of key to task
-        As :func:`mirflow.engine.graph.block_graph` makes it.
-    scheduler : str or distributed.Client
-        ``serial``, ``threads``, ``processes``, ``tcp://host:port`` or a client.
-    done : callable
-    workers : int or None
-        Number of threads or processes; None: one a core.
-    waiting : callable
-        Called with what a cluster is waited for, and with an empty text when that has come.
+    `workers`: number of threads or processes; None: one a core. `waiting`: called with what a cluster is waited for,
+    and with an empty text when that has come.
     """
     if not graph:
         return
@@ -243,13 +234,8 @@ def _score_in_a_process(work: BlockWork) -> Cells | str:
 def _score_alone(work: BlockWork, score: Callable[[BlockWork], Cells | str], deaths: int = 0) -> Cells:
     """Score a block in halves of halves where its worker dies; a cell whose worker died twice alone has failed.
 
-    Parameters
-    ----------
-    work : BlockWork
-    score : callable
-        Scores a block while nothing else is being scored; returns how its worker died if it did.
-    deaths : int
-        How often a worker has died that scored these cells, with or without others of the block.
+    `score`: scores a block while nothing else is being scored; returns how its worker died if it did. `deaths`: how
+    often a worker has died that scored these cells, with or without others of the block.
     """
     result = score(work)
     if isinstance(result, Cells):
@@ -361,14 +347,9 @@ def _execute_on_cluster(graph: Graph, scheduler: Any, done: Done, waiting: Calla
 class _Cluster:
     """The workers of a dask scheduler.
 
-    Parameters
-    ----------
-    client : distributed.Client
-    waiting : callable
-        Called with what is waited for, and with an empty text when that has come.
-    own : bool
-        Whether the client was made for this run. A user's client may belong to a cluster that starts workers only when
-        it has tasks: it gets the blocks before it needs a worker.
+    `waiting`: called with what is waited for, and with an empty text when that has come. `own`: whether the client was
+    made for this run. A user's client may belong to a cluster that starts workers only when it has tasks: it gets the
+    blocks before it needs a worker.
     """
 
     def __init__(self, client: Any, waiting: Callable[[str], None], *, own: bool) -> None:

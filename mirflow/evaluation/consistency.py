@@ -103,13 +103,7 @@ def find_suspects(
 ) -> Iterator[tuple[ConsistencyRule, Suspect]]:
     """Places of an annotation that break a rule of its task.
 
-    Parameters
-    ----------
-    task : str
-    annotation : Annotation
-        With finite times in ascending order; others have no findings.
-    beside : mapping of str to Annotation
-        Other annotations of the track, by task.
+    `annotation`: with finite times in ascending order; others have no findings.
 
     Examples
     --------
@@ -488,15 +482,7 @@ VOCABULARY = (
 def find_odd_labels(held: Sequence[Sequence[str]]) -> Iterator[tuple[int, str, Suspect, str]]:
     """Labels of a data set that are misspelt, or not of its list.
 
-    Parameters
-    ----------
-    held : sequence of sequences of str
-        The labels of each file.
-
-    Yields
-    ------
-    tuple of (int, str, Suspect, str)
-        Position of the file, name of the rule, finding, and label.
+    Yields tuple of (int, str, Suspect, str): position of the file, name of the rule, finding, and label.
 
     Examples
     --------

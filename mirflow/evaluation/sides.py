@@ -351,14 +351,8 @@ def are_lazy(references: object, estimates: object) -> bool:
 def open_sides(works: Sequence[TrackWork], task: str, block: int | None, **rules: Any) -> xr.Dataset:
     """The scores of pairs of sources as lazy arrays, in chunks of tracks.
 
-    Parameters
-    ----------
-    works : sequence of TrackWork, one for each track
-    task : str
-    block : int or None
-        Number of tracks of a chunk; None: 64, or 1 for audio.
-    **rules
-        ``convention``, ``grid``, ``measures`` and ``classes`` of the plan.
+    `block`: number of tracks of a chunk; None: 64, or 1 for audio. `**rules`: ``convention``, ``grid``, ``measures``
+    and ``classes`` of the plan.
     """
     systems, tracks = works[0].systems, tuple(work.track for work in works)
     plan = PlanOfSides(

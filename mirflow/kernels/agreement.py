@@ -423,17 +423,9 @@ def fit_latent_classes(
 
     Items that all observers classify alike are one item with their weight, so that long annotations cost little.
 
-    Parameters
-    ----------
-    codes : int64 (observers, items)
-        Class that each observer says, from 0 on; -1 where an observer says nothing.
-    weight : float64 (items,)
-        How much each item counts, such as its seconds.
-    classes : int
-    iterations : int
-        Most steps of the EM algorithm.
-    tolerance : float
-        Change of the mean log likelihood from which iterations end.
+    `codes` (int64 (observers, items)): class that each observer says, from 0 on; -1 where an observer says nothing.
+    `weight` (float64 (items,)): how much each item counts, such as its seconds. `tolerance`: change of the mean log
+    likelihood from which iterations end.
 
     Examples
     --------
@@ -508,19 +500,10 @@ def variance_components(values: Float, objects: Int, observers: Int, strata: Int
     three for others. The three means over all pairs of values give the components without bias, whichever cells are
     empty. In a table without empty cells these are the estimates of the analysis of variance.
 
-    Parameters
-    ----------
-    values : float64 (observations, values)
-    objects, observers : int64 (observations,)
-        From 0; no two observations have both in common.
-    strata : int64 (observations,) or None
-        Groups of objects (queries of candidates), within which objects are compared: their variance is that within a
-        group. None: one group.
-
-    Returns
-    -------
-    Components
-        NaN where no object has two values, or no two objects of a group have values of different observers.
+    `values` (float64 (observations, values)), `objects`, `observers` (int64 (observations,)): from 0; no two
+    observations have both in common. `strata` (int64 (observations,) or None): groups of objects (queries of
+    candidates), within which objects are compared: their variance is that within a group. None: one group. Returns NaN
+    where no object has two values, or no two objects of a group have values of different observers.
 
     References
     ----------

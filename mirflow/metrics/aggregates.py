@@ -88,14 +88,8 @@ class RatioOfSums(ScoreAggregate):
     def factors(self, weight: Float, duration: Float) -> tuple[Float, Float]:
         """Factors of a track's score in the numerator, and summands of the denominator.
 
-        Parameters
-        ----------
-        weight : float64 (systems, tracks, metrics)
-        duration : float64 (tracks,), seconds
-
-        Returns
-        -------
-        (above, below) : float64 (systems, tracks, metrics)
+        `weight` (float64 (systems, tracks, metrics)), `duration` (float64 (tracks,), seconds). Returns `(above`,
+        `below)` (float64 (systems, tracks, metrics)).
         """
         import numpy as np
 
@@ -429,11 +423,6 @@ _LISTED = {"scores": "median", "weights": "pooled", "recall": "wcsr"}
 
 def allowed_aggregates(listed: str) -> list[str]:
     """Aggregates of a stored metric: those listed in the store, and applicable ones declared since it was written.
-
-    Parameters
-    ----------
-    listed : str
-        Names, separated by spaces.
 
     Examples
     --------

@@ -84,10 +84,7 @@ def first_share(salience: Float) -> Float:
 
     Two tempi without a salience weigh the same. If only one has a salience, it is taken as its share.
 
-    Parameters
-    ----------
-    salience : float64 (n, 2)
-        NaN if not given.
+    `salience` (float64 (n, 2)): NaN if not given.
 
     Examples
     --------

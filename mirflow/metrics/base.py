@@ -347,15 +347,10 @@ class Convention:
     def measures_of(self, asked: MetricLike, folder: str | os.PathLike[str] = ".") -> list[Measure]:
         """Return the measures specified by one entry of a list of metrics.
 
-        Parameters
-        ----------
-        asked : str, callable, Metric or Measure
-            An identity string or a sweep, of a metric of the convention or of an installed package; a metric by its
-            module, such as ``my_metrics.py:swing_error@0.1``; a function over one pair; a record; or a measure.
-            ``lost`` is the loss by each kind of errors, ``lost@missing(of=recall)`` by one, of another metric than the
-            headline.
-        folder : path
-            Folder to which paths of Python files are relative.
+        `asked`: an identity string or a sweep, of a metric of the convention or of an installed package; a metric by
+        its module, such as ``my_metrics.py:swing_error@0.1``; a function over one pair; a record; or a measure.
+        ``lost`` is the loss by each kind of errors, ``lost@missing(of=recall)`` by one, of another metric than the
+        headline. `folder`: folder to which paths of Python files are relative.
 
         Examples
         --------

@@ -21,13 +21,7 @@ _TOO_LONG = f"{{}}: ends too late for frames of {{:g}} s (more than {MOST_FRAMES
 def with_frames(score: Callable[..., Scores], kind: str, form: GridForm) -> Scorer:
     """Score pairs also on frames of a hop in seconds: both sides are sampled as by :func:`mirflow.align`.
 
-    Parameters
-    ----------
-    score : callable
-        Scores (pairs, measures) on the default grid.
-    kind : str
-        Of both sides.
-    form : GridForm
+    `score`: scores (pairs, measures) on the default grid.
     """
     return partial(_score, score, kind, form)
 

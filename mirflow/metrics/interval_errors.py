@@ -40,18 +40,9 @@ def align_pieces(
 ) -> Edits:
     """Find the edits of labels over time.
 
-    Parameters
-    ----------
-    reference, estimate : Ragged
-        Single rows.
-    codes : (int64, int64)
-        Numbers of the labels; see `LabelSpans`. Equal numbers are right.
-    classify : callable
-    boundaries : int
-        The kind of wrong labels that are due to a boundary that is early or late, and of boundaries between labels that
-        are right.
-    carry : bool
-        Whether a label lasts through the gap after its interval.
+    `codes` ((int64, int64)): numbers of the labels; see `LabelSpans`. Equal numbers are right. `boundaries`: the kind
+    of wrong labels that are due to a boundary that is early or late, and of boundaries between labels that are right.
+    `carry`: whether a label lasts through the gap after its interval.
     """
     own, other = LabelSpans(reference, codes[0], carry), LabelSpans(estimate, codes[1], carry)
     low, high = (own.start[0], own.end.max()) if len(own.start) else (0.0, 0.0)

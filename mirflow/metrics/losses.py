@@ -222,14 +222,7 @@ def shapley(values: Float) -> Float:
     The share of a player is what it adds to the coalition of those before it, averaged over all orders of the players.
     The shares sum to the value of all players less that of none, and a player that never adds anything has the share 0.
 
-    Parameters
-    ----------
-    values : float64 (2 ** players, ...)
-        In the order of :func:`coalitions`.
-
-    Returns
-    -------
-    float64 (players, ...)
+    `values` (float64 (2 ** players, ...)): in the order of :func:`coalitions`. Returns float64 (players, ...).
 
     References
     ----------

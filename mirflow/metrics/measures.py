@@ -300,13 +300,7 @@ def family(
 ) -> Callable[[Callable[..., Any]], Family]:
     """Declare several metrics on one function, which takes a metric's key before the results of the kernel.
 
-    Parameters
-    ----------
-    weight : Weight, or mapping of keys of `members` to Weight
-    members : mapping to mappings
-        Title, summary and other fields that differ, by key; the key is the default name.
-    **common
-        Fields of `Metric`.
+    `members`: title, summary and other fields that differ, by key; the key is the default name.
 
     Examples
     --------
@@ -503,12 +497,8 @@ def find(name: str, metrics: Iterable[Metric]) -> Metric:
 def parse(text: str, metrics: Iterable[Metric]) -> Measure:
     """Parse an identity string.
 
-    Parameters
-    ----------
-    text : str
-        ``name``, ``name@value`` (the primary parameter) or ``name@value(parameter=value,...)``. An alias, mir_eval's
-        key or the title can be used as name.
-    metrics : iterable of Metric
+    `text`: ``name``, ``name@value`` (the primary parameter) or ``name@value(parameter=value,...)``. An alias,
+    mir_eval's key or the title can be used as name.
     """
     metrics = list(metrics)
     whole = _look_up(text.strip(), metrics)  # titles may have brackets
@@ -544,11 +534,8 @@ def _pairs(rest: str, text: str) -> Iterator[tuple[str, str]]:
 def expand(text: str) -> list[str]:
     """Expand a sweep over a metric's primary parameter to identity strings; other text is returned unchanged.
 
-    Parameters
-    ----------
-    text : str
-        ``name@[first:last:step]``, with both ends included, or ``name@[value,value,...]``, optionally followed by other
-        parameters in parentheses.
+    `text`: ``name@[first:last:step]``, with both ends included, or ``name@[value,value,...]``, optionally followed by
+    other parameters in parentheses.
 
     Examples
     --------

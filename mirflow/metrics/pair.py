@@ -183,15 +183,9 @@ def are_close(a: float, b: float) -> bool:
 class PairFunctions:
     """Score pairs of plain arrays by the metrics of a convention, with the interface of mir_eval's functions.
 
-    Parameters
-    ----------
-    metrics : sequence of Metric
-    score : callable
-        (reference, estimate, measures) -> a score for each measure, from the kernel with a batch of one.
-    check : callable
-        (reference, estimate, measures) -> None; raises errors for invalid pairs, and warns.
-    fixed : mapping of str to value
-        Values of parameters that these functions do not have.
+    `score`: (reference, estimate, measures) -> a score for each measure, from the kernel with a batch of one. `check`:
+    (reference, estimate, measures) -> None; raises errors for invalid pairs, and warns. `fixed`: values of parameters
+    that these functions do not have.
     """
 
     def __init__(

@@ -119,17 +119,7 @@ def metrics_of(
 ) -> tuple[Metric, ...]:
     """Make the records of a function over one pair: one, or one for each key of the returned dict.
 
-    Parameters
-    ----------
-    function : callable
-    task : str
-        Task; empty: arguments are not checked.
-    name : str
-        Default name; empty: the name of the function.
-    origin, digest : str
-        Fields of the records.
-    call : callable or None
-        Function that is called instead; None: `function`.
+    `name`: default name; empty: the name of the function.
     """
     about: dict[str, Any] = dict(getattr(function, _DECLARED, _DEFAULTS))
     title, values, named = about.pop("title"), about.pop("values"), about.pop("name")
@@ -239,17 +229,8 @@ class ResultError(MetricError):
 def read_result(result: Any, key: str = "") -> tuple[float, float]:
     """Read score and weight from the result of a function over one pair.
 
-    Parameters
-    ----------
-    result : number, (score, weight), or dict of these
-        NaN if there is nothing to measure.
-    key : str
-        Key of a dict.
-
-    Returns
-    -------
-    score, weight : float
-        The weight is 1 if none is returned, and 0 if there is nothing to measure.
+    `result` (number, (score, weight), or dict of these): NaN if there is nothing to measure. Returns `score`, `weight`
+    (float): the weight is 1 if none is returned, and 0 if there is nothing to measure.
 
     Examples
     --------

@@ -241,16 +241,9 @@ def plan_pipeline(
 ) -> PlannedPipeline:
     """Plan the evaluations of a pipeline, with the files that its patterns find.
 
-    Parameters
-    ----------
-    pipeline : path or Pipeline
-        A file, or a model, whose paths are relative to the working directory.
-    root : path or None
-        Instead of the file's own ``root``; relative to the working directory.
-    code : path or None
-        Folder that paths of Python files are relative to, instead of the file's own.
-    open_pack : callable or None
-        Path and name for messages of a pack -> its sources by track.
+    `pipeline`: a file, or a model, whose paths are relative to the working directory. `root`: instead of the file's own
+    ``root``; relative to the working directory. `code`: folder that paths of Python files are relative to, instead of
+    the file's own. `open_pack`: path and name for messages of a pack -> its sources by track.
     """
     if isinstance(pipeline, Pipeline):
         folder, named = Path(), None
@@ -323,16 +316,8 @@ def find_files(
 
     Metadata of tracks are not read, it is not looked whether files have changed, and no Python file is run.
 
-    Parameters
-    ----------
-    document : Document
-    root : path
-    open_pack : callable or None
-        As for :func:`plan_pipeline`.
-    confined : bool
-        Whether the document is a stranger's, and names no file outside of the root.
-    scored : bool
-        Whether the files were scored before; what a plan checks and warns of was then said by the run.
+    `confined`: whether the document is a stranger's, and names no file outside of the root. `scored`: whether the files
+    were scored before; what a plan checks and warns of was then said by the run.
     """
     folder = absolute(str(root))
     pipeline, problems = _check_form(document)

@@ -174,18 +174,9 @@ def _columns_in(task: str, header: Sequence[str] | None, rows: Sequence[Sequence
 def annotations_in(path: Path, hint: Callable[[str], str], keys: Sequence[str] = ()) -> list[HeldAnnotation]:
     """Find the annotations of many tracks in a Parquet file; none if no column names tracks, or pyarrow is absent.
 
-    Parameters
-    ----------
-    path : Path
-    hint : callable
-        Name of a column or struct -> the task that it suggests, or an empty text.
-    keys : sequence of str
-        Columns of that name are key columns: ``system`` in estimates.
-
-    Returns
-    -------
-    list of HeldAnnotation
-        One for each set of columns that a task can read, and that is not part of another one.
+    `hint`: name of a column or struct -> the task that it suggests, or an empty text. `keys`: columns of that name are
+    key columns: ``system`` in estimates. Returns one for each set of columns that a task can read, and that is not part
+    of another one.
     """
     found: dict[frozenset[str], HeldAnnotation] = {}
     samples: dict[frozenset[str], Annotation] = {}

@@ -113,10 +113,7 @@ def data_folder(file: BenchmarkFile, given: str | Path | None = None) -> Path | 
 def demand_data(file: BenchmarkFile, given: str | Path | None = None) -> Path:
     """The folder of the data, whose files are those of the benchmark.
 
-    Raises
-    ------
-    BenchmarkError
-        If they are not found, or a file is missing or has another digest.
+    Raises `BenchmarkError` if they are not found, or a file is missing or has another digest.
     """
     data, folder = file.benchmark.data, data_folder(file, given)
     how = " ".join(filter(None, (data.get.strip(), data.url)))
@@ -192,16 +189,8 @@ def tracks_of(file: BenchmarkFile, folder: Path, *, homed: bool) -> tuple[str, .
 def digests_of(file: BenchmarkFile, data: str | Path | None = None) -> dict[str, str]:
     """Digest the references of a benchmark, and the files of classes, metadata and patches that it names.
 
-    Parameters
-    ----------
-    file : BenchmarkFile
-    data : path or None
-        The folder of the data; None: where they are looked for.
-
-    Returns
-    -------
-    dict of str to str
-        Paths relative to that folder, sorted, to digests: the value of ``data.files``.
+    `data`: the folder of the data; None: where they are looked for. Returns paths relative to that folder, sorted, to
+    digests: the value of ``data.files``.
     """
     folder, evaluation = data_folder(file, data), file.benchmark.evaluation
     if folder is None:

@@ -492,22 +492,8 @@ def museval_measures(prefix: str = "") -> tuple[Measure, ...]:
 def read_museval(text: str, name: str) -> tuple[tuple[str, ...], dict[str, Float]]:
     """Read the text of one file of museval.
 
-    Parameters
-    ----------
-    text : str
-    name : str
-        The file, for messages.
-
-    Returns
-    -------
-    sources : tuple of str
-    values : dict of str to float64 (sources, frames)
-        By our names of the metrics, in dB; NaN where a file has none.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        If the text is not such a file.
+    Returns `sources`, `values` (dict of str to float64 (sources, frames)): by our names of the metrics, in dB; NaN
+    where a file has none. Raises `InvalidAnnotationError` if the text is not such a file.
 
     Examples
     --------

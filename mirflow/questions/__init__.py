@@ -266,22 +266,10 @@ def question(
 ) -> Callable[[Callable[..., Answer]], Ask]:
     """Declare the question that a function answers, under the name of its file.
 
-    Parameters
-    ----------
-    brief : str
-        The line of ``mirflow --help``.
-    words : iterable of str
-        Fields of :class:`mirflow.analysis.query_options.Query` that the question takes; all others are refused.
-    options : mapping of str to QueryOption or None
-        What is said of the function's own parameters, but for those of :data:`SHARED`.
-    **how
-        Other fields of :class:`Question`.
-
-    Returns
-    -------
-    callable
-        Replaces the function, which takes evaluations by name, a query and the options, by one that takes scores in
-        any form and what is asked by keyword; its attribute ``question`` is the declaration.
+    `words`: fields of :class:`mirflow.analysis.query_options.Query` that the question takes; all others are refused.
+    `options`: what is said of the function's own parameters, but for those of :data:`SHARED`. Returns replaces the
+    function, which takes evaluations by name, a query and the options, by one that takes scores in any form and what is
+    asked by keyword; its attribute ``question`` is the declaration.
     """
 
     def declare(answer: Callable[..., Answer]) -> Ask:
@@ -419,17 +407,9 @@ def each_evaluation(
 ) -> Answer:
     """Infer something about each evaluation, by default about its headline metric.
 
-    Parameters
-    ----------
-    boards : mapping of str to xr.Dataset
-    query : Query
-    infer : callable
-        Takes an evaluation, and by keyword ``query`` and ``group``, the evaluation's name.
-    readable : callable
-        Makes the tables for people of a dataset.
-    rows : callable or str
-        Makes the table for programs; or the names of its columns, see
-        :func:`mirflow.reports.comparisons_tables.columns_table`.
+    `infer`: takes an evaluation, and by keyword ``query`` and ``group``, the evaluation's name. `readable`: makes the
+    tables for people of a dataset. `rows`: makes the table for programs; or the names of its columns, see
+    :func:`mirflow.reports.comparisons_tables.columns_table`.
     """
     from ..analysis.queries import NO_NUMBER
     from ..analysis.selection import headline_metric

@@ -32,15 +32,8 @@ def without_positions(sources: Iterable[tuple[_Place, Source]]) -> dict[_Place, 
     They are text files (also as paths among objects), tracks of tables and entries of packs; JAMS files without
     positions are refused anyway.
 
-    Parameters
-    ----------
-    sources : iterable of (place, Source)
-        The references, or the estimates of one system.
-
-    Returns
-    -------
-    dict of place to Source
-        Empty unless downbeats are chosen by positions where a file has them, and some files have them.
+    `sources` (iterable of (place, Source)): the references, or the estimates of one system. Returns empty unless
+    downbeats are chosen by positions where a file has them, and some files have them.
 
     Examples
     --------

@@ -43,14 +43,9 @@ def read_files(sources: Sequence[Source]) -> tuple[list[tuple[Int, Ragged]], dic
 
     Files at URLs are downloaded, whatever their format.
 
-    Returns
-    -------
-    rows : list of (int64 (rows,), Ragged)
-        Places of sources, and their annotations as rows of common columns; the lines of a file are those of its rows.
-    single : dict of int to Annotation
-        Other annotations by the place of their source.
-    digests : dict of int to str
-        Digests of the files of both.
+    Returns `rows` (list of (int64 (rows,), Ragged)): places of sources, and their annotations as rows of common
+    columns; the lines of a file are those of its rows. `single`: other annotations by the place of their source.
+    `digests`: digests of the files of both.
     """
     download(path for source in sources for path in source.paths)
     groups: dict[tuple[int, str], list[int]] = {}

@@ -159,10 +159,7 @@ def infer_paths(kind: Kind, leaves: Sequence[Leaf]) -> dict[str, Leaf]:
     They are columns, or else the fields of the only struct that has all that are needed, at the same depth; lists are
     preferred to single values.
 
-    Raises
-    ------
-    InvalidAnnotationError
-        No columns, or several structs, have the names.
+    Raises `InvalidAnnotationError`: no columns, or several structs, have the names.
 
     Examples
     --------

@@ -34,12 +34,8 @@ Regular = tuple[Bool, Column, Int]
 def read_objects(sources: Sequence[Source]) -> tuple[list[tuple[Int, Ragged]], dict[int, Annotation]]:
     """Convert plain objects among the sources of a task at once, as their ``read`` would.
 
-    Returns
-    -------
-    rows : list of (int64 (rows,), Ragged)
-        Places of sources, and their annotations as rows of common columns.
-    single : dict of int to Annotation
-        Other annotations by the place of their source. Equal texts are the same annotation.
+    Returns `rows` (list of (int64 (rows,), Ragged)): places of sources, and their annotations as rows of common
+    columns. `single`: other annotations by the place of their source. Equal texts are the same annotation.
 
     Examples
     --------

@@ -85,10 +85,7 @@ def patch_schema() -> dict[str, Any]:
 def read_patch(path: str | Path, name: str = "") -> ReferencePatch:
     """Read a patch file.
 
-    Raises
-    ------
-    AnnotationError
-        If it cannot be read or is invalid, with the place in the file.
+    Raises `AnnotationError` if it cannot be read or is invalid, with the place in the file.
     """
     return parse_patch(read_bytes(path, MAX_PATCH, name or os.fspath(path)), name or os.fspath(path))
 
@@ -158,10 +155,8 @@ def _flaws_of_row(row: Row, side: str, columns: Sequence[str]) -> Iterator[str]:
 def apply_edits(annotation: Annotation, edits: Iterable[RowEdit]) -> Annotation:
     """Apply the corrections of one reference, one after the other.
 
-    Raises
-    ------
-    InvalidAnnotationError
-        If a row is not there, or not the only one of its description, or a new one lacks a column.
+    Raises `InvalidAnnotationError` if a row is not there, or not the only one of its description, or a new one lacks a
+    column.
 
     Examples
     --------
@@ -250,10 +245,7 @@ def _splice(annotation: Annotation, first: int, count: int, rows: Sequence[Row])
 def edits_between(original: Annotation, edited: Annotation) -> tuple[RowEdit, ...]:
     """Corrections that turn an annotation into another one; empty if they have the same rows.
 
-    Raises
-    ------
-    InvalidAnnotationError
-        If they differ in their columns, or rows cannot be told apart.
+    Raises `InvalidAnnotationError` if they differ in their columns, or rows cannot be told apart.
 
     Examples
     --------

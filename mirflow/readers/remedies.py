@@ -62,13 +62,7 @@ def _value(text: str) -> Any:
 def advised(message: str, reading: Reading, read: Read) -> str:
     """A message without the clauses whose remedies do not give a plausible annotation.
 
-    Parameters
-    ----------
-    message : str
-    reading : Reading
-        How the input was read.
-    read : callable
-        Reads it in another way; raises a `MirflowError` if it cannot be read.
+    `read`: reads it in another way; raises a `MirflowError` if it cannot be read.
 
     Examples
     --------

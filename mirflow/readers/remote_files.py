@@ -30,10 +30,8 @@ class Candidates(NamedTuple):
 def find_remote(pattern: Pattern, candidates: Candidates) -> list[Match]:
     """The files that match a pattern that is a URL, sorted by name; none of them is read.
 
-    Raises
-    ------
-    AnnotationError
-        If the URL is invalid, files are on a server and a placeholder has no candidates, or it cannot be reached.
+    Raises `AnnotationError` if the URL is invalid, files are on a server and a placeholder has no candidates, or it
+    cannot be reached.
     """
     url = parse_url(pattern.text)
     assert url is not None

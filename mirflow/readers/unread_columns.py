@@ -43,18 +43,8 @@ def demand_one_subject(
 ) -> None:
     """Raise if rows that are read as one annotation differ in a column that separates annotations.
 
-    Parameters
-    ----------
-    column : str
-        Its name in the file or table.
-    values : iterable of (int or None, str)
-        Line and value of each row.
-    path : str or None
-        The file, for the message.
-    track : str
-        The track of the rows, if there are several.
-    remedy : str
-        What may be done instead of keeping the rows of one value.
+    `values` (iterable of (int or None, str)): line and value of each row. `track`: the track of the rows, if there are
+    several. `remedy`: what may be done instead of keeping the rows of one value.
 
     Examples
     --------

@@ -33,11 +33,7 @@ if TYPE_CHECKING:
 def count_notes(heads: Sequence[str], counts: Int) -> tuple[str, ...]:
     """Count the scores of each column, where a row shows only the fewest and the most of its columns.
 
-    Parameters
-    ----------
-    heads : sequence of str
-        Headings of the columns.
-    counts : int64 (rows, columns)
+    `counts` (int64 (rows, columns)).
 
     Examples
     --------
@@ -97,12 +93,7 @@ NO_INTERVAL = "[-]"
 def few_notes(value: Float, low: Float, attrs: Mapping[str, Any]) -> tuple[str, ...]:
     """Say why some values have no interval.
 
-    Parameters
-    ----------
-    value, low : float64
-        Values and the lower ends of their intervals.
-    attrs : mapping of str to str
-        Of the result.
+    `value`, `low` (float64): values and the lower ends of their intervals.
 
     Examples
     --------
@@ -142,10 +133,7 @@ def letters_note(ds: xr.Dataset, metric: int) -> str:
 def skips_a_system(letters: Sequence[str]) -> bool:
     """Whether two systems share a letter that one between them does not have.
 
-    Parameters
-    ----------
-    letters : sequence of str
-        Of each system, from the best to the worst.
+    `letters`: of each system, from the best to the worst.
 
     Examples
     --------
@@ -187,18 +175,13 @@ def caution_notes(attrs: Mapping[str, Any]) -> tuple[str, ...]:
 def missing_note(attrs: Mapping[str, Any], lost: str = "") -> str:
     """Say how missing scores and empty estimates were treated, from what was counted.
 
-    Parameters
-    ----------
-    attrs : mapping of str to str
-        Of the result.
-    lost : str
-        The number of missing cells; empty: it is not named.
+    `lost`: the number of missing cells; empty: it is not named.
 
     Examples
     --------
     >>> missing_note({"missing": "common", "costliest": "ash lacks 2; without it 6 count", "empty_estimates": "1"})
     'missing (common): only the tracks that every system has (ash lacks 2; without it 6 count); 1 empty estimate is \
-scored'
+    scored'
     """
     words = MISSING[attrs["missing"]]
     if UNCOUNTED in attrs:
@@ -244,12 +227,7 @@ CHOSEN = ("stores", "annotator", "param", "default", "over", "where", "across")
 def caption_of(ds: Results, percent: bool) -> str:
     """The caption of a table of values.
 
-    Parameters
-    ----------
-    ds : xr.Dataset or ResultInMemory
-        The result of a query.
-    percent : bool
-        Whether ratios are percentages.
+    `percent`: whether ratios are percentages.
     """
     attrs, has_dims, tracks, groupings = ds.attrs, "metric" in ds.attrs, count_tracks(ds), groupings_of(ds)
     systems = len(names_of(ds, "system"))
@@ -271,16 +249,7 @@ def caption_of(ds: Results, percent: bool) -> str:
 def matrix_caption(ds: Results, system: int, group: int, made: str, percent: bool) -> str:
     """The caption of the counts of one system, of which the last dim runs across.
 
-    Parameters
-    ----------
-    ds : xr.Dataset or ResultInMemory
-        The result of a query.
-    system, group : int
-        Which of them.
-    made : str
-        What makes the group; empty where nothing is grouped.
-    percent : bool
-        Whether shares of the rows are shown.
+    `made`: what makes the group; empty where nothing is grouped.
     """
     dims = [dim.replace("_", " ") for dim in labels_of(ds)]
     tracks = counted(int(values_of(ds, "n")[system, group, 0]), "track")

@@ -115,10 +115,8 @@ def diagnose_scores(
 def write_patch(path: str | Path, corrections: Sequence[tuple[Sequence[Files], Cause]]) -> None:
     """Write a patch file in which references have what findings say.
 
-    Raises
-    ------
-    QueryError
-        If no finding is about a reference whose rows can be patched, or those found are of several tasks.
+    Raises `QueryError` if no finding is about a reference whose rows can be patched, or those found are of several
+    tasks.
     """
     shelf, tracks = Shelf(), {}
     tasks = {files[0].plan.task for files, _ in corrections}

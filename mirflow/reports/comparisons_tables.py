@@ -47,11 +47,7 @@ _WON = "W/T/L"
 def show_p(p: float, bound: bool = False) -> str:
     """Format a p-value for people: four decimals, or its power of ten where these would be zeros.
 
-    Parameters
-    ----------
-    p : float
-    bound : bool
-        Whether the p-value is an upper bound, the smallest one that so many random permutations can give.
+    `bound`: whether the p-value is an upper bound, the smallest one that so many random permutations can give.
 
     Examples
     --------
@@ -67,14 +63,7 @@ def show_p(p: float, bound: bool = False) -> str:
 def comparison_tables(ds: xr.Dataset, *, percent: bool = False, all_pairs: bool = False) -> list[Table]:
     """For people: for each metric the systems from the best to the worst, and the best one beside each other one.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-        A comparison of every two systems.
-    percent : bool
-        Ratios as percentages.
-    all_pairs : bool
-        Every two systems, those with the best one first.
+    `percent`: ratios as percentages. `all_pairs`: every two systems, those with the best one first.
     """
     tables = []
     for metric, (unit, way) in enumerate(zip(ds["unit"].values, ds["orientation"].values, strict=True)):
@@ -88,12 +77,7 @@ def comparison_tables(ds: xr.Dataset, *, percent: bool = False, all_pairs: bool 
 def kinds_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
     """For people: the difference of two systems in a score and in the losses by each kind of errors.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-        A comparison of two systems by all metrics of an error budget.
-    percent : bool
-        Ratios as percentages.
+    `ds`: a comparison of two systems by all metrics of an error budget. `percent`: ratios as percentages.
     """
     names, kinds = ds["system"].values.tolist(), ds["kind"].values.tolist()
     value, corrected = ds["value"].values, np.where(ds["kind"].values == "", np.nan, ds["p_corrected"].values[0, 1])
@@ -149,16 +133,7 @@ def comparison_title(ds: xr.Dataset, metric: int) -> str:
 def quotable(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool = False) -> str:
     """The best system and the best one of those that are worse, as a paper would quote it; empty without values.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-        A comparison of every two systems.
-    metric : int
-        The place of the metric.
-    order : sequence of int
-        The systems from the best to the worst.
-    percent : bool
-        Ratios as percentages.
+    `order`: the systems from the best to the worst. `percent`: ratios as percentages.
 
     Examples
     --------
@@ -347,15 +322,9 @@ def comparison_long_table(ds: xr.Dataset) -> Table:
 def columns_table(ds: xr.Dataset, columns: Sequence[str], fixed: Mapping[str, Entry] = MappingProxyType({})) -> Table:
     """For programs: a row for each metric, system and, if there are any, other system.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-        An answer. Pairs that are alike either way round, with a difference or a correlation, are listed once.
-    columns : sequence of str
-        Variables, coordinates and attributes, besides the origin of the scores; ``other_`` before the name of a
-        variable means that of the other system.
-    fixed : mapping of str to entry
-        Values of columns that the dataset does not have.
+    `ds`: an answer. Pairs that are alike either way round, with a difference or a correlation, are listed once.
+    `columns`: variables, coordinates and attributes, besides the origin of the scores; ``other_`` before the name of a
+    variable means that of the other system. `fixed`: values of columns that the dataset does not have.
     """
     columns = (*origin_names(ds.attrs), *columns)
     turned = [name for name in columns if name.startswith("other_") and name not in ds]
@@ -687,14 +656,7 @@ def _worst_cells(ds: xr.Dataset, most: int) -> Iterator[tuple[int, int, int]]:
 def worst_table(ds: xr.Dataset, most: int, *, long: bool = False) -> Table:
     """The cells of each metric that differ most among those that do not agree.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-        A difference.
-    most : int
-        How many a metric.
-    long : bool
-        In full precision, with the two sides' names, as csv and json want it.
+    `long`: in full precision, with the two sides' names, as csv and json want it.
     """
     rows: list[tuple[Entry, ...]] = []
     systems, tracks, metrics = (ds[name].values.tolist() for name in ("system", "track", "metric"))

@@ -84,10 +84,7 @@ def explained(kind: str, evidence: Mapping[str, Column]) -> str:
 def worst_second(kind: str, evidence: Mapping[str, Column]) -> float | None:
     """When an estimate is worst: where its longest wrong stretch, or the second with the most wrong events, begins.
 
-    Returns
-    -------
-    float or None
-        In seconds, as in the timelines of reports; None where nothing is wrong, or nothing judged.
+    Returns in seconds, as in the timelines of reports; None where nothing is wrong, or nothing judged.
 
     Examples
     --------

@@ -28,14 +28,8 @@ _MATRIX = 12
 def rank_tables(ds: xr.Dataset, *, percent: bool = False, ranked: bool = True) -> list[Table]:
     """For people: for each metric the systems, and how sure it is that each is better than each other one.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-        Ranks of systems.
-    percent : bool
-        Ratios as percentages.
-    ranked : bool
-        Whether the best system comes first; else the systems have the order of the dataset.
+    `percent`: ratios as percentages. `ranked`: whether the best system comes first; else the systems have the order of
+    the dataset.
     """
     tables = []
     for metric, unit in enumerate(ds["unit"].values.tolist()):
@@ -122,16 +116,7 @@ def _better(ds: xr.Dataset, metric: int, order: Sequence[int]) -> Table:
 def plan_table(ds: xr.Dataset, metric: int, *, percent: bool = False, all_pairs: bool = False) -> Table:
     """For people: what the tracks of a collection can show about every two systems, or the best and each other one.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-        Of :func:`mirflow.analysis.inference.resolution.resolution`.
-    metric : int
-        Position of the metric.
-    percent : bool
-        Ratios as percentages.
-    all_pairs : bool
-        Every two systems.
+    `percent`: ratios as percentages.
     """
     attrs, names = ds.attrs, ds["system"].values.tolist()
     sign, in_percent = (
@@ -172,15 +157,7 @@ def plan_table(ds: xr.Dataset, metric: int, *, percent: bool = False, all_pairs:
 
 
 def effort_table(ds: xr.Dataset, metric: int, *, percent: bool = False, all_pairs: bool = False) -> Table:
-    """For people: variance components of the difference of every two systems, and tracks by annotators of each.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        Of :func:`mirflow.analysis.inference.resolution.annotation_effort`.
-    metric, percent, all_pairs
-        As for :func:`plan_table`.
-    """
+    """For people: variance components of the difference of every two systems, and tracks by annotators of each."""
     attrs, names, in_percent = ds.attrs, ds["system"].values.tolist(), percent and not ds["unit"].values[metric]
     sign = 1.0 if ds["orientation"].values[metric] == "lower" else -1.0
     order = np.argsort(sign * ds["value"].values[:, metric], kind="stable").tolist()

@@ -113,12 +113,8 @@ def _with_signatures(table: Table, signatures: Sequence[Signature]) -> Table:
 def wide_table(ds: xr.Dataset, across: str) -> Table:
     """Give systems, metrics or groups a column each, in full precision, as statistical programs and spreadsheets read.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-        The result of a query.
-    across : {"system", "metric", "group"}
-        What runs across: of scores along extra dims ``metric`` are the labels of the last one.
+    `across` ({"system", "metric", "group"}): what runs across: of scores along extra dims ``metric`` are the labels of
+    the last one.
     """
     long = long_table(ds)
     if {INTERVAL[0], MARKS[0]} & set(long.columns):
@@ -169,20 +165,9 @@ def readable_tables(
     labels of the last dim across; turned round where that is too wide, and with a row for each value where both are. Of
     counts each system and group of tracks has a table, the last dim across.
 
-    Parameters
-    ----------
-    ds : xr.Dataset or ResultInMemory
-        The result of a query.
-    percent : bool
-        Ratios as percentages with two decimals, instead of four decimals; counts as shares of their rows.
-    width : int
-        Columns of the terminal.
-    notes : sequence of str
-        More lines below.
-    across : {"metric", "system", "group"} or None
-        What runs across; None: what fits.
-    signatures : callable or None
-        Gives the signatures of the result, for files.
+    `percent`: ratios as percentages with two decimals, instead of four decimals; counts as shares of their rows.
+    `across` ({"metric", "system", "group"} or None): what runs across; None: what fits. `signatures`: gives the
+    signatures of the result, for files.
     """
     attrs, has_dims, labels = ds.attrs, "metric" in ds.attrs, labels_of(ds)
     if has_dims and len(labels) > 1 and adds_up(ds):
@@ -315,12 +300,8 @@ _COUNT_HEADS = {"n": "n", "n_missing": "missing", "n_undefined": "undefined"}
 def _lay_out(ds: Results, cells: npt.NDArray[Any], across: str | None) -> Table:
     """Lay out cells with one axis across, all others down.
 
-    Parameters
-    ----------
-    ds : xr.Dataset or ResultInMemory
-    cells : array of ShownValue (systems, groups, ...)
-    across : str or None
-        ``system``, ``group``, or an axis of the labels; None: a value a row.
+    `cells` (array of ShownValue (systems, groups, ...)), `across`: ``system``, ``group``, or an axis of the labels;
+    None: a value a row.
     """
     has_dims, labels, groupings = "metric" in ds.attrs, labels_of(ds), groupings_of(ds)
     axes = {name: place for place, name in enumerate(("system", "group", *labels))}
@@ -485,12 +466,7 @@ def _n_note(ds: Results) -> str:
 def interval_notes(value: Float, low: Float, attrs: Mapping[str, Any]) -> tuple[str, ...]:
     """Notes on the computation of intervals, with the unit if it is not the track, and on values without one.
 
-    Parameters
-    ----------
-    value, low : float64
-        The values, and the lower ends of their intervals.
-    attrs : mapping
-        Of the result.
+    `value`, `low` (float64): the values, and the lower ends of their intervals.
     """
     few = few_notes(value, low, attrs)
     if few and np.isnan(low).all():
@@ -510,13 +486,7 @@ def together(cluster: str) -> str:
 
 
 def mark_note(each: Sequence[Mapping[str, Any]]) -> str:
-    """Note on the mark of significance, of one result or of several evaluations; or on its absence.
-
-    Parameters
-    ----------
-    each : sequence of mapping
-        The attributes of each result.
-    """
+    """Note on the mark of significance, of one result or of several evaluations; or on its absence."""
     alpha = 1 - float(each[0]["test_level"])
     units = show_span(np.array([int(n) for attrs in each for n in attrs["tested_units"].split("-")]))
     tested = f"{say_test(each[0]['test'], each[0]['correction'])}, n = {units}"

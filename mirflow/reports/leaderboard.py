@@ -334,18 +334,9 @@ _UNUSUAL = re.compile(r"[^A-Za-z0-9_-]+")
 def to_codabench(board: Leaderboard) -> tuple[str, list[str]]:
     """Write the ``scores.json`` of a scoring program for Codabench: the scores of one system under flat keys.
 
-    Parameters
-    ----------
-    board : Leaderboard
-        Of one system.
-
-    Returns
-    -------
-    text : str
-        A JSON object; each key is the evaluation and the metric with ``_`` between, and in place of other characters
-        than letters, digits, ``_`` and ``-``: ``chord_majmin``.
-    left_out : list of str
-        Keys without a finite value, which the platform does not take.
+    Returns `text`: a JSON object; each key is the evaluation and the metric with ``_`` between, and in place of other
+    characters than letters, digits, ``_`` and ``-``: ``chord_majmin``. `left_out`: keys without a finite value, which
+    the platform does not take.
     """
     scores, left_out = _flat(board, "Codabench scores one submission at a time")
     values = {key: value for key, (_, value) in scores.items()}
@@ -380,25 +371,10 @@ _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 def to_eval_results(board: Leaderboard, dataset: str) -> tuple[list[dict[str, Any]], list[str]]:
     """Arrange the scores of one system as a file of the folder ``.eval_results`` of a model on the Hugging Face Hub.
 
-    Parameters
-    ----------
-    board : Leaderboard
-        Of one system.
-    dataset : str
-        Name of the benchmark's data set on the Hub, such as ``mir/six-tunes``.
-
-    Returns
-    -------
-    results : list of dict
-        ``{"dataset": {"id": dataset, "task_id": key}, "value": ..., "notes": signature}`` for each metric, as specified
-        at https://huggingface.co/docs/hub/eval-results; keys are those of `to_codabench`.
-    left_out : list of str
-        Keys without a finite value.
-
-    Raises
-    ------
-    QueryError
-        If there are several systems, or the data set has no name of the Hub.
+    `dataset`: name of the benchmark's data set on the Hub, such as ``mir/six-tunes``. Returns `results`: ``{"dataset":
+    {"id": dataset, "task_id": key}, "value": ..., "notes": signature}`` for each metric, as specified at
+    https://huggingface.co/docs/hub/eval-results; keys are those of `to_codabench`. `left_out`: keys without a finite
+    value. Raises `QueryError` if there are several systems, or the data set has no name of the Hub.
     """
     if not _HUB_NAME.fullmatch(dataset):
         raise QueryError(f"invalid dataset {dataset!r}: expected a name on the Hub, such as mir/six-tunes (--dataset)")
@@ -413,17 +389,8 @@ def to_eval_results(board: Leaderboard, dataset: str) -> tuple[list[dict[str, An
 def to_model_index(board: Leaderboard, dataset: str) -> dict[str, Any]:
     """Arrange a leaderboard as the ``model-index`` of model cards.
 
-    Parameters
-    ----------
-    board : Leaderboard
-    dataset : str
-        Name of the collection that was scored.
-
-    Returns
-    -------
-    dict
-        ``{"model-index": [{"name": system, "results": [...]}]}``: a result for each evaluation with its task, data
-        set and metrics; values that are not finite are left out.
+    Returns ``{"model-index": [{"name": system, "results": [...]}]}``: a result for each evaluation with its task, data
+    set and metrics; values that are not finite are left out.
     """
     names = dict.fromkeys(system.name for evaluation in board.evaluations for system in evaluation.systems)
     return {"model-index": [{"name": name, "results": _results_of(board.evaluations, name, dataset)} for name in names]}

@@ -27,12 +27,6 @@ def cut(text: str, most: int = LONGEST) -> str:
 def short_names(names: Sequence[str], most: int = LONGEST) -> list[str]:
     """Names without their common beginning, each cut in the middle; no two become the same.
 
-    Parameters
-    ----------
-    names : sequence of str
-    most : int
-        Characters.
-
     Examples
     --------
     >>> short_names(["chord_mrx_09_000056", "chord_mrx_09_000151"])

@@ -212,14 +212,9 @@ def read_origins(
 ) -> tuple[dict[str, xr.Dataset], list[Origin]]:
     """Read the evaluations of a store, or of several as one, and the stores that they come from.
 
-    Parameters
-    ----------
-    store : path, sequence of paths, mapping of labels to paths, xr.DataTree or xr.Dataset
-        As for :func:`mirflow.open_store`, or what is open already. Only stores by their paths have origins apart.
-    roots : path, sequence of paths, or None
-        Where the annotations are now: one for all stores, or one for each.
-    trusted : bool
-        Whether the caller itself wrote the pipelines, as a campaign does.
+    `store`: as for :func:`mirflow.open_store`, or what is open already. Only stores by their paths have origins apart.
+    `roots`: where the annotations are now: one for all stores, or one for each. `trusted`: whether the caller itself
+    wrote the pipelines, as a campaign does.
     """
     paths = _paths(store)
     if paths is None:
@@ -248,18 +243,8 @@ def read_origins(
 def find_plans(scores: ScoresLike, ds: xr.Dataset, root: Roots | StoredPipeline = None) -> dict[str, EvaluationFiles]:
     """The existing files of the evaluations of a store by name; of several stores, joined as their scores are.
 
-    Parameters
-    ----------
-    scores : path, sequence of paths, mapping of labels to paths, xr.DataTree or xr.Dataset
-    ds : xr.Dataset
-        One of the evaluations.
-    root : path, sequence of paths, StoredPipeline or None
-        As for :func:`read_origins`; a pipeline is that of all scores.
-
-    Raises
-    ------
-    QueryError
-        If no files are known, or none are there.
+    `root`: as for :func:`read_origins`; a pipeline is that of all scores. Raises `QueryError` if no files are known, or
+    none are there.
     """
     paths = _paths(scores)
     if isinstance(root, StoredPipeline):
@@ -284,10 +269,7 @@ def find_plan(
 ) -> EvaluationFiles:
     """The existing files of one evaluation; see :func:`find_plans`.
 
-    Raises
-    ------
-    QueryError
-        If they are not known, or not there.
+    Raises `QueryError` if they are not known, or not there.
     """
     plans = find_plans(scores, ds, root)
     task, convention = (str(ds.attrs.get(name)) for name in ("task", "convention"))

@@ -90,10 +90,7 @@ def read_text(text: str) -> Printed:
 def read_plain(text: str) -> Printed:
     """Read a value of CSV or JSON, which has a decimal point and nothing beside it.
 
-    Raises
-    ------
-    UnreadError
-        For any other text.
+    Raises `UnreadError` for any other text.
     """
     if text and (len(text) > _MOST or not _PLAIN.fullmatch(text)):
         raise UnreadError(f"{text[:80]!r} is no number")
@@ -180,10 +177,7 @@ def redefined_in(document: str) -> frozenset[str]:
 def latex_text(cell: str, redefined: Collection[str] = ()) -> str:
     r"""The text of a cell of LaTeX, with borders where groups begin and end.
 
-    Raises
-    ------
-    UnreadError
-        For a command that is not known to leave numbers as they are.
+    Raises `UnreadError` for a command that is not known to leave numbers as they are.
 
     Examples
     --------
@@ -329,10 +323,7 @@ _NOTE = re.compile(r"<(sup|sub)>([^<>]*)</\1>", re.IGNORECASE)
 def html_text(cell: str) -> str:
     """The text of a cell of HTML, with borders where elements begin and end.
 
-    Raises
-    ------
-    UnreadError
-        For an element that is not known to leave numbers as they are, and for any attribute of one.
+    Raises `UnreadError` for an element that is not known to leave numbers as they are, and for any attribute of one.
 
     Examples
     --------
@@ -370,10 +361,7 @@ _EMPHASIS = re.compile(r"(\*\*\*|\*\*|\*|___|__|_|`)(?=[^*_`\s])([^*_`]*)(?<=[^*
 def markdown_text(cell: str) -> str:
     r"""The text of a cell of Markdown, which may have elements of HTML.
 
-    Raises
-    ------
-    UnreadError
-        As for :func:`html_text`.
+    Raises `UnreadError`: as for :func:`html_text`.
 
     Examples
     --------

@@ -135,12 +135,7 @@ def _leave_out_deviations(ds: Results, best: Float) -> None:
 def with_defaults(metrics: Sequence[str], coords: Mapping[str, Sequence[Any]]) -> list[str]:
     """Names of metrics, of those beside other values of their parameter with that of the default.
 
-    Parameters
-    ----------
-    metrics : sequence of str
-        Identities.
-    coords : mapping of str to sequence
-        Coordinates along the metrics, those of their parameters among them.
+    `coords`: coordinates along the metrics, those of their parameters among them.
 
     Examples
     --------

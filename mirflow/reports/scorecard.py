@@ -18,15 +18,8 @@ SHADES = 4
 class ScoredEvaluation:
     """An evaluation of a scorecard.
 
-    Parameters
-    ----------
-    name : str
-    about : str
-        What its values are: the task, the metric.
-    address : str
-        Of the page, or the part of it, to which the cells lead.
-    standings : Standings
-        Its systems, with letters.
+    `about`: what its values are: the task, the metric. `address`: of the page, or the part of it, to which the cells
+    lead.
     """
 
     name: str
@@ -45,16 +38,7 @@ def scorecard(evaluations: Sequence[ScoredEvaluation], baseline: str = BEST) -> 
     numbers in attributes: of cells ``data-system``, ``data-score`` and ``data-letters``, of evaluations
     ``data-evaluation``, ``data-sign``, ``data-unit`` and ``data-decimals``.
 
-    Parameters
-    ----------
-    evaluations : sequence of ScoredEvaluation
-    baseline : str
-        A system, or ``best``.
-
-    Returns
-    -------
-    list of Node
-        Nothing where no system is in two evaluations.
+    Returns nothing where no system is in two evaluations.
 
     Examples
     --------

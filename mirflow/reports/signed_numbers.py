@@ -110,10 +110,7 @@ class SignedDocument:
 def read_signed(path: Path, most: int = 64 * 2**20) -> SignedDocument:
     """Read the signed numbers of a file; its suffix says the format.
 
-    Raises
-    ------
-    QueryError
-        If the format is not known, or the file is too large or not text.
+    Raises `QueryError` if the format is not known, or the file is too large or not text.
     """
     read = _FORMATS.get(path.suffix.lower())
     if read is None:

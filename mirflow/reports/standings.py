@@ -60,22 +60,9 @@ class Standing:
 class Standings:
     """The systems by a metric.
 
-    Parameters
-    ----------
-    rows : sequence of Standing
-        From the best to the worst; in any order where neither high nor low values are better.
-    unit : str
-        Of the metric; empty for ratios.
-    sign : int
-        1 where high values are better, -1 where low ones are, otherwise 0.
-    level : float
-        Of the intervals.
-    n, tracks : int
-        Tracks that count, if they are the same for all systems (otherwise 0), and all tracks.
-    tested : bool
-        Whether the systems were compared, perhaps in vain.
-    decimals : int
-        Of ratios.
+    `rows`: from the best to the worst; in any order where neither high nor low values are better. `sign`: 1 where high
+    values are better, -1 where low ones are, otherwise 0. `n`, `tracks`: tracks that count, if they are the same for
+    all systems (otherwise 0), and all tracks. `tested`: whether the systems were compared, perhaps in vain.
 
     Examples
     --------
@@ -175,12 +162,8 @@ class Standings:
         Ratios have an attribute ``data-value``, and the numbers of the scale ``data-tick``, so that a script can write
         them as percentages.
 
-        Parameters
-        ----------
-        link : callable or None
-            Gives the address that compares two systems: each with the leader, the leader with the one behind it.
-        most : int or None
-            Systems that have a row; of all others a row says how many there are.
+        `link`: gives the address that compares two systems: each with the leader, the leader with the one behind it.
+        `most`: systems that have a row; of all others a row says how many there are.
         """
         scale, rest = _Scale.of(replace(self, rows=self.rows[:most])), self.rest()
         bounded = scale.leader is not None or any(not math.isnan(row.low) for row in self.rows)
@@ -274,13 +257,8 @@ def _listed(names: Sequence[str]) -> str:
 def relations_of(value: Sequence[float], letters: Sequence[str], sign: int) -> list[str]:
     """What the letters of a comparison say of each system beside the best one.
 
-    Parameters
-    ----------
-    value : sequence of float
-    letters : sequence of str
-        Of each system; none where nothing was tested.
-    sign : int
-        1 where high values are better, -1 where low ones are.
+    `letters`: of each system; none where nothing was tested. `sign`: 1 where high values are better, -1 where low ones
+    are.
 
     Examples
     --------
@@ -310,23 +288,9 @@ def rank_result(
 ) -> Standings:
     """The systems of the result of a query by one of its metrics, the best first.
 
-    Parameters
-    ----------
-    result : xr.Dataset or ResultInMemory
-        With or without intervals.
-    metric : int
-        Position of the metric.
-    letters : sequence of str
-        Of each system; none where nothing is told apart.
-    tracks : int
-        All tracks, whether they count or not.
-    tested : bool
-        Whether the systems were compared.
-    gaps : float64 (2, systems) or None
-        Ends of the intervals of their differences to the best one, as
-        :func:`mirflow.analysis.inference.comparisons.gaps_to_best` gives them.
-    first : sequence of int
-        Of each system the percent of replicates in which it is the best, if that is known.
+    `letters`: of each system; none where nothing is told apart. `gaps` (float64 (2, systems) or None): ends of the
+    intervals of their differences to the best one, as :func:`mirflow.analysis.inference.comparisons.gaps_to_best` gives
+    them. `first`: of each system the percent of replicates in which it is the best, if that is known.
     """
     value, n = (result[name].values[:, metric] for name in ("value", "n"))
     nowhere = np.full(len(value), np.nan)

@@ -73,11 +73,6 @@ PAPER: Mapping[str, str] = MappingProxyType(
 def style_sheet(own: str) -> str:
     """The style of a page: the colours, the shared rules, and those of its own.
 
-    Parameters
-    ----------
-    own : str
-        CSS.
-
     Examples
     --------
     >>> style_sheet("p { margin: 0; }")[:7], style_sheet("p { margin: 0; }").splitlines()[-1]
@@ -92,11 +87,7 @@ def style_sheet(own: str) -> str:
 def small_page(title: str, main: str) -> str:
     """A page without scripts, to be shown inside of another one.
 
-    Parameters
-    ----------
-    title : str
-    main : str
-        Its contents, in HTML; pictures are part of it as ``data:``.
+    `main`: its contents, in HTML; pictures are part of it as ``data:``.
     """
     style = style_sheet(_SMALL)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()

@@ -181,16 +181,9 @@ def primary_table(
 ) -> Table:
     """One row for each evaluation (and group of tracks), the systems of all of them across.
 
-    Parameters
-    ----------
-    results : sequence of xr.Dataset or ResultInMemory
-        Those of queries about one metric each; grouped by the same coordinates.
-    percent : bool
-        Ratios as percentages.
-    left_out : mapping of str to str
-        Evaluations that have no value, and what they are without.
-    signatures : callable or None
-        Gives the signatures of all results, for files.
+    `results`: those of queries about one metric each; grouped by the same coordinates. `percent`: ratios as
+    percentages. `left_out`: evaluations that have no value, and what they are without. `signatures`: gives the
+    signatures of all results, for files.
     """
     merged = [with_deviations(one, show_values(one, percent)) for one in results]
     results = [one for one, _ in merged]
@@ -331,14 +324,8 @@ _UNDEFINED = "undefined"
 def pair_table(ds: xr.Dataset, *, percent: bool = False, people: bool = True) -> Table:
     """The scores of one estimate of one track, a row a metric.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-        A group of scores with one system and one track.
-    percent : bool
-        Ratios as percentages, for people.
-    people : bool
-        Whether a score with nothing to measure is named as such, in place of its value.
+    `ds`: a group of scores with one system and one track. `percent`: ratios as percentages, for people. `people`:
+    whether a score with nothing to measure is named as such, in place of its value.
     """
     percent = percent and people
     cell, columns = ds.isel(system=0, track=0), ("metric", "score", "weight", "weight_unit")

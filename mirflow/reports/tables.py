@@ -37,15 +37,8 @@ BOUND = "<= "
 class ShownValue(str):
     """A formatted value, with the parts that LaTeX formats differently.
 
-    Parameters
-    ----------
-    value : str
-    interval : str
-        Its confidence interval; empty where there is none.
-    best : bool
-        Whether it is the best of those that it is compared with.
-    marked : bool
-        Whether it does not differ significantly from the best one.
+    `interval`: its confidence interval; empty where there is none. `best`: whether it is the best of those that it is
+    compared with. `marked`: whether it does not differ significantly from the best one.
 
     Examples
     --------
@@ -126,14 +119,8 @@ def table_of(
 ) -> Table:
     """Make a table of columns of a frame.
 
-    Parameters
-    ----------
-    frame : pd.DataFrame
-    columns : sequence of str
-    fixed : mapping of str to entry
-        Of the columns that the frame does not have, the value of all rows.
-    plain : container of str
-        Columns with values of coordinates, in which whole numbers lose their point.
+    `fixed`: of the columns that the frame does not have, the value of all rows. `plain`: columns with values of
+    coordinates, in which whole numbers lose their point.
     """
     found: list[list[Entry]] = []
     for name in columns:
@@ -177,20 +164,10 @@ def to_text(
 ) -> str:
     """Write a table for a terminal.
 
-    Parameters
-    ----------
-    table : Table
-    width : int or None
-        Columns of the terminal, for the prose to fold into and for blocks of columns; None: as wide as needed. Numbers
-        are never cut.
-    bold : bool
-        Whether the best values, and those that are not told apart from them, are bold, in the codes of a terminal.
-    signed : bool
-        Whether the signatures of the numbers are among the notes.
-    charts : bool
-        Whether intervals are also drawn, where 120 columns or more have room for that.
-    details : bool
-        Whether the notes explain columns and methods.
+    `width`: columns of the terminal, for the prose to fold into and for blocks of columns; None: as wide as needed.
+    Numbers are never cut. `bold`: whether the best values, and those that are not told apart from them, are bold, in
+    the codes of a terminal. `signed`: whether the signatures of the numbers are among the notes. `charts`: whether
+    intervals are also drawn, where 120 columns or more have room for that.
     """
     if table.details and not details:
         table = replace(table, details=("columns and methods: --notes (details=True)",))
@@ -668,20 +645,10 @@ class Tabulation(Generic[Item]):
     Tables are laid out when they are shown. Text, Markdown, HTML and LaTeX have rounded values and notes below; CSV,
     JSON, Parquet and data frames have a row for each value, in full precision.
 
-    Parameters
-    ----------
-    items : sequence
-        ``result[0]`` is the first of them; of a single dataset, ``result["value"]`` is a variable.
-    readable : callable
-        From the columns of a terminal to the tables for people.
-    rows : callable
-        Gives the tables for programs, whose rows are joined.
-    notes : sequence of str
-        What the tables for people have in their notes, and those for programs have not.
-    failures : sequence of str
-        What fails of something that was to be shown; commands end with an exit code if there are any.
-    text : str
-        What terminals show instead of tables.
+    `items`: ``result[0]`` is the first of them; of a single dataset, ``result["value"]`` is a variable. `readable`:
+    from the columns of a terminal to the tables for people. `rows`: gives the tables for programs, whose rows are
+    joined. `notes`: what the tables for people have in their notes, and those for programs have not. `failures`: what
+    fails of something that was to be shown; commands end with an exit code if there are any.
     """
 
     def __init__(

@@ -313,10 +313,6 @@ class GroupContent:
 class CellPlaces:
     """The places of cells in an array over systems and tracks, whose names are looked up many times.
 
-    Parameters
-    ----------
-    systems, tracks : sequence of str
-
     Examples
     --------
     >>> cells = replace(no_cells(()), system=("B", "C", "B", "A"), track=("x", "x", "x", "y"))

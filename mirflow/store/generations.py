@@ -279,10 +279,7 @@ def resolve(path: str | Path) -> Path:
 
     It is immutable; later runs make new ones.
 
-    Raises
-    ------
-    StoreError
-        If nothing is there (with the nearest names that are), or not a Zarr folder.
+    Raises `StoreError` if nothing is there (with the nearest names that are), or not a Zarr folder.
     """
     named = demand_path(path)
     if not named.is_symlink() and not named.exists():

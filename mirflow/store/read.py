@@ -40,17 +40,8 @@ T = TypeVar("T")
 def read_group(path: str | Path, name: str) -> GroupContent:
     """One evaluation of a store, by the path that the user named, or of a copy of it.
 
-    Returns
-    -------
-    GroupContent
-        Its cells are those with a status, system by system. Missing values are NaN or "".
-
-    Raises
-    ------
-    StoreError
-        If there is no such store, or it cannot be read.
-    UnknownNameError
-        If the store has no such group.
+    Returns its cells are those with a status, system by system. Missing values are NaN or "". Raises `StoreError` if
+    there is no such store, or it cannot be read. Raises `UnknownNameError` if the store has no such group.
     """
 
     def read(root: zarr.Group) -> GroupContent:
@@ -290,20 +281,8 @@ def read_tree(path: str | Path) -> xr.DataTree:
     The tree belongs to the generation that is current now: a run that publishes meanwhile does not change it, and
     opening again shows the new one. A tree that is still held after two such runs raises when it is read.
 
-    Parameters
-    ----------
-    path : str or path
-        The store, or a plain copy of one.
-
-    Returns
-    -------
-    xarray.DataTree
-        Values are read when they are asked for; no dask.
-
-    Raises
-    ------
-    StoreError
-        If nothing is there, or not a result store, or one of a later version, or a damaged one.
+    `path`: the store, or a plain copy of one. Returns values are read when they are asked for; no dask. Raises
+    `StoreError` if nothing is there, or not a result store, or one of a later version, or a damaged one.
 
     Examples
     --------

@@ -580,10 +580,7 @@ def _message(contents: Iterable[GroupContent]) -> str:
 def join_systems(own: GroupContent, other: GroupContent, path: str | Path) -> GroupContent:
     """An evaluation with the systems of another one that it lacks; the systems of the other one come first, in order.
 
-    Raises
-    ------
-    StoreError
-        If such systems have other tracks, metrics or ways in which these are computed.
+    Raises `StoreError` if such systems have other tracks, metrics or ways in which these are computed.
     """
     added = set(other.systems) - set(own.systems)
     if not added:

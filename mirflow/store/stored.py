@@ -89,17 +89,7 @@ def coordinate_names(attrs: dict[str, Any], arrays: Container[str]) -> list[str]
 
 
 class StoredGroup:
-    """An evaluation in a generation of a store.
-
-    Parameters
-    ----------
-    root : zarr.Group
-        Of the generation.
-    name : str
-        Name of the evaluation.
-    path : str or path
-        The store, as errors name it.
-    """
+    """An evaluation in a generation of a store."""
 
     def __init__(self, root: zarr.Group, name: str, path: str | Path) -> None:
         self._group: Any = root[name]

@@ -167,14 +167,9 @@ def open_session(
 ) -> zarr.Group | None:
     """The root group of a version of a repository, to be read, if it has one.
 
-    Parameters
-    ----------
-    store, address
-        Of a session, and where its repository is.
-    asking : callable
-        Makes a context that gives errors a form.
-    demand_answer : callable or None
-        Raises an error if the service is silent; it is called when a value does not come within so many `seconds`.
+    `store`, `address`: of a session, and where its repository is. `asking`: makes a context that gives errors a form.
+    `demand_answer`: raises an error if the service is silent; it is called when a value does not come within so many
+    `seconds`.
     """
     try:
         return zarr.open_group(SessionStore(store, address, asking, demand_answer, seconds), mode="r")

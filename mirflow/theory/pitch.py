@@ -17,13 +17,7 @@ HIGHEST_MIDI = 127
 def hz_to_midi(freqs: npt.ArrayLike) -> npt.NDArray[np.float64] | np.float64:
     """Convert frequencies in Hz to MIDI numbers with fractions; A4, 440 Hz, is 69.
 
-    Parameters
-    ----------
-    freqs : array or number, Hz
-
-    Returns
-    -------
-    float64, same shape
+    `freqs` (array or number, Hz). Returns float64, same shape.
 
     Examples
     --------
@@ -37,13 +31,7 @@ def hz_to_midi(freqs: npt.ArrayLike) -> npt.NDArray[np.float64] | np.float64:
 def midi_to_hz(midi: Any) -> Any:
     """Convert MIDI numbers to frequencies; 69 is A4, 440 Hz.
 
-    Parameters
-    ----------
-    midi : array or number
-
-    Returns
-    -------
-    same shape, Hz
+    Returns same shape, Hz.
 
     Examples
     --------

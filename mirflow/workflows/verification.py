@@ -442,13 +442,7 @@ def is_rounded(printed: str, value: float, *, decimals: bool = True) -> bool:
     The digits that are printed decide. One without decimals is the whole number: only where no number of its table has
     decimals, and two digits or more are printed, the computed one is rounded to it.
 
-    Parameters
-    ----------
-    printed : str
-        Digits with a decimal point; empty: there is no number.
-    value : float
-    decimals : bool
-        Whether numbers of its table have decimals.
+    `printed`: digits with a decimal point; empty: there is no number.
 
     Examples
     --------

@@ -115,14 +115,7 @@ class Replicates(NamedTuple):
 
 
 def replicates_of(blocks: SampleBlocks, metric: int, how: Resampling) -> Replicates:
-    """Replicates of the values of all systems by one metric, drawn on the units that all of them have.
-
-    Parameters
-    ----------
-    blocks : SampleBlocks
-    metric : int
-    how : Resampling
-    """
+    """Replicates of the values of all systems by one metric, drawn on the units that all of them have."""
     parts = blocks.parts()
     how = how.sharing(len(parts))
     there: list[Int] = []

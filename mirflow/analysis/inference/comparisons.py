@@ -478,19 +478,7 @@ def mark_best(
 ) -> xr.Dataset:
     """Mark the systems that do not differ significantly from the best one, itself among them.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-    query : Query
-    result : xr.Dataset
-        Of the query. Each class or tag has its best system.
-    level, correction, cluster
-        As for :func:`mirflow.analysis.inference.comparisons.compare`.
-
-    Returns
-    -------
-    xr.Dataset
-        The result with ``like_best``.
+    `result`: of the query. Each class or tag has its best system.
     """
     if set(result["n_tracks"].dims) - {RUN}:
         raise QueryError("significance is that of values over all tracks; ask without groups (by, --by)")

@@ -210,17 +210,8 @@ def _of_rates(
 def interval_of(sample: Sample, value: Float, how: Resampling) -> tuple[Float, Float, Bool]:
     """The intervals of all values of a sample.
 
-    Parameters
-    ----------
-    sample : Sample
-    value : float64 (systems, metrics)
-    how : Resampling
-
-    Returns
-    -------
-    low, high : float64 (systems, metrics)
-    normal : bool (systems, metrics)
-        Whether they are normal.
+    `value` (float64 (systems, metrics)). Returns `low`, `high` (float64 (systems, metrics)), `normal` (bool (systems,
+    metrics)): whether they are normal.
     """
     low, high, normal = np.full_like(value, np.nan), np.full_like(value, np.nan), np.zeros(value.shape, dtype=np.bool_)
     systems, metrics = value.shape
@@ -256,18 +247,8 @@ def interval_of(sample: Sample, value: Float, how: Resampling) -> tuple[Float, F
 def pair_intervals(sample: Sample, metric: int, pairs: Int, how: Resampling) -> dict[str, Array]:
     """Differences of the values of pairs of systems, with their intervals, over all units of a sample.
 
-    Parameters
-    ----------
-    sample : Sample
-        Units that all of its systems have.
-    metric : int
-    pairs : int64 (pairs, 2)
-    how : Resampling
-
-    Returns
-    -------
-    dict of str to array (pairs,)
-        ``difference``, ``low`` and ``high`` float64; ``normal`` bool.
+    `pairs` (int64 (pairs, 2)). Returns dict of str to array (pairs,): ``difference``, ``low`` and ``high`` float64;
+    ``normal`` bool.
     """
     value, kind = values_of_all(sample, metric), sample.kinds[metric]
     normal = {"normal": np.zeros(len(pairs), dtype=np.bool_)}
@@ -296,19 +277,9 @@ def difference_bounds(
 ) -> dict[str, Float]:
     """Differences of a value of every two systems, with their intervals.
 
-    Parameters
-    ----------
-    value : float64 (systems,)
-    replicates : float64 (systems, replicates) or None
-        None: too few units for intervals.
-    left_out : float64 (clusters, systems) or None
-    pairs : int64 (pairs, 2)
-    how : Resampling
-
-    Returns
-    -------
-    dict of str to float64 (pairs,)
-        ``difference``, ``low`` and ``high``.
+    `value` (float64 (systems,)), `replicates` (float64 (systems, replicates) or None): None: too few units for
+    intervals. `left_out` (float64 (clusters, systems) or None), `pairs` (int64 (pairs, 2)). Returns dict of str to
+    float64 (pairs,): ``difference``, ``low`` and ``high``.
     """
     with np.errstate(invalid="ignore"):  # of two infinite values, NaN says that they have no difference
         difference = value[pairs[:, 0]] - value[pairs[:, 1]]

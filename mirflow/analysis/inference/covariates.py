@@ -48,29 +48,13 @@ def correlations(
 ) -> xr.Dataset:
     """Correlate the scores of each system with a covariate of the tracks.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-    covariate : str
-        A numeric coordinate of the tracks; ``duration`` (of the references, in seconds); ``others``, the mean score
-        of all other systems on the track by the same metric; or another metric, such as an imported one, by its name.
-    query : Query or None
-        As for :func:`mirflow.analysis.queries.aggregate`, without groups of tracks. Each track counts once.
-    level, method, replicates, cluster, rng, group
-        As for :func:`mirflow.analysis.inference.confidence_intervals.intervals`; ``auto`` is ``bca``.
-
-    Returns
-    -------
-    xr.Dataset
-        Over (system, metric): ``r``, Pearson's correlation, with ``low`` and ``high``; ``tau``, Kendall's tau-b; and
-        ``n``. NaN where either side is the same on all tracks, intervals also for too few tracks.
-
-    Raises
-    ------
-    QueryError
-        For a coordinate that is not numeric, groups of tracks, metrics with extra dims, and as a plain query.
-    UnknownNameError
-        For a name that is not there, with a suggestion.
+    `covariate`: a numeric coordinate of the tracks; ``duration`` (of the references, in seconds); ``others``, the mean
+    score of all other systems on the track by the same metric; or another metric, such as an imported one, by its name.
+    `query`: as for :func:`mirflow.analysis.queries.aggregate`, without groups of tracks. Each track counts once.
+    Returns a result over (system, metric): ``r``, Pearson's correlation, with ``low`` and ``high``; ``tau``, Kendall's
+    tau-b; and ``n``. NaN where either side is the same on all tracks, intervals also for too few tracks. Raises
+    `QueryError` for a coordinate that is not numeric, groups of tracks, metrics with extra dims, and as a plain query.
+    Raises `UnknownNameError` for a name that is not there, with a suggestion.
     """
     query = query or Query()
     for name in ("aggregate", "by", "across"):

@@ -52,14 +52,9 @@ _OWN = ("metric", "aggregate", "orientation", "nominal")
 class Ranks:
     """Friedman's test and Tukey-Kramer comparisons on plain arrays, for several metrics.
 
-    Parameters
-    ----------
-    statistic, p, f_statistic, f_p, concordance, critical_difference : float64 (metrics,)
-    dof, n : int64 (metrics,)
-    mean_rank : float64 (systems, metrics)
-        1 is the best.
-    p_pair : float64 (systems, systems, metrics)
-        NaN on the diagonal.
+    `statistic`, `p`, `f_statistic`, `f_p`, `concordance`, `critical_difference` (float64 (metrics,)), `dof`, `n` (int64
+    (metrics,)), `mean_rank` (float64 (systems, metrics)): 1 is the best. `p_pair` (float64 (systems, systems,
+    metrics)): NaN on the diagonal.
     """
 
     statistic: Float
@@ -169,19 +164,9 @@ def _dataset(ranks: Ranks, frame: xr.Dataset, kinds: Sequence[str], attrs: Mappi
 def rank_systems(score: Float, complete: Bool, level: float = 0.95) -> Ranks:
     """Friedman's test and Tukey-Kramer comparisons.
 
-    Parameters
-    ----------
-    score : float64 (systems, units, metrics)
-        The lowest is the best.
-    complete : bool (units, metrics)
-        The units that count.
-    level : float
-
-    Returns
-    -------
-    Ranks
-        Where all systems are equal on all units the statistic is 0 and every p-value 1; without a unit they are NaN.
-        Two systems are compared by the exact sign test, on the units where they differ.
+    `score` (float64 (systems, units, metrics)): the lowest is the best. `complete` (bool (units, metrics)): the units
+    that count. Where all systems are equal on all units, the statistic is 0 and every p-value 1;
+    without a unit they are NaN. Two systems are compared by the exact sign test, on the units where they differ.
 
     References
     ----------

@@ -16,19 +16,10 @@ _LETTERS = string.ascii_lowercase + string.ascii_uppercase
 def significance_groups(different: Bool, order: Sequence[int] | None = None) -> list[list[int]]:
     """Sets of systems in which no two differ, none of which can be made larger.
 
-    Parameters
-    ----------
-    different : bool (systems, systems)
-        Symmetric; the diagonal does not matter.
-    order : sequence of int or None
-        The systems from the best to the worst; None: by their numbers.
-
-    Returns
-    -------
-    list of list of int
-        Every two systems that are not told apart share a set, and every system has one. The best system's comes first.
-        Where systems differ from some rank distance on, as after a test on mean ranks, these are all such sets;
-        in general only as many as are needed, since there can be exponentially many.
+    `different` (bool (systems, systems)): symmetric; the diagonal does not matter. `order`: the systems from the best
+    to the worst; None: by their numbers. Returns every two systems that are not told apart share a set, and every
+    system has one. The best system's comes first. Where systems differ from some rank distance on, as after a test on
+    mean ranks, these are all such sets; in general only as many as are needed, since there can be exponentially many.
 
     Examples
     --------
@@ -88,13 +79,6 @@ def letters(groups: Sequence[Sequence[int]], systems: int) -> list[str]:
 
 
 def letter_table(groups: Sequence[Sequence[Sequence[int]]], systems: int) -> Array:
-    """The letters of each system by each metric: str (systems, metrics).
-
-    Parameters
-    ----------
-    groups : sequence of sequences
-        Of each metric, as :func:`significance_groups` gives them.
-    systems : int
-    """
+    """The letters of each system by each metric: str (systems, metrics)."""
     columns = [letters(own, systems) for own in groups]
     return np.array(columns, dtype=str).reshape(len(columns), systems).T

@@ -68,16 +68,9 @@ class Spreads(NamedTuple):
 def invert(difference: Float, spread: Float, critical: Float, spreads: Spreads) -> tuple[Float, Float]:
     """The ends of the intervals of differences that lie within a number of standard deviations under swaps.
 
-    Parameters
-    ----------
-    difference, spread, critical : float64 (pairs,)
-        The standard deviation is that of the swaps of the scores as they are, as of a true difference of 0.
-    spreads : Spreads
-
-    Returns
-    -------
-    low, high : float64 (pairs,)
-        Infinite where no difference is excluded.
+    `difference`, `spread`, `critical` (float64 (pairs,)): the standard deviation is that of the swaps of the scores as
+    they are, as of a true difference of 0. Returns `low`, `high` (float64 (pairs,)): infinite where no difference is
+    excluded.
 
     Examples
     --------

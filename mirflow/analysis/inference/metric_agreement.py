@@ -177,15 +177,8 @@ def correlations_of(value: Float) -> Float:
 def rank_correlations(value: Float) -> tuple[Float, Float, Int]:
     """Kendall's tau-b of every two columns.
 
-    Parameters
-    ----------
-    value : float64 (systems, metrics)
-        Higher is better; NaN where a value is missing.
-
-    Returns
-    -------
-    tau, p : float64 (metrics, metrics)
-    n : int64 (metrics, metrics)
+    `value` (float64 (systems, metrics)): higher is better; NaN where a value is missing. Returns `tau, p` (float64
+    (metrics, metrics)), `n` (int64 (metrics, metrics)).
 
     Examples
     --------

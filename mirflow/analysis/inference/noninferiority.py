@@ -51,30 +51,16 @@ def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 
     of means and weighted ratios the interval also holds what :func:`.normal.skewed_bounds` does not exclude; of 20,000
     tracks or more it is a normal one.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-        The scores of an evaluation.
-    query : Query
-        Metrics, tracks and policies; its systems are those to be judged, by default all others.
-    baseline : str
-        A system; or the label of one of several stores, whose systems are the baselines of those with the same names;
-        or, of a query across runs, a model.
-    margin : float
-        How much worse a system may be, in the unit of the metric.
-    **options
-        ``level``, ``replicates``, ``cluster``, ``rng``, ``unit``, ``anytime``: see
-        :func:`mirflow.analysis.inference.comparisons.compare`.
-
-    Returns
-    -------
-    xr.Dataset
-        Over (system, metric): ``before`` and ``after``, the values of baseline and system on their common tracks;
-        ``gain`` (the difference towards better values), ``low`` and ``high``, ``skewness`` (of the tracks' gains; NaN
-        where the interval does not follow it), ``n`` (common tracks), ``n_lacking`` (tracks that only the baseline has
-        a score of) and ``verdict``: ``better`` (the whole interval is above 0),
-        ``not worse``, ``worse`` (below 0), ``perhaps worse``, ``too few tracks`` for an interval, or ``lacks tracks``,
-        unless the policy for missing scores is ``zero``. Over (system): ``baseline``.
+    `query`: metrics, tracks and policies; its systems are those to be judged, by default all others. `baseline`: a
+    system; or the label of one of several stores, whose systems are the baselines of those with the same names; or, of
+    a query across runs, a model. `margin`: how much worse a system may be, in the unit of the metric. `**options`:
+    ``level``, ``replicates``, ``cluster``, ``rng``, ``unit``, ``anytime``: see
+    :func:`mirflow.analysis.inference.comparisons.compare`. Returns a result over (system, metric): ``before`` and
+    ``after``, the values of baseline and system on their common tracks; ``gain`` (the difference towards better
+    values), ``low`` and ``high``, ``skewness`` (of the tracks' gains; NaN where the interval does not follow it), ``n``
+    (common tracks), ``n_lacking`` (tracks that only the baseline has a score of) and ``verdict``: ``better`` (the whole
+    interval is above 0), ``not worse``, ``worse`` (below 0), ``perhaps worse``, ``too few tracks`` for an interval, or
+    ``lacks tracks``, unless the policy for missing scores is ``zero``. Over (system): ``baseline``.
 
     References
     ----------
@@ -167,18 +153,9 @@ def _verdicts(
 ) -> dict[str, Array]:
     """Gains of systems over their baselines with intervals and verdicts: arrays (..., metrics).
 
-    Parameters
-    ----------
-    difference, low, high : float64 (..., metrics)
-    lacking : int64 (..., metrics)
-        Tracks that only the baseline has a score of.
-    equal : bool (..., metrics)
-        Whether a system and its baseline are equal on every track.
-    lower : bool (metrics,)
-        Whether low values are better.
-    margin : float
-    missing : str or None
-        Policy for missing scores.
+    `difference`, `low`, `high` (float64 (..., metrics)), `lacking` (int64 (..., metrics)): tracks that only the
+    baseline has a score of. `equal` (bool (..., metrics)): whether a system and its baseline are equal on every track.
+    `lower` (bool (metrics,)): whether low values are better.
     """
     gain, low, high = (np.where(lower, -a, b) for a, b in ((difference, difference), (high, low), (low, high)))
     verdict = np.full(gain.shape, "perhaps worse", dtype=f"U{max(map(len, VERDICTS))}")

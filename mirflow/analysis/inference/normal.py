@@ -54,16 +54,8 @@ def difference_errors(sample: Sample, metric: int, pairs: Int) -> Float:
 def normal_bounds(value: Float, error: Float, level: float) -> tuple[Float, Float]:
     """The ends of normal intervals.
 
-    Parameters
-    ----------
-    value, error : float64 (n,)
-        Values with their standard errors.
-    level : float
-
-    Returns
-    -------
-    low, high : float64 (n,)
-        A value without an error but that of rounding has an interval without width.
+    `value`, `error` (float64 (n,)): values with their standard errors. Returns `low`, `high` (float64 (n,)): a value
+    without an error but that of rounding has an interval without width.
     """
     from scipy.special import ndtri
 
@@ -79,18 +71,8 @@ def skewed_bounds(sample: Sample, metric: int, pairs: Int, difference: Float, al
     too often. Hall's transformation is monotone and takes the skewness off t; its moments are those of the units, from
     which the residuals of heavy units differ. Degrees of freedom are Satterthwaite's, by the weights.
 
-    Parameters
-    ----------
-    sample : Sample
-    metric : int
-    pairs : int64 (pairs, 2)
-    difference : float64 (pairs,)
-    alpha : float
-
-    Returns
-    -------
-    low, high, skewness : float64 (pairs,)
-        The skewness of the differences of units; 0 where these do not differ.
+    `pairs` (int64 (pairs, 2)), `difference` (float64 (pairs,)). Returns `low`, `high`, `skewness` (float64 (pairs,)):
+    the skewness of the differences of units; 0 where these do not differ.
 
     References
     ----------

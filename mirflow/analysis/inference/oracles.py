@@ -143,21 +143,8 @@ def oracle(
 def _combine(sample: Sample, kind: str, sign: float) -> tuple[list[int], list[float], tuple[Float, Float]]:
     """The order in which systems add most, the values of the best of the first ones, and what the oracle chooses.
 
-    Parameters
-    ----------
-    sample : Sample
-        Of one metric, on units that all systems have.
-    kind : str
-        Its aggregate.
-    sign : float
-        -1 where low values are better.
-
-    Returns
-    -------
-    order : list of int
-    together : list of float
-    chosen : float64 (units, 1) twice
-        Scores and weights of the best systems.
+    `sample`: of one metric, on units that all systems have. `sign`: -1 where low values are better. Returns `order`,
+    `together`, `chosen` (float64 (units, 1) twice): scores and weights of the best systems.
     """
     left = list(range(len(sample.score)))
     order: list[int] = []

@@ -45,12 +45,8 @@ CORRECTIONS = {
 def choose_correction(correction: str, tests: Sequence[str]) -> str:
     """The correction that is meant.
 
-    Parameters
-    ----------
-    correction : str
-        ``auto``: what the test allows, ``max-t`` of permutations, ``holm`` of others; or one of `CORRECTIONS`.
-    tests : sequence of str
-        One a metric.
+    `correction`: ``auto``: what the test allows, ``max-t`` of permutations, ``holm`` of others; or one of
+    `CORRECTIONS`.
     """
     swapped = all(test == "permutation" for test in tests)
     if correction == "auto":
@@ -235,12 +231,8 @@ def choose_tests(
 ) -> list[str]:
     """The test of each metric.
 
-    Parameters
-    ----------
-    test : {"auto", "permutation", "wilcoxon", "t"}
-        ``auto`` is the permutation test, the only one that is about the value itself for every aggregate.
-    anytime : int or None
-        Not None: tests of confidence sequences.
+    `test` ({"auto", "permutation", "wilcoxon", "t"}): ``auto`` is the permutation test, the only one that is about the
+    value itself for every aggregate.
     """
     if anytime is not None:
         if test != "auto":
@@ -275,14 +267,8 @@ class Tested(NamedTuple):
 def test_pairs(test: str, sample: Sample, metric: int, pairs: Int, how: Resampling) -> Tested:
     """The two-sided tests of pairs of systems that are not permutations.
 
-    Parameters
-    ----------
-    test : {"wilcoxon", "t", "sequence"}
-    sample : Sample
-        Units that all systems of the pairs have.
-    metric : int
-    pairs : int64 (pairs, 2)
-    how : Resampling
+    `test` ({"wilcoxon", "t", "sequence"}), `sample`: units that all systems of the pairs have. `pairs` (int64 (pairs,
+    2)).
     """
     nothing = np.full(len(pairs), np.nan)
     if sample.score.shape[1] == 0:
@@ -399,25 +385,12 @@ def comparison_dataset(
 ) -> xr.Dataset:
     """Label the arrays of a comparison.
 
-    Parameters
-    ----------
-    frame : xr.Dataset
-        Systems and metrics with their coordinates.
-    value : float64 (systems, metrics)
-    arrays : mapping of str to array (systems, systems, metrics)
-        As :func:`empty_arrays` makes them, filled.
-    least : float64 (metrics,)
-        The smallest corrected p-value that the units could give.
-    along : mapping of str to sequence of str
-        ``aggregate`` and ``test`` of each metric, and perhaps `COMPARED_WITH`.
-    attrs : mapping of str to str
-
-    Returns
-    -------
-    xr.Dataset
-        All arrays and ``significant`` over (system, other, metric), ``value`` and ``letters`` over (system, metric),
-        ``least_p_corrected`` over (metric). A system without a value has no letter, and none has where there are too
-        few units for any two systems to differ, or where not all pairs were compared.
+    `value` (float64 (systems, metrics)), `arrays` (mapping of str to array (systems, systems, metrics)): as
+    :func:`empty_arrays` makes them, filled. `least` (float64 (metrics,)): the smallest corrected p-value that the units
+    could give. `along`: ``aggregate`` and ``test`` of each metric, and perhaps `COMPARED_WITH`. Returns all arrays and
+    ``significant`` over (system, other, metric), ``value`` and ``letters`` over (system, metric), ``least_p_corrected``
+    over (metric). A system without a value has no letter, and none has where there are too few units for any two
+    systems to differ, or where not all pairs were compared.
     """
     alpha = alpha_of(attrs)
     significant = np.asarray(arrays["p_corrected"] <= alpha)
@@ -463,15 +436,7 @@ def correct_pairs(arrays: Mapping[str, Array], metric: int, correction: str, pai
     They are corrected for all pairs, as if those left out did not differ at all: the pairs with the best system are
     chosen by the values themselves.
 
-    Parameters
-    ----------
-    arrays, metric, correction, pairs
-    alpha : float
-
-    Returns
-    -------
-    float
-        The level at which the test of each pair alone is as the corrected one at `alpha`.
+    Returns the level at which the test of each pair alone is as the corrected one at `alpha`.
     """
     p, systems = arrays["p"][pairs[:, 0], pairs[:, 1], metric], len(arrays["p"])
     others = np.ones(systems * (systems - 1) // 2 - len(pairs))
@@ -501,20 +466,9 @@ def level_of_each(correction: str, significant: int, number: int, alpha: float) 
 def correct_metrics(ds: xr.Dataset, family: Bool, at_level: Callable[[float], xr.Dataset]) -> xr.Dataset:
     """Correct the comparison of two systems by several metrics that are one question, by Holm's procedure.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-        A comparison of two systems, not corrected.
-    family : bool (metrics,)
-        The metrics; each other one is a question of its own.
-    at_level : callable
-        The same comparison at another level.
-
-    Returns
-    -------
-    xr.Dataset
-        The comparison with ``p_corrected``, ``significant``, ``low`` and ``high`` of the family; intervals exclude 0
-        just where differences are significant.
+    `family` (bool (metrics,)): the metrics; each other one is a question of its own. Returns the comparison with
+    ``p_corrected``, ``significant``, ``low`` and ``high`` of the family; intervals exclude 0 just where differences are
+    significant.
     """
     alpha = alpha_of(ds.attrs)
     corrected = correct(np.where(family, ds["p"].values[0, 1], np.nan))
@@ -572,25 +526,7 @@ def swap_pairs(
     correction: str,
     how: Resampling,
 ) -> list[Critical]:
-    """Write the p-values of permutation tests, and the corrected ones.
-
-    Parameters
-    ----------
-    arrays : mapping of str to array
-        As :func:`empty_arrays` makes them.
-    metrics : sequence of int
-        What the values of the swaps are.
-    parts : sequence of Compared
-    swaps : sequence of Swaps
-        Of each part.
-    correction : str
-    how : Resampling
-
-    Returns
-    -------
-    list of Critical
-        Of each part.
-    """
+    """Write the p-values of permutation tests, and the corrected ones."""
     spreads = []
     kept: list[Float] = []
     keeps = correction == MAX_T and len(swaps) == 1 and 8 * how.replicates * swaps[0].near.size <= KEPT
@@ -647,10 +583,7 @@ def least_of(test: str, correction: str, parts: Sequence[Compared], pairs: int, 
 def pairs_by_units(included: Bool, pairs: Int) -> Iterator[tuple[Int, Int]]:
     """The rows of pairs of systems with the units that both have, for each different set of units.
 
-    Parameters
-    ----------
-    included : bool (systems, units)
-    pairs : int64 (pairs, 2)
+    `included` (bool (systems, units)), `pairs` (int64 (pairs, 2)).
     """
     if (included == included[0]).all():
         yield np.arange(len(pairs), dtype=np.int64), np.flatnonzero(included[0])

@@ -351,18 +351,9 @@ def swap_rates(rates: Rates, pairs: Int) -> Swaps:
 def count_extremes(swaps: Swaps, how: Resampling, kept: list[Float] | None = None) -> tuple[Float, Float]:
     """Count the replicates with a difference at least as far from 0 as the observed one, among those that are defined.
 
-    Parameters
-    ----------
-    swaps : Swaps
-    how : Resampling
-    kept : list of float64 (replicates, pairs, values) or None
-        The absolute differences are added to it, for :func:`step_down`.
-
-    Returns
-    -------
-    p : float64 (pairs, values)
-    spread : float64 (pairs, values)
-        The standard deviation of the differences under swaps; 1 where none is known or all are 0.
+    `kept` (list of float64 (replicates, pairs, values) or None): the absolute differences are added to it, for
+    :func:`step_down`. Returns `p` (float64 (pairs, values)), `spread` (float64 (pairs, values)): the standard deviation
+    of the differences under swaps; 1 where none is known or all are 0.
     """
     observed, exact = swaps.observed, how.lists_signs(swaps.clusters)
     extreme, number, square, finite = (np.zeros(swaps.near.shape) for _ in range(4))
@@ -385,20 +376,9 @@ def count_extremes(swaps: Swaps, how: Resampling, kept: list[Float] | None = Non
 def _largest_allowed(ordered: Float, number: Float, drawn: int, alpha: float) -> Float:
     """The largest value that is not significant, of each column.
 
-    Parameters
-    ----------
-    ordered : float64 (n, columns)
-        The largest replicates, in ascending order; all of them, or more than are allowed to be as large.
-    number : float64 (columns,)
-        Of replicates.
-    drawn : int
-        1 where what was observed is counted as one of them, otherwise 0.
-    alpha : float
-
-    Returns
-    -------
-    float64 (columns,)
-        Infinite where so few replicates make nothing significant.
+    `ordered` (float64 (n, columns)): the largest replicates, in ascending order; all of them, or more than are allowed
+    to be as large. `number` (float64 (columns,)): of replicates. `drawn`: 1 where what was observed is counted as one
+    of them, otherwise 0. Returns float64 (columns,): infinite where so few replicates make nothing significant.
     """
     allowed = np.floor(alpha * (number + drawn) + _NEAR).astype(np.int64) - drawn
     row = np.clip(len(ordered) - 1 - allowed, 0, len(ordered) - 1)
@@ -513,19 +493,8 @@ def simultaneous_of_some(ratios: SwappedRatios, pairs: Int, how: Resampling) -> 
     As the best one is known by the values themselves, the largest difference of its pairs alone would be too small to
     compare with.
 
-    Parameters
-    ----------
-    ratios : SwappedRatios
-        Of all systems.
-    pairs : int64 (pairs, 2)
-        The smaller number of each pair first.
-    how : Resampling
-
-    Returns
-    -------
-    p, spread : float64 (pairs,)
-        NaN where nothing is compared; the standard deviation of the differences under swaps.
-    critical : float64 (1,)
+    `pairs` (int64 (pairs, 2)): the smaller number of each pair first. Returns `p, spread` (float64 (pairs,)): NaN where
+    nothing is compared; the standard deviation of the differences under swaps. `critical` (float64 (1,)).
     """
     systems = len(ratios.denominator)
     others = [np.arange(first + 1, systems, dtype=np.int64) for first in range(systems - 1)]

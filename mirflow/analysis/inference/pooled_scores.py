@@ -39,16 +39,8 @@ class PooledScores:
     def moves(self, shift: Float, rows: Int | None = None) -> Float:
         """What each cluster of units counts after the scores of the second system were raised by `shift` (pairs,).
 
-        Parameters
-        ----------
-        shift : float64 (pairs,)
-            Of some pairs, or of all.
-        rows : int64 (n,) or None
-            Which ones these are.
-
-        Returns
-        -------
-        float64 (pairs, clusters)
+        `shift` (float64 (pairs,)): of some pairs, or of all. `rows` (int64 (n,) or None): which ones these are. Returns
+        float64 (pairs, clusters).
         """
         pairs = self.pairs if rows is None else self.pairs[rows]
         score = self.sample.score[:, :, self.metric]
@@ -129,15 +121,8 @@ class PooledScores:
 def _share_below(ordered: Float, larger: Bool, quantile: float, near: Float) -> Float:
     """The shares of random swaps in which a quantile lies below each score, those in which it is equal counted half.
 
-    Parameters
-    ----------
-    ordered : float64 (pairs, 2 units)
-        The scores of both systems, sorted.
-    larger : bool (pairs, 2 units)
-        Whether a score is the larger one of its unit.
-    quantile : float
-    near : float64 (pairs, 1)
-        Scores that differ by this are equal.
+    `ordered` (float64 (pairs, 2 units)): the scores of both systems, sorted. `larger` (bool (pairs, 2 units)): whether
+    a score is the larger one of its unit. `near` (float64 (pairs, 1)): scores that differ by this are equal.
     """
     units = ordered.shape[1] // 2
     place = np.arange(1, 2 * units + 1)

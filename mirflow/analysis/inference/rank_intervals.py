@@ -110,15 +110,9 @@ def _rank(value: Float) -> Float:
 def rank_bounds(compared: xr.Dataset) -> tuple[Float, Float]:
     """The best and the worst rank of each system that a comparison does not exclude.
 
-    Parameters
-    ----------
-    compared : xr.Dataset
-        Of :func:`mirflow.analysis.inference.comparisons.compare`. Pairs that were not compared exclude no ranks.
-
-    Returns
-    -------
-    low, high : float64 (systems, metrics)
-        NaN without a value, and where neither high nor low values are better.
+    `compared`: of :func:`mirflow.analysis.inference.comparisons.compare`. Pairs that were not compared exclude no
+    ranks. Returns `low`, `high` (float64 (systems, metrics)): NaN without a value, and where neither high nor low
+    values are better.
     """
     value, significant = compared["value"].values, compared["significant"].values
     turn = {"higher": 1.0, "lower": -1.0}

@@ -107,15 +107,8 @@ class RunMeans:
 def mean_of_runs(sample: Sample, metric: int, runs: Mapping[str, Int], how: Resampling) -> RunMeans | None:
     """Means of one metric over the runs of models, on the units that all runs have; None where these are too few.
 
-    Parameters
-    ----------
-    sample : Sample
-        Its systems are runs.
-    metric : int
-    runs : mapping of str to int64 arrays
-        The systems that are runs of each model, at least two. The draws of a model depend on its name, and not on
-        the other models.
-    how : Resampling
+    `runs` (mapping of str to int64 arrays): the systems that are runs of each model, at least two. The draws of a model
+    depend on its name, and not on the other models.
     """
     every = np.concatenate(list(runs.values()))
     included = sample.included[every, :, metric]

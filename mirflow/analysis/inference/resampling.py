@@ -291,15 +291,8 @@ def _quantile(ordered: Float, share: Float) -> Float:
 def accelerations(left_out: Float) -> Float:
     """Acceleration by the jackknife.
 
-    Parameters
-    ----------
-    left_out : float64 (units, values)
-        The values without each of the units; NaN where nothing is left.
-
-    Returns
-    -------
-    float64 (values,)
-        0 where no unit moves the value.
+    `left_out` (float64 (units, values)): the values without each of the units; NaN where nothing is left. Returns
+    float64 (values,): 0 where no unit moves the value.
     """
     finite: Bool = np.isfinite(left_out)
     number = np.maximum(finite.sum(axis=0), 1)
@@ -476,11 +469,7 @@ def without_rounding(sums: Float, scale: Float) -> Float:
 def ratio_of(selection: TableSelection, asked: Mapping[str, Sequence[str]]) -> Callable[[Float], Float]:
     """Compute values from sums of outcomes, and finally their statistics across classes or tags.
 
-    Parameters
-    ----------
-    selection : TableSelection
-    asked : mapping of str to sequence of str
-        Dims of the values, and names of :data:`mirflow.analysis.queries.ACROSS`.
+    `asked`: dims of the values, and names of :data:`mirflow.analysis.queries.ACROSS`.
     """
     nothing, labels = selection.outcomes(np.zeros((0, *map(len, selection.labels.values()))))
 

@@ -124,19 +124,9 @@ def compare_with_resolution(
 
     The scores are selected once for both.
 
-    Parameters
-    ----------
-    ds, query, test, correction, unit, cluster, group, all_pairs
-        As for :func:`mirflow.analysis.inference.comparisons.compare`.
-    **drawn
-        Its ``level``, ``method``, ``replicates``, ``rng`` and ``anytime``.
-
-    Returns
-    -------
-    xr.Dataset
-        That of ``compare``, with ``resolution`` over (system, other, metric) and the attribute ``power``; without these
-        where it is not known: for signed ranks, confidence sequences, values of classes, runs, more than 100 systems,
-        pairs that have different units, and too few.
+    Returns that of ``compare``, with ``resolution`` over (system, other, metric) and the attribute ``power``; without
+    these where it is not known: for signed ranks, confidence sequences, values of classes, runs, more than 100 systems,
+    pairs that have different units, and too few.
     """
     if is_about_runs(ds, query) or rated_kind(ds, query) is not None:
         words: dict[str, Any] = {"test": test, "correction": correction, "unit": unit, "cluster": cluster, **drawn}
@@ -221,19 +211,9 @@ def significant_from(critical: Float, units: Array) -> Float:
 def needed_units(spread: Float, wanted: Float, critical: Float, power: float, evenness: Float | float = 1.0) -> Float:
     """Units that show a difference.
 
-    Parameters
-    ----------
-    spread, wanted : float64 (..., n)
-        Standard deviation of the difference of a single unit, and the difference.
-    critical : float64 (n,) or number
-        Standard errors that are significant, of many units.
-    power : float
-    evenness : float64 (..., n) or number
-        The share of the units that would spread as much if they weighed the same.
-
-    Returns
-    -------
-    float64 (..., n)
+    `spread`, `wanted` (float64 (..., n)): standard deviation of the difference of a single unit, and the difference.
+    `critical` (float64 (n,) or number): standard errors that are significant, of many units. `evenness` (float64 (...,
+    n) or number): the share of the units that would spread as much if they weighed the same. Returns float64 (..., n).
     """
     from scipy.special import ndtri
 
@@ -297,28 +277,12 @@ def annotation_effort(ds: xr.Dataset, query: Query | None = None, *, annotations
     track's and a k-th of the sum of both others, over n. Annotators who annotate all tracks would add a k-th of their
     variance, however many tracks there are.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-        Of an evaluation that keeps the scores of each annotator (``combine: each``).
-    query : Query or None
-        As for :func:`mirflow.analysis.inference.resolution.resolution`; the aggregates are means and weighted ratios.
-    annotations : int
-        The largest number of annotators a track.
-    **options
-        Of ``resolution``, without `unit` and `cluster`.
-
-    Returns
-    -------
-    xr.Dataset
-        That of ``resolution``, with ``track_variance``, ``annotator_variance`` and ``residual_variance`` over (system,
-        other, metric), in squares of the metric's unit, and ``needed_with`` over these and ``annotators``.
-
-    Raises
-    ------
-    QueryError
-        If the evaluation has no scores of single annotators, fewer than six tracks have two, or an aggregate is neither
-        a mean nor a weighted ratio.
+    `ds`: of an evaluation that keeps the scores of each annotator (``combine: each``). `query`: as for
+    :func:`mirflow.analysis.inference.resolution.resolution`; the aggregates are means and weighted ratios. Returns that
+    of ``resolution``, with ``track_variance``, ``annotator_variance`` and ``residual_variance`` over (system, other,
+    metric), in squares of the metric's unit, and ``needed_with`` over these and ``annotators``. Raises `QueryError` if
+    the evaluation has no scores of single annotators, fewer than six tracks have two, or an aggregate is neither a mean
+    nor a weighted ratio.
 
     References
     ----------

@@ -122,14 +122,8 @@ def check_numbers(ds: xr.Dataset, query: Query) -> None:
 def codes_of(frame: xr.Dataset, unit: str = TRACK, cluster: str | None = None) -> Int:
     """The cluster of each track, counted from 0.
 
-    Parameters
-    ----------
-    frame : xr.Dataset
-        The tracks with their coordinates.
-    unit : str
-    cluster : str or None
-        A coordinate along the tracks, whose values are drawn as a whole. A track without a value is drawn alone. What
-        several annotators have of a track is always drawn together.
+    `cluster`: a coordinate along the tracks, whose values are drawn as a whole. A track without a value is drawn alone.
+    What several annotators have of a track is always drawn together.
     """
     if unit != TRACK and cluster is not None:
         raise QueryError(f"clusters are made of tracks: choose cluster {cluster!r} or unit {unit!r}, not both")
@@ -144,17 +138,9 @@ def codes_of(frame: xr.Dataset, unit: str = TRACK, cluster: str | None = None) -
 def sample_of(part: xr.Dataset, unit: str = TRACK, cluster: str | None = None, tracks: Int | None = None) -> Sample:
     """The units that a query is about.
 
-    Parameters
-    ----------
-    part : xr.Dataset
-        As :func:`mirflow.analysis.aggregation.select` gives it.
-    unit : str
-        ``track``, or a coordinate along the tracks: the scores of its tracks are aggregated to one for each value, and
-        the value is the plain mean over them, or the median (another statistic) where that is the aggregate.
-    cluster : str or None
-        As for :func:`codes_of`.
-    tracks : int64 (n,) or None
-        Positions in `part`; None: all.
+    `unit`: ``track``, or a coordinate along the tracks: the scores of its tracks are aggregated to one for each value,
+    and the value is the plain mean over them, or the median (another statistic) where that is the aggregate. `tracks`
+    (int64 (n,) or None): positions in `part`; None: all.
     """
     codes = codes_of(part, unit, cluster)
     score, weight, included = (part[name].values for name in ("score", "weight", "_included"))
@@ -264,20 +250,7 @@ def values_of_units(
 ) -> tuple[xr.Dataset, Float]:
     """Aggregate a metric with extra dims to one value for each system and unit.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-    variable : str
-        A metric with extra dims.
-    query : Query
-    unit : str
-        A dim of the values, or a coordinate along the tracks.
-    group : str
-
-    Returns
-    -------
-    result : xr.Dataset
-    score : float64 (systems, units)
+    `unit`: a dim of the values, or a coordinate along the tracks. Returns `result`, `score` (float64 (systems, units)).
     """
     if query.by:
         raise QueryError(f"systems are ranked on each {unit} over all tracks of a question; name those of one group")

@@ -38,20 +38,10 @@ def sequence_bounds(
 ) -> tuple[Float, Float]:
     """The ends of the intervals of values after so many units.
 
-    Parameters
-    ----------
-    value, error : float64 (n,)
-        Values with their standard errors.
-    units, planned : int
-        Present number of units, and that at which the sequence is narrowest.
-    level : float
-        The share of sequences that hold the true value at every look.
-    alpha : float or None
-        Another level of significance than ``1 - level``, for which the sequence is narrowest.
-
-    Returns
-    -------
-    low, high : float64 (n,)
+    `value`, `error` (float64 (n,)): values with their standard errors. `units`, `planned`: present number of units, and
+    that at which the sequence is narrowest. `level`: the share of sequences that hold the true value at every look.
+    `alpha`: another level of significance than ``1 - level``, for which the sequence is narrowest. Returns `low`,
+    `high` (float64 (n,)).
 
     Examples
     --------
@@ -67,15 +57,8 @@ def sequence_bounds(
 def sequence_p(value: Float, error: Float, units: int, planned: int, level: float) -> Float:
     """p-values of values after so many units: the chance that one falls to alpha at any look is at most alpha.
 
-    Parameters
-    ----------
-    value, error, units, planned, level
-        As for :func:`sequence_bounds`, of which an end is 0 where the p-value is ``1 - level``.
-
-    Returns
-    -------
-    float64 (n,)
-        1 for a value of 0 without an error, 0 for another one.
+    `value`, `error`, `units`, `planned`, `level`: as for :func:`sequence_bounds`, of which an end is 0 where the
+    p-value is ``1 - level``. Returns float64 (n,): 1 for a value of 0 without an error, 0 for another one.
 
     Examples
     --------

@@ -55,20 +55,7 @@ NEWS = 12
 class SiteRecord(msgspec.Struct, frozen=True):
     """Record of a site in its folder.
 
-    Parameters
-    ----------
-    version : int
-        Version of the schema.
-    mirflow : str
-        Version of mirflow that wrote the site.
-    id : str
-        Id of the feed, a tag URI.
-    updated : str
-        Time when the newest store was scored, ISO 8601.
-    stores : list of str
-        Names of the stores on their pages.
-    changes : list of Change
-        Changes, newest first.
+    `updated`: time when the newest store was scored, ISO 8601.
     """
 
     schema: Literal["mirflow-site"]

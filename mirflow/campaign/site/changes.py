@@ -34,16 +34,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 class Change(msgspec.Struct, frozen=True):
     """A change in an evaluation.
 
-    Parameters
-    ----------
-    id : str
-        A tag URI (RFC 4151), which never changes.
-    time : str
-        Time of scoring, ISO 8601.
-    title : str
-        Title in one line.
-    details : list of str
-        Details in plain text, one line each.
+    `id`: a tag URI (RFC 4151), which never changes. `time`: time of scoring, ISO 8601.
     """
 
     id: str

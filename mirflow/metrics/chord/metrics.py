@@ -537,18 +537,9 @@ def segments_of(
 ) -> list[Evidence]:
     """Return the segments of each pair with verdicts, which `judged` returns for the points of a batch.
 
-    Parameters
-    ----------
-    sides : tuple of Ragged
-        References, and the estimate of each pair.
-    row : int64 (pairs,)
-        The reference of each pair.
-    chords : Chords
-        Of both sides.
-    judged : callable
-        1: right, 0: wrong, -1: not comparable.
-    merging, stretched : bool
-        Whether neighbours of equal chords are one, and whether the last one lasts as long as the reference does.
+    `row` (int64 (pairs,)): the reference of each pair. `judged`: 1: right, 0: wrong, -1: not comparable. `merging`,
+    `stretched`: whether neighbours of equal chords are one, and whether the last one lasts as long as the reference
+    does.
     """
     coded = ChordSide(sides[0], chords.reference), ChordSide(sides[1], chords.estimate)
     names = [

@@ -43,16 +43,8 @@ def demand_one_key(
 ) -> None:
     """Raise if the rows of a track name several systems, annotators or the like, in a column that is not declared.
 
-    Parameters
-    ----------
-    column : str
-        Its name, one of `SEPARATING`.
-    rows : mapping of RowKey to sequence of (int, str)
-        Line and value of each row.
-    columns : mapping of str to str
-        The columns that are read, for the message.
-    name : str
-        The file, for the message.
+    `rows` (mapping of RowKey to sequence of (int, str)): line and value of each row. `columns`: the columns that are
+    read, for the message.
 
     Examples
     --------
@@ -60,7 +52,7 @@ def demand_one_key(
     Traceback (most recent call last):
         ...
     mirflow.errors.InvalidAnnotationError: tags.csv:3: rows of track 'a' are of system 'oak' and 'elm'; keep \
-one of them, or declare columns: {track: id, system: system, label: tag}
+    one of them, or declare columns: {track: id, system: system, label: tag}
     """
     role = SEPARATING[heading(column)]
     named = {"track": columns["track"], **({role: column} if role else {}), **columns}
@@ -211,15 +203,8 @@ SHARD = "shard"
 def join_shards(found: Iterable[tuple[TableSource, dict[str, str]]]) -> list[tuple[TableSource, dict[str, str]]]:
     """Join the sources whose files differ only in ``{shard}``, in the order of the shards.
 
-    Parameters
-    ----------
-    found : iterable of (TableSource, dict of str to str)
-        Sources with the values of placeholders and keys.
-
-    Returns
-    -------
-    list of (TableSource, dict of str to str)
-        Without the values of ``{shard}``.
+    `found` (iterable of (TableSource, dict of str to str)): sources with the values of placeholders and keys. Returns
+    list of (TableSource, dict of str to str): without the values of ``{shard}``.
     """
     parts: dict[tuple[tuple[str, str], ...], list[tuple[str, TableSource]]] = {}
     for source, values in found:

@@ -418,16 +418,7 @@ def save(ax: Axes, path: str | Path) -> Path:
 def write_figure(ax: Axes, target: Path | BinaryIO, kind: str, dots: float = 300, *, text: bool = False) -> bool:
     """Write the figure of some axes, and return whether a font has all characters of its text.
 
-    Parameters
-    ----------
-    ax : Axes
-    target : path or binary file
-    kind : str
-        One of `FORMATS`.
-    dots : float
-        Dots an inch of PNG.
-    text : bool
-        Whether SVG keeps its text as text, which makes it smaller, or draws the letters.
+    `text`: whether SVG keeps its text as text, which makes it smaller, or draws the letters.
     """
     figure = figure_of(ax)
     signed = "\n".join(_signed(figure))

@@ -51,21 +51,10 @@ def draw_track(
 
     The picture shows the reference: a page of a hidden test set must not have it.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-        Scores of the evaluation, as :func:`mirflow.store.read.read_scores` gives them.
-    evaluation, track : str
-    form : {"png", "svg"}
-        PNG is 1200 pixels wide.
-    root : path, StoredPipeline or None
-        Present folder of the annotations; None: the original one, if the store is the user's own. A pipeline looks for
-        the files of all tracks once.
-
-    Returns
-    -------
-    bytes or None
-        None without matplotlib, and for annotations that are not there or have no time axis.
+    `ds`: scores of the evaluation, as :func:`mirflow.store.read.read_scores` gives them. `form` ({"png", "svg"}): PNG
+    is 1200 pixels wide. `root`: present folder of the annotations; None: the original one, if the store is the user's
+    own. A pipeline looks for the files of all tracks once. Returns None without matplotlib, and for annotations that
+    are not there or have no time axis.
     """
     try:
         with off_screen():
@@ -82,18 +71,9 @@ def has_chart(standings: Standings) -> bool:
 def draw_standings(standings: Standings, title: str, about: str = "", form: PictureForm = "png") -> bytes | None:
     """Draw the value and the interval of each system, the best on top; who is not told apart from it is hollow.
 
-    Parameters
-    ----------
-    standings : Standings
-        Of more than 24 systems the best are drawn.
-    title, about : str
-        What is above the chart: the evaluation, and the metric.
-    form : {"png", "svg"}
-
-    Returns
-    -------
-    bytes or None
-        None without matplotlib, and where fewer than two systems have a value.
+    `standings`: of more than 24 systems the best are drawn. `title`, `about`: what is above the chart: the evaluation,
+    and the metric. `form` ({"png", "svg"}). Returns None without matplotlib, and where fewer than two systems have a
+    value.
     """
     if not has_chart(standings):
         return None

@@ -304,15 +304,7 @@ def _read(
 
 
 def find_worst(ds: xr.Dataset, evaluation: str, track: str, system: str, root: AnnotationFolder = None) -> float | None:
-    """When a system is worst on a track, in seconds; None if that is not known.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        Scores of the evaluation.
-    root : path or None
-        As for :func:`timeline`.
-    """
+    """When a system is worst on a track, in seconds; None if that is not known."""
     try:
         plan = _plan_of(ds, ds, evaluation, root)
         rule = _Rule.of(ds, plan, find_metrics(ds, one_metric(ds, None), exact=True), named=False)

@@ -60,13 +60,8 @@ def query_of(options: FigureOptions, metric: Names, aggregate: str | None = None
 def board_of(scores: Stored, metric: Names, options: FigureOptions) -> tuple[str, xr.Dataset]:
     """The evaluation that a figure is about, and its name, which is empty for a dataset.
 
-    Parameters
-    ----------
-    scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset
-    metric : str, sequence of str or None
-        Requirement.
-    options : FigureOptions
-        Without a group it is the only evaluation that has the metrics; by identifiers the metrics have no titles.
+    `options`: without a group it is the only evaluation that has the metrics; by identifiers the metrics have no
+    titles.
     """
     group, names = options.get("group"), options.get("names", NAMES[0])
     check_names(names)
@@ -110,15 +105,8 @@ def scores_of(
 ) -> tuple[xr.Dataset, list[str], Float, Signer]:
     """Read the scores of one metric, and aggregate them.
 
-    Returns
-    -------
-    result : xr.Dataset
-        The result of the query.
-    tracks : list of str
-    score : float64 (systems, tracks)
-        NaN where it does not count under the policies.
-    signed : callable
-        Gives the signatures of the result.
+    Returns `result`: the result of the query. `tracks`, `score` (float64 (systems, tracks)): NaN where it does not
+    count under the policies. `signed`: gives the signatures of the result.
     """
     group, ds = board_of(scores, metric, options)
     query = query_of(options, one_metric(ds, metric), aggregate)

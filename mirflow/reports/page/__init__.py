@@ -50,10 +50,7 @@ STDOUT = "-"
 def check_output(output: Path) -> None:
     """Refuse an output that cannot be written, before the work begins.
 
-    Raises
-    ------
-    QueryError
-        For a folder, or a file in a folder that is not there.
+    Raises `QueryError` for a folder, or a file in a folder that is not there.
     """
     if str(output) == STDOUT:
         return
@@ -113,52 +110,24 @@ def write_page(
 ) -> PageReport:
     """Write a page about a result store, or about several as one.
 
-    Parameters
-    ----------
-    store : path, sequence of paths, mapping of labels to paths, xr.DataTree or xr.Dataset
-        Several stores are joined as :func:`mirflow.open_store` does it.
-    output : path
-        The HTML file; one that is there is replaced. ``-``: standard output.
-    timelines : {"auto", "all", "worst", "none"} or int
-        Which tracks can be looked at and listened to: all, the 20 of each evaluation that are worst or most disputed,
-        none, or so many. ``auto``: as many as 5,000 cells and 4 MB hold, the worst and most disputed ones first.
-    metrics : sequence of str
-        What the page shows first, and what timelines are judged by; default: one of each evaluation.
-    root : path, sequence of paths, or None
-        The folder of the annotations, where they are no longer where they were; of several stores one for all of them
-        or one for each.
-    title : str or None
-        None: the task and the numbers of systems and tracks.
-    references : bool
-        Whether the annotations that the page holds include the references. Without them timelines show the estimates
-        alone, nothing is judged item by item, and messages that may quote a reference are left out; scores stay.
-    only_aggregates : bool
-        Whether the page holds aggregates over all tracks alone: no track by name, no score by track, no timeline, no
-        message about a single file, no pipeline file. Of missing scores it has the usual policy only, as the
-        difference between two would be scores of single tracks.
-    where : str or None
-        Only tracks for which an expression holds, as in a query; the page names it. An evaluation that has none, or
-        not what the expression names, is left out.
-    budget : bool
-        Whether the losses of the main metric by kinds of errors are computed and shown: see :func:`mirflow.budget`.
-    links : sequence of (str, str)
-        Words and addresses of pages to which this one belongs; above its title.
-    progress : Progress or None
-        Told of the stages, and of each track whose timeline is drawn.
-
-    Returns
-    -------
-    PageReport
-
-    Raises
-    ------
-    StoreError
-        If there is no such store.
-    QueryError
-        Without scores, if stores cannot be joined, `timelines` is none of the choices, or the output cannot
-        be written, `where` is not an expression, or no track is so.
-    UnknownNameError
-        For a metric, or a name in `where`, that no evaluation has.
+    `store`: several stores are joined as :func:`mirflow.open_store` does it. `output`: the HTML file; one that is there
+    is replaced. ``-``: standard output. `timelines` ({"auto", "all", "worst", "none"} or int): which tracks can be
+    looked at and listened to: all, the 20 of each evaluation that are worst or most disputed, none, or so many.
+    ``auto``: as many as 5,000 cells and 4 MB hold, the worst and most disputed ones first. `metrics`: what the page
+    shows first, and what timelines are judged by; default: one of each evaluation. `root`: the folder of the
+    annotations, where they are no longer where they were; of several stores one for all of them or one for each.
+    `title`: None: the task and the numbers of systems and tracks. `references`: whether the annotations that the page
+    holds include the references. Without them timelines show the estimates alone, nothing is judged item by item, and
+    messages that may quote a reference are left out; scores stay. `only_aggregates`: whether the page holds aggregates
+    over all tracks alone: no track by name, no score by track, no timeline, no message about a single file, no pipeline
+    file. Of missing scores it has the usual policy only, as the difference between two would be scores of single
+    tracks. `where`: only tracks for which an expression holds, as in a query; the page names it. An evaluation that has
+    none, or not what the expression names, is left out. `budget`: whether the losses of the main metric by kinds of
+    errors are computed and shown: see :func:`mirflow.budget`. `links` (sequence of (str, str)): words and addresses of
+    pages to which this one belongs; above its title. `progress`: told of the stages, and of each track whose timeline
+    is drawn. Raises `StoreError` if there is no such store. Raises `QueryError` without scores, if stores cannot be
+    joined, `timelines` is none of the choices, or the output cannot be written, `where` is not an expression, or no
+    track is so. Raises `UnknownNameError` for a metric, or a name in `where`, that no evaluation has.
     """
     wanted = check_timelines(timelines)
     check_output(Path(output))

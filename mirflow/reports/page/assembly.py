@@ -120,22 +120,8 @@ def assemble(
 ) -> str:
     """Put the page in one file together.
 
-    Parameters
-    ----------
-    title : str
-        Plain text that was escaped for HTML.
-    contents : str
-        JSON, escaped for a page.
-    blocks : sequence of str
-        Base64.
-    links : sequence of (str, str)
-        Words and addresses of other pages, as plain text.
-    first : str
-        HTML that stands there until the script has run.
-    about : str
-        What previews of links say, as plain text.
-    start : str
-        The module that begins.
+    `blocks`: Base64. `links` (sequence of (str, str)): words and addresses of other pages, as plain text. `first`: HTML
+    that stands there until the script has run. `about`: what previews of links say, as plain text.
     """
     own_script, own_style = script(start), style()
     digests = (hashlib.sha256(text.encode()).digest() for text in (own_script, own_style))
@@ -158,14 +144,8 @@ def assemble(
 def assemble_shell(title: str, styled_by: str, run: str, contents: str, links: Sequence[tuple[str, str]] = ()) -> str:
     """Put a page together that fetches everything.
 
-    Parameters
-    ----------
-    title : str
-        Plain text that was escaped for HTML.
-    styled_by, run, contents : str
-        Addresses of the style, the script and the contents.
-    links : sequence of (str, str)
-        Words and addresses of other pages, as plain text.
+    `styled_by`, `run`, `contents`: addresses of the style, the script and the contents. `links` (sequence of (str,
+    str)): words and addresses of other pages, as plain text.
     """
     head = [
         f'<link rel="stylesheet" href="{html.escape(styled_by)}">',
@@ -185,14 +165,9 @@ def _fill(title: str, head: Sequence[str], tail: Sequence[str], links: Sequence[
 def report_link(evaluation: str = "", track: str = "", seconds: float | None = None, **fields: str) -> str:
     """The part of a report's address, from ``#`` on, that leads to an evaluation, a track, and a moment of it.
 
-    Parameters
-    ----------
-    evaluation, track : str
-        Names as the report has them; empty: what the report shows at first.
-    seconds : float or None
-        Where the cursor of the track's timeline is.
-    **fields : str
-        What else the address says, as the page names it: ``metric``, ``tab``, ``ear``, the system in the right ear.
+    `evaluation`, `track`: names as the report has them; empty: what the report shows at first. `seconds`: where the
+    cursor of the track's timeline is. `**fields`: what else the address says, as the page names it: ``metric``,
+    ``tab``, ``ear``, the system in the right ear.
 
     Examples
     --------

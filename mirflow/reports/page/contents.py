@@ -96,14 +96,7 @@ def describe_page(
 ) -> dict[str, Any]:
     """Describe the contents that the page has at once.
 
-    Parameters
-    ----------
-    subject : Subject
-    timelines : sequence of mapping
-        Of each evaluation what there is to say of its timelines: ``note``, ``rules`` and ``able``.
-    parts : Parts
-        It grows.
-    shown : Shown
+    `timelines`: of each evaluation what there is to say of its timelines: ``note``, ``rules`` and ``able``.
     """
     evaluations = _describe_evaluations(subject, timelines, parts, shown)
     card = _scorecard(subject, evaluations, parts)
@@ -132,19 +125,9 @@ def add_doubts(
 ) -> None:
     """Add where the systems of each evaluation agree against the references, as parts of the page.
 
-    Parameters
-    ----------
-    contents : dict
-        As `describe_page` gives it; the key ``doubts`` of evaluations is added.
-    subject : Subject
-    parts : Parts
-        It grows.
-    tracks : collection of str or None
-        Tracks to look at; None: all.
-    most : int
-        Cells (systems times tracks) of an evaluation above which it has no such part; 0: any number.
-    shelf : Shelf or None
-        The annotations that were read; None: they are read when a part is made.
+    `contents`: as `describe_page` gives it; the key ``doubts`` of evaluations is added. `most`: cells (systems times
+    tracks) of an evaluation above which it has no such part; 0: any number. `shelf`: the annotations that were read;
+    None: they are read when a part is made.
     """
     parts_of: dict[object, int | str] = {}
     for number, (name, ds) in enumerate(subject.boards.items()):
@@ -169,19 +152,10 @@ def add_causes(
 ) -> None:
     """Add what would make the low scores of each evaluation right, and how often the references seem wrong.
 
-    Parameters
-    ----------
-    contents : dict
-        As `describe_page` gives it; the key ``causes`` of evaluations is added: how many references are ``suspect``,
-        and ``rows`` of track and system (``*``: all), the side, what it is in words, the score,
-        what this would be, the name of the cause, and its amount.
-    subject : Subject
-    tracks : collection of str
-        Tracks to look at.
-    shelf : Shelf
-        The annotations that were read.
-    budget : float or None
-        About how many low cells of each evaluation are looked at; None: all.
+    `contents`: as `describe_page` gives it; the key ``causes`` of evaluations is added: how many references are
+    ``suspect``, and ``rows`` of track and system (``*``: all), the side, what it is in words, the score, what this
+    would be, the name of the cause, and its amount. `budget`: about how many low cells of each evaluation are looked
+    at; None: all.
     """
     from ..causes import find_causes_of_files  # which imports all that scores
 
@@ -209,14 +183,7 @@ Described = Mapping[int, Sequence[Mapping[str, Any]]]
 def add_errors(contents: dict[str, Any], found: Mapping[int, Mapping[str, ErrorLists]], parts: Parts) -> Described:
     """Add what goes wrong in each evaluation, by the metrics that judge, as parts of the page.
 
-    Parameters
-    ----------
-    contents : dict
-        As `describe_page` gives it; the key ``errors`` of evaluations is added.
-    found : mapping of int to mapping
-        Of the timelines of the page.
-    parts : Parts
-        It grows.
+    `contents`: as `describe_page` gives it; the key ``errors`` of evaluations is added.
     """
     room = TOTALS
     described: dict[int, list[dict[str, Any]]] = {}
@@ -250,16 +217,7 @@ def draw_first_screens(
 ) -> None:
     """Draw the standings and what is beside them, once causes and errors are known.
 
-    Parameters
-    ----------
-    contents : dict
-        As `describe_page` gives it; in ``inference`` of evaluations elements take the place of standings.
-    subject : Subject
-    shown : Shown
-    errors : mapping of int to sequence of mapping, or None
-        As `add_errors` gives them.
-    timelines : collection of str
-        Tracks that have one.
+    `contents`: as `describe_page` gives it; in ``inference`` of evaluations elements take the place of standings.
     """
     for number, one in enumerate(contents["evaluations"][: len(subject.boards)]):
         told = (errors or {}).get(number, ())

@@ -66,22 +66,9 @@ LABELS = {1: 2_000, 2: 400}
 def describe_extras(scores: xr.Dataset, parts: Parts, name: str = "extra", group: str = "") -> list[dict[str, Any]]:
     """Describe the metrics with extra dims of an evaluation; their numbers become separate parts.
 
-    Parameters
-    ----------
-    scores : xr.Dataset
-    parts : Parts
-        It grows.
-    name : str
-        What the names of the parts begin with.
-    group : str
-        The evaluation.
-
-    Returns
-    -------
-    list of dict
-        ``name``, ``title``, ``unit``, ``aggregate``, ``missing`` (the policy), ``score`` (whether values are scores,
-        not counts), ``dims`` (names and labels, without those of no value), ``value``: the part, or
-        ``why`` there is none; ``classes``, see `describe_classes`.
+    `name`: what the names of the parts begin with. Returns ``name``, ``title``, ``unit``, ``aggregate``, ``missing``
+    (the policy), ``score`` (whether values are scores, not counts), ``dims`` (names and labels, without those of no
+    value), ``value``: the part, or ``why`` there is none; ``classes``, see `describe_classes`.
     """
     described = []
     for index, (variable, measure) in enumerate(find_measures(scores).items()):
@@ -141,25 +128,13 @@ def describe_inference(
 ) -> list[tuple[int, dict[str, Any]]]:
     """Intervals and significance groups of metrics by their standard aggregates, over the tracks all systems have.
 
-    Parameters
-    ----------
-    scores : xr.Dataset
-    metrics : sequence of int
-        Positions of the metrics.
-    main : sequence of int
-        Positions of the main metrics, whose systems are compared.
-    name : str
-        Of the evaluation, for signatures.
-
-    Returns
-    -------
-    list of (int, dict)
-        Position of a metric; ``aggregate``, ``low`` and ``high``, one a system (ends of the 95 % intervals; None where
-        there are too few tracks, words where they are infinite), ``letters`` and ``ranks`` (none where nothing was
-        compared, or too few units were), ``first`` and ``percent`` (of the first main metric the shares of bootstrap
-        replicates in which each system is the best; else none), ``pairs`` (of each two systems, the one with the
-        smaller position first, the difference, its interval and the corrected p-value; none of many systems), ``how``,
-        the methods, with the ``signature`` of the values, and for main metrics ``standings``.
+    `main`: positions of the main metrics, whose systems are compared. Returns list of (int, dict): position of a
+    metric; ``aggregate``, ``low`` and ``high``, one a system (ends of the 95 % intervals; None where there are too few
+    tracks, words where they are infinite), ``letters`` and ``ranks`` (none where nothing was compared, or too few units
+    were), ``first`` and ``percent`` (of the first main metric the shares of bootstrap replicates in which each system
+    is the best; else none), ``pairs`` (of each two systems, the one with the smaller position first, the difference,
+    its interval and the corrected p-value; none of many systems), ``how``, the methods, with the ``signature`` of the
+    values, and for main metrics ``standings``.
     """
     names = names_of(scores, "metric", metrics)
     if not names:
@@ -257,11 +232,7 @@ def _rounded(value: float) -> float | None:
 def order_tracks(scores: xr.Dataset, metric: int) -> list[int]:
     """Positions of all tracks: the worst, the one of the largest spread over the systems, the second worst, and so on.
 
-    Parameters
-    ----------
-    scores : xr.Dataset
-    metric : int
-        Position of the metric that decides; with none in the scores the tracks keep their order.
+    `metric`: position of the metric that decides; with none in the scores the tracks keep their order.
     """
     if not names_of(scores, "metric"):
         return list(range(scores.sizes["track"]))
@@ -295,11 +266,7 @@ class _MetricNumbers:
 class EvaluationNumbers:
     """Scores of an evaluation and the values derived from them, read and computed a metric at a time on first use.
 
-    Parameters
-    ----------
-    scores : xr.Dataset
-    groups : sequence of sequence of int
-        Positions of the tracks of each group whose statistics the page shows; all tracks come before them.
+    `groups`: positions of the tracks of each group whose statistics the page shows; all tracks come before them.
     """
 
     def __init__(self, scores: xr.Dataset, groups: Sequence[Sequence[int]]) -> None:
@@ -338,16 +305,7 @@ class EvaluationNumbers:
     def put_scores(self, parts: Parts, name: str, metric: int, kinds: Sequence[str]) -> dict[str, Any]:
         """Put the scores of a metric, its weights, flags, and the aggregates that are not ratios of sums.
 
-        Parameters
-        ----------
-        parts : Parts
-            It grows.
-        name : str
-            What the names of the parts begin with.
-        metric : int
-            Its position.
-        kinds : sequence of str
-            The aggregates that the metric has.
+        `name`: what the names of the parts begin with.
         """
         statistics = [kind for kind in kinds if kind in STATISTICS]
 
@@ -469,18 +427,7 @@ def describe_evaluation(
 ) -> dict[str, Any]:
     """Describe an evaluation for the page; its numbers become separate parts.
 
-    Parameters
-    ----------
-    name : str
-    scores : xr.Dataset
-    main : sequence of int
-        Positions of the main metrics.
-    parts : Parts
-        It grows.
-    shown : Shown
-        What the page has of it.
-    number : int
-        Its place on the page, with which the names of its parts begin.
+    `number`: its place on the page, with which the names of its parts begin.
     """
     coords = _coords(coords_of(scores, "track")) if shown.by_track else []
     groupings = _groupings(coords)

@@ -330,23 +330,11 @@ def encode_evidence(
 ) -> list[Encoded | None]:
     """Encode the evidence of scores; None stays None.
 
-    Parameters
-    ----------
-    evidence : sequence of mapping of str to array
-        As a convention's ``explain`` gives it.
-    kind : str
-        Of the annotations.
-    verdicts : dict of str to int
-        Numbers of the verdicts; it grows.
-
-    Returns
-    -------
-    list of dict
-        Stretches of time (``s``, ``n``, ``v``: neighbours of the same verdict as one); or marks (``r``, ``e``, ``v``:
-        None where a side has nothing; of notes their pitches ``p`` and ``q`` too, of drums their rows ``y``); or
-        estimated pitches of frames (``m`` their times, ``n``, ``q``, ``v``); or the reference's pattern that each
-        estimated one matches (``a``, ``v``); or, without a time axis, ``x``: rows of
-        names and values as text, without those that are NaN, such as the rank of an item that was missed.
+    Returns stretches of time (``s``, ``n``, ``v``: neighbours of the same verdict as one); or marks (``r``, ``e``,
+    ``v``: None where a side has nothing; of notes their pitches ``p`` and ``q`` too, of drums their rows ``y``); or
+    estimated pitches of frames (``m`` their times, ``n``, ``q``, ``v``); or the reference's pattern that each estimated
+    one matches (``a``, ``v``); or, without a time axis, ``x``: rows of names and values as text, without those that are
+    NaN, such as the rank of an item that was missed.
     """
     held = [columns for columns in evidence if columns is not None]
     sizes = [len(next(iter(columns.values()), ())) for columns in held]

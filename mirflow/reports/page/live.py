@@ -59,28 +59,13 @@ class LivePage:
     and needs ``img-src`` for nothing. All methods may be called by several threads at once; what several of them ask
     for is computed once, and one computation of intervals or of a timeline runs at a time.
 
-    Parameters
-    ----------
-    store, metrics, root, title, where
-        As for :func:`mirflow.reports.page.write_page`. A dataset that was cut before shows what it holds.
-    generation : str
-        Names what the store holds now: letters, digits, ``-`` and ``_``.
-    name : str or None
-        What the store is called; None: as its folder.
-    references : bool
-        Without them the page has neither timelines nor messages that may quote a reference.
-    only_aggregates : bool
-        Whether no scores by track are sent, as for :func:`mirflow.reports.page.write_page`.
-    trusted : bool
-        Whether the caller itself wrote the pipeline of the store, as a campaign does: its text is then followed
-        as in a run of the user.
-    cache : int
-        Bytes of blocks and timelines that are kept.
-
-    Raises
-    ------
-    StoreError, QueryError, UnknownNameError
-        As for :func:`mirflow.reports.page.write_page`.
+    `store`, `metrics`, `root`, `title`, `where`: as for :func:`mirflow.reports.page.write_page`. A dataset that was cut
+    before shows what it holds. `generation`: names what the store holds now: letters, digits, ``-`` and ``_``. `name`:
+    what the store is called; None: as its folder. `references`: without them the page has neither timelines nor
+    messages that may quote a reference. `only_aggregates`: whether no scores by track are sent, as for
+    :func:`mirflow.reports.page.write_page`. `trusted`: whether the caller itself wrote the pipeline of the store, as a
+    campaign does: its text is then followed as in a run of the user. `cache`: bytes of blocks and timelines that are
+    kept. Raises `StoreError, QueryError, UnknownNameError`: as for :func:`mirflow.reports.page.write_page`.
     """
 
     def __init__(
@@ -114,14 +99,8 @@ class LivePage:
     ) -> str:
         """The page as HTML without data, scripts and styles.
 
-        Parameters
-        ----------
-        assets : mapping of str to str
-            Address of each of `ASSETS`, from the page.
-        contents : str
-            Address of the contents, from the page.
-        links : sequence of (str, str)
-            Words and addresses of other pages, in a bar on top.
+        `assets`: address of each of `ASSETS`, from the page. `links` (sequence of (str, str)): words and addresses of
+        other pages, in a bar on top.
         """
         title = html.escape(f"{self._subject.title} ({self._subject.name})")
         return assemble_shell(title, assets["report.css"], assets["report.js"], contents, links)

@@ -37,26 +37,10 @@ def describe_classes(
 ) -> list[list[Any]]:
     """Describe the tables of a metric with classes or tags; their numbers become separate parts.
 
-    Parameters
-    ----------
-    scores : xr.Dataset
-    variable : str
-        The metric's own in the dataset.
-    measure : Measure
-    parts : Parts
-        It grows.
-    name : str
-        What the names of the parts begin with.
-    group : str
-        The evaluation.
-
-    Returns
-    -------
-    list of list
-        Name, words and part of each aggregate; none for metrics without classes, or with other dims as well. A part has
-        the ``labels``, one of each class, ``n`` (what the references have of it, or the tracks that are about it), over
-        systems and classes ``value``, ``low`` and ``high``, as in a query with intervals; and ``how`` and ``count``,
-        what intervals and `n` are.
+    `name`: what the names of the parts begin with. Returns name, words and part of each aggregate; none for metrics
+    without classes, or with other dims as well. A part has the ``labels``, one of each class, ``n`` (what the
+    references have of it, or the tracks that are about it), over systems and classes ``value``, ``low`` and ``high``,
+    as in a query with intervals; and ``how`` and ``count``, what intervals and `n` are.
     """
     dims = [dim for dim in measure.metric.dims if dim not in (OUTCOME, COUNT, SIDE)]
     table = scores[variable]

@@ -356,18 +356,7 @@ def check_timelines(timelines: str | int) -> str:
 
 
 def tracks_wanted(ds: xr.Dataset, first: int, wanted: str, share: float) -> list[str]:
-    """Choose tracks in the order of how much they are worth looking at.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-    first : int
-        Position of the metric that decides.
-    wanted : str
-        ``all``, ``worst``, ``none``, ``auto`` or a number.
-    share : float
-        Of the tracks under ``auto``.
-    """
+    """Choose tracks in the order of how much they are worth looking at."""
     size = ds.sizes["track"]
     most = {"all": size, "worst": WORST, "none": 0, "auto": math.ceil(share * size)}
     number = most[wanted] if wanted in most else int(wanted)
@@ -409,27 +398,8 @@ def add_evaluation(
 ) -> dict[str, Any]:
     """Read and explain some tracks of the next evaluation.
 
-    Parameters
-    ----------
-    timelines : Timelines
-        It grows.
-    systems : sequence of str
-    origin : EvaluationOrigin
-    tracks : sequence of str
-    rules : ShownMetrics
-        The metrics that shall explain.
-    shelf : Shelf
-    references : bool
-        Whether references are shown, and what follows from them.
-    advance : callable
-        Told of each track.
-    counted : sequence of str
-        Further tracks, of which the errors count and nothing is drawn.
-
-    Returns
-    -------
-    dict
-        ``rules``, the metrics that explain, and ``able``, those that could.
+    `references`: whether references are shown, and what follows from them. `counted`: further tracks, of which the
+    errors count and nothing is drawn. Returns ``rules``, the metrics that explain, and ``able``, those that could.
     """
     number, files = len(timelines.evaluations), origin.files
     task = files[0].plan.task
